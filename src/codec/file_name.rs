@@ -1,0 +1,1 @@
+//! Filesystem names of key values, K(value) of FILESYSTEM 2. (to be written)

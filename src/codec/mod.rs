@@ -1,0 +1,10 @@
+//! Bytes and texts of the domain: ordered keys, item records, DynamoDB JSON, plain JSON, filesystem names, wire shapes.
+
+pub mod digest;
+pub mod dynamodb_json;
+pub mod file_name;
+pub mod key;
+pub mod plain_json;
+pub mod record;
+pub mod row;
+pub mod wire;

@@ -1,0 +1,1 @@
+//! The local engine as a `Database` and `Browse`. (to be written)

@@ -1,0 +1,188 @@
+//! The DynamoDB operations as a trait, and what the filesystem view needs beside them.
+//!
+//! [`Database`] is any DynamoDB-compatible service. [`Browse`] is what a filesystem asks of one: stat, text, listings;
+//! the local engine answers it from record headers, without decoding items.
+
+pub mod local;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::codec::digest::Digest;
+use crate::codec::row::Row;
+use crate::model::api::{
+    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
+    DescribeTableRequest, DescribeTableResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
+    PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, Version,
+};
+use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
+
+/// Called once with an operation's outcome, on whatever thread finished it; must not block.
+pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+/// Called with each result row in order.
+pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
+
+/// The DynamoDB operations.
+pub trait Database: Send + Sync {
+    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error>;
+    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error>;
+    fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error>;
+    fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error>;
+
+    fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error>;
+    /// Starts the put; `done` hears of it after the commit.
+    fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>);
+    /// Starts the delete; `done` hears of it after the commit.
+    fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>);
+
+    /// One page, its rows given to `rows` as they are found.
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
+
+    fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
+        wait(|done| self.put_item_then(request, done))
+    }
+
+    fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
+        wait(|done| self.delete_item_then(request, done))
+    }
+
+    /// One page with its items.
+    fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error>;
+
+    /// One page with its items.
+    fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error>;
+}
+
+/// Runs a started operation to its end.
+fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    start(Box::new(move |outcome| {
+        // The receiver waits below; it cannot be gone.
+        let _ = sender.send(outcome);
+    }));
+    receiver.recv().unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
+}
+
+/// A table, or one of its indexes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Source {
+    pub table: TableName,
+    pub index: Option<IndexName>,
+}
+
+/// The partition key of a table (one value) or index (one to four).
+pub type PartitionKey = Vec<AttributeValue>;
+
+/// Which entry of a source: of a table its base key alone, of an index its index key values and the base key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EntryKey {
+    /// Index key values in schema order: (partition, sort). `None` for a table.
+    pub index: Option<(PartitionKey, Vec<AttributeValue>)>,
+    pub base: Key,
+}
+
+/// What stat needs of one stored version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryStat {
+    /// Length of the plain JSON line.
+    pub plain_json_bytes: u64,
+    /// DynamoDB size.
+    pub item_bytes: u32,
+    pub version: Version,
+    /// Commit time, milliseconds since the epoch.
+    pub modified_ms: u64,
+}
+
+/// The text forms of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextForm {
+    /// One compact line, newline.
+    PlainJson,
+    /// Typed, one compact line, newline.
+    DynamoDbJson,
+}
+
+/// A place in the order of a listing, opaque; a listing goes on strictly after it, whether or not the entry still exists.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(pub Box<[u8]>);
+
+/// An item collection of a source that has at least one entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    pub partition: PartitionKey,
+    pub entries: u64,
+    /// DynamoDB bytes of its entries.
+    pub bytes: u64,
+    /// Commit time of its newest change, milliseconds since the epoch.
+    pub modified_ms: u64,
+}
+
+/// Which entries of a source a listing walks, in the source's key order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entries {
+    /// The whole source, in hash order.
+    All,
+    /// One collection, by sort key; with only those whose first sort key value begins with these bytes (S, B), if given.
+    Collection { partition: PartitionKey, sort_prefix: Option<Vec<u8>> },
+}
+
+/// Counters of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SourceStats {
+    pub entries: u64,
+    /// DynamoDB bytes, without overhead.
+    pub bytes: u64,
+    /// Distinct partition key values.
+    pub partition_keys: u64,
+}
+
+/// What the filesystem view asks beside the operations. Every call is one consistent read of the last commit.
+pub trait Browse: Database {
+    /// Definition of a table; `None` when there is none. Cheap: cached until the catalog changes.
+    fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error>;
+
+    fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error>;
+
+    /// All table names in byte order.
+    fn table_names(&self) -> Result<Vec<TableName>, Error>;
+
+    fn stats(&self, source: &Source) -> Result<SourceStats, Error>;
+
+    fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error>;
+
+    /// The entry's text and the stat of the version it is of.
+    fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
+
+    /// The collection of that partition key, if it has entries.
+    fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error>;
+
+    /// The partition key with that digest, if it has entries.
+    fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error>;
+
+    /// Collections in hash order, strictly after `after`.
+    fn collections(
+        &self,
+        source: &Source,
+        after: Option<&Position>,
+        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error>;
+
+    /// Entries in key order, strictly after `after`.
+    fn entries(
+        &self,
+        source: &Source,
+        range: &Entries,
+        after: Option<&Position>,
+        visit: &mut dyn FnMut(EntryKey, EntryStat, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error>;
+
+    /// Checks an item as PutItem would (values, size, keys, index keys), without writing: the answer a write would get.
+    fn check_put(&self, request: &PutItemRequest) -> Result<(), Error>;
+
+    /// Changes whenever any content may have changed, through any front end or process.
+    fn commit_id(&self) -> u64;
+
+    fn store_info(&self) -> crate::store::StoreInfo;
+}

@@ -1,0 +1,3 @@
+//! The embedded engine: catalog, operations (one file each), index maintenance, counters. (to be written)
+
+pub mod ops;

@@ -1,0 +1,88 @@
+//! Members that several operations share.
+
+use std::collections::BTreeMap;
+
+use crate::model::{AttributeValue, Item, TableName};
+
+/// `ExpressionAttributeNames` and `ExpressionAttributeValues`; `None` is an absent member, which is not an empty one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Placeholders {
+    /// `#x` to name.
+    pub names: Option<BTreeMap<String, String>>,
+    /// `:x` to value.
+    pub values: Option<BTreeMap<String, AttributeValue>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReturnConsumedCapacity {
+    Indexes,
+    Total,
+    #[default]
+    None,
+}
+
+/// Of PutItem and DeleteItem; UpdateItem's other three come with that operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReturnValues {
+    AllOld,
+    #[default]
+    None,
+}
+
+/// What Query and Scan return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Select {
+    AllAttributes,
+    AllProjectedAttributes,
+    Count,
+    SpecificAttributes,
+}
+
+/// The number of one version of an item: larger is later, never reused, from the store's commit sequence.
+pub type Version = u64;
+
+/// A condition that needs no expression; the filesystem's own (O_EXCL, changed-underneath). A failed one is
+/// `ConditionalCheckFailed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precondition {
+    /// The item must not exist.
+    Absent,
+    /// The item must exist in exactly this version.
+    Version(Version),
+}
+
+/// Capacity units an operation consumed, by arm.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConsumedCapacity {
+    pub table: f64,
+    /// By index name; only touched ones.
+    pub global_indexes: BTreeMap<String, f64>,
+    pub local_indexes: BTreeMap<String, f64>,
+}
+
+impl ConsumedCapacity {
+    /// `CapacityUnits`: the sum of all arms.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.table + self.global_indexes.values().sum::<f64>() + self.local_indexes.values().sum::<f64>()
+    }
+}
+
+/// `ItemCollectionMetrics` of a write to a table with LSIs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemCollectionMetrics {
+    /// One attribute: the partition key by name.
+    pub key: Item,
+    /// `SizeEstimateRangeGB`: lower and upper bound.
+    pub size_estimate_range_gb: [f64; 2],
+}
+
+/// What a page of Query or Scan says beside its items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    pub table_name: TableName,
+    pub count: u64,
+    pub scanned_count: u64,
+    pub last_evaluated_key: Option<Item>,
+    pub consumed_capacity: ConsumedCapacity,
+}

@@ -1,0 +1,26 @@
+//! DeleteItem.
+
+use super::common::{ConsumedCapacity, ItemCollectionMetrics, Precondition, ReturnConsumedCapacity, ReturnValues};
+use crate::model::{Item, TableName};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeleteItemRequest {
+    pub table_name: TableName,
+    /// The key attributes by name, as sent.
+    pub key: Item,
+    pub precondition: Option<Precondition>,
+    pub return_values: ReturnValues,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+    /// `ReturnItemCollectionMetrics` is SIZE.
+    pub return_item_collection_metrics: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeleteItemResponse {
+    /// The old item, for ALL_OLD, when there was one.
+    pub attributes: Option<Item>,
+    pub consumed_capacity: ConsumedCapacity,
+    pub item_collection_metrics: Option<ItemCollectionMetrics>,
+    /// Whether there was an item.
+    pub existed: bool,
+}

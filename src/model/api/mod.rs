@@ -1,0 +1,29 @@
+//! Typed requests and responses, one file per operation, named as in the DynamoDB API.
+//!
+//! The HTTP front end, the filesystem and any remote client all speak these. Shape checks (types, enums, ranges, names)
+//! are done where a request is built from a wire form, see `codec::wire`; a request of these types is well formed.
+
+pub mod common;
+pub mod create_table;
+pub mod delete_item;
+pub mod delete_table;
+pub mod describe_table;
+pub mod get_item;
+pub mod list_tables;
+pub mod put_item;
+pub mod query;
+pub mod scan;
+
+pub use common::{
+    ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity, ReturnValues, Select,
+    Version,
+};
+pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
+pub use delete_item::{DeleteItemRequest, DeleteItemResponse};
+pub use delete_table::{DeleteTableRequest, DeleteTableResponse};
+pub use describe_table::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription, TableStatus};
+pub use get_item::{GetItemRequest, GetItemResponse};
+pub use list_tables::{ListTablesRequest, ListTablesResponse};
+pub use put_item::{PutItemRequest, PutItemResponse};
+pub use query::{QueryRequest, QueryResponse};
+pub use scan::{ScanRequest, ScanResponse, Segment};

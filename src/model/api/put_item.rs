@@ -1,0 +1,25 @@
+//! PutItem.
+
+use super::common::{ConsumedCapacity, ItemCollectionMetrics, Precondition, ReturnConsumedCapacity, ReturnValues, Version};
+use crate::model::{Item, TableName};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PutItemRequest {
+    pub table_name: TableName,
+    pub item: Item,
+    pub precondition: Option<Precondition>,
+    pub return_values: ReturnValues,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+    /// `ReturnItemCollectionMetrics` is SIZE.
+    pub return_item_collection_metrics: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PutItemResponse {
+    /// The old item, for ALL_OLD, when there was one.
+    pub attributes: Option<Item>,
+    pub consumed_capacity: ConsumedCapacity,
+    pub item_collection_metrics: Option<ItemCollectionMetrics>,
+    /// The version now stored; the old one when the put changed nothing.
+    pub version: Version,
+}

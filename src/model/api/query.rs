@@ -1,0 +1,27 @@
+//! Query.
+
+use super::common::{Page, Placeholders, ReturnConsumedCapacity, Select};
+use crate::model::{IndexName, Item, TableName};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryRequest {
+    pub table_name: TableName,
+    pub index_name: Option<IndexName>,
+    pub key_condition_expression: Option<String>,
+    pub projection_expression: Option<String>,
+    pub placeholders: Placeholders,
+    pub select: Option<Select>,
+    /// Items to evaluate, at least 1.
+    pub limit: Option<u32>,
+    pub consistent_read: bool,
+    pub scan_index_forward: bool,
+    pub exclusive_start_key: Option<Item>,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryResponse {
+    /// `None` for Select COUNT.
+    pub items: Option<Vec<Item>>,
+    pub page: Page,
+}

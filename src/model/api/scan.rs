@@ -1,0 +1,33 @@
+//! Scan.
+
+use super::common::{Page, Placeholders, ReturnConsumedCapacity, Select};
+use crate::model::{IndexName, Item, TableName};
+
+/// A part of a parallel scan; `index < total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    pub index: u32,
+    pub total: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanRequest {
+    pub table_name: TableName,
+    pub index_name: Option<IndexName>,
+    pub projection_expression: Option<String>,
+    pub placeholders: Placeholders,
+    pub select: Option<Select>,
+    /// Items to evaluate, at least 1.
+    pub limit: Option<u32>,
+    pub consistent_read: bool,
+    pub segment: Option<Segment>,
+    pub exclusive_start_key: Option<Item>,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanResponse {
+    /// `None` for Select COUNT.
+    pub items: Option<Vec<Item>>,
+    pub page: Page,
+}

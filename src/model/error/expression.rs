@@ -1,0 +1,122 @@
+//! Bad expressions (SEMANTICS 7.1, 7.6, 7.9). Each names its parameter: `KeyConditionExpression`, `ProjectionExpression`, …
+
+/// An expression parameter of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpressionParameter {
+    Condition,
+    Filter,
+    KeyCondition,
+    Projection,
+    Update,
+}
+
+impl std::fmt::Display for ExpressionParameter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Condition => "ConditionExpression",
+            Self::Filter => "FilterExpression",
+            Self::KeyCondition => "KeyConditionExpression",
+            Self::Projection => "ProjectionExpression",
+            Self::Update => "UpdateExpression",
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionError {
+    /// An error inside one expression.
+    #[error("Invalid {parameter}: {fault}")]
+    Invalid { parameter: ExpressionParameter, fault: ExpressionFault },
+    /// Names or values given, but no expression uses any.
+    #[error("ExpressionAttributeNames can only be specified when using expressions")]
+    NamesWithoutExpression,
+    /// `missing`: `FilterExpression and KeyConditionExpression are null` and the like.
+    #[error("ExpressionAttributeValues can only be specified when using expressions: {missing}")]
+    ValuesWithoutExpression { missing: &'static str },
+    #[error("ExpressionAttributeNames must not be empty")]
+    NamesEmpty,
+    #[error("ExpressionAttributeValues must not be empty")]
+    ValuesEmpty,
+    #[error("ExpressionAttributeNames contains invalid key: Syntax error; key: \"{0}\"")]
+    NameKeySyntax(String),
+    #[error("ExpressionAttributeValues contains invalid key: Syntax error; key: \"{0}\"")]
+    ValueKeySyntax(String),
+    /// Rendered `{#a, #b}`.
+    #[error("Value provided in ExpressionAttributeNames unused in expressions: keys: {0}")]
+    NamesUnused(String),
+    #[error("Value provided in ExpressionAttributeValues unused in expressions: keys: {0}")]
+    ValuesUnused(String),
+    /// Key condition against the schema, see SEMANTICS 7.6.
+    #[error("Conditions can be of length 1 or 2 only")]
+    ConditionCount,
+    #[error("Query key condition not supported")]
+    KeyConditionNotSupported,
+    #[error("Query condition missed key schema element: {0}")]
+    MissedKeyElement(String),
+    #[error("One or more parameter values were invalid: Condition parameter type does not match schema type")]
+    ConditionType,
+}
+
+/// What is wrong inside one expression.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionFault {
+    #[error("The expression can not be empty;")]
+    Empty,
+    #[error("Expression size has exceeded the maximum allowed size; expression size: {0}")]
+    TooLong(usize),
+    #[error("The expression contains too many operators; operator count: {0}")]
+    TooManyOperators(usize),
+    #[error("The document path has too many nesting levels; nesting levels: {0}")]
+    PathTooDeep(usize),
+    #[error("List index is not within the allowable range; index: [{0}]")]
+    IndexRange(String),
+    #[error("Syntax error; token: \"{token}\", near: \"{near}\"")]
+    Syntax { token: String, near: String },
+    #[error("The expression has redundant parentheses;")]
+    RedundantParentheses,
+    #[error("Attribute name is a reserved keyword; reserved keyword: {0}")]
+    ReservedWord(String),
+    #[error("An expression attribute name used in the document path is not defined; attribute name: {0}")]
+    UndefinedName(String),
+    #[error("An expression attribute value used in expression is not defined; attribute value: {0}")]
+    UndefinedValue(String),
+    #[error("Invalid function name; function: {0}")]
+    UnknownFunction(String),
+    #[error("The function is not allowed to be used this way in an expression; function: {0}")]
+    FunctionMisused(String),
+    #[error("Incorrect number of operands for operator or function; operator or function: {function}, number of operands: {count}")]
+    OperandCount { function: String, count: usize },
+    #[error("Incorrect operand type for operator or function; operator or function: {function}, operand type: {operand}")]
+    OperandType { function: String, operand: String },
+    #[error(
+        "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {lower}, upper bound operand: AttributeValue: {upper}"
+    )]
+    BetweenTypes { lower: String, upper: String },
+    #[error(
+        "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {lower}, upper bound operand: AttributeValue: {upper}"
+    )]
+    BetweenOrder { lower: String, upper: String },
+    #[error("Invalid operator used in KeyConditionExpression: {0}")]
+    KeyConditionOperator(String),
+    #[error("KeyConditionExpressions must only contain one condition per key")]
+    OneConditionPerKey,
+    #[error("KeyConditionExpressions cannot have conditions on nested attributes")]
+    NestedAttribute,
+    #[error("KeyConditionExpressions cannot contain nested operations")]
+    NestedOperation,
+    #[error("Invalid condition in KeyConditionExpression: No key attribute specified")]
+    NoKeyAttribute,
+    #[error("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition")]
+    SeveralAttributes,
+    #[error("Invalid condition in KeyConditionExpression: {0} operator must have the key attribute as its first operand")]
+    AttributeNotFirst(&'static str),
+    /// Rendered document paths, the one that appears first first.
+    #[error(
+        "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: {one}, path two: {two}"
+    )]
+    PathsOverlap { one: String, two: String },
+    #[error(
+        "Two document paths conflict with each other; must remove or rewrite one of these paths; path one: {one}, path two: {two}"
+    )]
+    PathsConflict { one: String, two: String },
+}

@@ -1,0 +1,69 @@
+//! What can go wrong, one enum per family; `Display` is DynamoDB's own text.
+//!
+//! Errors name what happened. Where an error becomes an HTTP body (`http::error`) or an errno (`fs::errno`) is decided
+//! there, by exhaustive matches.
+
+pub mod expression;
+pub mod key;
+pub mod number;
+pub mod query;
+pub mod schema;
+pub mod store;
+pub mod value;
+
+pub use expression::ExpressionError;
+pub use key::KeyError;
+pub use number::NumberError;
+pub use query::QueryError;
+pub use schema::SchemaError;
+pub use store::StoreError;
+pub use value::ValueError;
+
+use super::item::Item;
+
+/// The failure of an operation.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A bad value or item: ValidationException.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// A bad key, or a bad index key in an item: ValidationException.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A bad expression: ValidationException.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    /// A bad CreateTable: ValidationException.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// A bad combination in Query, Scan or GetItem: ValidationException.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// Data operation on a table that is not there or not ready: ResourceNotFoundException.
+    #[error("Requested resource not found")]
+    ResourceNotFound,
+    /// Control operation on a table that is not there: ResourceNotFoundException.
+    #[error("Requested resource not found: Table: {0} not found")]
+    TableNotFound(String),
+    /// ResourceInUseException.
+    #[error("Table already exists: {0}")]
+    TableAlreadyExists(String),
+    /// ResourceInUseException.
+    #[error("Attempt to change a resource which is still in use: Table is being deleted: {0}")]
+    TableBeingDeleted(String),
+    /// ValidationException.
+    #[error("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")]
+    DeletionProtected,
+    /// ConditionalCheckFailedException; the existing item when it was asked for.
+    #[error("The conditional request failed")]
+    ConditionalCheckFailed { item: Option<Box<Item>> },
+    /// The table's item collection would pass its limit: ItemCollectionSizeLimitExceededException.
+    #[error("Collection size exceeded.")]
+    ItemCollectionSizeLimitExceeded,
+    /// A member or combination that this version does not serve: ValidationException with a plain sentence.
+    #[error("{0} is not supported by this version of ddbfs")]
+    NotSupported(&'static str),
+    /// The store failed: InternalServerError.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

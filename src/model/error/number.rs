@@ -1,0 +1,15 @@
+//! Bad numbers (SEMANTICS 4).
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NumberError {
+    #[error("The parameter cannot be converted to a numeric value")]
+    Empty,
+    #[error("The parameter cannot be converted to a numeric value: {0}")]
+    Syntax(String),
+    #[error("Attempting to store more than 38 significant digits in a Number")]
+    Precision,
+    #[error("Number overflow. Attempting to store a number with magnitude larger than supported range")]
+    Overflow,
+    #[error("Number underflow. Attempting to store a number with magnitude smaller than supported range")]
+    Underflow,
+}

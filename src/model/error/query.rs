@@ -1,0 +1,54 @@
+//! Bad combinations in GetItem, Query and Scan (SEMANTICS 13.2, 13.6, 13.7).
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    #[error("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")]
+    NoKeyCondition,
+    #[error("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")]
+    SegmentMissing,
+    #[error("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")]
+    TotalSegmentsMissing,
+    #[error(
+        "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: {segment} is not less than TotalSegments: {total}"
+    )]
+    SegmentRange { segment: u32, total: u32 },
+    #[error("The table does not have the specified index: {0}")]
+    UnknownIndex(String),
+    #[error("Consistent reads are not supported on global secondary indexes")]
+    ConsistentOnGlobal,
+    /// `prefix` is `1 validation error detected: ` on Query and empty on Scan.
+    #[error("{prefix}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")]
+    SpecificWithoutProjection { prefix: &'static str },
+    /// `what` is `ALL_ATTRIBUTES`, `ALL_PROJECTED_ATTRIBUTES` or `only the Count`.
+    #[error("Cannot specify the ProjectionExpression when choosing to get {what}")]
+    ProjectionWithSelect { what: &'static str },
+    #[error("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")]
+    AllProjectedWithoutIndex,
+    #[error(
+        "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary index {0} because its projection type is not ALL"
+    )]
+    AllAttributesOnGlobal(String),
+    /// `names` joined by `, `.
+    #[error("One or more parameter values were invalid: Global secondary index {index} does not project [{names}]")]
+    NotProjected { index: String, names: String },
+    /// A document path into a key attribute.
+    #[error("Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {role}: {name}")]
+    PathIntoKey { role: &'static str, name: String },
+    #[error("The provided starting key is invalid")]
+    StartKey,
+    /// `inner` is the text of a value error.
+    #[error("The provided starting key is invalid: {inner}")]
+    StartKeyValue { inner: String },
+    #[error("The provided starting key is invalid: The provided key element does not match the schema")]
+    StartKeySchema,
+    #[error("The provided starting key is outside query boundaries based on provided conditions")]
+    StartKeyOutside,
+    #[error("The provided starting key does not match the range key predicate")]
+    StartKeyPredicate,
+    #[error("The query can return at most one row and cannot be restarted")]
+    StartKeyOneRow,
+    #[error(
+        "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {total} Segment: {segment}"
+    )]
+    StartKeySegment { total: u32, segment: u32 },
+}

@@ -1,0 +1,82 @@
+//! Bad CreateTable requests (SEMANTICS 11.1, 9.2).
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    #[error(
+        "One or more parameter values were invalid: Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+    )]
+    ThroughputOnDemand,
+    #[error(
+        "One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
+    )]
+    ThroughputMissing,
+    #[error("Given value {value} for {member} is out of bounds")]
+    ThroughputRange { member: &'static str, value: u64 },
+    #[error("Attribute Name is duplicated: {0}")]
+    DuplicateDefinition(String),
+    #[error("Invalid KeySchema: Some index key attribute have no definition")]
+    KeysWithoutDefinition,
+    /// `keys` and `definitions` are joined by `, `.
+    #[error(
+        "One or more parameter values were invalid: Some index key attributes are not defined in AttributeDefinitions. Keys: [{keys}], AttributeDefinitions: [{definitions}]"
+    )]
+    UndefinedKeys { keys: String, definitions: String },
+    #[error("Both the Hash Key and the Range Key element in the KeySchema have the same name")]
+    SameKeyTwice,
+    #[error("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")]
+    FirstNotHash,
+    #[error("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")]
+    SecondNotRange,
+    #[error(
+        "One or more parameter values were invalid: Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"
+    )]
+    UnusedDefinitions,
+    #[error(
+        "One or more parameter values were invalid: Some AttributeDefinitions are not used. AttributeDefinitions: [{definitions}], keys used: [{used}]"
+    )]
+    UnusedDefinitionsWithIndexes { definitions: String, used: String },
+    #[error("One or more parameter values were invalid: List of {0} is empty")]
+    EmptyIndexList(&'static str),
+    #[error(
+        "One or more parameter values were invalid: Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
+    )]
+    LocalOnHashOnly,
+    #[error("One or more parameter values were invalid: Index KeySchema does not have a range key for index: {0}")]
+    LocalWithoutRange(String),
+    #[error(
+        "One or more parameter values were invalid: Index KeySchema does not have the same leading hash key as table KeySchema for index: {index}. index hash key: {index_key}, table hash key: {table_key}"
+    )]
+    LocalOtherHash { index: String, index_key: String, table_key: String },
+    #[error("One or more parameter values were invalid: Unknown ProjectionType: null")]
+    ProjectionTypeMissing,
+    #[error("One or more parameter values were invalid: ProjectionType is {0}, but NonKeyAttributes is specified")]
+    NonKeyAttributesUnwanted(&'static str),
+    #[error("One or more parameter values were invalid: ProjectionType is INCLUDE, but NonKeyAttributes is not specified")]
+    NonKeyAttributesMissing,
+    #[error("One or more parameter values were invalid: Duplicate element in NonKeyAttributes: {0}")]
+    DuplicateNonKeyAttribute(String),
+    #[error("One or more parameter values were invalid: Duplicate index name: {0}")]
+    DuplicateIndexName(String),
+    #[error("One or more parameter values were invalid: Number of LocalSecondaryIndexes exceeds per-table limit of 5")]
+    TooManyLocal,
+    #[error("One or more parameter values were invalid: GlobalSecondaryIndex count exceeds the per-table limit of 20")]
+    TooManyGlobal,
+    #[error("One or more parameter values were invalid: The KeySchema exceeds the maximum allowed number of {0} key attributes")]
+    TooManyKeyAttributes(&'static str),
+    #[error(
+        "One or more parameter values were invalid: All HASH key attributes must precede RANGE key attributes in the KeySchema"
+    )]
+    HashAfterRange,
+    #[error("The KeySchema contains multiple key attributes with the same name")]
+    RepeatedKeyAttribute,
+    #[error(
+        "One or more parameter values were invalid: ProvisionedThroughput should not be specified for index: {0} when BillingMode is PAY_PER_REQUEST"
+    )]
+    IndexThroughputOnDemand(String),
+    #[error("One or more parameter values were invalid: ProvisionedThroughput is not specified for index: {0}")]
+    IndexThroughputMissing(String),
+    #[error(
+        "One or more parameter values were invalid: Number of attributes in NonKeyAttributes over all indexes exceeds the limit of 100"
+    )]
+    TooManyProjected,
+}

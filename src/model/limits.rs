@@ -1,0 +1,50 @@
+//! DynamoDB's quotas as named constants, each with its source. Units come last in the name.
+
+/// Item: 400 KB of names and values (DynamoDB quota "Item size").
+pub const ITEM_BYTES_MAX: usize = 400 * 1024;
+/// Partition key value (quota "Partition key length").
+pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
+/// Sort key value (quota "Sort key length").
+pub const SORT_KEY_BYTES_MAX: usize = 1024;
+/// Nested lists and maps, the top-level value being level 1 (quota "Nested attribute depth").
+pub const NESTING_LEVELS_MAX: usize = 32;
+/// Global secondary indexes of a table (default quota).
+pub const GLOBAL_INDEXES_MAX: usize = 20;
+/// Local secondary indexes of a table.
+pub const LOCAL_INDEXES_MAX: usize = 5;
+/// `NonKeyAttributes` over all INCLUDE indexes of a table; the same name in two indexes counts twice.
+pub const PROJECTED_ATTRIBUTES_MAX: usize = 100;
+/// `NonKeyAttributes` of one index.
+pub const NON_KEY_ATTRIBUTES_MAX: usize = 20;
+/// Data evaluated by one Query or Scan page.
+pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
+/// An expression string.
+pub const EXPRESSION_BYTES_MAX: usize = 4096;
+/// Operators in one expression.
+pub const EXPRESSION_OPERATORS_MAX: usize = 300;
+/// Elements of one document path.
+pub const DOCUMENT_PATH_LEVELS_MAX: usize = 32;
+/// Operands of `IN`.
+pub const IN_OPERANDS_MAX: usize = 100;
+/// Table and index names.
+pub const NAME_CHARS_MIN: usize = 3;
+/// Table and index names.
+pub const NAME_CHARS_MAX: usize = 255;
+/// Attribute name (quota "Attribute names").
+pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 65_535;
+/// Key attribute name, `NonKeyAttributes` entry, TTL attribute.
+pub const KEY_NAME_CHARS_MAX: usize = 255;
+/// `TotalSegments` of a parallel scan.
+pub const SEGMENTS_MAX: u32 = 1_000_000;
+/// ListTables page.
+pub const LIST_TABLES_MAX: u32 = 100;
+/// Storage overhead counted per item and per index entry in `TableSizeBytes`, `IndexSizeBytes` (developer guide, LSI storage).
+pub const ENTRY_OVERHEAD_BYTES: u64 = 100;
+/// Provisioned units must stay below this (CreateTable check 3).
+pub const CAPACITY_UNITS_MAX: u64 = 1_000_000_000_000;
+/// Elements of a GSI's HASH part, and of its RANGE part.
+pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
+/// Bytes one read unit covers.
+pub const READ_UNIT_BYTES: usize = 4096;
+/// Bytes one write unit covers.
+pub const WRITE_UNIT_BYTES: usize = 1024;

@@ -1,0 +1,22 @@
+//! The domain: values, items, keys, schemas, limits, requests and responses, errors.
+//!
+//! Nothing here knows JSON, bytes on disk, HTTP or FUSE. Every other layer imports from here, and this layer
+//! imports from none of them.
+
+pub mod api;
+pub mod attribute_value;
+pub mod document_path;
+pub mod error;
+pub mod item;
+pub mod limits;
+pub mod names;
+pub mod number;
+pub mod schema;
+
+pub use attribute_value::{AttributeType, AttributeValue};
+pub use document_path::{DocumentPath, PathElement};
+pub use error::Error;
+pub use item::{Item, Key};
+pub use names::{IndexName, TableName};
+pub use number::Number;
+pub use schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema};

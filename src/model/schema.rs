@@ -1,0 +1,160 @@
+//! Table and index schemas, checked when built by [`super::api::create_table`]'s operation.
+
+use std::collections::BTreeMap;
+
+use super::attribute_value::AttributeType;
+use super::names::{IndexName, TableName};
+
+/// HASH or RANGE, as DynamoDB's `KeyType` spells them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyType {
+    Hash,
+    Range,
+}
+
+/// The type of a key attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KeyAttributeType {
+    S,
+    N,
+    B,
+}
+
+impl KeyAttributeType {
+    /// As a value type.
+    #[must_use]
+    pub fn as_attribute_type(self) -> AttributeType {
+        match self {
+            Self::S => AttributeType::S,
+            Self::N => AttributeType::N,
+            Self::B => AttributeType::B,
+        }
+    }
+}
+
+/// A key attribute: name and declared type.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeyAttribute {
+    pub name: String,
+    pub attribute_type: KeyAttributeType,
+}
+
+/// The primary key of a table: a partition key and, in a composite table, a sort key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeySchema {
+    pub partition: KeyAttribute,
+    pub sort: Option<KeyAttribute>,
+}
+
+impl KeySchema {
+    /// The key attributes in order: partition, then sort.
+    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        std::iter::once(&self.partition).chain(self.sort.as_ref())
+    }
+
+    /// Is `name` one of the key attributes?
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.attributes().any(|attribute| attribute.name == name)
+    }
+}
+
+/// Global or local.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IndexKind {
+    Global,
+    Local,
+}
+
+/// What an index entry holds beside the table's and the index's key attributes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Projection {
+    KeysOnly,
+    /// Sorted, distinct top-level names.
+    Include(Vec<String>),
+    All,
+}
+
+/// Read and write units a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ProvisionedThroughput {
+    pub read_capacity_units: u64,
+    pub write_capacity_units: u64,
+}
+
+/// PROVISIONED or PAY_PER_REQUEST.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BillingMode {
+    Provisioned,
+    PayPerRequest,
+}
+
+/// A secondary index. `partition` has 1 to 4 attributes and `sort` 0 to 4; one and at most one for an LSI.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct IndexSchema {
+    pub name: IndexName,
+    pub kind: IndexKind,
+    pub partition: Vec<KeyAttribute>,
+    pub sort: Vec<KeyAttribute>,
+    pub projection: Projection,
+    /// Only of a GSI of a PROVISIONED table.
+    pub throughput: Option<ProvisionedThroughput>,
+}
+
+impl IndexSchema {
+    /// The index key attributes in order: partition, then sort.
+    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        self.partition.iter().chain(self.sort.iter())
+    }
+
+    /// Does an entry of this index hold the top-level attribute `name`?
+    #[must_use]
+    pub fn projects(&self, table: &KeySchema, name: &str) -> bool {
+        match &self.projection {
+            Projection::All => true,
+            Projection::KeysOnly => table.contains(name) || self.attributes().any(|a| a.name == name),
+            Projection::Include(names) => {
+                names.iter().any(|n| n == name) || table.contains(name) || self.attributes().any(|a| a.name == name)
+            }
+        }
+    }
+}
+
+/// A table's definition: what CreateTable fixed and UpdateTable may change. No state, no counters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSchema {
+    pub name: TableName,
+    pub key: KeySchema,
+    /// In submitted order; LSIs and GSIs each keep theirs.
+    pub indexes: Vec<IndexSchema>,
+    pub billing_mode: BillingMode,
+    /// None on PAY_PER_REQUEST.
+    pub throughput: Option<ProvisionedThroughput>,
+    pub deletion_protection: bool,
+    /// Members of CreateTable that are kept and shown but have no effect yet, as their wire JSON text by member name.
+    pub opaque: BTreeMap<String, String>,
+}
+
+impl TableSchema {
+    /// The index of that name.
+    #[must_use]
+    pub fn index(&self, name: &str) -> Option<&IndexSchema> {
+        self.indexes.iter().find(|index| index.name.as_str() == name)
+    }
+
+    /// Indexes of one kind, in submitted order.
+    pub fn indexes_of(&self, kind: IndexKind) -> impl Iterator<Item = &IndexSchema> {
+        self.indexes.iter().filter(move |index| index.kind == kind)
+    }
+
+    /// Every key attribute of the table and its indexes once, sorted by name: `AttributeDefinitions`.
+    #[must_use]
+    pub fn attribute_definitions(&self) -> Vec<KeyAttribute> {
+        let mut all: BTreeMap<&str, &KeyAttribute> = BTreeMap::new();
+        let index_keys = self.indexes.iter().flat_map(IndexSchema::attributes);
+        for attribute in self.key.attributes().chain(index_keys) {
+            all.insert(&attribute.name, attribute);
+        }
+        all.into_values().cloned().collect()
+    }
+}

@@ -1,0 +1,130 @@
+//! Ordered bytes with snapshots and atomic, durable batches.
+//!
+//! Keys are 1 to [`KEY_BYTES_MAX`] bytes in byte order; long keys cost more but keep their order (see `long_key`).
+//! Two implementations: [`lmdb`] for data, [`memory`] for tests. `lmdb` is the only user of the lmdb crates.
+//!
+//! Reading: [`Store::snapshot`], short, one request, results copied out. Writing: [`Store::submit`] gives a [`WriteJob`] to the one
+//! writer thread, which runs queued jobs in one transaction, syncs once, and then tells each job (group commit).
+
+pub mod lmdb;
+pub mod long_key;
+pub mod memory;
+
+use std::ops::{Bound, ControlFlow};
+
+pub use crate::model::error::StoreError;
+
+/// The longest key of the interface: enough for index id, digests, two sort keys with escapes.
+pub const KEY_BYTES_MAX: usize = 8 * 1024;
+
+/// A range of keys in byte order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRange {
+    pub lower: Bound<Vec<u8>>,
+    pub upper: Bound<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// Every key that starts with `prefix`.
+    #[must_use]
+    pub fn prefix(prefix: &[u8]) -> Self {
+        Self { lower: Bound::Included(prefix.to_vec()), upper: prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded) }
+    }
+}
+
+/// The first key after all keys that start with `prefix`; `None` when there is none (all bytes 0xFF).
+#[must_use]
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Reverse,
+}
+
+/// Called with each key and value; `Break` ends the walk.
+pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
+
+/// A consistent view. Calls may nest: a visitor may `get` and `walk` on the same view.
+pub trait Read {
+    /// The value of `key`.
+    fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError>;
+
+    /// Visits the entries of `range` in key order, or in reverse key order.
+    fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError>;
+}
+
+/// A write transaction; reads see its own writes.
+pub trait Write: Read {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError>;
+
+    /// Removes `key`; whether it was there.
+    fn delete(&mut self, key: &[u8]) -> Result<bool, StoreError>;
+
+    /// This transaction as a plain view.
+    fn as_read(&self) -> &dyn Read;
+}
+
+/// One atomic change, run on the writer thread.
+pub trait WriteJob: Send {
+    /// Reads and writes. Runs again from the start when the transaction had to be repeated (map growth), so it keeps no state
+    /// from an earlier run. A job that decides to change nothing writes nothing and returns `Ok`. `Err` is a failure of the store
+    /// and abandons the whole transaction.
+    fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError>;
+
+    /// Called once, after the change is durable or has failed. Runs on the writer thread: must not block.
+    fn done(self: Box<Self>, result: Result<(), StoreError>);
+}
+
+/// What the engine calls at the end of each transaction, before commit, to write what it gathered over the jobs (counters).
+pub trait BatchHook: Send + Sync {
+    /// A transaction starts, or starts again: forget what was gathered.
+    fn begin(&self);
+    /// All jobs ran; last writes before the commit.
+    fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError>;
+}
+
+/// When a write is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// After fsync: survives a power cut.
+    #[default]
+    Durable,
+    /// Before fsync: survives kill -9.
+    Relaxed,
+}
+
+/// Sizes of the physical store, for statfs and stats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreInfo {
+    /// Bytes of the data file in use.
+    pub used_bytes: u64,
+    /// Bytes free on its filesystem.
+    pub free_bytes: u64,
+    pub total_bytes: u64,
+}
+
+/// An ordered byte store.
+pub trait Store: Send + Sync {
+    /// A view of the last commit of any process.
+    fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError>;
+
+    /// Queues a job for the writer thread; returns at once.
+    fn submit(&self, job: Box<dyn WriteJob>);
+
+    /// Number of the last commit of any process; changes exactly when the content may have.
+    fn commit_id(&self) -> u64;
+
+    /// Sets the hook of the writer thread; once, before the first job.
+    fn set_hook(&self, hook: std::sync::Arc<dyn BatchHook>);
+
+    fn info(&self) -> StoreInfo;
+
+    /// Runs queued jobs to their end and syncs; further jobs fail with `Closed`.
+    fn close(&self);
+}
