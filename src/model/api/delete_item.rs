@@ -24,3 +24,18 @@ pub struct DeleteItemResponse {
     /// Whether there was an item.
     pub existed: bool,
 }
+
+impl DeleteItemRequest {
+    /// A plain delete: no condition, nothing returned.
+    #[must_use]
+    pub fn new(table_name: TableName, key: Item) -> Self {
+        Self {
+            table_name,
+            key,
+            precondition: None,
+            return_values: ReturnValues::None,
+            return_consumed_capacity: ReturnConsumedCapacity::None,
+            return_item_collection_metrics: false,
+        }
+    }
+}

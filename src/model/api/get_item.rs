@@ -20,3 +20,18 @@ pub struct GetItemResponse {
     pub item: Option<Item>,
     pub consumed_capacity: ConsumedCapacity,
 }
+
+impl GetItemRequest {
+    /// A plain get of the whole item.
+    #[must_use]
+    pub fn new(table_name: TableName, key: Item) -> Self {
+        Self {
+            table_name,
+            key,
+            consistent_read: false,
+            projection_expression: None,
+            placeholders: Placeholders::default(),
+            return_consumed_capacity: ReturnConsumedCapacity::None,
+        }
+    }
+}

@@ -23,3 +23,18 @@ pub struct PutItemResponse {
     /// The version now stored; the old one when the put changed nothing.
     pub version: Version,
 }
+
+impl PutItemRequest {
+    /// A plain put: no condition, nothing returned.
+    #[must_use]
+    pub fn new(table_name: TableName, item: Item) -> Self {
+        Self {
+            table_name,
+            item,
+            precondition: None,
+            return_values: ReturnValues::None,
+            return_consumed_capacity: ReturnConsumedCapacity::None,
+            return_item_collection_metrics: false,
+        }
+    }
+}

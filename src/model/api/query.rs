@@ -25,3 +25,23 @@ pub struct QueryResponse {
     pub items: Option<Vec<Item>>,
     pub page: Page,
 }
+
+impl QueryRequest {
+    /// A query by key condition, ascending, from its start.
+    #[must_use]
+    pub fn new(table_name: TableName, key_condition_expression: impl Into<String>, placeholders: Placeholders) -> Self {
+        Self {
+            table_name,
+            index_name: None,
+            key_condition_expression: Some(key_condition_expression.into()),
+            projection_expression: None,
+            placeholders,
+            select: None,
+            limit: None,
+            consistent_read: false,
+            scan_index_forward: true,
+            exclusive_start_key: None,
+            return_consumed_capacity: ReturnConsumedCapacity::None,
+        }
+    }
+}

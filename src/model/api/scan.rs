@@ -31,3 +31,22 @@ pub struct ScanResponse {
     pub items: Option<Vec<Item>>,
     pub page: Page,
 }
+
+impl ScanRequest {
+    /// A plain scan of a table's items, from its start.
+    #[must_use]
+    pub fn new(table_name: TableName) -> Self {
+        Self {
+            table_name,
+            index_name: None,
+            projection_expression: None,
+            placeholders: Placeholders::default(),
+            select: None,
+            limit: None,
+            consistent_read: false,
+            segment: None,
+            exclusive_start_key: None,
+            return_consumed_capacity: ReturnConsumedCapacity::None,
+        }
+    }
+}
