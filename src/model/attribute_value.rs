@@ -3,9 +3,15 @@
 //! Sets keep their elements sorted and distinct (strings and binaries by bytes, numbers by value), so that
 //! `PartialEq` is DynamoDB's equality: sets as sets, numbers by value, lists in order, maps by content.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::error::ValueError;
+use super::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
 use super::number::Number;
 
 /// Attributes of a map value, by name.
@@ -19,11 +25,11 @@ pub enum AttributeValue {
     B(Vec<u8>),
     Bool(bool),
     Null,
-    /// Sorted by bytes, distinct, not empty; build with [`super::item::string_set`] or the codecs.
+    /// Sorted by bytes, distinct, not empty; build with [`AttributeValue::string_set`].
     Ss(Vec<String>),
-    /// Sorted by value, distinct, not empty.
+    /// Sorted by value, distinct, not empty; build with [`AttributeValue::number_set`].
     Ns(Vec<Number>),
-    /// Sorted by bytes, distinct, not empty.
+    /// Sorted by bytes, distinct, not empty; build with [`AttributeValue::binary_set`].
     Bs(Vec<Vec<u8>>),
     L(Vec<AttributeValue>),
     M(Map),
@@ -87,7 +93,95 @@ impl fmt::Display for AttributeType {
     }
 }
 
+/// Checks the name of an attribute or of a map member (SEMANTICS 3.1): 1 to 65,535 bytes.
+///
+/// # Errors
+/// [`ValueError::EmptyAttributeName`], [`ValueError::AttributeNameTooLong`].
+pub fn check_attribute_name(name: &str) -> Result<(), ValueError> {
+    match name.len() {
+        0 => Err(ValueError::EmptyAttributeName),
+        bytes if bytes > ATTRIBUTE_NAME_BYTES_MAX => Err(ValueError::AttributeNameTooLong),
+        _ => Ok(()),
+    }
+}
+
+/// Sorts elements; false when two are equal, and then their order is as given.
+fn sort_distinct<T: Ord>(elements: &mut [T]) -> bool {
+    if elements.is_sorted_by(|a, b| a < b) {
+        return true;
+    }
+    let mut sorted: Vec<&T> = elements.iter().collect();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        return false;
+    }
+    elements.sort_unstable();
+    true
+}
+
 impl AttributeValue {
+    /// A set of strings in any order.
+    ///
+    /// # Errors
+    /// [`ValueError::EmptyStringSet`], [`ValueError::DuplicateStrings`].
+    pub fn string_set(mut elements: Vec<String>) -> Result<Self, ValueError> {
+        if elements.is_empty() {
+            return Err(ValueError::EmptyStringSet);
+        }
+        if !sort_distinct(&mut elements) {
+            return Err(ValueError::DuplicateStrings(elements.join(", ")));
+        }
+        Ok(Self::Ss(elements))
+    }
+
+    /// A set of numbers in any order; equal by value is a duplicate.
+    ///
+    /// # Errors
+    /// [`ValueError::EmptyNumberSet`], [`ValueError::DuplicateNumbers`].
+    pub fn number_set(mut elements: Vec<Number>) -> Result<Self, ValueError> {
+        if elements.is_empty() {
+            return Err(ValueError::EmptyNumberSet);
+        }
+        if !sort_distinct(&mut elements) {
+            return Err(ValueError::DuplicateNumbers);
+        }
+        Ok(Self::Ns(elements))
+    }
+
+    /// A set of binaries in any order.
+    ///
+    /// # Errors
+    /// [`ValueError::EmptyBinarySet`], [`ValueError::DuplicateBinaries`].
+    pub fn binary_set(mut elements: Vec<Vec<u8>>) -> Result<Self, ValueError> {
+        if elements.is_empty() {
+            return Err(ValueError::EmptyBinarySet);
+        }
+        if !sort_distinct(&mut elements) {
+            let spelled: Vec<String> = elements.iter().map(|element| STANDARD.encode(element)).collect();
+            return Err(ValueError::DuplicateBinaries(spelled.join(", ")));
+        }
+        Ok(Self::Bs(elements))
+    }
+
+    /// Order of two values, where DynamoDB has one: S with S by bytes, N with N by value, B with B by bytes.
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::S(a), Self::S(b)) => Some(a.cmp(b)),
+            (Self::N(a), Self::N(b)) => Some(a.cmp(b)),
+            (Self::B(a), Self::B(b)) => Some(a.cmp(b)),
+            _ => None,
+        }
+    }
+
+    /// Checks the depth of a top-level value (SEMANTICS 3.2).
+    ///
+    /// # Errors
+    /// [`ValueError::Nesting`] over 32 levels.
+    pub fn check_nesting(&self) -> Result<(), ValueError> {
+        if self.nesting() > NESTING_LEVELS_MAX { Err(ValueError::Nesting) } else { Ok(()) }
+    }
+
     /// The value's type tag.
     #[must_use]
     pub fn attribute_type(&self) -> AttributeType {
@@ -143,5 +237,61 @@ mod tests {
             assert_eq!(AttributeType::from_tag(tag).map(AttributeType::tag), Some(tag));
         }
         assert_eq!(AttributeType::from_tag("X"), None);
+    }
+
+    fn strings(elements: &[&str]) -> Vec<String> {
+        elements.iter().map(|&element| element.to_owned()).collect()
+    }
+
+    fn numbers(elements: &[&str]) -> Vec<Number> {
+        elements.iter().map(|element| element.parse().unwrap()).collect()
+    }
+
+    fn check(got: Result<AttributeValue, ValueError>, expected: Result<AttributeValue, &str>) {
+        assert_eq!(got.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn sets_are_sorted_and_distinct() {
+        use AttributeValue as V;
+        check(V::string_set(strings(&["b", "", "a"])), Ok(V::Ss(strings(&["", "a", "b"]))));
+        check(V::string_set(vec![]), Err("One or more parameter values were invalid: An string set  may not be empty"));
+        check(
+            V::string_set(strings(&["b", "a", "b"])),
+            Err("One or more parameter values were invalid: Input collection [b, a, b] contains duplicates."),
+        );
+        check(V::number_set(numbers(&["10", "-9", "9"])), Ok(V::Ns(numbers(&["-9", "9", "10"]))));
+        check(V::number_set(vec![]), Err("One or more parameter values were invalid: An number set  may not be empty"));
+        check(V::number_set(numbers(&["1", "2", "1.0"])), Err("Input collection contains duplicates"));
+        check(V::binary_set(vec![vec![255], vec![], vec![1, 2]]), Ok(V::Bs(vec![vec![], vec![1, 2], vec![255]])));
+        check(V::binary_set(vec![]), Err("One or more parameter values were invalid: Binary sets should not be empty"));
+        check(
+            V::binary_set(vec![b"a".to_vec(), b"a".to_vec()]),
+            Err("One or more parameter values were invalid: Input collection [YQ==, YQ==]of type BS contains duplicates."),
+        );
+    }
+
+    #[test]
+    fn only_equal_scalar_types_compare() {
+        use AttributeValue as V;
+        let number = |text: &str| V::N(text.parse().unwrap());
+        let cases = [
+            (V::S("a".into()), V::S("ab".into()), Some(Ordering::Less)),
+            (number("10"), number("9"), Some(Ordering::Greater)),
+            (V::B(vec![1]), V::B(vec![1]), Some(Ordering::Equal)),
+            (V::S("1".into()), number("1"), None),
+            (V::Bool(true), V::Bool(true), None),
+            (V::Null, V::Null, None),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(a.compare(&b), expected, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn nesting_ends_at_level_32() {
+        let nested = |levels: usize| (1..levels).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
+        assert_eq!(nested(32).check_nesting(), Ok(()));
+        assert_eq!(nested(33).check_nesting(), Err(ValueError::Nesting));
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::attribute_value::AttributeValue;
+use super::error::ValueError;
+use super::limits::ITEM_BYTES_MAX;
 use super::schema::KeySchema;
 
 /// An item: attributes by name.
@@ -14,6 +16,15 @@ impl Item {
     #[must_use]
     pub fn size(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.size()).sum()
+    }
+
+    /// Checks depth and size of an item to be put (SEMANTICS 3.2, 5.2). Names and sets are checked where values are built.
+    ///
+    /// # Errors
+    /// [`ValueError::Nesting`], [`ValueError::ItemTooLarge`].
+    pub fn check_limits(&self) -> Result<(), ValueError> {
+        self.0.values().try_for_each(AttributeValue::check_nesting)?;
+        if self.size() > ITEM_BYTES_MAX { Err(ValueError::ItemTooLarge) } else { Ok(()) }
     }
 
     /// The attribute's value, if the item has it.
@@ -57,5 +68,40 @@ impl Key {
             item.0.insert(attribute.name.clone(), value.clone());
         }
         item
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AttributeValue as V;
+
+    fn n(text: &str) -> V {
+        V::N(text.parse().unwrap())
+    }
+
+    fn check<const N: usize>(attributes: [(&str, V); N], expected: usize) {
+        let item = Item::from(attributes);
+        assert_eq!(item.size(), expected, "{item:?}");
+    }
+
+    #[test]
+    fn sizes_follow_the_rules() {
+        let pk = || ("pk", V::S("a".into()));
+        check([pk()], 3);
+        check([pk(), ("n", n("1"))], 6);
+        check([pk(), ("t", V::Bool(true))], 5);
+        check([pk(), ("l", V::L(vec![]))], 7);
+        check([pk(), ("l", V::L(vec![n("1")]))], 10);
+        check([pk(), ("m", V::M([("x".to_owned(), V::S("yz".into()))].into()))], 11);
+        check([pk(), ("ss", V::string_set(vec!["a".into(), "bc".into()]).unwrap())], 8);
+        check([("pk", V::S("é".into()))], 4);
+    }
+
+    #[test]
+    fn an_item_of_exactly_400_kb_is_the_largest() {
+        let of = |bytes: usize| Item::from([("k", V::S("a".repeat(bytes - 1)))]);
+        assert_eq!(of(409_600).check_limits(), Ok(()));
+        assert_eq!(of(409_601).check_limits(), Err(ValueError::ItemTooLarge));
     }
 }
