@@ -1,31 +1,177 @@
-//! Ordered key bytes. (encoder, decoder and table of exact bytes: to be written)
+//! Ordered key bytes: the order of encodings is the order of values, and no encoding is a prefix of another of its type,
+//! so that encodings can be concatenated and the concatenations keep the order of the tuples.
 //!
 //! ```text
-//! S, B   each byte, 0x00 escaped as 0x00 0xFF; then the terminator 0x00 0x00
-//! N      class byte (negative, zero, positive), exponent, base-100 digits + 1, terminator; complemented when negative
+//! S, B   each byte of the value, 0x00 escaped as 0x00 0xFF; then the terminator 0x00 0x00
+//! N      0        0x02
+//!        positive 0x03  exponent  digits  0x00
+//!        negative 0x01, then the bytes that follow 0x03 of the positive number, each complemented
+//!          exponent  one byte: the power of 100 of the first base-100 digit, -65 to 62, plus 128
+//!          digits    base-100 digits aligned at the decimal point, first to last not zero, each one byte, plus 1
 //! ```
-//! Prefix-free, so encodings can be concatenated; order of encodings is order of values.
+//! An encoding does not say its type: the schema does. Stored keys hold these bytes, so they never change.
 
-use super::digest::Digest;
-use crate::model::AttributeValue;
+use super::digest::{Digest, digest};
+use crate::model::error::StoreError;
+use crate::model::number::DIGITS_MAX;
+use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, Number};
 
-/// Appends the ordered encoding of an S, N or B value. Other types never reach a key: checked before.
+const ESCAPED: u8 = 0x00;
+const ESCAPE: u8 = 0xFF;
+const TERMINATOR: [u8; 2] = [0x00, 0x00];
+
+const NEGATIVE: u8 = 0x01;
+const ZERO: u8 = 0x02;
+const POSITIVE: u8 = 0x03;
+const EXPONENT_BIAS: i16 = 128;
+const DIGITS_END: u8 = 0x00;
+/// 38 decimal digits that start at an odd place.
+const PAIRS_MAX: usize = 20;
+
+/// Appends the ordered encoding of an S, N or B value. Other types never reach a key: checked before; they append nothing.
 pub fn encode(value: &AttributeValue, out: &mut Vec<u8>) {
-    let _ = (value, out);
-    todo!()
+    match value {
+        AttributeValue::S(text) => encode_bytes(text.as_bytes(), out),
+        AttributeValue::B(bytes) => encode_bytes(bytes, out),
+        AttributeValue::N(number) => encode_number(number, out),
+        _ => debug_assert!(false, "a key value of type {}", value.attribute_type()),
+    }
 }
 
-/// The ordered encoding of an S or B prefix, without terminator: every value that begins with `prefix` begins with these bytes.
-/// `None` for a number.
+/// The ordered encoding of an S or B prefix, without terminator: every value that begins with `prefix` begins with these bytes,
+/// and no other. `None` for a number.
 #[must_use]
 pub fn encode_prefix(value: &AttributeValue) -> Option<Vec<u8>> {
-    let _ = value;
-    todo!()
+    let bytes = match value {
+        AttributeValue::S(text) => text.as_bytes(),
+        AttributeValue::B(bytes) => bytes,
+        _ => return None,
+    };
+    let mut out = Vec::with_capacity(bytes.len());
+    escape(bytes, &mut out);
+    Some(out)
 }
 
-/// Digest of the partition key values of a table or index, in schema order.
+/// The value of the encoding at the start of `bytes`, and the bytes after it.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when no value of that type has such an encoding.
+pub fn decode(attribute_type: KeyAttributeType, bytes: &[u8]) -> Result<(AttributeValue, &[u8]), StoreError> {
+    match attribute_type {
+        KeyAttributeType::S => {
+            let (value, rest) = decode_bytes(bytes)?;
+            let text = String::from_utf8(value).map_err(|_| StoreError::Corrupt("a string key is not UTF-8"))?;
+            Ok((AttributeValue::S(text), rest))
+        }
+        KeyAttributeType::B => {
+            let (value, rest) = decode_bytes(bytes)?;
+            Ok((AttributeValue::B(value), rest))
+        }
+        KeyAttributeType::N => {
+            let (value, rest) = decode_number(bytes)?;
+            Ok((AttributeValue::N(value), rest))
+        }
+    }
+}
+
+/// Digest of the partition key values of a table or index, in schema order: of the concatenation of their plain encodings, without
+/// types or names, which are the schema's.
 #[must_use]
 pub fn partition_digest(values: &[&AttributeValue]) -> Digest {
-    let _ = values;
-    todo!()
+    let mut bytes = Vec::new();
+    for value in values {
+        encode(value, &mut bytes);
+    }
+    digest(&bytes)
 }
+
+fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len() + TERMINATOR.len());
+    let mut runs = bytes.split(|&byte| byte == ESCAPED);
+    out.extend_from_slice(runs.next().unwrap_or_default());
+    for run in runs {
+        out.extend_from_slice(&[ESCAPED, ESCAPE]);
+        out.extend_from_slice(run);
+    }
+}
+
+fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    escape(bytes, out);
+    out.extend_from_slice(&TERMINATOR);
+}
+
+fn decode_bytes(bytes: &[u8]) -> Result<(Vec<u8>, &[u8]), StoreError> {
+    let mut value = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    loop {
+        let Some(at) = rest.iter().position(|&byte| byte == ESCAPED) else {
+            return Err(StoreError::Corrupt("a key has no terminator"));
+        };
+        let (run, tail) = rest.split_at(at);
+        value.extend_from_slice(run);
+        match tail {
+            [ESCAPED, ESCAPE, tail @ ..] => {
+                value.push(ESCAPED);
+                rest = tail;
+            }
+            [0x00, 0x00, tail @ ..] => return Ok((value, tail)),
+            _ => return Err(StoreError::Corrupt("a key has a bad escape")),
+        }
+    }
+}
+
+fn encode_number(number: &Number, out: &mut Vec<u8>) {
+    let mut buffer = [0; DIGITS_MAX as usize];
+    let digits = number.digits(&mut buffer);
+    if digits.is_empty() {
+        out.push(ZERO);
+        return;
+    }
+    let negative = number.parts().0;
+    let mask = if negative { 0xFF } else { 0 };
+    out.push(if negative { NEGATIVE } else { POSITIVE });
+    let magnitude = number.magnitude();
+    // -65 + 128 to 62 + 128: one byte.
+    out.push((magnitude.div_euclid(2) + EXPONENT_BIAS) as u8 ^ mask);
+    // A first digit at an even power of ten is alone in its pair.
+    let (first, rest) = digits.split_at(if magnitude.rem_euclid(2) == 0 { 1 } else { 0 });
+    out.extend(first.iter().map(|digit| (digit + 1) ^ mask));
+    out.extend(rest.chunks(2).map(|pair| (pair[0] * 10 + pair.get(1).unwrap_or(&0) + 1) ^ mask));
+    out.push(DIGITS_END ^ mask);
+}
+
+fn decode_number(bytes: &[u8]) -> Result<(Number, &[u8]), StoreError> {
+    const BAD: StoreError = StoreError::Corrupt("a number key cannot be read");
+    let (negative, rest) = match bytes {
+        [ZERO, rest @ ..] => return Ok((Number::ZERO, rest)),
+        [NEGATIVE, rest @ ..] => (true, rest),
+        [POSITIVE, rest @ ..] => (false, rest),
+        _ => return Err(BAD),
+    };
+    let mask = if negative { 0xFF } else { 0 };
+    let (exponent, rest) = rest.split_first().ok_or(BAD)?;
+    let end = rest.iter().take(PAIRS_MAX + 1).position(|byte| byte ^ mask == DIGITS_END).ok_or(BAD)?;
+    let (pairs, rest) = rest.split_at(end);
+    let mut coefficient: u128 = 0;
+    for (index, byte) in pairs.iter().enumerate() {
+        let pair = (byte ^ mask) - 1;
+        let last = index + 1 == pairs.len();
+        if pair > 99 || (pair == 0 && (index == 0 || last)) {
+            return Err(BAD);
+        }
+        // The last pair loses its trailing zero, so that 38 digits never overflow.
+        let (scale, pair) = if last && pair % 10 == 0 { (10, pair / 10) } else { (100, pair) };
+        coefficient = coefficient.checked_mul(scale).and_then(|c| c.checked_add(u128::from(pair))).ok_or(BAD)?;
+    }
+    let (Some(last), Ok(pair_count)) = (pairs.last(), i64::try_from(pairs.len())) else { return Err(BAD) };
+    let lost = i64::from(((last ^ mask) - 1) % 10 == 0);
+    let first_power = i64::from(exponent ^ mask) - i64::from(EXPONENT_BIAS);
+    let power = 2 * (first_power - pair_count + 1) + lost;
+    let number = Number::from_parts(negative, coefficient, power).map_err(|_| BAD)?;
+    Ok((number, &rest[1..]))
+}
+
+#[cfg(test)]
+#[path = "key_tests.rs"]
+mod tests;
