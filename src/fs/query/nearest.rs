@@ -1,0 +1,70 @@
+//! The known word nearest to a misspelt one, by edit distance.
+
+/// Longer texts are compared by their start; nobody misspells more.
+const COMPARED_CHARS_MAX: usize = 64;
+
+/// The word of `words` with the fewest edits from `text`; the first of equals.
+pub(super) fn nearest<'w>(text: &str, words: &[&'w str]) -> Option<&'w str> {
+    words.iter().copied().min_by_key(|word| distance(text, word))
+}
+
+/// The word that `head`, without its `=`, looks like a misspelling of: one edit, two in words of five characters or more.
+pub(super) fn misspelt<'w>(head: &str, words: &'w [String]) -> Option<&'w str> {
+    let close = |word: &&str| {
+        let word = word.trim_end_matches('=');
+        let allowed = if word.chars().count() < 5 { 1 } else { 2 };
+        distance(head, word) <= allowed
+    };
+    words.iter().map(String::as_str).find(close)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(COMPARED_CHARS_MAX).collect();
+    let b: Vec<char> = b.chars().take(COMPARED_CHARS_MAX).collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (i, &ca) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, &cb) in b.iter().enumerate() {
+            let replaced = above[j] + usize::from(ca != cb);
+            let mut best = replaced.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && ca == b[j - 1] && a[i - 1] == cb {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, expected) in
+            [("", "", 0), ("abc", "abc", 0), ("limt", "limit", 1), ("lmiit", "limit", 1), ("", "ab", 2), ("dsc", "asc", 1)]
+        {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+            assert_eq!(distance(b, a), expected, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn short_words_forgive_one_edit_and_long_ones_two() {
+        let words = ["desc", "limit=", "consistent"].map(str::to_owned);
+        for (head, expected) in [
+            ("limt", Some("limit=")),
+            ("lmt", Some("limit=")),
+            ("dsc", Some("desc")),
+            ("status", None),
+            ("consistant", Some("consistent")),
+            ("d", None),
+        ] {
+            assert_eq!(misspelt(head, &words), expected, "{head}");
+        }
+    }
+}
