@@ -1,4 +1,31 @@
-//! Expressions: lexer, parser, resolved forms, evaluation. (to be written)
+//! Expressions: lexer, parser, resolved forms, evaluation.
 //!
-//! A parsed expression and a resolved one are different types; only the resolved can be evaluated. Key conditions and projections
-//! are here; condition, filter, update and PartiQL take their places beside them.
+//! A parsed expression and a resolved one are different types; only the resolved one can be used.
+//!
+//! ```text
+//! text ── lexer ── parse ──> syntax::*          names and values are still `#x` and `:v`
+//!                              │ condition::resolve, Path::resolve   (static checks of SEMANTICS 7.4, usage counted)
+//!                              v
+//!        condition::Condition      ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
+//!        projection::ProjectionPaths
+//! ```
+//!
+//! Evaluation of conditions and filters goes beside [`condition`]; the update and PartiQL parsers beside [`parse`], on the same
+//! lexer, paths and placeholders.
+
+pub mod condition;
+pub mod key_condition;
+pub mod lexer;
+pub mod order;
+pub mod parse;
+pub mod path;
+pub mod path_tree;
+pub mod placeholders;
+pub mod projection;
+pub mod reserved;
+mod reserved_words;
+pub mod syntax;
+
+pub use key_condition::{KeyCondition, KeyConditionShape, KeySchemaView, SortRange};
+pub use placeholders::PlaceholderUse;
+pub use projection::ProjectionPaths;

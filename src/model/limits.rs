@@ -22,6 +22,8 @@ pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
 /// Operators in one expression.
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
+/// A placeholder (`#x`, `:x`), sign included.
+pub const PLACEHOLDER_BYTES_MAX: usize = 255;
 /// Elements of one document path.
 pub const DOCUMENT_PATH_LEVELS_MAX: usize = 32;
 /// Operands of `IN`.

@@ -1,5 +1,7 @@
 //! Bad expressions (SEMANTICS 7.1, 7.6, 7.9). Each names its parameter: `KeyConditionExpression`, `ProjectionExpression`, …
 
+use super::value::ValueError;
+
 /// An expression parameter of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpressionParameter {
@@ -41,6 +43,11 @@ pub enum ExpressionError {
     NameKeySyntax(String),
     #[error("ExpressionAttributeValues contains invalid key: Syntax error; key: \"{0}\"")]
     ValueKeySyntax(String),
+    #[error("ExpressionAttributeNames contains invalid value for key {alias}: {fault}")]
+    InvalidName { alias: String, fault: ValueError },
+    /// Raised here for nesting, and by whoever reads the values from a wire form for anything else.
+    #[error("ExpressionAttributeValues contains invalid value: {fault} for key {alias}")]
+    InvalidValue { alias: String, fault: ValueError },
     /// Rendered `{#a, #b}`.
     #[error("Value provided in ExpressionAttributeNames unused in expressions: keys: {0}")]
     NamesUnused(String),
@@ -88,6 +95,14 @@ pub enum ExpressionFault {
     OperandCount { function: String, count: usize },
     #[error("Incorrect operand type for operator or function; operator or function: {function}, operand type: {operand}")]
     OperandType { function: String, operand: String },
+    #[error("Operator or function requires a document path; operator or function: {0}")]
+    PathRequired(String),
+    #[error(
+        "The first operand must be distinct from the remaining operands for this operator or function; operator: {operator}, first operand: {operand}"
+    )]
+    SameOperand { operator: String, operand: String },
+    #[error("Invalid attribute type name found; type: {0}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}")]
+    UnknownTypeName(String),
     #[error(
         "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {lower}, upper bound operand: AttributeValue: {upper}"
     )]

@@ -1,0 +1,289 @@
+//! Conditions with names and values in place, checked as far as can be without an item (SEMANTICS 7.3, 7.4, 7.9).
+//!
+//! The common stage of ConditionExpression, FilterExpression and KeyConditionExpression.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::order::compare;
+use super::parse::parse_condition;
+use super::placeholders::Scope;
+use super::syntax::{self, Comparator, ConditionSyntax, Part};
+use crate::model::error::expression::ExpressionFault;
+use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
+use crate::model::{AttributeType, AttributeValue, DocumentPath};
+
+/// The order in which the service lists the types where a literal type name is missing.
+const TYPE_NAMES: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
+
+/// An operand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operand {
+    Path(DocumentPath),
+    Value(AttributeValue),
+    /// `size(…)`
+    Size(Box<Operand>),
+}
+
+/// A condition that can be evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    Compare { left: Operand, comparator: Comparator, right: Operand },
+    Between { operand: Operand, lower: Operand, upper: Operand },
+    In { operand: Operand, list: Vec<Operand> },
+    AttributeExists(DocumentPath),
+    AttributeNotExists(DocumentPath),
+    AttributeType { operand: Operand, attribute_type: AttributeType },
+    BeginsWith { operand: Operand, prefix: Operand },
+    Contains { operand: Operand, element: Operand },
+    And(Vec<Condition>),
+    Or(Vec<Condition>),
+    Not(Box<Condition>),
+}
+
+/// The functions of the condition language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    AttributeExists,
+    AttributeNotExists,
+    AttributeType,
+    BeginsWith,
+    Contains,
+    Size,
+    /// Known, but only to the update language.
+    OfUpdate,
+}
+
+impl Function {
+    /// Names are case-sensitive.
+    fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "attribute_exists" => Self::AttributeExists,
+            "attribute_not_exists" => Self::AttributeNotExists,
+            "attribute_type" => Self::AttributeType,
+            "begins_with" => Self::BeginsWith,
+            "contains" => Self::Contains,
+            "size" => Self::Size,
+            "if_not_exists" | "list_append" => Self::OfUpdate,
+            _ => return None,
+        })
+    }
+
+    fn is_condition(self) -> bool {
+        !matches!(self, Self::Size | Self::OfUpdate)
+    }
+}
+
+/// Parses and resolves a condition.
+///
+/// # Errors
+/// The first fault in the order of SEMANTICS 7.9.
+pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
+    let parsed = parse_condition(text)?;
+    check_structure(&parsed)?;
+    resolve(&parsed.root, scope)
+}
+
+/// What is wrong regardless of names and values: parentheses, operator count, functions, reserved words.
+fn check_structure(parsed: &ConditionSyntax<'_>) -> Result<(), ExpressionFault> {
+    if parsed.redundant_parentheses {
+        return Err(ExpressionFault::RedundantParentheses);
+    }
+    if parsed.operators > EXPRESSION_OPERATORS_MAX {
+        return Err(ExpressionFault::TooManyOperators(parsed.operators));
+    }
+    let parts = parsed.root.parts();
+    parts.iter().try_for_each(check_function_known)?;
+    parts.iter().try_for_each(check_function_place)?;
+    parts.iter().try_for_each(|part| match part {
+        Part::Path(path) => path.check_reserved(),
+        Part::ConditionCall(_) | Part::OperandCall(_) => Ok(()),
+    })
+}
+
+fn check_function_known(part: &Part<'_, '_>) -> Result<(), ExpressionFault> {
+    match part {
+        Part::ConditionCall(call) | Part::OperandCall(call) if Function::from_name(call.function).is_none() => {
+            Err(ExpressionFault::UnknownFunction(call.function.to_owned()))
+        }
+        Part::ConditionCall(_) | Part::OperandCall(_) | Part::Path(_) => Ok(()),
+    }
+}
+
+fn check_function_place(part: &Part<'_, '_>) -> Result<(), ExpressionFault> {
+    let (call, allowed) = match part {
+        Part::ConditionCall(call) => (call, Function::from_name(call.function).is_some_and(Function::is_condition)),
+        Part::OperandCall(call) => (call, Function::from_name(call.function) == Some(Function::Size)),
+        Part::Path(_) => return Ok(()),
+    };
+    if allowed { Ok(()) } else { Err(ExpressionFault::FunctionMisused(call.function.to_owned())) }
+}
+
+fn resolve(condition: &syntax::Condition<'_>, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
+    match condition {
+        syntax::Condition::Compare { left, comparator, right } => {
+            let (left, right) = (operand(left, scope)?, operand(right, scope)?);
+            resolve_comparison(left, *comparator, right)
+        }
+        syntax::Condition::Between { operand: tested, lower, upper } => {
+            let (tested, lower, upper) = (operand(tested, scope)?, operand(lower, scope)?, operand(upper, scope)?);
+            resolve_between(tested, lower, upper)
+        }
+        syntax::Condition::In { operand: tested, list } => {
+            let tested = operand(tested, scope)?;
+            let list = operands(list, scope)?;
+            if list.len() > IN_OPERANDS_MAX {
+                return Err(ExpressionFault::OperandCount { function: "IN".to_owned(), count: list.len() });
+            }
+            Ok(Condition::In { operand: tested, list })
+        }
+        syntax::Condition::Call(call) => resolve_call(call, scope),
+        syntax::Condition::And(list) => resolve_list(list, scope).map(Condition::And),
+        syntax::Condition::Or(list) => resolve_list(list, scope).map(Condition::Or),
+        syntax::Condition::Not(inner) => Ok(Condition::Not(Box::new(resolve(inner, scope)?))),
+    }
+}
+
+fn resolve_list(list: &[syntax::Condition<'_>], scope: &mut Scope<'_>) -> Result<Vec<Condition>, ExpressionFault> {
+    list.iter().map(|condition| resolve(condition, scope)).collect()
+}
+
+fn operands(list: &[syntax::Operand<'_>], scope: &mut Scope<'_>) -> Result<Vec<Operand>, ExpressionFault> {
+    list.iter().map(|item| operand(item, scope)).collect()
+}
+
+fn operand(operand: &syntax::Operand<'_>, scope: &mut Scope<'_>) -> Result<Operand, ExpressionFault> {
+    match operand {
+        syntax::Operand::Path(path) => path.resolve(scope).map(Operand::Path),
+        syntax::Operand::Value(alias) => scope.value(alias).map(|value| Operand::Value(value.clone())),
+        // Only size gets here, see `check_function_place`.
+        syntax::Operand::Call(call) => {
+            let [inner] = exactly(call.function, operands(&call.operands, scope)?)?;
+            check_literal(&inner, call.function, |t| !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null))?;
+            Ok(Operand::Size(Box::new(inner)))
+        }
+    }
+}
+
+fn resolve_comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<Condition, ExpressionFault> {
+    check_distinct(&left, &right, comparator.sign())?;
+    let any_type = matches!(comparator, Comparator::Equal | Comparator::NotEqual);
+    for operand in [&left, &right] {
+        check_literal(operand, comparator.sign(), |t| any_type || is_ordered(t))?;
+    }
+    Ok(Condition::Compare { left, comparator, right })
+}
+
+fn resolve_between(operand: Operand, lower: Operand, upper: Operand) -> Result<Condition, ExpressionFault> {
+    for part in [&operand, &lower, &upper] {
+        check_literal(part, "BETWEEN", is_ordered)?;
+    }
+    if let (Operand::Value(low), Operand::Value(high)) = (&lower, &upper) {
+        let texts = || (literal_text(low), literal_text(high));
+        match compare(low, high) {
+            None => {
+                let (lower, upper) = texts();
+                return Err(ExpressionFault::BetweenTypes { lower, upper });
+            }
+            Some(std::cmp::Ordering::Greater) => {
+                let (lower, upper) = texts();
+                return Err(ExpressionFault::BetweenOrder { lower, upper });
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(Condition::Between { operand, lower, upper })
+}
+
+fn resolve_call(call: &syntax::Call<'_>, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
+    let name = call.function;
+    let function = Function::from_name(name).ok_or_else(|| ExpressionFault::UnknownFunction(name.to_owned()))?;
+    let operands = operands(&call.operands, scope)?;
+    match function {
+        Function::AttributeExists => sole_path(name, operands).map(Condition::AttributeExists),
+        Function::AttributeNotExists => sole_path(name, operands).map(Condition::AttributeNotExists),
+        Function::AttributeType => resolve_attribute_type(name, operands),
+        Function::BeginsWith => {
+            let [operand, prefix] = exactly(name, operands)?;
+            check_distinct(&operand, &prefix, name)?;
+            for part in [&operand, &prefix] {
+                check_literal(part, name, |t| matches!(t, AttributeType::S | AttributeType::B))?;
+            }
+            Ok(Condition::BeginsWith { operand, prefix })
+        }
+        Function::Contains => {
+            let [operand, element] = exactly(name, operands)?;
+            check_distinct(&operand, &element, name)?;
+            check_literal(&operand, name, |t| {
+                !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null | AttributeType::M)
+            })?;
+            Ok(Condition::Contains { operand, element })
+        }
+        Function::Size | Function::OfUpdate => Err(ExpressionFault::FunctionMisused(name.to_owned())),
+    }
+}
+
+fn resolve_attribute_type(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
+    let [operand, type_name] = exactly(name, operands)?;
+    check_distinct(&operand, &type_name, name)?;
+    let Operand::Value(literal) = type_name else {
+        return Err(operand_type(name, TYPE_NAMES));
+    };
+    let AttributeValue::S(text) = literal else {
+        return Err(operand_type(name, literal.attribute_type().tag()));
+    };
+    match AttributeType::from_tag(&text) {
+        Some(attribute_type) => Ok(Condition::AttributeType { operand, attribute_type }),
+        None => Err(ExpressionFault::UnknownTypeName(text)),
+    }
+}
+
+/// The operands, if they are as many as the function has.
+fn exactly<const N: usize>(function: &str, operands: Vec<Operand>) -> Result<[Operand; N], ExpressionFault> {
+    let count = operands.len();
+    operands.try_into().map_err(|_| ExpressionFault::OperandCount { function: function.to_owned(), count })
+}
+
+fn sole_path(function: &str, operands: Vec<Operand>) -> Result<DocumentPath, ExpressionFault> {
+    match exactly(function, operands)? {
+        [Operand::Path(path)] => Ok(path),
+        [Operand::Value(_) | Operand::Size(_)] => Err(ExpressionFault::PathRequired(function.to_owned())),
+    }
+}
+
+/// The two operands may not be the same document path.
+fn check_distinct(first: &Operand, second: &Operand, operator: &str) -> Result<(), ExpressionFault> {
+    match (first, second) {
+        (Operand::Path(one), Operand::Path(two)) if one == two => {
+            Err(ExpressionFault::SameOperand { operator: operator.to_owned(), operand: one.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_literal(operand: &Operand, function: &str, allowed: impl Fn(AttributeType) -> bool) -> Result<(), ExpressionFault> {
+    match operand {
+        Operand::Value(value) if !allowed(value.attribute_type()) => Err(operand_type(function, value.attribute_type().tag())),
+        Operand::Value(_) | Operand::Path(_) | Operand::Size(_) => Ok(()),
+    }
+}
+
+fn operand_type(function: &str, operand: &str) -> ExpressionFault {
+    ExpressionFault::OperandType { function: function.to_owned(), operand: operand.to_owned() }
+}
+
+fn is_ordered(attribute_type: AttributeType) -> bool {
+    matches!(attribute_type, AttributeType::S | AttributeType::N | AttributeType::B)
+}
+
+/// A scalar literal as error texts show it: `{S:x}`, `{N:1}`, `{B:AQ==}`.
+fn literal_text(value: &AttributeValue) -> String {
+    let content = match value {
+        AttributeValue::S(text) => text.clone(),
+        AttributeValue::N(number) => number.to_string(),
+        AttributeValue::B(bytes) => BASE64.encode(bytes),
+        // Not among the operands of BETWEEN.
+        _ => String::new(),
+    };
+    format!("{{{}:{content}}}", value.attribute_type())
+}

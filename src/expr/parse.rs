@@ -1,0 +1,415 @@
+//! The parser of conditions (SEMANTICS 7.3): ConditionExpression, FilterExpression and KeyConditionExpression.
+//!
+//! Difficulty: `(` may open a condition or an operand, `((a) = :v)`, and how deep it opens is up to the caller. Open groups are
+//! therefore kept on a heap-allocated stack, not on the thread's: 4,096 parentheses cost nothing and fail like any other text
+//! that ends too early. What a group holds, an operand or a condition, is known when it closes.
+
+use super::lexer::{TokenKind, Tokens};
+use super::path::Path;
+use super::syntax::{Call, Comparator, Condition, ConditionSyntax, Operand};
+use crate::model::error::expression::ExpressionFault;
+use crate::model::limits::EXPRESSION_BYTES_MAX;
+
+/// Calls inside calls. No grammar nests more than two; the bound keeps the recursion shallow.
+const CALL_DEPTH_MAX: usize = 16;
+
+/// Checks the size of an expression, before any lexing.
+///
+/// # Errors
+/// Too long, or empty.
+pub fn check_size(text: &str) -> Result<(), ExpressionFault> {
+    if text.len() > EXPRESSION_BYTES_MAX {
+        return Err(ExpressionFault::TooLong(text.len()));
+    }
+    if text.is_empty() {
+        return Err(ExpressionFault::Empty);
+    }
+    Ok(())
+}
+
+/// Parses a whole condition.
+///
+/// # Errors
+/// Size, syntax, and the limits of document paths.
+pub fn parse_condition(text: &str) -> Result<ConditionSyntax<'_>, ExpressionFault> {
+    check_size(text)?;
+    let mut parser = Parser { tokens: Tokens::new(text), redundant_parentheses: false, operators: 0 };
+    let root = parser.condition()?;
+    Ok(ConditionSyntax { root, redundant_parentheses: parser.redundant_parentheses, operators: parser.operators })
+}
+
+/// What stands between two connectives.
+enum Content<'a> {
+    Operand(Operand<'a>),
+    Condition(Condition<'a>),
+}
+
+/// Content, and whether one pair of parentheses stands right around it.
+struct Term<'a> {
+    content: Content<'a>,
+    in_parentheses: bool,
+}
+
+/// A condition under construction, of the whole text or of an open parenthesis.
+#[derive(Default)]
+struct Group<'a> {
+    /// Finished operands of OR.
+    any: Vec<Condition<'a>>,
+    /// Finished operands of the AND at the end.
+    all: Vec<Condition<'a>>,
+    /// NOTs before the term being read.
+    negations: usize,
+}
+
+impl<'a> Group<'a> {
+    /// Has nothing but the term being read.
+    fn is_plain(&self) -> bool {
+        self.any.is_empty() && self.all.is_empty() && self.negations == 0
+    }
+
+    fn push(&mut self, mut condition: Condition<'a>) {
+        for _ in 0..std::mem::take(&mut self.negations) {
+            condition = Condition::Not(Box::new(condition));
+        }
+        self.all.push(condition);
+    }
+
+    /// Ends the AND list: an OR follows, or the group ends.
+    fn end_and(&mut self) {
+        let all = std::mem::take(&mut self.all);
+        self.any.extend(join(all, Condition::And));
+    }
+
+    fn finish(mut self) -> Option<Condition<'a>> {
+        self.end_and();
+        join(self.any, Condition::Or)
+    }
+}
+
+/// One condition as itself, several by `connective`.
+fn join<'a>(mut list: Vec<Condition<'a>>, connective: fn(Vec<Condition<'a>>) -> Condition<'a>) -> Option<Condition<'a>> {
+    if list.len() > 1 { Some(connective(list)) } else { list.pop() }
+}
+
+struct Parser<'a> {
+    tokens: Tokens<'a>,
+    redundant_parentheses: bool,
+    operators: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// The whole text.
+    fn condition(&mut self) -> Result<Condition<'a>, ExpressionFault> {
+        let mut outer: Vec<Group<'a>> = Vec::new();
+        let mut group = Group::default();
+        loop {
+            self.open_groups(&mut outer, &mut group);
+            let operand = self.bare_operand(0)?;
+            let mut term = self.comparison(Term { content: Content::Operand(operand), in_parentheses: false })?;
+            while self.tokens.peek().kind == TokenKind::Close {
+                let Some(enclosing) = outer.pop() else { return Err(self.tokens.syntax_error()) };
+                let closed = self.close_group(std::mem::replace(&mut group, enclosing), term)?;
+                term = self.comparison(closed)?;
+            }
+            let token = self.tokens.peek();
+            let condition = self.as_condition(term)?;
+            group.push(condition);
+            if token.is_keyword("OR") {
+                group.end_and();
+            } else if token.kind == TokenKind::End && outer.is_empty() {
+                return group.finish().ok_or_else(|| self.tokens.syntax_error());
+            } else if !token.is_keyword("AND") {
+                return Err(self.tokens.syntax_error());
+            }
+            self.operators += 1;
+            self.tokens.advance();
+        }
+    }
+
+    /// Takes every NOT and `(` before an operand.
+    fn open_groups(&mut self, outer: &mut Vec<Group<'a>>, group: &mut Group<'a>) {
+        loop {
+            if self.tokens.accept_keyword("NOT") {
+                group.negations += 1;
+                self.operators += 1;
+            } else if self.tokens.accept(TokenKind::Open) {
+                outer.push(std::mem::take(group));
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Takes the `)` that ends `group`, whose last term is `term`.
+    fn close_group(&mut self, mut group: Group<'a>, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
+        if group.is_plain() {
+            self.redundant_parentheses |= term.in_parentheses;
+            self.tokens.advance();
+            return Ok(Term { in_parentheses: true, ..term });
+        }
+        let last = self.as_condition(term)?;
+        group.push(last);
+        let condition = group.finish().ok_or_else(|| self.tokens.syntax_error())?;
+        self.tokens.advance();
+        Ok(Term { content: Content::Condition(condition), in_parentheses: true })
+    }
+
+    /// A term that must be a condition. A call is one here; whether its function may stand so is checked later. Any other operand
+    /// lacks a comparator, at the token that follows it.
+    fn as_condition(&self, term: Term<'a>) -> Result<Condition<'a>, ExpressionFault> {
+        match term.content {
+            Content::Condition(condition) => Ok(condition),
+            Content::Operand(Operand::Call(call)) => Ok(Condition::Call(call)),
+            Content::Operand(Operand::Path(_) | Operand::Value(_)) => Err(self.tokens.syntax_error()),
+        }
+    }
+
+    /// Continues an operand by the comparator, BETWEEN or IN that follows it, if one does.
+    fn comparison(&mut self, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
+        let Content::Operand(operand) = term.content else { return Ok(term) };
+        let condition = if let Some(comparator) = comparator(self.tokens.peek().kind) {
+            self.tokens.advance();
+            Condition::Compare { left: operand, comparator, right: self.operand(0)? }
+        } else if self.tokens.accept_keyword("BETWEEN") {
+            self.between(operand)?
+        } else if self.tokens.accept_keyword("IN") {
+            Condition::In { operand, list: self.operand_list(0)? }
+        } else {
+            return Ok(Term { content: Content::Operand(operand), ..term });
+        };
+        self.operators += 1;
+        Ok(Term { content: Content::Condition(condition), in_parentheses: false })
+    }
+
+    fn between(&mut self, operand: Operand<'a>) -> Result<Condition<'a>, ExpressionFault> {
+        let lower = self.operand(0)?;
+        if !self.tokens.accept_keyword("AND") {
+            return Err(self.tokens.syntax_error());
+        }
+        Ok(Condition::Between { operand, lower, upper: self.operand(0)? })
+    }
+
+    /// `( operand, … )`, at least one.
+    fn operand_list(&mut self, depth: usize) -> Result<Vec<Operand<'a>>, ExpressionFault> {
+        self.tokens.expect(TokenKind::Open)?;
+        let mut list = vec![self.operand(depth)?];
+        while self.tokens.accept(TokenKind::Comma) {
+            list.push(self.operand(depth)?);
+        }
+        self.tokens.expect(TokenKind::Close)?;
+        Ok(list)
+    }
+
+    /// An operand in any number of parentheses.
+    fn operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+        let mut open = 0;
+        while self.tokens.accept(TokenKind::Open) {
+            open += 1;
+        }
+        let operand = self.bare_operand(depth)?;
+        for _ in 0..open {
+            self.tokens.expect(TokenKind::Close)?;
+        }
+        self.redundant_parentheses |= open > 1;
+        Ok(operand)
+    }
+
+    /// A path, a value or a call.
+    fn bare_operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+        let token = self.tokens.peek();
+        match token.kind {
+            TokenKind::ValueRef => {
+                self.tokens.advance();
+                Ok(Operand::Value(token.text))
+            }
+            TokenKind::Identifier if is_condition_keyword(token.text) => Err(self.tokens.syntax_error()),
+            TokenKind::Identifier if self.tokens.peek_second().kind == TokenKind::Open => self.call(depth).map(Operand::Call),
+            _ => Path::parse(&mut self.tokens).map(Operand::Path),
+        }
+    }
+
+    fn call(&mut self, depth: usize) -> Result<Call<'a>, ExpressionFault> {
+        if depth >= CALL_DEPTH_MAX {
+            return Err(ExpressionFault::FunctionMisused(self.tokens.peek().text.to_owned()));
+        }
+        let function = self.tokens.advance().text;
+        if self.tokens.peek_second().kind == TokenKind::Close {
+            self.tokens.advance();
+            self.tokens.advance();
+            return Ok(Call { function, operands: Vec::new() });
+        }
+        Ok(Call { function, operands: self.operand_list(depth + 1)? })
+    }
+}
+
+fn comparator(kind: TokenKind) -> Option<Comparator> {
+    Some(match kind {
+        TokenKind::Equal => Comparator::Equal,
+        TokenKind::NotEqual => Comparator::NotEqual,
+        TokenKind::Less => Comparator::Less,
+        TokenKind::LessOrEqual => Comparator::LessOrEqual,
+        TokenKind::Greater => Comparator::Greater,
+        TokenKind::GreaterOrEqual => Comparator::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+/// Words that cannot begin an operand.
+fn is_condition_keyword(word: &str) -> bool {
+    ["AND", "OR", "NOT", "BETWEEN", "IN"].iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The tree with every structure in its own parentheses.
+    fn show(condition: &Condition<'_>) -> String {
+        let join = |list: &[Condition<'_>], word: &str| list.iter().map(show).collect::<Vec<_>>().join(word);
+        match condition {
+            Condition::Compare { left, comparator, right } => {
+                format!("{}{}{}", show_operand(left), comparator.sign(), show_operand(right))
+            }
+            Condition::Between { operand, lower, upper } => {
+                format!("{} between {}..{}", show_operand(operand), show_operand(lower), show_operand(upper))
+            }
+            Condition::In { operand, list } => format!("{} in {}", show_operand(operand), show_operands(list)),
+            Condition::Call(call) => show_call(call),
+            Condition::And(list) => format!("({})", join(list, " & ")),
+            Condition::Or(list) => format!("({})", join(list, " | ")),
+            Condition::Not(inner) => format!("!{}", show(inner)),
+        }
+    }
+
+    fn show_call(call: &Call<'_>) -> String {
+        format!("{}{}", call.function, show_operands(&call.operands))
+    }
+
+    fn show_operands(list: &[Operand<'_>]) -> String {
+        format!("[{}]", list.iter().map(show_operand).collect::<Vec<_>>().join(" "))
+    }
+
+    fn show_operand(operand: &Operand<'_>) -> String {
+        use crate::expr::path::{Name, Step};
+        let name = |name: &Name<'_>| match name {
+            Name::Bare(text) | Name::Alias(text) => (*text).to_owned(),
+        };
+        match operand {
+            Operand::Value(text) => (*text).to_owned(),
+            Operand::Call(call) => show_call(call),
+            Operand::Path(path) => path.rest.iter().fold(name(&path.head), |text, step| match step {
+                Step::Name(child) => format!("{text}.{}", name(child)),
+                Step::Index(index) => format!("{text}.{index}"),
+            }),
+        }
+    }
+
+    fn check(text: &str, expected: &str) {
+        let found = match parse_condition(text) {
+            Ok(parsed) => {
+                let redundant = if parsed.redundant_parentheses { " redundant" } else { "" };
+                format!("{} {}{redundant}", show(&parsed.root), parsed.operators)
+            }
+            Err(fault) => fault.to_string(),
+        };
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn table_of_trees() {
+        check("a = :v", "a=:v 1");
+        check(" #a.b [ 3 ] . #c<>:v ", "#a.b.3.#c<>:v 1");
+        check("a = :v OR b = :v AND c = :v", "(a=:v | (b=:v & c=:v)) 5");
+        check("(a = :v OR b = :v) and not c = :v", "((a=:v | b=:v) & !c=:v) 6");
+        check("NOT NOT a = :v", "!!a=:v 3");
+        check("NOT (a = :v AND b = :v)", "!(a=:v & b=:v) 4");
+        check("a BETWEEN :a AND :b AND c = :v", "(a between :a..:b & c=:v) 3");
+        check("a in (:a, :b)", "a in [:a :b] 1");
+        check("contains(a, :b) AND size (a) > :n", "(contains[a :b] & size[a]>:n) 2");
+        check("(a) = (:v)", "a=:v 1");
+        check("((a) = :v)", "a=:v 1");
+        check("contains((a), :b)", "contains[a :b] 0");
+        check("size(size(a)) = :v", "size[size[a]]=:v 1");
+        check("f()", "f[] 0");
+    }
+
+    #[test]
+    fn redundant_parentheses_are_seen() {
+        check("((a = :v))", "a=:v 1 redundant");
+        check("((a)) = :v", "a=:v 1 redundant");
+        check("a = ((:v))", "a=:v 1 redundant");
+        check("b = :v AND ((a = :v AND c = :v))", "(b=:v & (a=:v & c=:v)) 5 redundant");
+        check("((a = :v) AND (b = :v))", "(a=:v & b=:v) 3");
+        check("(NOT (a = :v))", "!a=:v 2");
+    }
+
+    #[test]
+    fn table_of_syntax_errors() {
+        let case =
+            |text: &str, token: &str, near: &str| check(text, &format!("Syntax error; token: \"{token}\", near: \"{near}\""));
+        case("a", "<EOF>", "a");
+        case("a =", "<EOF>", "=");
+        case(":v", "<EOF>", ":v");
+        case("a = = :v", "=", "= = :v");
+        case("a :v", ":v", "a :v");
+        case("a = :v b", "b", ":v b");
+        case("a AND b = :v", "AND", "a AND b");
+        case("(a = :v", "<EOF>", ":v");
+        case("a = :v)", ")", ":v)");
+        case("a = :v AND", "<EOF>", "AND");
+        case("a BETWEEN :a OR :b", "OR", ":a OR :b");
+        case("a IN ()", ")", "()");
+        case("a IN :v", ":v", "IN :v");
+        case("_a = :v", "_a", "_a =");
+        case("1a = :v", "1", "1a");
+        case("a[:v] = :v", ":v", "[:v]");
+        case("a.[0] = :v", "[", ".[0");
+        case("a-b = :v", "-", "a-b");
+        case("a = \"x\"", "\"", "= \"x");
+        case("NOT", "<EOF>", "NOT");
+        case(" ", "<EOF>", "");
+    }
+
+    #[test]
+    fn limits() {
+        check("", "The expression can not be empty;");
+        let long = format!("a = :{}", "v".repeat(4096));
+        check(&long, "Expression size has exceeded the maximum allowed size; expression size: 4101");
+        let deep = format!("a{} = :v", ".b".repeat(32));
+        check(&deep, "The document path has too many nesting levels; nesting levels: 33");
+        check("a[2147483648] = :v", "List index is not within the allowable range; index: [2147483648]");
+        let huge = "9".repeat(40);
+        check(&format!("a[{huge}] = :v"), &format!("List index is not within the allowable range; index: [{huge}]"));
+        let at_most = format!("a{}[2147483647] = :v", ".b".repeat(30));
+        assert!(parse_condition(&at_most).is_ok());
+    }
+
+    #[test]
+    fn deep_parentheses_fail_and_legal_ones_parse() {
+        for open in ["(", "NOT ", "f(", "a=(", "a = :v AND ("] {
+            let text = open.repeat(4096 / open.len());
+            assert!(parse_condition(&text).is_err(), "{open}");
+        }
+        let levels = 150;
+        let text = format!("{}a=:v{}", "(".repeat(levels), " AND a=:v)".repeat(levels));
+        let parsed = parse_condition(&text).map(|parsed| (parsed.operators, parsed.redundant_parentheses));
+        assert_eq!(parsed, Ok((301, false)));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics_on_any_text(text in "\\PC{0,4096}") {
+            let _ = parse_condition(&text);
+        }
+
+        #[test]
+        fn never_panics_on_near_misses(words in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "(", ")", "a", "#b", ":c", "AND", "OR", "NOT", "BETWEEN", "IN", "=", "<>", "[", "]", "0", ".", ",", "size", "_", "é",
+            ]), 0..400,
+        )) {
+            let _ = parse_condition(&words.join(" "));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Document paths as written: `a.#b[0]`, names not yet looked up.
+
+use super::lexer::{TokenKind, Tokens};
+use super::placeholders::Scope;
+use super::reserved::is_reserved;
+use crate::model::error::expression::ExpressionFault;
+use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
+use crate::model::{DocumentPath, PathElement};
+
+/// Largest list index a path may name: the service reads it as a 32-bit integer.
+const LIST_INDEX_MAX: usize = 2_147_483_647;
+
+/// An attribute name as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name<'a> {
+    /// The name itself.
+    Bare(&'a str),
+    /// `#x`, sign included.
+    Alias(&'a str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'a> {
+    Name(Name<'a>),
+    Index(usize),
+}
+
+/// A document path as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path<'a> {
+    pub head: Name<'a>,
+    pub rest: Vec<Step<'a>>,
+}
+
+impl<'a> Path<'a> {
+    /// Parses a path at the reading position.
+    ///
+    /// # Errors
+    /// Syntax, an index out of range, more than 32 levels.
+    pub fn parse(tokens: &mut Tokens<'a>) -> Result<Self, ExpressionFault> {
+        let head = name(tokens)?;
+        let mut rest = Vec::new();
+        loop {
+            if tokens.accept(TokenKind::Dot) {
+                rest.push(Step::Name(name(tokens)?));
+            } else if tokens.accept(TokenKind::OpenBracket) {
+                rest.push(Step::Index(index(tokens)?));
+            } else {
+                break;
+            }
+        }
+        let levels = 1 + rest.len();
+        if levels > DOCUMENT_PATH_LEVELS_MAX {
+            return Err(ExpressionFault::PathTooDeep(levels));
+        }
+        Ok(Self { head, rest })
+    }
+
+    /// Every name of the path, head first.
+    fn names(&self) -> impl Iterator<Item = Name<'a>> {
+        let rest = self.rest.iter().filter_map(|step| match step {
+            Step::Name(name) => Some(*name),
+            Step::Index(_) => None,
+        });
+        std::iter::once(self.head).chain(rest)
+    }
+
+    /// Fails if a bare name is a reserved word.
+    pub fn check_reserved(&self) -> Result<(), ExpressionFault> {
+        let reserved = self.names().find_map(|name| match name {
+            Name::Bare(word) if is_reserved(word) => Some(word),
+            Name::Bare(_) | Name::Alias(_) => None,
+        });
+        reserved.map_or(Ok(()), |word| Err(ExpressionFault::ReservedWord(word.to_owned())))
+    }
+
+    /// Looks up the aliases.
+    ///
+    /// # Errors
+    /// An alias that is not defined.
+    pub fn resolve(&self, scope: &mut Scope<'_>) -> Result<DocumentPath, ExpressionFault> {
+        let head = resolve_name(self.head, scope)?;
+        let mut rest = Vec::with_capacity(self.rest.len());
+        for step in &self.rest {
+            rest.push(match step {
+                Step::Name(name) => PathElement::Name(resolve_name(*name, scope)?),
+                Step::Index(index) => PathElement::Index(*index),
+            });
+        }
+        Ok(DocumentPath { head, rest })
+    }
+}
+
+fn resolve_name(name: Name<'_>, scope: &mut Scope<'_>) -> Result<String, ExpressionFault> {
+    match name {
+        Name::Bare(word) => Ok(word.to_owned()),
+        Name::Alias(alias) => scope.name(alias).map(str::to_owned),
+    }
+}
+
+fn name<'a>(tokens: &mut Tokens<'a>) -> Result<Name<'a>, ExpressionFault> {
+    let token = tokens.peek();
+    let name = match token.kind {
+        TokenKind::Identifier => Name::Bare(token.text),
+        TokenKind::NameRef => Name::Alias(token.text),
+        _ => return Err(tokens.syntax_error()),
+    };
+    tokens.advance();
+    Ok(name)
+}
+
+/// The rest of `[n]`, the bracket taken.
+fn index(tokens: &mut Tokens<'_>) -> Result<usize, ExpressionFault> {
+    let digits = tokens.expect(TokenKind::Digits)?;
+    tokens.expect(TokenKind::CloseBracket)?;
+    match digits.text.parse::<usize>() {
+        Ok(index) if index <= LIST_INDEX_MAX => Ok(index),
+        Ok(_) | Err(_) => Err(ExpressionFault::IndexRange(digits.text.to_owned())),
+    }
+}

@@ -1,0 +1,191 @@
+//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: their own checks, lookup, and the check that all of them are used
+//! by some expression of the request (SEMANTICS 7.9).
+//!
+//! An operation calls [`check`], then parses its expressions in the order of SEMANTICS 7.9 with one [`PlaceholderUse`], then calls
+//! [`PlaceholderUse::finish`].
+
+use std::collections::BTreeSet;
+
+use super::lexer::is_placeholder;
+use crate::model::api::Placeholders;
+use crate::model::error::expression::ExpressionFault;
+use crate::model::error::{ExpressionError, ValueError};
+use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDER_BYTES_MAX};
+use crate::model::{AttributeValue, Error};
+
+/// Checks names and values before any expression is parsed. `any_expression`: the request has an expression at all.
+/// `values_missing`: no expression that can use values is there; the text that says so (`FilterExpression is null`).
+///
+/// # Errors
+/// [`ExpressionError`], names first.
+pub fn check(placeholders: &Placeholders, any_expression: bool, values_missing: Option<&'static str>) -> Result<(), Error> {
+    check_names(placeholders, any_expression)?;
+    check_values(placeholders, values_missing)?;
+    Ok(())
+}
+
+fn check_names(placeholders: &Placeholders, any_expression: bool) -> Result<(), ExpressionError> {
+    let Some(names) = &placeholders.names else { return Ok(()) };
+    if !any_expression {
+        return Err(ExpressionError::NamesWithoutExpression);
+    }
+    if names.is_empty() {
+        return Err(ExpressionError::NamesEmpty);
+    }
+    for (alias, name) in names {
+        if alias.len() > PLACEHOLDER_BYTES_MAX || !is_placeholder(alias, '#') {
+            return Err(ExpressionError::NameKeySyntax(alias.clone()));
+        }
+        let fault = match name.len() {
+            0 => ValueError::EmptyAttributeName,
+            1..=ATTRIBUTE_NAME_BYTES_MAX => continue,
+            _ => ValueError::AttributeNameTooLong,
+        };
+        return Err(ExpressionError::InvalidName { alias: alias.clone(), fault });
+    }
+    Ok(())
+}
+
+fn check_values(placeholders: &Placeholders, values_missing: Option<&'static str>) -> Result<(), ExpressionError> {
+    let Some(values) = &placeholders.values else { return Ok(()) };
+    if let Some(missing) = values_missing {
+        return Err(ExpressionError::ValuesWithoutExpression { missing });
+    }
+    if values.is_empty() {
+        return Err(ExpressionError::ValuesEmpty);
+    }
+    for (alias, value) in values {
+        if alias.len() > PLACEHOLDER_BYTES_MAX || !is_placeholder(alias, ':') {
+            return Err(ExpressionError::ValueKeySyntax(alias.clone()));
+        }
+        if value.nesting() > NESTING_LEVELS_MAX {
+            return Err(ExpressionError::InvalidValue { alias: alias.clone(), fault: ValueError::Nesting });
+        }
+    }
+    Ok(())
+}
+
+/// Which placeholders the expressions of one request name. Usage is syntactic.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlaceholderUse {
+    names: BTreeSet<String>,
+    values: BTreeSet<String>,
+}
+
+impl PlaceholderUse {
+    /// Checks that every placeholder was used.
+    ///
+    /// # Errors
+    /// Unused names, else unused values.
+    pub fn finish(&self, placeholders: &Placeholders) -> Result<(), Error> {
+        let names = unused(placeholders.names.iter().flat_map(|names| names.keys()), &self.names);
+        if let Some(keys) = names {
+            return Err(ExpressionError::NamesUnused(keys).into());
+        }
+        let values = unused(placeholders.values.iter().flat_map(|values| values.keys()), &self.values);
+        values.map_or(Ok(()), |keys| Err(ExpressionError::ValuesUnused(keys).into()))
+    }
+}
+
+/// The unused keys as `{#a, #b}`, if there are any.
+fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<String>) -> Option<String> {
+    let left: Vec<&str> = keys.filter(|key| !used.contains(*key)).map(String::as_str).collect();
+    if left.is_empty() { None } else { Some(format!("{{{}}}", left.join(", "))) }
+}
+
+/// Placeholders during the resolution of one expression: lookups count as use.
+#[derive(Debug)]
+pub struct Scope<'p> {
+    placeholders: &'p Placeholders,
+    used: &'p mut PlaceholderUse,
+}
+
+impl<'p> Scope<'p> {
+    pub fn new(placeholders: &'p Placeholders, used: &'p mut PlaceholderUse) -> Self {
+        Self { placeholders, used }
+    }
+
+    /// The name behind `#x`.
+    ///
+    /// # Errors
+    /// Not defined.
+    pub fn name(&mut self, alias: &str) -> Result<&'p str, ExpressionFault> {
+        let found = self.placeholders.names.as_ref().and_then(|names| names.get(alias));
+        let name = found.ok_or_else(|| ExpressionFault::UndefinedName(alias.to_owned()))?;
+        self.used.names.insert(alias.to_owned());
+        Ok(name)
+    }
+
+    /// The value behind `:x`.
+    ///
+    /// # Errors
+    /// Not defined.
+    pub fn value(&mut self, alias: &str) -> Result<&'p AttributeValue, ExpressionFault> {
+        let found = self.placeholders.values.as_ref().and_then(|values| values.get(alias));
+        let value = found.ok_or_else(|| ExpressionFault::UndefinedValue(alias.to_owned()))?;
+        self.used.values.insert(alias.to_owned());
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placeholders(names: Option<&[(&str, &str)]>, values: Option<&[&str]>) -> Placeholders {
+        Placeholders {
+            names: names.map(|list| list.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()),
+            values: values.map(|list| list.iter().map(|k| ((*k).to_owned(), AttributeValue::Null)).collect()),
+        }
+    }
+
+    fn check_text(given: &Placeholders, any: bool, missing: Option<&'static str>, expected: &str) {
+        let text = check(given, any, missing).map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn table_of_checks() {
+        let null = Some("FilterExpression is null");
+        check_text(&placeholders(None, None), false, null, "ok");
+        let names = placeholders(Some(&[("#a", "x")]), None);
+        check_text(&names, true, null, "ok");
+        check_text(&names, false, null, "ExpressionAttributeNames can only be specified when using expressions");
+        check_text(&placeholders(Some(&[]), None), true, null, "ExpressionAttributeNames must not be empty");
+        let bad = placeholders(Some(&[("a", "x")]), None);
+        check_text(&bad, true, null, "ExpressionAttributeNames contains invalid key: Syntax error; key: \"a\"");
+        let empty = placeholders(Some(&[("#a", "")]), None);
+        check_text(
+            &empty,
+            true,
+            null,
+            "ExpressionAttributeNames contains invalid value for key #a: One or more parameter values were invalid: Empty attribute name",
+        );
+        let values = placeholders(None, Some(&[":v"]));
+        check_text(&values, true, None, "ok");
+        check_text(
+            &values,
+            true,
+            null,
+            "ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null",
+        );
+        check_text(&placeholders(None, Some(&[])), true, None, "ExpressionAttributeValues must not be empty");
+        let bad = placeholders(None, Some(&["#v"]));
+        check_text(&bad, true, None, "ExpressionAttributeValues contains invalid key: Syntax error; key: \"#v\"");
+    }
+
+    #[test]
+    fn unused_placeholders_are_listed() {
+        let given = placeholders(Some(&[("#a", "x"), ("#b", "y"), ("#c", "z")]), Some(&[":v"]));
+        let mut used = PlaceholderUse::default();
+        let mut scope = Scope::new(&given, &mut used);
+        assert_eq!(scope.name("#c"), Ok("z"));
+        assert_eq!(scope.value(":w"), Err(ExpressionFault::UndefinedValue(":w".into())));
+        let text = |used: &PlaceholderUse| used.finish(&given).map_err(|error| error.to_string());
+        assert_eq!(text(&used), Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#a, #b}".into()));
+        used.names.extend(["#a".to_owned(), "#b".to_owned()]);
+        assert_eq!(text(&used), Err("Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}".into()));
+        used.values.insert(":v".to_owned());
+        assert_eq!(text(&used), Ok(()));
+    }
+}
