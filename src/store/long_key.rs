@@ -1,1 +1,322 @@
-//! (to be written)
+//! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store whose keys are 1 to 511 bytes.
+//!
+//! Two difficulties: byte order must hold across long keys that share any prefix, and thousands that share their first 500 bytes must
+//! not cost a scan of each other. [`Context`] solves both: a place in the raw key space with its own prefix and its own length budget.
+//!
+//! ```text
+//! context      raw prefix                 chunk bytes
+//! root         (none)                     510
+//! overflow     0xFF ++ digest[16]         493
+//!
+//! rest of the key fits a chunk:  prefix ++ rest                           -> value        (1 to 510 bytes)
+//! it does not:                   prefix ++ first chunk ++ 0x00            -> (empty)      (511 bytes, a pointer)
+//!                                and the rest goes on in the overflow context whose digest is
+//!                                codec::digest(prefix ++ first chunk)
+//! ```
+//!
+//! A raw key of 511 bytes is always a pointer, since entries have at most 510. A pointer sorts right after the entry `prefix ++ chunk`
+//! and before everything else that is greater, which is just where the long keys that begin with the chunk belong: a walk meets the
+//! pointer and goes through the overflow context in its place. Contexts follow from the key alone, so `get` and `put` go straight to the entry.
+//! The input of a digest is always 510 bytes and begins with 0xFF only below an overflow context, so no two contexts share it.
+//!
+//! Logical keys must not begin with [`OVERFLOW`]. Never change this layout: data files hold it.
+
+use std::borrow::Cow;
+use std::ops::{Bound, ControlFlow};
+
+use super::{Direction, KEY_BYTES_MAX, KeyRange, Read, StoreError, Visit, Write, prefix_end};
+use crate::codec::digest::{Digest, digest};
+
+/// The longest key of the raw store, LMDB's default.
+pub(super) const RAW_KEY_BYTES_MAX: usize = 511;
+
+/// First byte of every raw key outside the root context; no logical key begins with it.
+pub const OVERFLOW: u8 = 0xFF;
+
+/// The longest raw key of an entry; one byte more is a pointer.
+const ENTRY_BYTES_MAX: usize = RAW_KEY_BYTES_MAX - 1;
+
+/// The marker and the digest.
+const PREFIX_BYTES: usize = 1 + size_of::<Digest>();
+
+/// Contexts below each other: what the longest key needs.
+const DEPTH_MAX: usize = KEY_BYTES_MAX / (ENTRY_BYTES_MAX - PREFIX_BYTES) + 1;
+
+/// Called with each raw key and value; an error ends the walk as well.
+pub(super) type RawVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
+
+/// A view of a raw store. Calls may nest.
+pub(super) trait RawRead {
+    /// The value of a key of 1 to 511 bytes.
+    fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError>;
+
+    /// Visits the entries between the bounds, which may be in the wrong order (nothing is between them then).
+    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError>;
+}
+
+/// A write transaction of a raw store.
+pub(super) trait RawWrite: RawRead {
+    fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError>;
+
+    /// Removes a key; whether it was there.
+    fn raw_delete(&mut self, key: &[u8]) -> Result<bool, StoreError>;
+}
+
+/// Bounds of a raw walk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawRange<'a> {
+    pub lower: Bound<&'a [u8]>,
+    pub upper: Bound<&'a [u8]>,
+}
+
+impl RawRange<'_> {
+    /// Whether no key can be between the bounds.
+    pub fn is_empty(&self) -> bool {
+        match (self.lower, self.upper) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+            (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+            (Bound::Included(lower) | Bound::Excluded(lower), Bound::Excluded(upper) | Bound::Included(upper)) => lower >= upper,
+        }
+    }
+}
+
+/// A raw view or transaction seen through logical keys.
+#[derive(Debug)]
+pub(super) struct LongKeys<T> {
+    raw: T,
+    written_bytes: usize,
+}
+
+impl<T> LongKeys<T> {
+    pub fn new(raw: T) -> Self {
+        Self { raw, written_bytes: 0 }
+    }
+
+    /// Bytes of keys and values put so far.
+    pub fn written_bytes(&self) -> usize {
+        self.written_bytes
+    }
+
+    pub fn raw(&self) -> &T {
+        &self.raw
+    }
+
+    pub fn into_raw(self) -> T {
+        self.raw
+    }
+}
+
+impl<T: RawRead> Read for LongKeys<T> {
+    fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
+        if !is_key(key) {
+            return Ok(None);
+        }
+        self.raw.raw_get(&locate(key, |_| ()))
+    }
+
+    fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError> {
+        let mut walk = Walk { raw: &self.raw, direction, depth: 0, begun: Vec::new(), visit };
+        let range = RawRange { lower: as_slice(&range.lower), upper: as_slice(&range.upper) };
+        // Whether the visitor broke off or the range ended is the same to the caller.
+        walk.context(Context::ROOT, range).map(drop)
+    }
+}
+
+impl<T: RawWrite> Write for LongKeys<T> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        if !is_key(key) {
+            return Err(StoreError::Io(format!("a key of {} bytes does not fit the store", key.len())));
+        }
+        self.written_bytes += key.len() + value.len();
+        let mut pointers = Vec::new();
+        let entry = locate(key, |pointer| pointers.push(pointer));
+        self.raw.raw_put(&entry, value)?;
+        for pointer in pointers.iter().rev() {
+            // Where a pointer is, those above it are.
+            if self.raw.raw_get(pointer)?.is_some() {
+                break;
+            }
+            self.raw.raw_put(pointer, &[])?;
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<bool, StoreError> {
+        if !is_key(key) {
+            return Ok(false);
+        }
+        let mut pointers = Vec::new();
+        let entry = locate(key, |pointer| pointers.push(pointer));
+        if !self.raw.raw_delete(&entry)? {
+            return Ok(false);
+        }
+        for pointer in pointers.iter().rev() {
+            if !Context::of_pointer(pointer).is_empty(&self.raw)? {
+                break;
+            }
+            self.raw.raw_delete(pointer)?;
+        }
+        Ok(true)
+    }
+
+    fn as_read(&self) -> &dyn Read {
+        self
+    }
+}
+
+/// Whether a key can be in the store.
+fn is_key(key: &[u8]) -> bool {
+    key.len() <= KEY_BYTES_MAX && key.first().is_some_and(|&first| first != OVERFLOW)
+}
+
+/// The raw key of a logical key's entry; `on_pointer` hears of the pointers to it, outermost first.
+fn locate(key: &[u8], mut on_pointer: impl FnMut(Vec<u8>)) -> Cow<'_, [u8]> {
+    let mut context = Context::ROOT;
+    let mut rest = key;
+    while rest.len() > context.chunk_bytes() {
+        let (chunk, tail) = rest.split_at(context.chunk_bytes());
+        let pointer = context.pointer(chunk);
+        context = Context::of_pointer(&pointer);
+        rest = tail;
+        on_pointer(pointer);
+    }
+    context.entry(rest)
+}
+
+/// A place in the raw key space: the root or one overflow.
+#[derive(Debug, Clone, Copy)]
+struct Context {
+    prefix: [u8; PREFIX_BYTES],
+    /// 0 at the root, else all of `prefix`.
+    prefix_bytes: usize,
+}
+
+impl Context {
+    const ROOT: Self = Self { prefix: [OVERFLOW; PREFIX_BYTES], prefix_bytes: 0 };
+
+    /// Where the keys behind a pointer go on.
+    fn of_pointer(pointer: &[u8]) -> Self {
+        let mut prefix = [OVERFLOW; PREFIX_BYTES];
+        prefix[1..].copy_from_slice(&digest(&pointer[..ENTRY_BYTES_MAX.min(pointer.len())]));
+        Self { prefix, prefix_bytes: PREFIX_BYTES }
+    }
+
+    fn prefix(&self) -> &[u8] {
+        &self.prefix[..self.prefix_bytes]
+    }
+
+    /// How much of a key fits an entry here.
+    fn chunk_bytes(&self) -> usize {
+        ENTRY_BYTES_MAX - self.prefix_bytes
+    }
+
+    fn entry<'a>(&self, rest: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.prefix_bytes == 0 { Cow::Borrowed(rest) } else { Cow::Owned([self.prefix(), rest].concat()) }
+    }
+
+    fn pointer(&self, chunk: &[u8]) -> Vec<u8> {
+        [self.prefix(), chunk, &[0]].concat()
+    }
+
+    /// A bound of this context as a raw key. A long one becomes the pointer, included: what is behind it gets the rest of the bound.
+    fn raw_bound<'a>(&self, bound: Bound<&'a [u8]>) -> Bound<Cow<'a, [u8]>> {
+        match bound {
+            Bound::Included(key) | Bound::Excluded(key) if key.len() > self.chunk_bytes() => {
+                Bound::Included(Cow::Owned(self.pointer(&key[..self.chunk_bytes()])))
+            }
+            Bound::Included(key) => Bound::Included(self.entry(key)),
+            Bound::Excluded(key) => Bound::Excluded(self.entry(key)),
+            Bound::Unbounded => Bound::Unbounded,
+        }
+    }
+
+    fn raw_lower<'a>(&self, bound: Bound<&'a [u8]>) -> Bound<Cow<'a, [u8]>> {
+        match bound {
+            Bound::Unbounded => Bound::Included(Cow::Owned(self.prefix().to_vec())),
+            bound => self.raw_bound(bound),
+        }
+    }
+
+    fn raw_upper<'a>(&self, bound: Bound<&'a [u8]>) -> Bound<Cow<'a, [u8]>> {
+        match bound {
+            Bound::Unbounded if self.prefix_bytes == 0 => Bound::Excluded(Cow::Borrowed(&[OVERFLOW])),
+            Bound::Included(key) | Bound::Excluded(key) if self.prefix_bytes == 0 && key.first() == Some(&OVERFLOW) => {
+                Bound::Excluded(Cow::Borrowed(&[OVERFLOW]))
+            }
+            Bound::Unbounded => prefix_end(self.prefix()).map_or(Bound::Unbounded, |end| Bound::Excluded(Cow::Owned(end))),
+            bound => self.raw_bound(bound),
+        }
+    }
+
+    /// Whether an overflow context has no entry.
+    fn is_empty<R: RawRead>(&self, raw: &R) -> Result<bool, StoreError> {
+        let (lower, upper) = (self.raw_lower(Bound::Unbounded), self.raw_upper(Bound::Unbounded));
+        let range = RawRange { lower: as_slice(&lower), upper: as_slice(&upper) };
+        let flow = raw.raw_walk(range, Direction::Forward, &mut |_, _| Ok(ControlFlow::Break(())))?;
+        Ok(flow.is_continue())
+    }
+}
+
+fn as_slice<T: AsRef<[u8]>>(bound: &Bound<T>) -> Bound<&[u8]> {
+    bound.as_ref().map(AsRef::as_ref)
+}
+
+/// What a bound leaves to the keys that begin with `chunk`, of which at least one is between the bounds.
+fn behind<'a>(bound: Bound<&'a [u8]>, chunk: &[u8]) -> Bound<&'a [u8]> {
+    let rest = |key: &'a [u8]| key.strip_prefix(chunk).filter(|rest| !rest.is_empty());
+    match bound {
+        Bound::Included(key) => rest(key).map_or(Bound::Unbounded, Bound::Included),
+        Bound::Excluded(key) => rest(key).map_or(Bound::Unbounded, Bound::Excluded),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+/// A walk under way.
+struct Walk<'w, 'v, R> {
+    raw: &'w R,
+    direction: Direction,
+    depth: usize,
+    /// The logical key up to the context being walked.
+    begun: Vec<u8>,
+    visit: &'w mut Visit<'v>,
+}
+
+impl<R: RawRead> Walk<'_, '_, R> {
+    /// Visits the entries of a context; bounds are rests of logical keys.
+    fn context(&mut self, context: Context, range: RawRange<'_>) -> Result<ControlFlow<()>, StoreError> {
+        let (lower, upper) = (context.raw_lower(range.lower), context.raw_upper(range.upper));
+        let raw_range = RawRange { lower: as_slice(&lower), upper: as_slice(&upper) };
+        let (raw, direction) = (self.raw, self.direction);
+        raw.raw_walk(raw_range, direction, &mut |key, value| {
+            let Some(rest) = key.get(context.prefix_bytes..) else {
+                return Err(StoreError::Corrupt("a key shorter than its context"));
+            };
+            if key.len() > ENTRY_BYTES_MAX {
+                return self.behind_pointer(key, &rest[..context.chunk_bytes()], range);
+            }
+            if self.begun.is_empty() {
+                return Ok((self.visit)(rest, value));
+            }
+            let begun_bytes = self.begun.len();
+            self.begun.extend_from_slice(rest);
+            let flow = (self.visit)(&self.begun, value);
+            self.begun.truncate(begun_bytes);
+            Ok(flow)
+        })
+    }
+
+    /// Visits the keys behind a pointer.
+    fn behind_pointer(&mut self, pointer: &[u8], chunk: &[u8], range: RawRange<'_>) -> Result<ControlFlow<()>, StoreError> {
+        if self.depth >= DEPTH_MAX {
+            return Err(StoreError::Corrupt("a chain of keys longer than any key"));
+        }
+        let begun_bytes = self.begun.len();
+        self.begun.extend_from_slice(chunk);
+        self.depth += 1;
+        let range = RawRange { lower: behind(range.lower, chunk), upper: behind(range.upper, chunk) };
+        let flow = self.context(Context::of_pointer(pointer), range);
+        self.depth -= 1;
+        self.begun.truncate(begun_bytes);
+        flow
+    }
+}

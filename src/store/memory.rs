@@ -1,1 +1,201 @@
-//! (to be written)
+//! A store in memory, for tests: the same keys, snapshots and writer as [`super::lmdb`], nothing durable.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+
+use super::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
+use super::writer::{Backend, Body, Transaction, Writer};
+use super::{BatchHook, Direction, Read, Store, StoreError, StoreInfo, WriteJob};
+
+type Entries = BTreeMap<Arc<[u8]>, Arc<[u8]>>;
+
+/// A [`Store`] in memory.
+#[derive(Debug)]
+pub struct MemoryStore {
+    data: Arc<Data>,
+    writer: Writer,
+}
+
+impl MemoryStore {
+    /// An empty store; fails only when the system has no thread for its writer.
+    pub fn new() -> Result<Self, StoreError> {
+        let data = Arc::new(Data::default());
+        let writer = Writer::start(Arc::clone(&data) as Arc<dyn Backend>)?;
+        Ok(Self { data, writer })
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.writer.close();
+    }
+}
+
+impl Store for MemoryStore {
+    fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError> {
+        let entries = Arc::clone(&self.data.committed.read());
+        Ok(Box::new(LongKeys::new(Snapshot { entries })))
+    }
+
+    fn submit(&self, job: Box<dyn WriteJob>) {
+        self.writer.submit(job);
+    }
+
+    fn commit_id(&self) -> u64 {
+        self.data.commit_id.load(Ordering::Acquire)
+    }
+
+    fn set_hook(&self, hook: Arc<dyn BatchHook>) {
+        self.writer.set_hook(hook);
+    }
+
+    fn info(&self) -> StoreInfo {
+        let entries = Arc::clone(&self.data.committed.read());
+        let used: usize = entries.iter().map(|(key, value)| key.len() + value.len()).sum();
+        StoreInfo { used_bytes: used as u64, free_bytes: FREE_BYTES, total_bytes: FREE_BYTES + used as u64 }
+    }
+
+    fn close(&self) {
+        self.writer.close();
+    }
+}
+
+/// What a store without a disk says is free.
+const FREE_BYTES: u64 = 1 << 30;
+
+/// What was committed, and the writer's own copy. The copy lets a transaction run without holding up snapshots, and a
+/// commit touch only what changed unless a snapshot of the last state is still open.
+#[derive(Debug, Default)]
+struct Data {
+    committed: RwLock<Arc<Entries>>,
+    working: Mutex<Entries>,
+    commit_id: AtomicU64,
+}
+
+impl Data {
+    fn commit(&self, working: &Entries, changed: &BTreeSet<Arc<[u8]>>) {
+        if changed.is_empty() {
+            return;
+        }
+        let mut committed = self.committed.write();
+        copy_changed(changed, working, Arc::make_mut(&mut committed));
+        self.commit_id.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Makes `to` equal to `from` at the keys `changed`.
+fn copy_changed(changed: &BTreeSet<Arc<[u8]>>, from: &Entries, to: &mut Entries) {
+    for key in changed {
+        match from.get(key) {
+            Some(value) => to.insert(Arc::clone(key), Arc::clone(value)),
+            None => to.remove(key),
+        };
+    }
+}
+
+impl Backend for Data {
+    fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
+        let mut working = self.working.lock();
+        let mut batch = LongKeys::new(Batch { entries: &mut working, changed: BTreeSet::new() });
+        let result = body(&mut batch);
+        let changed = batch.into_raw().changed;
+        match result {
+            Ok(()) => self.commit(&working, &changed),
+            Err(_) => copy_changed(&changed, &self.committed.read(), &mut working),
+        }
+        result
+    }
+
+    fn commits_unsynced(&self) -> bool {
+        false
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn on_thread_start(&self) {}
+}
+
+#[derive(Debug)]
+struct Snapshot {
+    entries: Arc<Entries>,
+}
+
+impl RawRead for Snapshot {
+    fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
+        Ok(self.entries.get(key).map(|value| &**value))
+    }
+
+    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+        walk(&self.entries, range, direction, visit)
+    }
+}
+
+#[derive(Debug)]
+struct Batch<'a> {
+    entries: &'a mut Entries,
+    changed: BTreeSet<Arc<[u8]>>,
+}
+
+impl RawRead for Batch<'_> {
+    fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
+        Ok(self.entries.get(key).map(|value| &**value))
+    }
+
+    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+        walk(self.entries, range, direction, visit)
+    }
+}
+
+impl RawWrite for Batch<'_> {
+    fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let key: Arc<[u8]> = key.into();
+        self.changed.insert(Arc::clone(&key));
+        self.entries.insert(key, value.into());
+        Ok(())
+    }
+
+    fn raw_delete(&mut self, key: &[u8]) -> Result<bool, StoreError> {
+        let Some((key, _)) = self.entries.remove_entry(key) else {
+            return Ok(false);
+        };
+        self.changed.insert(key);
+        Ok(true)
+    }
+}
+
+impl Transaction for LongKeys<Batch<'_>> {
+    fn written_bytes(&self) -> usize {
+        LongKeys::written_bytes(self)
+    }
+}
+
+fn walk(entries: &Entries, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+    // BTreeMap::range panics on bounds in the wrong order.
+    if range.is_empty() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let found = entries.range::<[u8], (Bound<&[u8]>, Bound<&[u8]>)>((range.lower, range.upper));
+    match direction {
+        Direction::Forward => visit_all(found, visit),
+        Direction::Reverse => visit_all(found.rev(), visit),
+    }
+}
+
+fn visit_all<'a>(
+    found: impl Iterator<Item = (&'a Arc<[u8]>, &'a Arc<[u8]>)>,
+    visit: &mut RawVisit<'_>,
+) -> Result<ControlFlow<()>, StoreError> {
+    for (key, value) in found {
+        if visit(key, value)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

@@ -9,6 +9,10 @@
 pub mod lmdb;
 pub mod long_key;
 pub mod memory;
+mod writer;
+
+#[cfg(test)]
+mod tests;
 
 use std::ops::{Bound, ControlFlow};
 

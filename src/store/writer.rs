@@ -1,0 +1,250 @@
+//! The one writer thread of a store: group commit, and the failure of one job kept from the others.
+//!
+//! The thread takes the queued jobs, runs them in one transaction, commits, and tells each job. While it commits, new jobs queue up and share
+//! the next commit. When a batch of several jobs fails, each runs again in a transaction of its own, so only the guilty one fails.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::{BatchHook, StoreError, Write, WriteJob};
+
+/// Jobs of one transaction.
+const BATCH_JOBS_MAX: usize = 512;
+
+/// A transaction that has written this much takes no further job.
+const BATCH_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How long the start of a batch waits for as many jobs as the last batch had: their submitters were all told at once and come back
+/// one after the other. Well below the time of a sync, and never waited by a single writer.
+const GATHER_TIME_MAX: Duration = Duration::from_micros(100);
+
+/// How long commits that were acknowledged before their sync may wait for one.
+const SYNC_DELAY: Duration = Duration::from_millis(500);
+
+/// A write transaction that knows its size.
+pub(super) trait Transaction: Write {
+    /// Bytes of keys and values put so far.
+    fn written_bytes(&self) -> usize;
+}
+
+/// What runs inside a transaction; may run several times, each time in a fresh one.
+pub(super) type Body<'a> = dyn FnMut(&mut dyn Transaction) -> Result<(), StoreError> + 'a;
+
+/// A store as its writer thread sees it.
+pub(super) trait Backend: Send + Sync + 'static {
+    /// Runs `body` in a transaction and commits it. On an error nothing has changed.
+    fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError>;
+
+    /// Whether commits return before they are on disk, so that [`Backend::sync`] has to follow.
+    fn commits_unsynced(&self) -> bool;
+
+    fn sync(&self) -> Result<(), StoreError>;
+
+    /// Called on the writer thread before anything else.
+    fn on_thread_start(&self);
+}
+
+/// The queue and its thread.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    pub fn start(backend: Arc<dyn Backend>) -> Result<Self, StoreError> {
+        let shared = Arc::new(Shared::default());
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || of_thread.run(&*backend))
+            .map_err(|error| StoreError::Io(format!("no writer thread: {error}")))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Queues a job. After [`Writer::close`] the job fails at once, on the calling thread.
+    pub fn submit(&self, job: Box<dyn WriteJob>) {
+        let mut queue = self.shared.queue.lock();
+        if queue.closed {
+            drop(queue);
+            tell(job, Err(StoreError::Closed));
+            return;
+        }
+        queue.jobs.push_back(job);
+        if queue.waiting {
+            self.shared.ready.notify_one();
+        }
+    }
+
+    /// Only the first hook counts.
+    pub fn set_hook(&self, hook: Arc<dyn BatchHook>) {
+        if self.shared.hook.set(hook).is_err() {
+            log::error!("the store has a hook already; the second one is not used");
+        }
+    }
+
+    /// Lets queued jobs end, syncs, ends the thread.
+    pub fn close(&self) {
+        {
+            let mut queue = self.shared.queue.lock();
+            queue.closed = true;
+            self.shared.ready.notify_one();
+        }
+        let thread = self.thread.lock().take();
+        // A job that drops the last handle of the store closes it from the writer thread, which cannot wait for itself.
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id())
+            && thread.join().is_err()
+        {
+            log::error!("the writer thread of the store ended by a panic");
+        }
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    ready: Condvar,
+    hook: OnceLock<Arc<dyn BatchHook>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Box<dyn WriteJob>>,
+    closed: bool,
+    /// The thread sleeps and wants to be woken.
+    waiting: bool,
+}
+
+impl Shared {
+    fn run(&self, backend: &dyn Backend) {
+        backend.on_thread_start();
+        let mut last_batch = 0;
+        let mut unsynced = false;
+        loop {
+            let sync_after = unsynced.then_some(SYNC_DELAY);
+            match self.next_batch(last_batch, sync_after) {
+                Next::Jobs(jobs) => {
+                    last_batch = jobs.len();
+                    self.commit_all(backend, jobs);
+                    unsynced = backend.commits_unsynced();
+                }
+                Next::Idle => {
+                    last_batch = 0;
+                    unsynced = false;
+                    sync(backend);
+                }
+                Next::Closed => break,
+            }
+        }
+        sync(backend);
+    }
+
+    /// Waits for jobs; for no longer than `idle_after`, if given.
+    fn next_batch(&self, expected: usize, idle_after: Option<Duration>) -> Next {
+        let mut queue = self.queue.lock();
+        while queue.jobs.is_empty() {
+            if queue.closed {
+                return Next::Closed;
+            }
+            queue.waiting = true;
+            let timed_out = match idle_after {
+                Some(duration) => self.ready.wait_for(&mut queue, duration).timed_out(),
+                None => {
+                    self.ready.wait(&mut queue);
+                    false
+                }
+            };
+            queue.waiting = false;
+            if timed_out && queue.jobs.is_empty() && !queue.closed {
+                return Next::Idle;
+            }
+        }
+        let mut queue = self.gather(queue, expected);
+        let count = queue.jobs.len().min(BATCH_JOBS_MAX);
+        Next::Jobs(queue.jobs.drain(..count).collect())
+    }
+
+    /// Gives the submitters of the last batch a moment to come back.
+    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, expected: usize) -> MutexGuard<'a, Queue> {
+        let start = Instant::now();
+        while queue.jobs.len() < expected.min(BATCH_JOBS_MAX) && !queue.closed && start.elapsed() < GATHER_TIME_MAX {
+            MutexGuard::unlocked(&mut queue, std::thread::yield_now);
+        }
+        queue
+    }
+
+    /// Commits jobs in order, in as few transactions as possible.
+    fn commit_all(&self, backend: &dyn Backend, mut jobs: VecDeque<Box<dyn WriteJob>>) {
+        while !jobs.is_empty() {
+            let mut ran = 0;
+            let outcome = self.transact(backend, jobs.make_contiguous(), &mut ran);
+            match outcome {
+                Ok(()) => jobs.drain(..ran.max(1)).for_each(|job| tell(job, Ok(()))),
+                Err(error) if jobs.len() == 1 => jobs.drain(..).for_each(|job| tell(job, Err(error.clone()))),
+                Err(error) => {
+                    log::warn!("a batch of {} writes failed ({error}); each is tried alone", jobs.len());
+                    for mut job in jobs.drain(..) {
+                        let result = self.transact(backend, std::slice::from_mut(&mut job), &mut ran);
+                        tell(job, result);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One transaction of as many of the first jobs as fit; `ran` is how many.
+    fn transact(&self, backend: &dyn Backend, jobs: &mut [Box<dyn WriteJob>], ran: &mut usize) -> Result<(), StoreError> {
+        let hook = self.hook.get();
+        backend.transact(&mut |batch| {
+            *ran = 0;
+            if let Some(hook) = hook {
+                guarded(|| {
+                    hook.begin();
+                    Ok(())
+                })?;
+            }
+            for job in jobs.iter_mut() {
+                guarded(|| job.run(batch))?;
+                *ran += 1;
+                if batch.written_bytes() > BATCH_BYTES_MAX {
+                    break;
+                }
+            }
+            hook.map_or(Ok(()), |hook| guarded(|| hook.finish(batch)))
+        })
+    }
+}
+
+enum Next {
+    Jobs(VecDeque<Box<dyn WriteJob>>),
+    /// Nothing came for a while.
+    Idle,
+    Closed,
+}
+
+/// Makes a panic in `call` an error: the writer thread must outlive a faulty job.
+fn guarded(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(StoreError::Io("a write panicked".to_owned())))
+}
+
+fn tell(job: Box<dyn WriteJob>, result: Result<(), StoreError>) {
+    if catch_unwind(AssertUnwindSafe(|| job.done(result))).is_err() {
+        log::error!("the end of a write panicked");
+    }
+}
+
+fn sync(backend: &dyn Backend) {
+    if let Err(error) = backend.sync() {
+        log::error!("the store could not be synced: {error}");
+    }
+}
