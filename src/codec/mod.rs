@@ -3,8 +3,11 @@
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;
+mod json;
 pub mod key;
 pub mod plain_json;
 pub mod record;
 pub mod row;
+#[cfg(test)]
+mod test_items;
 pub mod wire;

@@ -1,0 +1,78 @@
+//! DynamoDB JSON text to items.
+
+use std::borrow::Cow;
+
+use crate::codec::json::reader::{Reader, fault_at, read_document};
+use crate::codec::json::{JsonError, JsonFault};
+use crate::codec::plain_json::{insert, list};
+use crate::model::attribute_value::Map;
+use crate::model::error::ValueError;
+use crate::model::limits::NESTING_LEVELS_MAX;
+use crate::model::{AttributeType, AttributeValue, Item};
+
+/// Parses one JSON object of typed values (white space around it is fine) into an item. Members of a value that are no type tags are
+/// ignored, as the service does.
+///
+/// # Errors
+/// [`JsonError`] with the byte offset; [`JsonFault::UnexpectedEnd`] exactly when nothing is wrong with the text so far.
+pub fn parse(text: &[u8]) -> Result<Item, JsonError> {
+    read_document(text, |reader| members(reader, "a JSON object", 0).map(Item))
+}
+
+/// Reads the members of a map at `level`; the item is level 0.
+fn members(reader: &mut Reader<'_>, what: &'static str, level: usize) -> Result<Map, JsonError> {
+    let mut map = Map::new();
+    reader.members(what, |reader, name, offset| {
+        let value = value(reader, level + 1)?;
+        insert(&mut map, name, value).map_err(|fault| fault_at(offset, fault))
+    })?;
+    Ok(map)
+}
+
+fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonError> {
+    let start = reader.offset();
+    reader.peek()?;
+    if level > NESTING_LEVELS_MAX {
+        return Err(reader.fault(ValueError::Nesting));
+    }
+    let mut found: Option<AttributeValue> = None;
+    let mut several = false;
+    reader.members("a typed value like {\"S\":\"…\"}", |reader, name, offset| {
+        let Some(attribute_type) = AttributeType::from_tag(&name) else { return reader.skip_value() };
+        let value = content(reader, attribute_type, level)?;
+        match &found {
+            Some(earlier) if earlier.attribute_type() == attribute_type => {
+                return Err(fault_at(offset, JsonFault::DuplicateMember(name.into_owned())));
+            }
+            Some(_) => several = true,
+            None => found = Some(value),
+        }
+        Ok(())
+    })?;
+    if several {
+        return Err(fault_at(start, ValueError::SeveralTypes));
+    }
+    found.ok_or_else(|| fault_at(start, ValueError::NoType))
+}
+
+/// Reads what stands behind a type tag.
+fn content(reader: &mut Reader<'_>, attribute_type: AttributeType, level: usize) -> Result<AttributeValue, JsonError> {
+    let offset = reader.offset();
+    let string = |reader: &mut Reader<'_>| reader.string("a string").map(Cow::into_owned);
+    let built = match attribute_type {
+        AttributeType::S => Ok(AttributeValue::S(string(reader)?)),
+        AttributeType::N => Ok(AttributeValue::N(reader.number_string()?)),
+        AttributeType::B => Ok(AttributeValue::B(reader.base64()?)),
+        AttributeType::Bool => Ok(AttributeValue::Bool(reader.boolean()?)),
+        AttributeType::Null => match reader.boolean()? {
+            true => Ok(AttributeValue::Null),
+            false => Err(ValueError::NullFalse),
+        },
+        AttributeType::Ss => AttributeValue::string_set(list(reader, "a list of strings", string)?),
+        AttributeType::Ns => AttributeValue::number_set(list(reader, "a list of numbers in quotes", Reader::number_string)?),
+        AttributeType::Bs => AttributeValue::binary_set(list(reader, "a list of base64 strings", Reader::base64)?),
+        AttributeType::L => Ok(AttributeValue::L(list(reader, "a list of typed values", |reader| value(reader, level + 1))?)),
+        AttributeType::M => Ok(AttributeValue::M(members(reader, "an object of typed values", level)?)),
+    };
+    built.map_err(|error| fault_at(offset, error))
+}

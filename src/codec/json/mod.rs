@@ -1,0 +1,47 @@
+//! What plain JSON and DynamoDB JSON share: where text goes, string escapes, the tokenizer, the faults.
+
+pub(super) mod reader;
+pub(super) mod sink;
+pub(super) mod visit;
+
+use crate::model::error::ValueError;
+
+/// Why a text is no item, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{fault} at byte {offset}")]
+pub struct JsonError {
+    /// Bytes of the text before the fault: `{"status":open}` fails at 10.
+    pub offset: usize,
+    pub fault: JsonFault,
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JsonFault {
+    #[error("expected {0}")]
+    Expected(&'static str),
+    /// The text stops within the object. Every proper prefix of a good text has this fault, and no other.
+    #[error("expected more: the text ends")]
+    UnexpectedEnd,
+    #[error("expected nothing more after the object")]
+    TrailingData,
+    #[error("the member {0:?} is there twice")]
+    DuplicateMember(String),
+    #[error("the text is not UTF-8")]
+    NotUtf8,
+    #[error("a byte order mark is no JSON; save the text without it")]
+    ByteOrderMark,
+    #[error("a control character in a string must be written as an escape")]
+    ControlCharacter,
+    #[error("a bad escape in a string")]
+    Escape,
+    #[error("half of a surrogate pair")]
+    LoneSurrogate,
+    #[error("expected base64")]
+    Base64,
+    /// A member name that plain JSON keeps for types.
+    #[error("{0:?} is no type tag; a map with one such member is written {{\"$map\":{{…}}}}")]
+    UnknownTag(String),
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}

@@ -1,0 +1,373 @@
+//! Strict JSON tokens with byte offsets. A text that ends too early gives [`JsonFault::UnexpectedEnd`] wherever it ends.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::sink::plain_len;
+use super::{JsonError, JsonFault};
+use crate::model::error::ValueError;
+use crate::model::{Item, Number};
+
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
+/// Levels of a value that nothing reads.
+const SKIPPED_LEVELS_MAX: usize = 64;
+
+/// Reads a whole text: one document, white space around it.
+///
+/// # Errors
+/// The document's own, or what is wrong around it and with its bytes.
+pub fn read_document(text: &[u8], document: fn(&mut Reader<'_>) -> Result<Item, JsonError>) -> Result<Item, JsonError> {
+    let read = |text| {
+        let mut reader = Reader { text, at: 0 };
+        let item = document(&mut reader)?;
+        reader.end().map(|()| item)
+    };
+    if text.starts_with(BYTE_ORDER_MARK) {
+        return Err(JsonError { offset: 0, fault: JsonFault::ByteOrderMark });
+    }
+    let error = match std::str::from_utf8(text) {
+        Ok(text) => return read(text),
+        Err(error) => error,
+    };
+    // A fault before the bad bytes comes first; a character that is cut off at the end is an end like any other.
+    let offset = error.valid_up_to();
+    let good = text.get(..offset).and_then(|good| std::str::from_utf8(good).ok()).unwrap_or_default();
+    match read(good) {
+        Ok(_) => Err(JsonError { offset, fault: JsonFault::TrailingData }),
+        Err(JsonError { fault: JsonFault::UnexpectedEnd, .. }) => match error.error_len() {
+            None => Err(JsonError { offset: text.len(), fault: JsonFault::UnexpectedEnd }),
+            Some(_) => Err(JsonError { offset, fault: JsonFault::NotUtf8 }),
+        },
+        Err(earlier) => Err(earlier),
+    }
+}
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn bytes(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    fn slice(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    /// An error here.
+    pub fn fault(&self, fault: impl Into<JsonFault>) -> JsonError {
+        fault_at(self.at, fault)
+    }
+
+    fn unexpected_end(&self) -> JsonError {
+        fault_at(self.text.len(), JsonFault::UnexpectedEnd)
+    }
+
+    /// Skips white space; the offset of the next token.
+    pub fn offset(&mut self) -> usize {
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        self.at += self.bytes().iter().take_while(|byte| blank(byte)).count();
+        self.at
+    }
+
+    /// The first byte of the next token.
+    pub fn peek(&mut self) -> Result<u8, JsonError> {
+        self.offset();
+        self.bytes().first().copied().ok_or_else(|| self.unexpected_end())
+    }
+
+    /// Takes a one-byte token.
+    pub fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), JsonError> {
+        if self.peek()? != byte {
+            return Err(self.fault(JsonFault::Expected(what)));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), JsonError> {
+        self.offset();
+        if self.bytes().is_empty() { Ok(()) } else { Err(self.fault(JsonFault::TrailingData)) }
+    }
+
+    /// Reads `{…}`. `each` gets every name and its offset, with the reader before the value, which it takes.
+    pub fn members(
+        &mut self,
+        what: &'static str,
+        mut each: impl FnMut(&mut Self, Cow<'a, str>, usize) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
+        self.expect(b'{', what)?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            let (name, offset) = self.name()?;
+            each(self, name, offset)?;
+            if self.peek()? == b'}' {
+                self.at += 1;
+                return Ok(());
+            }
+            self.expect(b',', "',' or '}'")?;
+        }
+    }
+
+    /// Reads a member's name and the colon.
+    fn name(&mut self) -> Result<(Cow<'a, str>, usize), JsonError> {
+        let offset = self.offset();
+        let name = self.string("a member name in quotes")?;
+        self.expect(b':', "':'")?;
+        Ok((name, offset))
+    }
+
+    /// Reads `[…]`; `each` takes every element.
+    pub fn elements(
+        &mut self,
+        what: &'static str,
+        mut each: impl FnMut(&mut Self) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
+        self.expect(b'[', what)?;
+        if self.peek()? == b']' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            each(self)?;
+            if self.peek()? == b']' {
+                self.at += 1;
+                return Ok(());
+            }
+            self.expect(b',', "',' or ']'")?;
+        }
+    }
+
+    /// Reads a string.
+    pub fn string(&mut self, what: &'static str) -> Result<Cow<'a, str>, JsonError> {
+        self.expect(b'"', what)?;
+        let mut text = Cow::Borrowed("");
+        loop {
+            let start = self.at;
+            self.at += plain_len(self.bytes());
+            let run = self.slice(start, self.at);
+            if text.is_empty() {
+                text = Cow::Borrowed(run);
+            } else {
+                text.to_mut().push_str(run);
+            }
+            match self.bytes().first() {
+                None => return Err(self.unexpected_end()),
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => {
+                    let character = self.escape()?;
+                    text.to_mut().push(character);
+                }
+                Some(_) => return Err(self.fault(JsonFault::ControlCharacter)),
+            }
+        }
+    }
+
+    /// Reads a backslash and what follows.
+    fn escape(&mut self) -> Result<char, JsonError> {
+        let start = self.at;
+        let letter = *self.bytes().get(1).ok_or_else(|| self.unexpected_end())?;
+        self.at += 2;
+        Ok(match letter {
+            b'"' | b'\\' | b'/' => char::from(letter),
+            b'b' => '\u{8}',
+            b'f' => '\u{C}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => return self.unicode_escape(start),
+            _ => return Err(fault_at(start, JsonFault::Escape)),
+        })
+    }
+
+    fn unicode_escape(&mut self, start: usize) -> Result<char, JsonError> {
+        let lone = || fault_at(start, JsonFault::LoneSurrogate);
+        let first = self.hex_4(start)?;
+        if let Some(character) = char::from_u32(first) {
+            return Ok(character);
+        }
+        if first >= 0xDC00 {
+            return Err(lone());
+        }
+        match self.bytes() {
+            [b'\\', b'u', ..] => self.at += 2,
+            [] | [b'\\'] => return Err(self.unexpected_end()),
+            _ => return Err(lone()),
+        }
+        let second = self.hex_4(start)?;
+        if !(0xDC00..0xE000).contains(&second) {
+            return Err(lone());
+        }
+        char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00)).ok_or_else(lone)
+    }
+
+    fn hex_4(&mut self, start: usize) -> Result<u32, JsonError> {
+        let mut value = 0;
+        for _ in 0..4 {
+            let byte = *self.bytes().first().ok_or_else(|| self.unexpected_end())?;
+            let digit = char::from(byte).to_digit(16).ok_or_else(|| fault_at(start, JsonFault::Escape))?;
+            value = value * 16 + digit;
+            self.at += 1;
+        }
+        Ok(value)
+    }
+
+    /// Reads a string that is base64: standard alphabet, with padding.
+    pub fn base64(&mut self) -> Result<Vec<u8>, JsonError> {
+        let offset = self.offset();
+        let text = self.string("a string of base64")?;
+        STANDARD.decode(text.as_bytes()).map_err(|_| fault_at(offset, JsonFault::Base64))
+    }
+
+    /// Reads a string that spells a number, by DynamoDB's grammar.
+    pub fn number_string(&mut self) -> Result<Number, JsonError> {
+        let offset = self.offset();
+        let text = self.string("a number in quotes")?;
+        text.parse().map_err(|error| fault_at(offset, ValueError::Number(error)))
+    }
+
+    /// Reads a JSON number, all its digits kept.
+    pub fn number(&mut self) -> Result<Number, JsonError> {
+        let start = self.offset();
+        self.number_token()?;
+        // The value counts only when the number is whole: more digits or an exponent may follow.
+        if self.bytes().is_empty() {
+            return Err(self.unexpected_end());
+        }
+        self.slice(start, self.at).parse().map_err(|error| fault_at(start, ValueError::Number(error)))
+    }
+
+    fn number_token(&mut self) -> Result<(), JsonError> {
+        self.take_if(b"-");
+        if !self.take_if(b"0") {
+            self.digits()?;
+        }
+        if self.take_if(b".") {
+            self.digits()?;
+        }
+        if self.take_if(b"eE") {
+            self.take_if(b"+-");
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn take_if(&mut self, any_of: &[u8]) -> bool {
+        let there = self.bytes().first().is_some_and(|byte| any_of.contains(byte));
+        self.at += usize::from(there);
+        there
+    }
+
+    fn digits(&mut self) -> Result<(), JsonError> {
+        let count = self.bytes().iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.at += count;
+        match self.bytes().first() {
+            _ if count > 0 => Ok(()),
+            None => Err(self.unexpected_end()),
+            Some(_) => Err(self.fault(JsonFault::Expected("a digit"))),
+        }
+    }
+
+    /// Reads `true`, `false` or `null`.
+    pub fn literal(&mut self, what: &'static str) -> Result<Option<bool>, JsonError> {
+        self.offset();
+        for (text, value) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
+            let bytes = self.bytes();
+            if bytes.starts_with(text.as_bytes()) {
+                self.at += text.len();
+                return Ok(value);
+            }
+            if text.as_bytes().starts_with(bytes) {
+                return Err(self.unexpected_end());
+            }
+        }
+        Err(self.fault(JsonFault::Expected(what)))
+    }
+
+    /// Reads `true` or `false`.
+    pub fn boolean(&mut self) -> Result<bool, JsonError> {
+        let offset = self.offset();
+        self.literal("true or false")?.ok_or(fault_at(offset, JsonFault::Expected("true or false")))
+    }
+
+    /// Reads any value and forgets it.
+    pub fn skip_value(&mut self) -> Result<(), JsonError> {
+        self.skip_levels(SKIPPED_LEVELS_MAX)
+    }
+
+    fn skip_levels(&mut self, levels: usize) -> Result<(), JsonError> {
+        let Some(inner) = levels.checked_sub(1) else { return Err(self.fault(ValueError::Nesting)) };
+        match self.peek()? {
+            b'"' => self.string("a string").map(drop),
+            b'{' => self.members("an object", |reader, _, _| reader.skip_levels(inner)),
+            b'[' => self.elements("a list", |reader| reader.skip_levels(inner)),
+            b'-' | b'0'..=b'9' => self.number_token(),
+            _ => self.literal("a JSON value").map(drop),
+        }
+    }
+
+    /// When an object with exactly one member follows, and its name starts with `$`: the name, its offset, and the place of the
+    /// value. Looks ahead only.
+    pub fn lone_tag(&self) -> Result<Option<(Cow<'a, str>, usize, Self)>, JsonError> {
+        let mut ahead = *self;
+        ahead.expect(b'{', "an object")?;
+        if ahead.peek()? != b'"' {
+            return Ok(None);
+        }
+        // `$` may be spelled as an escape.
+        match ahead.bytes().get(1) {
+            None => return Err(ahead.unexpected_end()),
+            Some(b'$' | b'\\') => {}
+            Some(_) => return Ok(None),
+        }
+        let (name, offset) = ahead.name()?;
+        if !name.starts_with('$') || !ahead.is_last_member()? {
+            return Ok(None);
+        }
+        Ok(Some((name, offset, ahead)))
+    }
+
+    /// Does the object end after the value that follows? By brackets and strings alone.
+    fn is_last_member(&self) -> Result<bool, JsonError> {
+        let mut depth = 0_usize;
+        let mut bytes = self.bytes().iter();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'"' => skip_string(&mut bytes),
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth == 0 => return Ok(true),
+                b'}' | b']' => depth -= 1,
+                b',' if depth == 0 => return Ok(false),
+                _ => {}
+            }
+        }
+        Err(self.unexpected_end())
+    }
+}
+
+fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => drop(bytes.next()),
+            _ => {}
+        }
+    }
+}
+
+/// An error at a place.
+pub fn fault_at(offset: usize, fault: impl Into<JsonFault>) -> JsonError {
+    JsonError { offset, fault: fault.into() }
+}

@@ -1,0 +1,285 @@
+//! Records to items and texts. Bytes from disk: every length is checked, depth is capped, nothing panics.
+
+use super::{TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S, TAG_SS, TAG_TRUE};
+use crate::codec::json::visit::Visitor;
+use crate::model::attribute_value::Map;
+use crate::model::error::StoreError;
+use crate::model::limits::NESTING_LEVELS_MAX;
+use crate::model::number::TEXT_BYTES_MAX;
+use crate::model::{AttributeType, AttributeValue, Item, Number};
+
+const SHORT: StoreError = StoreError::Corrupt("a record ends within a value");
+const LENGTH: StoreError = StoreError::Corrupt("a record has a length that cannot be read");
+const TAG: StoreError = StoreError::Corrupt("a record has an unknown value tag");
+const ORDER: StoreError = StoreError::Corrupt("a record has attributes or elements twice or out of order");
+const COUNT: StoreError = StoreError::Corrupt("a record has another number of attributes than it says");
+const NUMBER: StoreError = StoreError::Corrupt("a record has a number that cannot be read");
+
+/// Reads bytes from the front.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], StoreError> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    pub fn byte(&mut self) -> Result<u8, StoreError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub fn u32(&mut self) -> Result<u32, StoreError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub fn u64(&mut self) -> Result<u64, StoreError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn length(&mut self) -> Result<usize, StoreError> {
+        let mut length: u64 = 0;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.byte()?;
+            length |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                let shortest = byte != 0 || shift == 0;
+                return if shortest { usize::try_from(length).map_err(|_| SHORT) } else { Err(LENGTH) };
+            }
+        }
+        Err(LENGTH)
+    }
+
+    /// Length and bytes.
+    fn bytes(&mut self) -> Result<&'a [u8], StoreError> {
+        let length = self.length()?;
+        self.take(length)
+    }
+
+    fn text(&mut self) -> Result<&'a str, StoreError> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| StoreError::Corrupt("a record has a text that is not UTF-8"))
+    }
+
+    /// The text of a number, known to be made of digits, `-` and `.` only.
+    fn number_text(&mut self) -> Result<&'a [u8], StoreError> {
+        let text = self.bytes()?;
+        let legal = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+        if text.is_empty() || text.len() > TEXT_BYTES_MAX || !text.iter().all(legal) {
+            return Err(NUMBER);
+        }
+        Ok(text)
+    }
+
+    fn number(&mut self) -> Result<Number, StoreError> {
+        let text = std::str::from_utf8(self.number_text()?).map_err(|_| NUMBER)?;
+        let number: Number = text.parse().map_err(|_| NUMBER)?;
+        if number.text(&mut [0; TEXT_BYTES_MAX]) == text { Ok(number) } else { Err(NUMBER) }
+    }
+
+    /// The inside of a set, list or map.
+    fn sized(&mut self) -> Result<Self, StoreError> {
+        let size = usize::try_from(self.u32()?).map_err(|_| SHORT)?;
+        self.take(size).map(Self::new)
+    }
+
+    fn skip_value(&mut self) -> Result<(), StoreError> {
+        match self.byte()? {
+            TAG_S | TAG_N | TAG_B => self.bytes().map(drop),
+            TAG_FALSE | TAG_TRUE | TAG_NULL => Ok(()),
+            TAG_SS | TAG_NS | TAG_BS | TAG_L | TAG_M => self.sized().map(drop),
+            _ => Err(TAG),
+        }
+    }
+}
+
+/// Calls `each` with every name and the cursor at its value, which it reads or skips; `false` ends the walk.
+fn attributes<'a>(
+    content: &'a [u8],
+    mut each: impl FnMut(&'a str, &mut Cursor<'a>) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let mut cursor = Cursor::new(content);
+    for _ in 0..cursor.u32()? {
+        let name = cursor.text()?;
+        if !each(name, &mut cursor)? {
+            return Ok(());
+        }
+    }
+    if cursor.is_empty() { Ok(()) } else { Err(COUNT) }
+}
+
+pub fn item(content: &[u8]) -> Result<Item, StoreError> {
+    let mut item = Item::default();
+    attributes(content, |name, cursor| {
+        let value = value(cursor, NESTING_LEVELS_MAX)?;
+        if item.0.insert(name.to_owned(), value).is_some() { Err(ORDER) } else { Ok(true) }
+    })?;
+    Ok(item)
+}
+
+pub fn attribute(content: &[u8], wanted: &str) -> Result<Option<AttributeValue>, StoreError> {
+    let mut found = None;
+    attributes(content, |name, cursor| {
+        if name == wanted {
+            found = Some(value(cursor, NESTING_LEVELS_MAX)?);
+            return Ok(false);
+        }
+        cursor.skip_value()?;
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// Levels left for the content of a list or map.
+fn inner(levels: usize) -> Result<usize, StoreError> {
+    match levels {
+        0 => Err(StoreError::Corrupt("a record has too many levels")),
+        levels => Ok(levels - 1),
+    }
+}
+
+/// Decodes the value at the cursor, which may have `levels` levels.
+fn value(cursor: &mut Cursor<'_>, levels: usize) -> Result<AttributeValue, StoreError> {
+    let levels = inner(levels)?;
+    Ok(match cursor.byte()? {
+        TAG_S => AttributeValue::S(cursor.text()?.to_owned()),
+        TAG_N => AttributeValue::N(cursor.number()?),
+        TAG_B => AttributeValue::B(cursor.bytes()?.to_vec()),
+        TAG_FALSE => AttributeValue::Bool(false),
+        TAG_TRUE => AttributeValue::Bool(true),
+        TAG_NULL => AttributeValue::Null,
+        TAG_SS => AttributeValue::Ss(set(cursor, |cursor| cursor.text().map(str::to_owned))?),
+        TAG_NS => AttributeValue::Ns(set(cursor, Cursor::number)?),
+        TAG_BS => AttributeValue::Bs(set(cursor, |cursor| cursor.bytes().map(<[u8]>::to_vec))?),
+        TAG_L => {
+            let mut body = cursor.sized()?;
+            let mut list = Vec::new();
+            while !body.is_empty() {
+                list.push(value(&mut body, levels)?);
+            }
+            AttributeValue::L(list)
+        }
+        TAG_M => AttributeValue::M(map(cursor, levels)?),
+        _ => return Err(TAG),
+    })
+}
+
+fn map(cursor: &mut Cursor<'_>, levels: usize) -> Result<Map, StoreError> {
+    let mut body = cursor.sized()?;
+    let mut map = Map::new();
+    while !body.is_empty() {
+        let name = body.text()?;
+        if map.last_key_value().is_some_and(|(last, _)| last.as_str() >= name) {
+            return Err(ORDER);
+        }
+        map.insert(name.to_owned(), value(&mut body, levels)?);
+    }
+    Ok(map)
+}
+
+fn set<'a, T: Ord>(
+    cursor: &mut Cursor<'a>,
+    element: impl Fn(&mut Cursor<'a>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut body = cursor.sized()?;
+    let mut set = Vec::new();
+    while !body.is_empty() {
+        let next = element(&mut body)?;
+        if set.last().is_some_and(|last| *last >= next) {
+            return Err(ORDER);
+        }
+        set.push(next);
+    }
+    if set.is_empty() { Err(StoreError::Corrupt("a record has an empty set")) } else { Ok(set) }
+}
+
+/// Visits the attributes that `keep` accepts, straight from the bytes.
+pub fn walk(content: &[u8], keep: &dyn Fn(&str) -> bool, visitor: &mut impl Visitor) -> Result<(), StoreError> {
+    visitor.item_begin();
+    attributes(content, |name, cursor| {
+        if keep(name) {
+            visitor.name(name);
+            walk_value(cursor, NESTING_LEVELS_MAX, visitor)?;
+        } else {
+            cursor.skip_value()?;
+        }
+        Ok(true)
+    })?;
+    visitor.item_end();
+    Ok(())
+}
+
+fn walk_value(cursor: &mut Cursor<'_>, levels: usize, visitor: &mut impl Visitor) -> Result<(), StoreError> {
+    let levels = inner(levels)?;
+    match cursor.byte()? {
+        TAG_S => visitor.string(cursor.text()?),
+        TAG_N => visitor.number(cursor.number_text()?),
+        TAG_B => visitor.binary(cursor.bytes()?),
+        TAG_FALSE => visitor.boolean(false),
+        TAG_TRUE => visitor.boolean(true),
+        TAG_NULL => visitor.null(),
+        tag @ (TAG_SS | TAG_NS | TAG_BS) => walk_set(tag, cursor.sized()?, visitor)?,
+        TAG_L => {
+            visitor.list_begin();
+            let mut body = cursor.sized()?;
+            while !body.is_empty() {
+                walk_value(&mut body, levels, visitor)?;
+            }
+            visitor.list_end();
+        }
+        TAG_M => {
+            let mut body = cursor.sized()?;
+            let tag_like = is_tag_like(body)?;
+            visitor.map_begin(tag_like);
+            while !body.is_empty() {
+                visitor.name(body.text()?);
+                walk_value(&mut body, levels, visitor)?;
+            }
+            visitor.map_end(tag_like);
+        }
+        _ => return Err(TAG),
+    }
+    Ok(())
+}
+
+/// Has the map of these bytes exactly one member, whose name starts with `$`?
+fn is_tag_like(mut body: Cursor<'_>) -> Result<bool, StoreError> {
+    if body.is_empty() || !body.bytes()?.starts_with(b"$") {
+        return Ok(false);
+    }
+    body.skip_value()?;
+    Ok(body.is_empty())
+}
+
+fn walk_set(tag: u8, mut body: Cursor<'_>, visitor: &mut impl Visitor) -> Result<(), StoreError> {
+    visitor.set_begin(match tag {
+        TAG_NS => AttributeType::Ns,
+        TAG_BS => AttributeType::Bs,
+        _ => AttributeType::Ss,
+    });
+    while !body.is_empty() {
+        match tag {
+            TAG_NS => visitor.set_number(body.number_text()?),
+            TAG_BS => visitor.set_binary(body.bytes()?),
+            _ => visitor.set_string(body.text()?),
+        }
+    }
+    visitor.set_end();
+    Ok(())
+}
