@@ -176,7 +176,12 @@ impl Transaction for LongKeys<Batch<'_>> {
     }
 }
 
-fn walk(entries: &Entries, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+fn walk(
+    entries: &Entries,
+    range: RawRange<'_>,
+    direction: Direction,
+    visit: &mut RawVisit<'_>,
+) -> Result<ControlFlow<()>, StoreError> {
     // BTreeMap::range panics on bounds in the wrong order.
     if range.is_empty() {
         return Ok(ControlFlow::Continue(()));

@@ -1,0 +1,125 @@
+//! The data directory: ours alone, and open once in this process.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+
+use super::system::effective_user;
+use crate::store::StoreError;
+
+/// LMDB's name of the data file.
+pub(super) const DATA_FILE: &str = "data.mdb";
+
+/// LMDB's name of the lock file.
+const LOCK_FILE: &str = "lock.mdb";
+
+const DIRECTORY_MODE: u32 = 0o700;
+pub(super) const FILE_MODE: u32 = 0o600;
+
+/// Permission bits of everybody but the owner.
+const OTHERS: u32 = 0o077;
+
+/// Device and inode of the directories that this process has open.
+static OPEN: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+
+/// A checked data directory, taken by one store of this process until dropped.
+#[derive(Debug)]
+pub(super) struct DataDirectory {
+    path: PathBuf,
+    id: (u64, u64),
+}
+
+impl DataDirectory {
+    /// Creates or checks the directory and the files in it.
+    pub fn take(dir: &Path) -> Result<Self, StoreError> {
+        let failed = |error: io::Error| io_error(dir, &error);
+        if let Err(error) = fs::symlink_metadata(dir) {
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(failed(error));
+            }
+            DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir).map_err(failed)?;
+        }
+        let metadata = fs::symlink_metadata(dir).map_err(failed)?;
+        if !metadata.is_dir() {
+            return Err(refused(dir, if metadata.is_symlink() { "is a symlink" } else { "is not a directory" }));
+        }
+        check_owner(dir, &metadata)?;
+        let has_data = check_file(&dir.join(DATA_FILE))?;
+        check_file(&dir.join(LOCK_FILE))?;
+        close_to_others(dir, &metadata, has_data)?;
+
+        // The environment gets the path as it is now, whatever the working directory becomes.
+        let path = fs::canonicalize(dir).map_err(failed)?;
+        let id = (metadata.dev(), metadata.ino());
+        if !OPEN.lock().insert(id) {
+            return Err(refused(dir, "is already open in this process"));
+        }
+        Ok(Self { path, id })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn data_file(&self) -> PathBuf {
+        self.path.join(DATA_FILE)
+    }
+}
+
+impl Drop for DataDirectory {
+    fn drop(&mut self) {
+        OPEN.lock().remove(&self.id);
+    }
+}
+
+/// Whether the file is there; it must be a plain file of ours, and is closed to others.
+fn check_file(file: &Path) -> Result<bool, StoreError> {
+    let metadata = match fs::symlink_metadata(file) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(io_error(file, &error)),
+    };
+    if !metadata.is_file() {
+        return Err(refused(file, if metadata.is_symlink() { "is a symlink" } else { "is not a plain file" }));
+    }
+    check_owner(file, &metadata)?;
+    if metadata.mode() & OTHERS != 0 {
+        set_mode(file, FILE_MODE)?;
+    }
+    Ok(true)
+}
+
+/// Takes a directory from others, unless it is somebody's directory of other things given by mistake.
+fn close_to_others(dir: &Path, metadata: &Metadata, has_data: bool) -> Result<(), StoreError> {
+    if metadata.mode() & OTHERS == 0 {
+        return Ok(());
+    }
+    let is_empty = || fs::read_dir(dir).map(|mut entries| entries.next().is_none());
+    if !has_data && !is_empty().map_err(|error| io_error(dir, &error))? {
+        return Err(refused(dir, "holds other files and is open to other users; give a directory of its own"));
+    }
+    set_mode(dir, DIRECTORY_MODE)
+}
+
+fn set_mode(path: &Path, mode: u32) -> Result<(), StoreError> {
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|error| io_error(path, &error))
+}
+
+fn check_owner(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
+    if metadata.uid() == effective_user() { Ok(()) } else { Err(refused(path, "belongs to another user")) }
+}
+
+fn refused(path: &Path, why: &str) -> StoreError {
+    StoreError::Io(format!("{path:?} {why}"))
+}
+
+fn io_error(path: &Path, error: &io::Error) -> StoreError {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
+        _ => StoreError::Io(format!("{path:?}: {error}")),
+    }
+}

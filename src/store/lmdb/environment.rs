@@ -1,0 +1,287 @@
+//! The LMDB environment: opening, transactions, growth of the map, failure.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use lmdb::{Database, Environment, EnvironmentFlags, Error};
+
+use super::LmdbOptions;
+use super::directory::{DataDirectory, FILE_MODE};
+use super::error::{is_fatal, store_error};
+use super::gate::{Gate, Pass};
+use super::system::{disk_space, prefer_this_thread};
+use super::transaction::{Batch, Snapshot};
+use crate::store::long_key::LongKeys;
+use crate::store::writer::{Backend, Body};
+use crate::store::{Durability, StoreError, StoreInfo};
+
+/// Slots for read transactions of all processes (LMDB's default is 126).
+const READERS_MAX: u32 = 2048;
+
+/// The least a map grows by.
+const GROWTH_BYTES_MIN: usize = 64 * 1024 * 1024;
+
+/// Maps are sized in steps of this, a multiple of every page size.
+const MAP_STEP_BYTES: usize = 1024 * 1024;
+
+/// How often one batch may grow or follow the map: from the smallest map to more than a machine can address.
+const RETRIES_MAX: u32 = 48;
+
+/// Stale readers are cleared after this many commits.
+const COMMITS_PER_READER_CHECK: u64 = 1024;
+
+/// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as EIO.
+const LOW_SPACE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// What the gate guards: the environment and its one database, LMDB's unnamed one.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// `None` after it was lost and could not be opened again.
+    environment: Option<Environment>,
+    database: Database,
+}
+
+impl Opened {
+    fn open(directory: &DataDirectory, options: &LmdbOptions) -> Result<Self, StoreError> {
+        let mut flags = EnvironmentFlags::NO_TLS;
+        if options.durability == Durability::Relaxed {
+            flags |= EnvironmentFlags::NO_META_SYNC;
+        }
+        let stored_bytes = std::fs::metadata(directory.data_file()).map_or(0, |metadata| metadata.len());
+        // Room for as much again, so that opening is not followed by growing.
+        let map_bytes = options.map_bytes.max(usize::try_from(stored_bytes).unwrap_or(0).saturating_mul(2));
+        let environment = Environment::new()
+            .set_flags(flags)
+            .set_max_readers(READERS_MAX)
+            .set_map_size(map_bytes.next_multiple_of(MAP_STEP_BYTES))
+            .open_with_permissions(directory.path(), FILE_MODE)
+            .map_err(store_error)?;
+        let database = environment.open_db(None).map_err(store_error)?;
+        Ok(Self { environment: Some(environment), database })
+    }
+
+    /// Closes the environment and opens it again, with a new map; alone in the gate.
+    fn reopen(&mut self, directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
+        // Closed before it is opened: two at once in one process lose the file locks.
+        self.environment = None;
+        *self = Self::open(directory, options)?;
+        Ok(())
+    }
+
+    pub fn environment(&self) -> Result<&Environment, Error> {
+        self.environment.as_ref().ok_or(Error::Panic)
+    }
+
+    pub fn database(&self) -> Database {
+        self.database
+    }
+}
+
+/// The environment behind its gate.
+#[derive(Debug)]
+pub(super) struct LmdbEnvironment {
+    gate: Gate<Opened>,
+    /// Nothing may be written any more.
+    read_only: AtomicBool,
+    commits: AtomicU64,
+    options: LmdbOptions,
+    // Last: the directory is given back after the environment has closed.
+    directory: DataDirectory,
+}
+
+impl LmdbEnvironment {
+    pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
+        let directory = DataDirectory::take(dir)?;
+        let opened = Opened::open(&directory, &options)?;
+        let environment =
+            Self { gate: Gate::new(opened), read_only: AtomicBool::new(false), commits: AtomicU64::new(0), options, directory };
+        environment.clear_stale_readers();
+        Ok(environment)
+    }
+
+    pub fn directory(&self) -> &DataDirectory {
+        &self.directory
+    }
+
+    /// A read transaction of the last commit.
+    pub fn snapshot(&self) -> Result<LongKeys<Snapshot<'_>>, StoreError> {
+        let (mut readers_cleared, mut reopened) = (false, false);
+        for _ in 0..RETRIES_MAX {
+            let error = match Snapshot::begin(self.gate.enter()) {
+                Ok(snapshot) => return Ok(LongKeys::new(snapshot)),
+                Err(error) => error,
+            };
+            match error {
+                Error::MapResized => self.follow_map()?,
+                Error::ReadersFull if !readers_cleared => {
+                    readers_cleared = true;
+                    self.clear_stale_readers();
+                }
+                Error::Panic if !reopened => {
+                    reopened = true;
+                    self.reopen()?;
+                }
+                error => return Err(store_error(error)),
+            }
+        }
+        Err(store_error(Error::MapResized))
+    }
+
+    /// Number of the last commit of any process.
+    pub fn commit_id(&self) -> u64 {
+        let opened = self.gate.enter();
+        // The call itself fails only for missing arguments.
+        opened.environment().and_then(Environment::info).map_or(0, |info| info.last_txnid() as u64)
+    }
+
+    pub fn info(&self) -> StoreInfo {
+        let opened = self.gate.enter();
+        let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
+        let page_bytes = opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()));
+        let disk = disk_space(self.directory.path()).unwrap_or_default();
+        StoreInfo { used_bytes: pages * page_bytes, free_bytes: disk.free_bytes, total_bytes: disk.total_bytes }
+    }
+
+    #[cfg(test)]
+    pub fn raw_entries(&self) -> Result<usize, StoreError> {
+        self.gate.enter().environment().and_then(Environment::stat).map(|stat| stat.entries()).map_err(store_error)
+    }
+
+    /// One transaction. The pass is held throughout: the map stays as it is until the commit is over.
+    fn attempt(&self, body: &mut Body<'_>) -> Attempt {
+        let opened: Pass<'_, Opened> = self.gate.enter();
+        let transaction = match opened.environment().and_then(Environment::begin_rw_txn) {
+            Ok(transaction) => transaction,
+            Err(Error::MapResized) => return Attempt::MapResized,
+            Err(error) => return Attempt::Ended(Err(self.write_failed(error, 0))),
+        };
+        let mut batch = LongKeys::new(Batch::new(transaction, opened.database));
+        let result = body(&mut batch);
+        if batch.raw().map_full() {
+            return Attempt::MapFull;
+        }
+        if let Err(error) = result {
+            return Attempt::Ended(Err(error));
+        }
+        let written_bytes = batch.written_bytes() as u64;
+        match batch.into_raw().commit() {
+            Ok(()) => Attempt::Ended(Ok(())),
+            Err(Error::MapFull) => Attempt::MapFull,
+            Err(error) => Attempt::Ended(Err(self.write_failed(error, written_bytes))),
+        }
+    }
+
+    /// Judges the failure of a transaction's begin or commit, or of a sync.
+    fn write_failed(&self, error: Error, written_bytes: u64) -> StoreError {
+        let full = || {
+            disk_space(self.directory.path()).is_ok_and(|disk| disk.free_bytes < written_bytes.saturating_mul(2) + LOW_SPACE_BYTES)
+        };
+        if error == Error::Other(libc::EIO) && full() {
+            return StoreError::NoSpace;
+        }
+        if is_fatal(error) && !self.read_only.swap(true, Ordering::AcqRel) {
+            log::error!("a write of the store failed: {error}; it is read-only from now on, until a restart");
+        }
+        store_error(error)
+    }
+
+    /// A larger map.
+    fn grow_map(&self) -> Result<(), StoreError> {
+        self.resize_map(|old_bytes| {
+            let new_bytes = old_bytes.saturating_mul(2).max(old_bytes.saturating_add(GROWTH_BYTES_MIN));
+            log::debug!("the map grows from {old_bytes} to {new_bytes} bytes");
+            new_bytes.next_multiple_of(MAP_STEP_BYTES)
+        })
+    }
+
+    /// The size that another process gave the map, which LMDB takes for 0.
+    fn follow_map(&self) -> Result<(), StoreError> {
+        self.resize_map(|_| 0)
+    }
+
+    fn resize_map(&self, new_bytes: impl FnOnce(usize) -> usize) -> Result<(), StoreError> {
+        let mut opened = self.gate.exclusive().ok_or_else(gate_blocked)?;
+        let environment = opened.environment().map_err(store_error)?;
+        let old_bytes = environment.info().map_err(store_error)?.map_size();
+        let Err(error) = environment.set_map_size(new_bytes(old_bytes)) else {
+            return Ok(());
+        };
+        // The old map is gone, and without one the next access would be a crash.
+        log::error!("the map of the store could not change: {error}");
+        opened.reopen(&self.directory, &self.options)?;
+        Err(store_error(error))
+    }
+
+    /// After a fatal failure no transaction begins any more; reads go on in a new environment. Writes stay refused.
+    fn reopen(&self) -> Result<(), StoreError> {
+        self.read_only.store(true, Ordering::Release);
+        self.gate.exclusive().ok_or_else(gate_blocked)?.reopen(&self.directory, &self.options)
+    }
+
+    /// Frees the slots of processes that died inside a read transaction, which would pin old pages for ever.
+    fn clear_stale_readers(&self) {
+        let opened = self.gate.enter();
+        let Ok(environment) = opened.environment() else {
+            return;
+        };
+        let mut dead = 0;
+        // SAFETY: the environment is open, and LMDB locks its reader table itself.
+        #[allow(unsafe_code)]
+        let result = unsafe { lmdb_sys::mdb_reader_check(environment.env(), &raw mut dead) };
+        if result != 0 {
+            log::warn!("stale readers could not be cleared: error {result}");
+        } else if dead > 0 {
+            log::info!("cleared {dead} readers of dead processes");
+        }
+    }
+}
+
+/// How one transaction ended.
+enum Attempt {
+    Ended(Result<(), StoreError>),
+    MapFull,
+    MapResized,
+}
+
+impl Backend for LmdbEnvironment {
+    fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
+        for _ in 0..RETRIES_MAX {
+            if self.read_only.load(Ordering::Acquire) {
+                return Err(StoreError::ReadOnly);
+            }
+            match self.attempt(body) {
+                Attempt::Ended(result) => {
+                    if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK == COMMITS_PER_READER_CHECK - 1 {
+                        self.clear_stale_readers();
+                    }
+                    return result;
+                }
+                Attempt::MapFull => self.grow_map()?,
+                Attempt::MapResized => self.follow_map()?,
+            }
+        }
+        Err(store_error(Error::MapFull))
+    }
+
+    fn commits_unsynced(&self) -> bool {
+        self.options.durability == Durability::Relaxed
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        if self.read_only.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let opened = self.gate.enter();
+        opened.environment().and_then(|environment| environment.sync(true)).map_err(|error| self.write_failed(error, 0))
+    }
+
+    fn on_thread_start(&self) {
+        if self.options.real_time {
+            prefer_this_thread();
+        }
+    }
+}
+
+fn gate_blocked() -> StoreError {
+    StoreError::Io("the map of the store has to change, but a thread keeps a snapshot open".to_owned())
+}

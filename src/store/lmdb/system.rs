@@ -1,0 +1,52 @@
+//! System calls without a safe wrapper here.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The lowest real-time priority: above every normal thread, below everything else real-time.
+const REAL_TIME_PRIORITY: libc::c_int = 1;
+
+/// The user this process acts as.
+pub(super) fn effective_user() -> libc::uid_t {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Free (to this user) and total bytes of a filesystem.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct DiskSpace {
+    pub free_bytes: u64,
+    pub total_bytes: u64,
+}
+
+/// statvfs(3) of the filesystem that holds `path`.
+#[allow(clippy::unnecessary_cast)] // The fields' types differ between systems.
+pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: a terminated path and room for the answer, which is read only after success.
+    let stat = unsafe {
+        if libc::statvfs(path.as_ptr(), stat.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        stat.assume_init()
+    };
+    let fragment = stat.f_frsize as u64;
+    Ok(DiskSpace {
+        free_bytes: (stat.f_bavail as u64).saturating_mul(fragment),
+        total_bytes: (stat.f_blocks as u64).saturating_mul(fragment),
+    })
+}
+
+/// Round-robin real-time scheduling for the calling thread alone, not for its children. Where it is not allowed, nothing changes.
+pub(super) fn prefer_this_thread() {
+    let parameter = libc::sched_param { sched_priority: REAL_TIME_PRIORITY };
+    // SAFETY: 0 is the calling thread; the parameter lives through the call.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const parameter) };
+    if result != 0 {
+        log::debug!("no real-time scheduling for the writer thread: {}", io::Error::last_os_error());
+    }
+}

@@ -1,0 +1,199 @@
+//! LMDB transactions as raw views, and the only cursors.
+
+use std::cell::Cell;
+use std::ops::Bound;
+use std::ops::ControlFlow;
+
+use lmdb::{Cursor, Database, Error, RoCursor, RoTransaction, RwTransaction, Transaction as _, WriteFlags};
+use lmdb_sys::{MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV, MDB_SET_RANGE};
+
+use super::environment::Opened;
+use super::error::store_error;
+use super::gate::Pass;
+use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
+use crate::store::writer::Transaction;
+use crate::store::{Direction, StoreError};
+
+/// A read transaction.
+#[derive(Debug)]
+pub(super) struct Snapshot<'s> {
+    // Before the pass: a transaction ends inside the gate.
+    transaction: RoTransaction<'s>,
+    pass: Pass<'s, Opened>,
+}
+
+impl<'s> Snapshot<'s> {
+    /// Begins a transaction in the environment that `pass` holds.
+    pub fn begin(pass: Pass<'s, Opened>) -> Result<Self, Error> {
+        let environment = &raw const *pass.environment()?;
+        // SAFETY: the environment lives in the gate, which lives for 's; it is replaced or closed only by whoever is alone in the gate, so not before
+        // `pass` is dropped, which is after the transaction (field order).
+        #[allow(unsafe_code)]
+        let environment = unsafe { &*environment };
+        Ok(Self { transaction: environment.begin_ro_txn()?, pass })
+    }
+}
+
+impl RawRead for Snapshot<'_> {
+    fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
+        found(self.transaction.get(self.pass.database(), &key)).map_err(store_error)
+    }
+
+    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+        let cursor = self.transaction.open_ro_cursor(self.pass.database()).map_err(store_error)?;
+        walk(&cursor, range, direction, visit)
+    }
+}
+
+/// A write transaction.
+#[derive(Debug)]
+pub(super) struct Batch<'e> {
+    transaction: RwTransaction<'e>,
+    database: Database,
+    /// Whether the map was too small: every later error is a consequence, and the transaction has to run again on a larger map.
+    map_full: Cell<bool>,
+}
+
+impl<'e> Batch<'e> {
+    pub fn new(transaction: RwTransaction<'e>, database: Database) -> Self {
+        Self { transaction, database, map_full: Cell::new(false) }
+    }
+
+    pub fn map_full(&self) -> bool {
+        self.map_full.get()
+    }
+
+    pub fn commit(self) -> Result<(), Error> {
+        self.transaction.commit()
+    }
+
+    fn failed(&self, error: Error) -> StoreError {
+        if error == Error::MapFull {
+            self.map_full.set(true);
+        }
+        store_error(error)
+    }
+}
+
+impl RawRead for Batch<'_> {
+    fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
+        found(self.transaction.get(self.database, &key)).map_err(|error| self.failed(error))
+    }
+
+    fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
+        let cursor = self.transaction.open_ro_cursor(self.database).map_err(|error| self.failed(error))?;
+        walk(&cursor, range, direction, visit)
+    }
+}
+
+impl RawWrite for Batch<'_> {
+    fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.transaction.put(self.database, &key, &value, WriteFlags::empty()).map_err(|error| self.failed(error))
+    }
+
+    fn raw_delete(&mut self, key: &[u8]) -> Result<bool, StoreError> {
+        match self.transaction.del(self.database, &key, None) {
+            Ok(()) => Ok(true),
+            Err(Error::NotFound) => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+}
+
+impl Transaction for LongKeys<Batch<'_>> {
+    fn written_bytes(&self) -> usize {
+        LongKeys::written_bytes(self)
+    }
+}
+
+fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+type Entry<'t> = (&'t [u8], &'t [u8]);
+
+/// Where a cursor came to; `None` at the end.
+fn step<'t>(cursor: &RoCursor<'t>, key: Option<&[u8]>, operation: libc::c_uint) -> Result<Option<Entry<'t>>, StoreError> {
+    match cursor.get(key, None, operation) {
+        Ok((Some(key), value)) => Ok(Some((key, value))),
+        Ok((None, _)) => Err(StoreError::Corrupt("an entry without a key")),
+        Err(Error::NotFound) => Ok(None),
+        Err(error) => Err(store_error(error)),
+    }
+}
+
+/// The first entry at or after `key`.
+fn seek<'t>(cursor: &RoCursor<'t>, key: &[u8]) -> Result<Option<Entry<'t>>, StoreError> {
+    // LMDB has no empty key, not even to seek.
+    if key.is_empty() { step(cursor, None, MDB_FIRST) } else { step(cursor, Some(key), MDB_SET_RANGE) }
+}
+
+fn walk(
+    cursor: &RoCursor<'_>,
+    range: RawRange<'_>,
+    direction: Direction,
+    visit: &mut RawVisit<'_>,
+) -> Result<ControlFlow<()>, StoreError> {
+    let (mut entry, next) = match direction {
+        Direction::Forward => (first(cursor, range.lower)?, MDB_NEXT),
+        Direction::Reverse => (last(cursor, range.upper)?, MDB_PREV),
+    };
+    while let Some((key, value)) = entry {
+        let inside = match direction {
+            Direction::Forward => is_below(key, range.upper),
+            Direction::Reverse => is_above(key, range.lower),
+        };
+        if !inside {
+            break;
+        }
+        if visit(key, value)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        entry = step(cursor, None, next)?;
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// The first entry that the lower bound admits.
+fn first<'t>(cursor: &RoCursor<'t>, lower: Bound<&[u8]>) -> Result<Option<Entry<'t>>, StoreError> {
+    match lower {
+        Bound::Unbounded => step(cursor, None, MDB_FIRST),
+        Bound::Included(bound) => seek(cursor, bound),
+        Bound::Excluded(bound) => match seek(cursor, bound)? {
+            Some((key, _)) if key == bound => step(cursor, None, MDB_NEXT),
+            entry => Ok(entry),
+        },
+    }
+}
+
+/// The last entry that the upper bound admits.
+fn last<'t>(cursor: &RoCursor<'t>, upper: Bound<&[u8]>) -> Result<Option<Entry<'t>>, StoreError> {
+    let (Bound::Included(bound) | Bound::Excluded(bound)) = upper else {
+        return step(cursor, None, MDB_LAST);
+    };
+    match seek(cursor, bound)? {
+        None => step(cursor, None, MDB_LAST),
+        Some((key, value)) if key == bound && matches!(upper, Bound::Included(_)) => Ok(Some((key, value))),
+        Some(_) => step(cursor, None, MDB_PREV),
+    }
+}
+
+fn is_below(key: &[u8], upper: Bound<&[u8]>) -> bool {
+    match upper {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => key <= bound,
+        Bound::Excluded(bound) => key < bound,
+    }
+}
+
+fn is_above(key: &[u8], lower: Bound<&[u8]>) -> bool {
+    match lower {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => key >= bound,
+        Bound::Excluded(bound) => key > bound,
+    }
+}

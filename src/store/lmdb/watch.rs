@@ -1,0 +1,95 @@
+//! Notices commits of other processes by watching the data file.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::OnCommit;
+use super::directory::DATA_FILE;
+use super::environment::LmdbEnvironment;
+use crate::store::StoreError;
+
+/// A commit writes its pages before it is one, so the first event of it may come too early. Look again after this.
+const SECOND_LOOK: Duration = Duration::from_millis(5);
+
+/// The watch of a store; ends when dropped.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    /// Dropped first: it holds the sender of the thread's channel.
+    files: Option<RecommendedWatcher>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watcher {
+    pub fn start(environment: Arc<LmdbEnvironment>, on_commit: OnCommit) -> Result<Self, StoreError> {
+        // One waiting mark is enough: it says "look", not what changed.
+        let (sender, receiver) = sync_channel(1);
+        let directory = environment.directory().path().to_path_buf();
+        let mut files = notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
+        files.watch(&directory, RecursiveMode::NonRecursive).map_err(watch_error)?;
+        let last = environment.commit_id();
+        let thread = std::thread::Builder::new()
+            .name("store-watch".to_owned())
+            .spawn(move || run(&environment, &receiver, last, &on_commit))
+            .map_err(|error| StoreError::Io(format!("no watcher thread: {error}")))?;
+        Ok(Self { files: Some(files), thread: Some(thread) })
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        drop(self.files.take());
+        // The callback may drop the last handle of the store; its thread cannot wait for itself.
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id())
+            && thread.join().is_err()
+        {
+            log::error!("the watcher thread of the store ended by a panic");
+        }
+    }
+}
+
+fn mark(sender: &SyncSender<()>, event: notify::Result<Event>) {
+    let relevant = match event {
+        Ok(event) => {
+            !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(|path| path.ends_with(DATA_FILE))
+                || event.need_rescan()
+        }
+        // Events may be lost: look.
+        Err(_) => true,
+    };
+    if relevant {
+        match sender.try_send(()) {
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
+        }
+    }
+}
+
+fn run(environment: &LmdbEnvironment, marks: &Receiver<()>, mut last: u64, on_commit: &OnCommit) {
+    let mut look = || {
+        let current = environment.commit_id();
+        if current != last {
+            last = current;
+            on_commit();
+        }
+    };
+    while marks.recv().is_ok() {
+        look();
+        loop {
+            match marks.recv_timeout(SECOND_LOOK) {
+                Ok(()) => look(),
+                Err(RecvTimeoutError::Timeout) => {
+                    look();
+                    break;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+}
+
+fn watch_error(error: notify::Error) -> StoreError {
+    StoreError::Io(format!("the data file cannot be watched: {error}"))
+}
