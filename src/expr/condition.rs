@@ -287,3 +287,141 @@ fn literal_text(value: &AttributeValue) -> String {
     };
     format!("{{{}:{content}}}", value.attribute_type())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::placeholders::PlaceholderUse;
+    use crate::model::api::Placeholders;
+
+    /// Values for every type: `:s :n :b :t :z :ss :l :m`; and some for ranges.
+    fn placeholders() -> Placeholders {
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let number = |text: &str| AttributeValue::N(text.parse().expect("a number"));
+        let values = [
+            (":s", text("x")),
+            (":n", number("1")),
+            (":n2", number("2")),
+            (":b", AttributeValue::B(vec![1])),
+            (":b2", AttributeValue::B(vec![2])),
+            (":t", AttributeValue::Bool(true)),
+            (":z", AttributeValue::Null),
+            (":ss", AttributeValue::Ss(vec!["a".into()])),
+            (":l", AttributeValue::L(vec![])),
+            (":m", AttributeValue::M(std::collections::BTreeMap::new())),
+            (":type", text("SS")),
+        ];
+        Placeholders {
+            names: Some([("#a".to_owned(), "a.b".to_owned())].into()),
+            values: Some(values.into_iter().map(|(alias, value)| (alias.to_owned(), value)).collect()),
+        }
+    }
+
+    fn check(text: &str, expected: &str) {
+        let placeholders = placeholders();
+        let mut used = PlaceholderUse::default();
+        let found = parse(text, &mut Scope::new(&placeholders, &mut used));
+        assert_eq!(found.map_or_else(|fault| fault.to_string(), |_| "ok".to_owned()), expected, "{text}");
+    }
+
+    #[test]
+    fn legal_conditions() {
+        for text in [
+            "a = :t",
+            "a <> :m",
+            "a < :b AND b >= :s",
+            "a IN (:t, :z, b)",
+            "a BETWEEN :n AND :n2",
+            "a BETWEEN :n AND :n",
+            "a BETWEEN b AND :s",
+            "attribute_exists(a.#a[0]) OR attribute_not_exists(#a)",
+            "attribute_type(a, :type)",
+            "begins_with(a, :s) AND begins_with(:b, a)",
+            "contains(:l, a) AND contains(a, :n)",
+            "size(a) > :n AND size(:ss) = :n AND size(a) = size(a)",
+            ":s = :s",
+        ] {
+            check(text, "ok");
+        }
+    }
+
+    #[test]
+    fn table_of_faults() {
+        let operand = |function: &str, name: &str| {
+            format!("Incorrect operand type for operator or function; operator or function: {function}, operand type: {name}")
+        };
+        let count = |function: &str, count: usize| {
+            format!(
+                "Incorrect number of operands for operator or function; operator or function: {function}, number of operands: {count}"
+            )
+        };
+        let misused =
+            |function: &str| format!("The function is not allowed to be used this way in an expression; function: {function}");
+        check("((a = :s))", "The expression has redundant parentheses;");
+        check("foo(a)", "Invalid function name; function: foo");
+        check("Size(a) = :n", "Invalid function name; function: Size");
+        check("size(a)", &misused("size"));
+        check("contains(a, :s) = :t", &misused("contains"));
+        check("a = if_not_exists(a, :n)", &misused("if_not_exists"));
+        check("a = :s AND Status = :s", "Attribute name is a reserved keyword; reserved keyword: Status");
+        check("a.b[1].year = :s", "Attribute name is a reserved keyword; reserved keyword: year");
+        check("#x = :s", "An expression attribute name used in the document path is not defined; attribute name: #x");
+        check("a = :x", "An expression attribute value used in expression is not defined; attribute value: :x");
+        check("attribute_exists(a, b)", &count("attribute_exists", 2));
+        check("begins_with(a)", &count("begins_with", 1));
+        check("contains()", &count("contains", 0));
+        check("size(a, b) = :n", &count("size", 2));
+        check("attribute_exists(:s)", "Operator or function requires a document path; operator or function: attribute_exists");
+        let same = "The first operand must be distinct from the remaining operands for this operator or function; operator: ";
+        check("a.b = a.b", &format!("{same}=, first operand: [a, b]"));
+        check("contains(a, a)", &format!("{same}contains, first operand: [a]"));
+        check("a < :t", &operand("<", "BOOL"));
+        check(":ss >= a", &operand(">=", "SS"));
+        check("a BETWEEN :t AND :t", &operand("BETWEEN", "BOOL"));
+        check("begins_with(a, :n)", &operand("begins_with", "N"));
+        check("contains(:n, a)", &operand("contains", "N"));
+        check("size(:n) = :n", &operand("size", "N"));
+        check("attribute_type(a, b)", &operand("attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"));
+        check("attribute_type(a, :n)", &operand("attribute_type", "N"));
+        check("attribute_type(a, :s)", "Invalid attribute type name found; type: x, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}");
+    }
+
+    #[test]
+    fn between_bounds_are_compared() {
+        check(
+            "a BETWEEN :s AND :n",
+            "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {S:x}, upper bound operand: AttributeValue: {N:1}",
+        );
+        check(
+            "a BETWEEN :n2 AND :n",
+            "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {N:2}, upper bound operand: AttributeValue: {N:1}",
+        );
+        check(
+            "a BETWEEN :b2 AND :b",
+            "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {B:Ag==}, upper bound operand: AttributeValue: {B:AQ==}",
+        );
+    }
+
+    #[test]
+    fn faults_come_in_the_documented_order() {
+        check("foo(a) AND ((a = :x))", "The expression has redundant parentheses;");
+        check("size(a) AND foo(a)", "Invalid function name; function: foo");
+        check("status = :x AND size(a)", "The function is not allowed to be used this way in an expression; function: size");
+        check("#x = :x AND status = :s", "Attribute name is a reserved keyword; reserved keyword: status");
+        check("a = :x AND #x = :s", "An expression attribute value used in expression is not defined; attribute value: :x");
+    }
+
+    #[test]
+    fn operators_and_operands_are_counted() {
+        let many = |count: usize| vec!["a=:n"; count].join(" OR ");
+        check(&many(150), "ok");
+        check(&many(151), "The expression contains too many operators; operator count: 301");
+        let list = |count: usize| format!("a IN ({})", vec![":n"; count].join(","));
+        check(&list(100), "ok");
+        check(
+            &list(101),
+            "Incorrect number of operands for operator or function; operator or function: IN, number of operands: 101",
+        );
+        check(&format!("{}a=:n{}", "(NOT ".repeat(150), ")".repeat(150)), "ok");
+    }
+}

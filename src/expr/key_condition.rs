@@ -286,3 +286,215 @@ fn check_sort_size(earlier: &[AttributeValue], range: &SortRange) -> Result<(), 
     let fits = range.values().all(|value| before + value.size() <= SORT_KEY_BYTES_MAX);
     if fits { Ok(()) } else { Err(KeyError::SortTooLarge) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::schema::KeyAttributeType;
+
+    fn text(text: &str) -> AttributeValue {
+        AttributeValue::S(text.to_owned())
+    }
+
+    fn number(text: &str) -> AttributeValue {
+        AttributeValue::N(text.parse().expect("a number"))
+    }
+
+    fn placeholders() -> Placeholders {
+        let values = [
+            (":p", text("p")),
+            (":q", text("q")),
+            (":n", number("1")),
+            (":a", number("1.0")),
+            (":b", number("2")),
+            (":o", text("o")),
+            (":empty", text("")),
+            (":long", text(&"x".repeat(2049))),
+            (":half", text(&"x".repeat(600))),
+            (":t", AttributeValue::Bool(true)),
+        ];
+        Placeholders {
+            names: Some([("#pk".to_owned(), "pk".to_owned())].into()),
+            values: Some(values.into_iter().map(|(alias, value)| (alias.to_owned(), value)).collect()),
+        }
+    }
+
+    fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
+        KeyAttribute { name: name.to_owned(), attribute_type }
+    }
+
+    fn run(expression: &str, schema: KeySchemaView<'_>) -> Result<KeyCondition, String> {
+        let mut used = PlaceholderUse::default();
+        let shape = parse(expression, &placeholders(), &mut used).map_err(|error| error.to_string())?;
+        shape.resolve(schema).map_err(|error| error.to_string())
+    }
+
+    /// Against the table of SEMANTICS B.4: pk S, sk N.
+    fn on_table(expression: &str) -> Result<KeyCondition, String> {
+        let schema =
+            KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: Some(attribute("sk", KeyAttributeType::N)) };
+        run(expression, KeySchemaView::from(&schema))
+    }
+
+    fn check(expression: &str, range: Option<SortRange>) {
+        assert_eq!(on_table(expression), Ok(KeyCondition { partition: vec![text("p")], sort: vec![], range }), "{expression}");
+    }
+
+    fn check_error(expression: &str, expected: &str) {
+        assert_eq!(on_table(expression), Err(expected.to_owned()), "{expression}");
+    }
+
+    fn check_invalid(expression: &str, expected: &str) {
+        check_error(expression, &format!("Invalid KeyConditionExpression: {expected}"));
+    }
+
+    #[test]
+    fn legal_conditions() {
+        check("pk = :p", None);
+        check("#pk=:p", None);
+        check(":p = pk", None);
+        check("sk > :n AND pk = :p", Some(SortRange::Greater(number("1"))));
+        check(":n < sk AND pk = :p", Some(SortRange::Greater(number("1"))));
+        check(":n >= sk AND pk = :p", Some(SortRange::LessOrEqual(number("1"))));
+        check("pk = :p AND sk = :n", Some(SortRange::Equal(number("1"))));
+        check("(pk = :p) AND (sk BETWEEN :a AND :b)", Some(SortRange::Between(number("1"), number("2"))));
+        check("((pk = :p) and sk <= :b)", Some(SortRange::LessOrEqual(number("2"))));
+    }
+
+    #[test]
+    fn illegal_shapes() {
+        let operator = "Invalid operator used in KeyConditionExpression";
+        check_invalid("pk = :p OR pk = :q", &format!("{operator}: OR"));
+        check_invalid("pk = :p AND sk <> :n", &format!("{operator}: <>"));
+        check_invalid("NOT pk = :p", &format!("{operator}: NOT"));
+        check_invalid("pk IN (:p)", &format!("{operator}: IN"));
+        check_invalid("pk = :p AND attribute_exists(sk)", &format!("{operator}: attribute_exists"));
+        check_invalid("contains(pk, :p)", &format!("{operator}: contains"));
+        check_invalid("pk = :p AND sk > :a AND sk < :b", "KeyConditionExpressions must only contain one condition per key");
+        check_invalid("pk.a = :p", "KeyConditionExpressions cannot have conditions on nested attributes");
+        check_invalid("pk = :p AND sk BETWEEN :a AND b[0]", "KeyConditionExpressions cannot have conditions on nested attributes");
+        check_invalid("pk = size(sk)", "KeyConditionExpressions cannot contain nested operations");
+        check_invalid("size(pk) = :n", "KeyConditionExpressions cannot contain nested operations");
+        let condition = "Invalid condition in KeyConditionExpression";
+        check_invalid(":p = :q", &format!("{condition}: No key attribute specified"));
+        check_invalid("pk = sk", &format!("{condition}: Multiple attribute names used in one condition"));
+        let first = "operator must have the key attribute as its first operand";
+        check_invalid("pk = :p AND :a BETWEEN sk AND :b", &format!("{condition}: BETWEEN {first}"));
+        check_invalid("pk = :p AND begins_with(:o, sk)", &format!("{condition}: begins_with {first}"));
+        check_invalid("", "The expression can not be empty;");
+        check_invalid("pk = :p AND", "Syntax error; token: \"<EOF>\", near: \"AND\"");
+        check_invalid(
+            "pk = :p AND sk < :t",
+            "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL",
+        );
+    }
+
+    #[test]
+    fn conditions_that_do_not_fit_the_schema() {
+        let type_mismatch = "One or more parameter values were invalid: Condition parameter type does not match schema type";
+        check_error("pk > :p", "Query key condition not supported");
+        check_error("sk = :n", "Query condition missed key schema element: pk");
+        check_error("sk = :n AND extra = :o", "Query condition missed key schema element: pk");
+        check_error("pk = :p AND extra = :o", "Query condition missed key schema element: sk");
+        check_error("extra = :o AND pk = :p AND sk = :n", "Conditions can be of length 1 or 2 only");
+        check_invalid(
+            "pk = :p AND begins_with(sk, :n)",
+            "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N",
+        );
+        check_error("pk = :p AND begins_with(sk, :o)", type_mismatch);
+        check_error("pk = :n", type_mismatch);
+        check_error("pk > :n", type_mismatch);
+        check_error("pk = :t", type_mismatch);
+    }
+
+    #[test]
+    fn a_table_without_sort_key_takes_one_condition() {
+        let schema = KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: None };
+        let check = |expression: &str, expected: Result<(), &str>| {
+            let found = run(expression, KeySchemaView::from(&schema)).map(|_| ());
+            assert_eq!(found, expected.map_err(str::to_owned), "{expression}");
+        };
+        check("pk = :p", Ok(()));
+        check("pk = :p AND sk = :n", Err("Query key condition not supported"));
+        check("sk = :n", Err("Query condition missed key schema element: pk"));
+    }
+
+    #[test]
+    fn values_must_be_possible_keys() {
+        let schema =
+            KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: Some(attribute("sk", KeyAttributeType::S)) };
+        let check = |expression: &str, expected: KeyError| {
+            assert_eq!(run(expression, KeySchemaView::from(&schema)), Err(expected.to_string()), "{expression}");
+        };
+        check("pk = :empty", KeyError::EmptyString("pk".into()));
+        check("pk = :p AND sk < :empty", KeyError::EmptyString("sk".into()));
+        check("pk = :p AND begins_with(sk, :empty)", KeyError::EmptyString("sk".into()));
+        check("pk = :p AND sk BETWEEN :empty AND :o", KeyError::EmptyString("sk".into()));
+        check("pk = :long", KeyError::PartitionTooLarge);
+        check("pk = :p AND sk = :long", KeyError::SortTooLarge);
+    }
+
+    #[test]
+    fn indexes_of_several_attributes() {
+        let partition = [attribute("p1", KeyAttributeType::S), attribute("p2", KeyAttributeType::N)];
+        let sort =
+            [attribute("s1", KeyAttributeType::S), attribute("s2", KeyAttributeType::S), attribute("s3", KeyAttributeType::N)];
+        let view = KeySchemaView { partition: &partition, sort: &sort };
+        let check = |expression: &str, sort: Vec<AttributeValue>, range: Option<SortRange>| {
+            let expected = KeyCondition { partition: vec![text("p"), number("1")], sort, range };
+            assert_eq!(run(expression, view), Ok(expected), "{expression}");
+        };
+        check("p2 = :n AND p1 = :p", vec![], None);
+        check("p2 = :n AND p1 = :p AND s1 = :o", vec![], Some(SortRange::Equal(text("o"))));
+        check("s2 > :q AND p2 = :n AND p1 = :p AND s1 = :o", vec![text("o")], Some(SortRange::Greater(text("q"))));
+        check(
+            "p2 = :n AND p1 = :p AND s1 = :o AND s2 = :q AND s3 BETWEEN :a AND :b",
+            vec![text("o"), text("q")],
+            Some(SortRange::Between(number("1"), number("2"))),
+        );
+        let check_error = |expression: &str, expected: &str| {
+            assert_eq!(run(expression, view), Err(expected.to_owned()), "{expression}");
+        };
+        check_error("p1 = :p", "Query condition missed key schema element: p2");
+        check_error("p1 = :p AND p2 = :n AND s2 = :o", "Query condition missed key schema element: s1");
+        check_error("p1 = :p AND p2 = :n AND s1 = :o AND s3 = :n", "Query condition missed key schema element: s2");
+        check_error("p1 = :p AND p2 = :n AND s1 > :o AND s2 = :q", "Query key condition not supported");
+        check_error("p1 = :p AND p2 > :n", "Query key condition not supported");
+        check_error("p1 = :p AND p2 = :n AND s1 = :half AND s2 = :half", &KeyError::SortTooLarge.to_string());
+        check_error(
+            "p1 = :p AND p2 = :n AND s1 = :p AND s2 = :p AND s3 = :n AND extra = :o",
+            "Conditions can be of length 1 or 2 only",
+        );
+    }
+
+    #[test]
+    fn ranges_contain_what_they_say() {
+        let one = || number("1");
+        for (range, below, equal, above) in [
+            (SortRange::Equal(one()), false, true, false),
+            (SortRange::Less(one()), true, false, false),
+            (SortRange::LessOrEqual(one()), true, true, false),
+            (SortRange::Greater(one()), false, false, true),
+            (SortRange::GreaterOrEqual(one()), false, true, true),
+            (SortRange::Between(one(), one()), false, true, false),
+        ] {
+            let found = ["0.5", "1.0", "10"].map(|value| range.contains(&number(value)));
+            assert_eq!(found, [below, equal, above], "{range:?}");
+            assert!(!range.contains(&text("1")));
+        }
+        assert!(SortRange::BeginsWith(text("ab")).contains(&text("abc")));
+        assert!(!SortRange::BeginsWith(text("ab")).contains(&text("b")));
+    }
+
+    #[test]
+    fn used_placeholders_are_counted() {
+        let mut used = PlaceholderUse::default();
+        let given = Placeholders {
+            names: Some([("#pk".to_owned(), "pk".to_owned()), ("#x".to_owned(), "x".to_owned())].into()),
+            values: Some([(":p".to_owned(), text("p"))].into()),
+        };
+        assert!(parse("#pk = :p", &given, &mut used).is_ok());
+        let text = used.finish(&given).map_err(|error| error.to_string());
+        assert_eq!(text, Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}".to_owned()));
+    }
+}

@@ -82,3 +82,169 @@ impl ProjectionPaths {
         self.paths.iter().all(|path| path.rest.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AttributeValue, PathElement};
+    use proptest::prelude::*;
+
+    fn number(value: i32) -> AttributeValue {
+        AttributeValue::N(value.to_string().parse().expect("a number"))
+    }
+
+    fn map<const N: usize>(pairs: [(&str, AttributeValue); N]) -> AttributeValue {
+        AttributeValue::M(Item::from(pairs).0)
+    }
+
+    fn list<const N: usize>(values: [AttributeValue; N]) -> AttributeValue {
+        AttributeValue::L(values.into())
+    }
+
+    /// The item of SEMANTICS B.3.
+    fn item() -> Item {
+        Item::from([
+            ("pk", AttributeValue::S("k".into())),
+            ("a", number(1)),
+            ("l", list([map([("x", number(1)), ("y", number(2))]), number(10), number(20), number(30)])),
+            ("m", map([("p", map([("q", number(1)), ("r", number(2))])), ("s", number(3))])),
+        ])
+    }
+
+    fn parse_with_names(text: &str) -> Result<ProjectionPaths, String> {
+        let names = [("#n".to_owned(), "m".to_owned()), ("#dot".to_owned(), "m.p".to_owned())];
+        let placeholders = Placeholders { names: Some(names.into()), values: None };
+        parse(text, &placeholders, &mut PlaceholderUse::default()).map_err(|error| error.to_string())
+    }
+
+    fn check<const N: usize>(text: &str, expected: [(&str, AttributeValue); N]) {
+        assert_eq!(parse_with_names(text).map(|paths| paths.apply(&item())), Ok(Item::from(expected)), "{text}");
+    }
+
+    fn check_error(text: &str, expected: &str) {
+        assert_eq!(parse_with_names(text), Err(format!("Invalid ProjectionExpression: {expected}")), "{text}");
+    }
+
+    #[test]
+    fn table_of_projections() {
+        check("a, m.p.q", [("a", number(1)), ("m", map([("p", map([("q", number(1))]))]))]);
+        check("l[3], l[1]", [("l", list([number(10), number(30)]))]);
+        check("l[0].x, l[0].y", [("l", list([map([("x", number(1)), ("y", number(2))])]))]);
+        check("l[0].y, l[2]", [("l", list([map([("y", number(2))]), number(20)]))]);
+        check("nope", []);
+        check("m.nope, l[9], a.b", []);
+        check("m[0], l.x, a[0]", []);
+        check(" pk ,\n#n . s", [("pk", AttributeValue::S("k".into())), ("m", map([("s", number(3))]))]);
+        check("#dot", []);
+    }
+
+    #[test]
+    fn table_of_errors() {
+        let overlap = "Two document paths overlap with each other; must remove or rewrite one of these paths; ";
+        let conflict = "Two document paths conflict with each other; must remove or rewrite one of these paths; ";
+        check_error("m.p, m.p.q", &format!("{overlap}path one: [m, p], path two: [m, p, q]"));
+        check_error("m.p.q, m", &format!("{overlap}path one: [m, p, q], path two: [m]"));
+        check_error("m.p, m[0]", &format!("{conflict}path one: [m, p], path two: [m, [0]]"));
+        check_error("m[0], #n.p", &format!("{conflict}path one: [m, [0]], path two: [m, p]"));
+        check_error("a, a", &format!("{overlap}path one: [a], path two: [a]"));
+        check_error("m.p, m[0], a, a", &format!("{overlap}path one: [a], path two: [a]"));
+        check_error("#x", "An expression attribute name used in the document path is not defined; attribute name: #x");
+        check_error("#x, b.Year", "Attribute name is a reserved keyword; reserved keyword: Year");
+        check_error("", "The expression can not be empty;");
+        check_error("a,", "Syntax error; token: \"<EOF>\", near: \",\"");
+        check_error("a b", "Syntax error; token: \"b\", near: \"a b\"");
+        check_error("a, :v", "Syntax error; token: \":v\", near: \", :v\"");
+        check_error(&"a".repeat(4097), "Expression size has exceeded the maximum allowed size; expression size: 4097");
+        check_error(&format!("a{}", "[0]".repeat(32)), "The document path has too many nesting levels; nesting levels: 33");
+    }
+
+    #[test]
+    fn top_level_names_are_distinct() {
+        let paths = parse_with_names("m.p, a, m.s").expect("legal");
+        assert_eq!(paths.top_level_names().into_iter().collect::<Vec<_>>(), ["a", "m"]);
+        assert!(!paths.is_top_level());
+        assert!(parse_with_names("a, m").expect("legal").is_top_level());
+    }
+
+    /// Every place of `value`, as path and whether something selected is there, found without a tree.
+    fn select_slowly(value: &AttributeValue, here: &DocumentPath, paths: &[DocumentPath]) -> Option<AttributeValue> {
+        if paths.contains(here) {
+            return Some(value.clone());
+        }
+        let child = |element: PathElement| {
+            let mut path = here.clone();
+            path.rest.push(element);
+            path
+        };
+        match value {
+            AttributeValue::M(map) => {
+                let mut kept = std::collections::BTreeMap::new();
+                for (name, inner) in map {
+                    if let Some(found) = select_slowly(inner, &child(PathElement::Name(name.clone())), paths) {
+                        kept.insert(name.clone(), found);
+                    }
+                }
+                if kept.is_empty() { None } else { Some(AttributeValue::M(kept)) }
+            }
+            AttributeValue::L(list) => {
+                let numbered = list.iter().enumerate();
+                let kept: Vec<_> =
+                    numbered.filter_map(|(i, inner)| select_slowly(inner, &child(PathElement::Index(i)), paths)).collect();
+                if kept.is_empty() { None } else { Some(AttributeValue::L(kept)) }
+            }
+            _ => None,
+        }
+    }
+
+    fn is_prefix(one: &DocumentPath, two: &DocumentPath) -> bool {
+        one.head == two.head && two.rest.starts_with(&one.rest)
+    }
+
+    fn any_value() -> impl Strategy<Value = AttributeValue> {
+        let leaf = (0..3i32).prop_map(number);
+        leaf.prop_recursive(4, 24, 3, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..3).prop_map(AttributeValue::L),
+                proptest::collection::btree_map("[ab]", inner, 0..3).prop_map(AttributeValue::M),
+            ]
+        })
+    }
+
+    fn any_path() -> impl Strategy<Value = DocumentPath> {
+        let element = prop_oneof!["[ab]".prop_map(PathElement::Name), (0..3usize).prop_map(PathElement::Index)];
+        ("[ab]", proptest::collection::vec(element, 0..4)).prop_map(|(head, rest)| DocumentPath { head, rest })
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics_on_any_text(text in "\\PC{0,4096}") {
+            let _ = parse_with_names(&text);
+        }
+
+        #[test]
+        fn never_panics_on_near_misses(text in "[ab#n_.,\\[\\]0-2 :é]{0,200}") {
+            let _ = parse_with_names(&text);
+        }
+
+        #[test]
+        fn agrees_with_the_slow_evaluator(
+            attributes in proptest::collection::btree_map("[ab]", any_value(), 0..3),
+            paths in proptest::collection::vec(any_path(), 1..5),
+        ) {
+            let overlapping = paths.iter().enumerate().any(|(i, one)| {
+                paths.iter().enumerate().any(|(j, two)| i != j && is_prefix(one, two))
+            });
+            match ProjectionPaths::new(paths.clone()) {
+                Ok(projection) => {
+                    prop_assert!(!overlapping);
+                    let slow = attributes.iter().filter_map(|(name, value)| {
+                        Some((name.clone(), select_slowly(value, &DocumentPath::top_level(name.clone()), &paths)?))
+                    });
+                    let expected = Item(slow.collect());
+                    prop_assert_eq!(projection.apply(&Item(attributes.clone())), expected);
+                }
+                Err(fault) => prop_assert_eq!(overlapping, matches!(fault, ExpressionFault::PathsOverlap { .. })),
+            }
+        }
+    }
+}

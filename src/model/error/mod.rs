@@ -6,6 +6,7 @@
 pub mod expression;
 pub mod key;
 pub mod number;
+pub mod prefix;
 pub mod query;
 pub mod schema;
 pub mod store;
