@@ -1,2 +1,40 @@
-//! JSON shapes of the DynamoDB API, one file per operation: request from JSON with the service's type and constraint errors,
-//! response to JSON. (to be written)
+//! The DynamoDB API's JSON, one file per operation: `request` makes a typed request of a body, with the service's own type and
+//! constraint errors in its order; `response` writes a typed response as a body.
+//!
+//! ```text
+//! shape          members, types and constraints as data            json_type, constraint   the two walks over a request
+//! attribute_value values from JSON                                  names                   TableName, ARNs, IndexName
+//! error          WireError                                         write                   JSON text into bytes
+//! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
+//! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
+//! ```
+//!
+//! Of JSON members given twice the last one counts, as in the service.
+
+pub mod attribute_value;
+pub mod capacity;
+pub mod constraint;
+pub mod create_options;
+pub mod create_table;
+pub mod delete_item;
+pub mod delete_table;
+pub mod describe_table;
+pub mod error;
+pub mod get_item;
+pub mod json_type;
+pub mod list_tables;
+pub mod members;
+pub mod names;
+pub mod page;
+pub mod put_item;
+pub mod query;
+pub mod scan;
+pub mod shape;
+pub mod table_description;
+pub mod write;
+
+pub use capacity::Reporting;
+pub use error::WireError;
+
+#[cfg(test)]
+mod tests;

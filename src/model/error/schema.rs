@@ -79,4 +79,37 @@ pub enum SchemaError {
         "One or more parameter values were invalid: Number of attributes in NonKeyAttributes over all indexes exceeds the limit of 100"
     )]
     TooManyProjected,
+    /// `MaxReadRequestUnits` or `MaxWriteRequestUnits`.
+    #[error(
+        "One or more parameter values were invalid: {0} for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED."
+    )]
+    OnDemandOnProvisioned(&'static str),
+    /// `of` is `table` or `index : I`.
+    #[error(
+        "One or more parameter values were invalid: Requested {member} for OnDemandThroughput for {of} is outside of valid range"
+    )]
+    OnDemandRange { member: &'static str, of: String },
+    #[error("One or more parameter values were invalid: Table is being created with a stream enabled, UpdateViewType is required")]
+    StreamViewTypeMissing,
+    #[error(
+        "One or more parameter values were invalid: Table is being created with a stream disabled, UpdateViewType should not be specified"
+    )]
+    StreamViewTypeUnwanted,
+    /// `SSEType` or `KMSMasterKeyId`.
+    #[error("One or more parameter values were invalid: {0} can not be specified if Enabled is false")]
+    EncryptionOff(&'static str),
+    #[error("One or more parameter values were invalid: SSEType KMS is required if KMSMasterKeyId is specified")]
+    EncryptionKeyWithoutKms,
+    #[error("One or more parameter values were invalid: SSEType AES256 is not supported")]
+    EncryptionType,
+    #[error(
+        "Invalid table-class parameter provided. Please try again with a valid table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS]."
+    )]
+    TableClass,
+    #[error("Duplicate Tag Keys provided as input: Duplicate Tag Key found {0}")]
+    DuplicateTag(String),
+    #[error("Tag Key cannot be prefixed with aws:, Key: {0}")]
+    ReservedTag(String),
+    #[error("Number of Tags exceed the current limit for the provided ResourceArn")]
+    TooManyTags,
 }

@@ -17,6 +17,9 @@ pub enum ValueError {
     EmptyNumberSet,
     #[error("One or more parameter values were invalid: Binary sets should not be empty")]
     EmptyBinarySet,
+    /// The kind of set: `string`, `number` or `binary`.
+    #[error("One or more parameter values were invalid: An {0} set  may not have a null {0} as a member")]
+    NullInSet(&'static str),
     /// The elements as sent, joined by `, `.
     #[error("One or more parameter values were invalid: Input collection [{0}] contains duplicates.")]
     DuplicateStrings(String),

@@ -1,0 +1,248 @@
+//! Values and items from DynamoDB JSON, with the service's checks in its order (SEMANTICS 3.2).
+//!
+//! The JSON passed the type walk: tags hold strings, booleans, arrays and objects as they should.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use super::shape::{Element, Member, Members, Shape, Structure};
+use crate::model::error::ValueError;
+use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
+use crate::model::{AttributeValue, Item, Number, attribute_value};
+
+/// The shape of a value.
+pub static ATTRIBUTE_VALUE: Structure = Structure {
+    name: "AttributeValue",
+    members: &[
+        Member::new("S", Shape::String),
+        Member::new("B", Shape::Blob),
+        Member::new("N", Shape::String),
+        Member::new("BOOL", Shape::Boolean),
+        Member::new("NULL", Shape::Boolean),
+        Member::new("BS", Shape::List(&Element { shape: Shape::Blob, rules: &[] })),
+        Member::new("NS", Shape::List(&Element { shape: Shape::String, rules: &[] })),
+        Member::new("SS", Shape::List(&Element { shape: Shape::String, rules: &[] })),
+        Member::new("L", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)),
+        Member::new("M", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT)),
+    ],
+};
+
+/// A value in a list or map.
+pub static ATTRIBUTE_VALUE_ELEMENT: Element = Element { shape: Shape::Structure(&ATTRIBUTE_VALUE), rules: &[] };
+
+/// Base64 with padding, the bits after the last byte zero.
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+/// An item, or a key: attributes by name. `json` passed the type walk.
+///
+/// # Errors
+/// The first bad attribute in the order sent.
+pub fn item(json: &Value) -> Result<Item, ValueError> {
+    json.as_object().map_or_else(|| Ok(Item::default()), |members| Ok(Item(map(members, 1)?)))
+}
+
+/// One value. `json` passed the type walk.
+///
+/// # Errors
+/// What the service says first.
+pub fn value(json: &Value) -> Result<AttributeValue, ValueError> {
+    value_at(json, 1)
+}
+
+fn map(members: &Map<String, Value>, level: usize) -> Result<attribute_value::Map, ValueError> {
+    let mut out = attribute_value::Map::new();
+    for (name, json) in members {
+        if name.is_empty() {
+            return Err(ValueError::EmptyAttributeName);
+        }
+        if name.len() > ATTRIBUTE_NAME_BYTES_MAX {
+            return Err(ValueError::AttributeNameTooLong);
+        }
+        out.insert(name.clone(), value_at(json, level)?);
+    }
+    Ok(out)
+}
+
+/// `level` 1 is a top-level attribute.
+fn value_at(json: &Value, level: usize) -> Result<AttributeValue, ValueError> {
+    if level > NESTING_LEVELS_MAX {
+        return Err(ValueError::Nesting);
+    }
+    // A `null` where a value should be is a value without a type.
+    let members = Members::of(json).ok_or(ValueError::NoType)?;
+    let mut tags = members.iter().filter(|(tag, json)| !json.is_null() && is_tag(tag));
+    let (tag, content) = tags.next().ok_or(ValueError::NoType)?;
+    if tags.next().is_some() {
+        return Err(several(members));
+    }
+    match tag.as_str() {
+        "L" => list(content, level),
+        "M" => Ok(AttributeValue::M(match content.as_object() {
+            Some(members) => map(members, level + 1)?,
+            None => return Err(ValueError::NoType),
+        })),
+        _ => scalar_or_set(tag, content),
+    }
+}
+
+fn is_tag(tag: &str) -> bool {
+    crate::model::AttributeType::from_tag(tag).is_some()
+}
+
+/// The error of a value with several types: what is wrong with one of them comes first.
+fn several(members: Members<'_>) -> ValueError {
+    for tag in ["NULL", "SS", "NS", "BS", "N"] {
+        if let Some(Err(error)) = members.get(tag).map(|content| scalar_or_set(tag, content)) {
+            return error;
+        }
+    }
+    ValueError::SeveralTypes
+}
+
+fn list(content: &Value, level: usize) -> Result<AttributeValue, ValueError> {
+    let values = content.as_array().map_or(&[][..], Vec::as_slice);
+    Ok(AttributeValue::L(values.iter().map(|json| value_at(json, level + 1)).collect::<Result<_, _>>()?))
+}
+
+fn scalar_or_set(tag: &str, content: &Value) -> Result<AttributeValue, ValueError> {
+    let text = || content.as_str().unwrap_or_default();
+    let elements = || content.as_array().map_or(&[][..], Vec::as_slice);
+    match tag {
+        "S" => Ok(AttributeValue::S(text().to_owned())),
+        "N" => Ok(AttributeValue::N(text().parse()?)),
+        "B" => Ok(AttributeValue::B(decode_base64(text()).ok_or(ValueError::NoType)?)),
+        "BOOL" => super::shape::boolean(content).map(AttributeValue::Bool).ok_or(ValueError::NoType),
+        "NULL" => match super::shape::boolean(content) {
+            Some(true) => Ok(AttributeValue::Null),
+            Some(false) => Err(ValueError::NullFalse),
+            None => Err(ValueError::NoType),
+        },
+        "SS" => string_set(elements()),
+        "NS" => number_set(elements()),
+        "BS" => binary_set(elements()),
+        _ => Err(ValueError::NoType),
+    }
+}
+
+/// The texts of a set; `kind` names it in the error of a `null` among them.
+fn texts<'a>(elements: &'a [Value], kind: &'static str) -> Result<Vec<&'a str>, ValueError> {
+    elements.iter().map(|json| json.as_str().ok_or(ValueError::NullInSet(kind))).collect()
+}
+
+fn string_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
+    let sent = texts(elements, "string")?;
+    if sent.is_empty() {
+        return Err(ValueError::EmptyStringSet);
+    }
+    let mut sorted: Vec<String> = sent.iter().map(|&text| text.to_owned()).collect();
+    sorted.sort_unstable();
+    if has_neighbours(&sorted) {
+        return Err(ValueError::DuplicateStrings(sent.join(", ")));
+    }
+    Ok(AttributeValue::Ss(sorted))
+}
+
+fn number_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
+    let sent = texts(elements, "number")?;
+    if sent.is_empty() {
+        return Err(ValueError::EmptyNumberSet);
+    }
+    let mut sorted: Vec<Number> = sent.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+    sorted.sort_unstable();
+    if has_neighbours(&sorted) {
+        return Err(ValueError::DuplicateNumbers);
+    }
+    Ok(AttributeValue::Ns(sorted))
+}
+
+fn binary_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
+    let sent = texts(elements, "binary")?;
+    if sent.is_empty() {
+        return Err(ValueError::EmptyBinarySet);
+    }
+    let decoded = sent.iter().map(|text| decode_base64(text).ok_or(ValueError::NoType));
+    let mut sorted: Vec<Vec<u8>> = decoded.collect::<Result<_, _>>()?;
+    sorted.sort_unstable();
+    if has_neighbours(&sorted) {
+        return Err(ValueError::DuplicateBinaries(sent.join(", ")));
+    }
+    Ok(AttributeValue::Bs(sorted))
+}
+
+fn has_neighbours<T: PartialEq>(sorted: &[T]) -> bool {
+    sorted.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn refused(json: Value, expected: &str) {
+        let found = value(&json).map_or_else(|error| error.to_string(), |found| format!("accepted: {found:?}"));
+        assert_eq!(found, expected, "{json}");
+    }
+
+    #[track_caller]
+    fn accepted(json: Value, expected: AttributeValue) {
+        assert_eq!(value(&json), Ok(expected), "{json}");
+    }
+
+    #[test]
+    fn every_type_is_read() {
+        accepted(json!({"S": ""}), AttributeValue::S(String::new()));
+        accepted(json!({"N": "1.50"}), AttributeValue::N("1.5".parse().unwrap_or(Number::ZERO)));
+        accepted(json!({"B": "YWI="}), AttributeValue::B(b"ab".to_vec()));
+        accepted(json!({"BOOL": "true"}), AttributeValue::Bool(true));
+        accepted(json!({"NULL": true}), AttributeValue::Null);
+        accepted(json!({"SS": ["b", "a"]}), AttributeValue::Ss(vec!["a".into(), "b".into()]));
+        accepted(json!({"BS": ["Yg==", "YQ=="]}), AttributeValue::Bs(vec![b"a".to_vec(), b"b".to_vec()]));
+        accepted(json!({"L": []}), AttributeValue::L(vec![]));
+        accepted(
+            json!({"M": {"a": {"L": [{"S": "x"}]}}, "unknown": 1}),
+            AttributeValue::M([("a".to_owned(), AttributeValue::L(vec![AttributeValue::S("x".into())]))].into()),
+        );
+    }
+
+    #[test]
+    fn bad_values_are_refused_in_the_service_s_words() {
+        refused(json!({}), "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
+        refused(json!({"X": 1}), "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
+        refused(
+            json!({"S": "a", "N": "1"}),
+            "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
+        );
+        refused(json!({"S": "a", "N": "b"}), "The parameter cannot be converted to a numeric value: b");
+        refused(
+            json!({"NULL": false}),
+            "One or more parameter values were invalid: Null attribute value types must have the value of true",
+        );
+        refused(json!({"SS": []}), "One or more parameter values were invalid: An string set  may not be empty");
+        refused(json!({"NS": []}), "One or more parameter values were invalid: An number set  may not be empty");
+        refused(json!({"BS": []}), "One or more parameter values were invalid: Binary sets should not be empty");
+        refused(
+            json!({"SS": ["a", "b", "a"]}),
+            "One or more parameter values were invalid: Input collection [a, b, a] contains duplicates.",
+        );
+        refused(
+            json!({"BS": ["YQ==", "YQ=="]}),
+            "One or more parameter values were invalid: Input collection [YQ==, YQ==]of type BS contains duplicates.",
+        );
+        refused(json!({"NS": ["1", "1.0"]}), "Input collection contains duplicates");
+        refused(json!({"N": ""}), "The parameter cannot be converted to a numeric value");
+        refused(json!({"L": [{"N": "x"}]}), "The parameter cannot be converted to a numeric value: x");
+        refused(json!({"M": {"": {"S": "a"}}}), "One or more parameter values were invalid: Empty attribute name");
+    }
+
+    #[test]
+    fn nesting_ends_at_32_levels() {
+        let nested = |levels: usize| (1..levels).fold(json!({"S": "x"}), |inner, _| json!({ "L": [inner] }));
+        assert!(value(&nested(32)).is_ok());
+        assert_eq!(value(&nested(33)), Err(ValueError::Nesting));
+    }
+}

@@ -1,0 +1,205 @@
+//! The second walk over a request: every member keeps its shape's constraints (SEMANTICS 2.1).
+//!
+//! All violations are collected before anything else is looked at; the service reports at most ten. Map values have no
+//! constraints of this kind in the operations served, so maps are not walked.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::shape::{Element, Rule, Shape, Structure, integer};
+
+/// Violations reported of one request.
+pub const VIOLATIONS_MAX: usize = 10;
+/// Characters of a value shown in a violation; longer ones are cut, so that a reply never repeats a large body.
+const VALUE_CHARS_MAX: usize = 1024;
+
+/// The constraints that a request broke, one or more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violations(Vec<Violation>);
+
+/// One broken constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Violation {
+    /// As the service renders it; `None` is a missing member.
+    value: Option<String>,
+    /// `keySchema.1.member.attributeName`.
+    path: String,
+    broken: Broken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Broken {
+    Required,
+    Rule(Rule),
+}
+
+impl Violations {
+    /// One broken rule at `path`.
+    pub fn one(value: &Value, path: &str, rule: Rule) -> Self {
+        Self(vec![Violation { value: Some(render(value)), path: path.to_owned(), broken: Broken::Rule(rule) }])
+    }
+
+    /// One missing member.
+    pub fn missing(path: &str) -> Self {
+        Self(vec![Violation { value: None, path: path.to_owned(), broken: Broken::Required }])
+    }
+}
+
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0.len() == 1 { "" } else { "s" };
+        write!(f, "{} validation error{plural} detected: ", self.0.len())?;
+        for (position, violation) in self.0.iter().enumerate() {
+            if position > 0 {
+                f.write_str("; ")?;
+            }
+            match &violation.value {
+                Some(value) => write!(f, "Value '{value}'")?,
+                None => f.write_str("Value null")?,
+            }
+            write!(f, " at '{}' failed to satisfy constraint: Member must {}", violation.path, violation.broken)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Required => f.write_str("not be null"),
+            Self::Rule(Rule::NamePattern) => f.write_str("satisfy regular expression pattern: [a-zA-Z0-9_.-]+"),
+            Self::Rule(Rule::OneOf(values)) => write!(f, "satisfy enum value set: [{}]", values.join(", ")),
+            Self::Rule(Rule::LengthMin(n)) => write!(f, "have length greater than or equal to {n}"),
+            Self::Rule(Rule::LengthMax(n)) => write!(f, "have length less than or equal to {n}"),
+            Self::Rule(Rule::ValueMin(n)) => write!(f, "have value greater than or equal to {n}"),
+            Self::Rule(Rule::ValueMax(n)) => write!(f, "have value less than or equal to {n}"),
+        }
+    }
+}
+
+/// Checks a request whose JSON types are right.
+pub fn check(json: &Map<String, Value>, shape: &Structure) -> Result<(), Violations> {
+    let mut found = Vec::new();
+    structure(json, shape, "", &mut found);
+    if found.is_empty() { Ok(()) } else { Err(Violations(found)) }
+}
+
+fn structure(json: &Map<String, Value>, shape: &Structure, path: &str, found: &mut Vec<Violation>) {
+    for member in shape.members {
+        let value = json.get(member.name).filter(|value| !value.is_null());
+        // The path is built only where something has to be said or walked.
+        let path = || join(path, &lower_first(member.name));
+        match value {
+            None if member.required => push(found, Violation { value: None, path: path(), broken: Broken::Required }),
+            None => {}
+            Some(value) => walk(value, member.shape, member.rules, &path, found),
+        }
+    }
+}
+
+fn walk(json: &Value, shape: Shape, rules: &'static [Rule], path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+    for rule in rules {
+        if !keeps(json, *rule) {
+            push(found, Violation { value: Some(render(json)), path: path(), broken: Broken::Rule(*rule) });
+        }
+    }
+    match (shape, json) {
+        (Shape::Structure(inner), Value::Object(members)) => structure(members, inner, &path(), found),
+        (Shape::List(element), Value::Array(values)) => list(values, element, path, found),
+        _ => {}
+    }
+}
+
+fn list(values: &[Value], element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+    for (position, value) in values.iter().enumerate() {
+        if found.len() >= VIOLATIONS_MAX {
+            return;
+        }
+        let path = || format!("{}.{}.member", path(), position + 1);
+        if value.is_null() {
+            push(found, Violation { value: None, path: path(), broken: Broken::Required });
+            continue;
+        }
+        walk(value, element.shape, element.rules, &path, found);
+    }
+}
+
+fn push(found: &mut Vec<Violation>, violation: Violation) {
+    if found.len() < VIOLATIONS_MAX {
+        found.push(violation);
+    }
+}
+
+fn keeps(json: &Value, rule: Rule) -> bool {
+    match rule {
+        Rule::NamePattern => json.as_str().is_none_or(super::names::fits_pattern),
+        Rule::OneOf(values) => json.as_str().is_none_or(|text| values.contains(&text)),
+        Rule::LengthMin(n) => length(json) >= n,
+        Rule::LengthMax(n) => length(json) <= n,
+        Rule::ValueMin(n) => integer(json).is_none_or(|value| value >= n),
+        Rule::ValueMax(n) => integer(json).is_none_or(|value| value <= n),
+    }
+}
+
+fn length(json: &Value) -> usize {
+    match json {
+        Value::String(text) => text.chars().count(),
+        Value::Array(values) => values.len(),
+        Value::Object(members) => members.len(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn lower_first(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + chars.as_str())
+}
+
+/// A value as the service prints it: text plain, lists as `[a, b]`, structures as `{attributeName=a, keyType=HASH}`.
+fn render(json: &Value) -> String {
+    let mut out = String::new();
+    render_into(json, &mut out);
+    match out.char_indices().nth(VALUE_CHARS_MAX) {
+        Some((end, _)) => format!("{}...", &out[..end]),
+        None => out,
+    }
+}
+
+fn render_into(json: &Value, out: &mut String) {
+    // Enough for the cut in `render`; the rest of a large value need not be written first.
+    if out.len() > 4 * VALUE_CHARS_MAX {
+        return;
+    }
+    match json {
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Value::Number(_) => match integer(json) {
+            Some(value) => out.push_str(&value.to_string()),
+            None => out.push_str(&json.to_string()),
+        },
+        Value::String(text) => out.extend(text.chars().take(VALUE_CHARS_MAX + 1)),
+        Value::Array(values) => {
+            out.push('[');
+            for (position, value) in values.iter().enumerate() {
+                out.push_str(if position > 0 { ", " } else { "" });
+                render_into(value, out);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            for (position, (name, value)) in members.iter().enumerate() {
+                out.push_str(if position > 0 { ", " } else { "" });
+                out.push_str(&lower_first(name));
+                out.push('=');
+                render_into(value, out);
+            }
+            out.push('}');
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Members of CreateTable that are checked, kept and shown, but have no effect yet: streams, encryption, tags, table class,
+//! on-demand maxima and warm throughput. They are kept as JSON text by member name; those of indexes under
+//! `GlobalSecondaryIndexes`, as an object by index name.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::error::WireError;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use crate::model::error::SchemaError;
+use crate::model::schema::BillingMode;
+
+/// Tags of a table (SEMANTICS 18.1).
+const TAGS_MAX: usize = 50;
+const TAG_KEY_CHARS_MAX: usize = 128;
+const TAG_VALUE_CHARS_MAX: usize = 256;
+
+pub const STREAM_SPECIFICATION: Member = Member::new(
+    "StreamSpecification",
+    Shape::Structure(&Structure {
+        name: "StreamSpecification",
+        members: &[
+            Member::new("StreamEnabled", Shape::Boolean).required(),
+            Member::new("StreamViewType", Shape::String).rules(&[Rule::OneOf(&[
+                "NEW_IMAGE",
+                "OLD_IMAGE",
+                "NEW_AND_OLD_IMAGES",
+                "KEYS_ONLY",
+            ])]),
+        ],
+    }),
+);
+
+pub const SSE_SPECIFICATION: Member = Member::new(
+    "SSESpecification",
+    Shape::Structure(&Structure {
+        name: "SSESpecification",
+        members: &[
+            Member::new("Enabled", Shape::Boolean),
+            Member::new("SSEType", Shape::String).rules(&[Rule::OneOf(&["AES256", "KMS"])]),
+            Member::new("KMSMasterKeyId", Shape::String),
+        ],
+    }),
+);
+
+pub const TAGS: Member = Member::new(
+    "Tags",
+    Shape::List(&Element {
+        shape: Shape::Structure(&Structure {
+            name: "Tag",
+            members: &[
+                Member::new("Key", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)]),
+                Member::new("Value", Shape::String).required().rules(&[Rule::LengthMax(TAG_VALUE_CHARS_MAX)]),
+            ],
+        }),
+        rules: &[],
+    }),
+);
+
+pub const TABLE_CLASS: Member = Member::new("TableClass", Shape::String);
+
+pub const WARM_THROUGHPUT: Member = Member::new(
+    "WarmThroughput",
+    Shape::Structure(&Structure {
+        name: "WarmThroughput",
+        members: &[Member::new("ReadUnitsPerSecond", Shape::Long), Member::new("WriteUnitsPerSecond", Shape::Long)],
+    }),
+);
+
+pub const ON_DEMAND_THROUGHPUT: Member = Member::new(
+    "OnDemandThroughput",
+    Shape::Structure(&Structure {
+        name: "OnDemandThroughput",
+        members: &[Member::new("MaxReadRequestUnits", Shape::Long), Member::new("MaxWriteRequestUnits", Shape::Long)],
+    }),
+);
+
+/// Members of the table that are kept.
+const KEPT: &[&str] = &["StreamSpecification", "SSESpecification", "Tags", "TableClass", "OnDemandThroughput", "WarmThroughput"];
+/// Members of a global index that are kept.
+const KEPT_OF_INDEXES: &[&str] = &["OnDemandThroughput", "WarmThroughput"];
+/// Where those of indexes are kept.
+const INDEXES: &str = "GlobalSecondaryIndexes";
+
+/// Checks 21 and 23 to 26 of SEMANTICS 11.1.
+pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), WireError> {
+    check_on_demand(members, None, billing_mode)?;
+    for index in global_indexes(members) {
+        check_on_demand(index, index.string("IndexName"), billing_mode)?;
+    }
+    check_stream(members)?;
+    check_encryption(members)?;
+    match members.string("TableClass") {
+        None | Some("STANDARD" | "STANDARD_INFREQUENT_ACCESS") => {}
+        Some(_) => return Err(SchemaError::TableClass.into()),
+    }
+    check_tags(members)
+}
+
+fn check_on_demand(members: Members<'_>, index: Option<&str>, billing_mode: BillingMode) -> Result<(), WireError> {
+    let Some(throughput) = members.structure("OnDemandThroughput") else { return Ok(()) };
+    for member in ["MaxReadRequestUnits", "MaxWriteRequestUnits"] {
+        let Some(units) = throughput.integer(member) else { continue };
+        if billing_mode == BillingMode::Provisioned {
+            return Err(SchemaError::OnDemandOnProvisioned(member).into());
+        }
+        if units < 1 {
+            let of = index.map_or_else(|| "table".to_owned(), |name| format!("index : {name}"));
+            return Err(SchemaError::OnDemandRange { member, of }.into());
+        }
+    }
+    Ok(())
+}
+
+fn check_stream(members: Members<'_>) -> Result<(), WireError> {
+    let Some(stream) = members.structure("StreamSpecification") else { return Ok(()) };
+    match (stream.boolean("StreamEnabled"), stream.has("StreamViewType")) {
+        (Some(true), false) => Err(SchemaError::StreamViewTypeMissing.into()),
+        (Some(false), true) => Err(SchemaError::StreamViewTypeUnwanted.into()),
+        _ => Ok(()),
+    }
+}
+
+fn check_encryption(members: Members<'_>) -> Result<(), WireError> {
+    let Some(sse) = members.structure("SSESpecification") else { return Ok(()) };
+    let enabled = sse.boolean("Enabled").unwrap_or(false);
+    if !enabled && sse.has("SSEType") {
+        return Err(SchemaError::EncryptionOff("SSEType").into());
+    }
+    if !enabled && sse.has("KMSMasterKeyId") {
+        return Err(SchemaError::EncryptionOff("KMSMasterKeyId").into());
+    }
+    if sse.string("SSEType") == Some("AES256") {
+        return Err(SchemaError::EncryptionType.into());
+    }
+    if sse.has("KMSMasterKeyId") && sse.string("SSEType") != Some("KMS") {
+        return Err(SchemaError::EncryptionKeyWithoutKms.into());
+    }
+    Ok(())
+}
+
+fn check_tags(members: Members<'_>) -> Result<(), WireError> {
+    let tags = members.list("Tags").unwrap_or_default();
+    if tags.len() > TAGS_MAX {
+        return Err(SchemaError::TooManyTags.into());
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for key in tags.iter().filter_map(Members::of).filter_map(|tag| tag.string("Key")) {
+        if key.to_ascii_lowercase().starts_with("aws:") {
+            return Err(SchemaError::ReservedTag(key.to_owned()).into());
+        }
+        if seen.contains(&key) {
+            return Err(SchemaError::DuplicateTag(key.to_owned()).into());
+        }
+        seen.push(key);
+    }
+    Ok(())
+}
+
+fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>> {
+    members.list(INDEXES).unwrap_or_default().iter().filter_map(Members::of)
+}
+
+/// The members to keep, as JSON text by name.
+pub fn kept(members: Members<'_>) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    for name in KEPT {
+        if let Some(json) = members.get(name) {
+            out.insert((*name).to_owned(), json.to_string());
+        }
+    }
+    let mut indexes = Map::new();
+    for index in global_indexes(members) {
+        let options: Map<String, Value> =
+            KEPT_OF_INDEXES.iter().filter_map(|name| Some(((*name).to_owned(), index.get(name)?.clone()))).collect();
+        if let (Some(name), false) = (index.owned("IndexName"), options.is_empty()) {
+            indexes.insert(name, Value::Object(options));
+        }
+    }
+    if !indexes.is_empty() {
+        out.insert(INDEXES.to_owned(), Value::Object(indexes).to_string());
+    }
+    out
+}
+
+/// A kept member of the table. What does not parse was not written by [`kept`] and is left out.
+pub fn get(opaque: &BTreeMap<String, String>, name: &str) -> Option<Value> {
+    serde_json::from_str(opaque.get(name)?).ok()
+}
+
+/// Kept members of the global indexes, by index name.
+pub fn of_indexes(opaque: &BTreeMap<String, String>) -> BTreeMap<String, Map<String, Value>> {
+    let Some(Value::Object(indexes)) = get(opaque, INDEXES) else { return BTreeMap::new() };
+    let only_objects = |(name, json)| match json {
+        Value::Object(options) => Some((name, options)),
+        _ => None,
+    };
+    indexes.into_iter().filter_map(only_objects).collect()
+}
+
+/// Puts the table's kept members back into a request.
+pub fn restore(opaque: &BTreeMap<String, String>, out: &mut Map<String, Value>) {
+    for name in KEPT {
+        if let Some(json) = get(opaque, name) {
+            out.insert((*name).to_owned(), json);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! CreateTable (SEMANTICS 11.1): the request from its JSON, and a stored definition back to a request that recreates it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::create_options;
+use super::error::WireError;
+use super::members;
+use super::names::{self, NAME_RULES};
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::table_description;
+use crate::model::TableSchema;
+use crate::model::api::create_table::ProjectionType;
+use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
+use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, NON_KEY_ATTRIBUTES_MAX};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+
+const ATTRIBUTE_NAME: Member =
+    Member::new("AttributeName", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)]);
+
+static ATTRIBUTE_DEFINITION: Element = Element {
+    shape: Shape::Structure(&Structure {
+        name: "AttributeDefinition",
+        members: &[ATTRIBUTE_NAME, Member::new("AttributeType", Shape::String).required().rules(&[Rule::OneOf(&["B", "N", "S"])])],
+    }),
+    rules: &[],
+};
+
+static KEY_SCHEMA_ELEMENT: Element = Element {
+    shape: Shape::Structure(&Structure {
+        name: "KeySchemaElement",
+        members: &[ATTRIBUTE_NAME, Member::new("KeyType", Shape::String).required().rules(&[Rule::OneOf(&["HASH", "RANGE"])])],
+    }),
+    rules: &[],
+};
+
+static PROJECTION: Structure = Structure {
+    name: "Projection",
+    members: &[
+        Member::new("ProjectionType", Shape::String).rules(&[Rule::OneOf(&["ALL", "INCLUDE", "KEYS_ONLY"])]),
+        Member::new("NonKeyAttributes", Shape::List(&NON_KEY_ATTRIBUTE))
+            .rules(&[Rule::LengthMin(1), Rule::LengthMax(NON_KEY_ATTRIBUTES_MAX)]),
+    ],
+};
+
+static NON_KEY_ATTRIBUTE: Element =
+    Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)] };
+
+static THROUGHPUT: Structure = Structure {
+    name: "ProvisionedThroughput",
+    members: &[
+        Member::new("WriteCapacityUnits", Shape::Long).required().rules(&[Rule::ValueMin(1)]),
+        Member::new("ReadCapacityUnits", Shape::Long).required().rules(&[Rule::ValueMin(1)]),
+    ],
+};
+
+const KEY_SCHEMA: Member = Member::new("KeySchema", Shape::List(&KEY_SCHEMA_ELEMENT)).required();
+const KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2)];
+const GLOBAL_KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2 * INDEX_KEY_ATTRIBUTES_MAX)];
+const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
+const PROJECTION_MEMBER: Member = Member::new("Projection", Shape::Structure(&PROJECTION)).required();
+const THROUGHPUT_MEMBER: Member = Member::new("ProvisionedThroughput", Shape::Structure(&THROUGHPUT));
+
+static LOCAL_INDEX: Element = Element {
+    shape: Shape::Structure(&Structure {
+        name: "LocalSecondaryIndex",
+        members: &[INDEX_NAME, KEY_SCHEMA.rules(KEY_SCHEMA_RULES), PROJECTION_MEMBER],
+    }),
+    rules: &[],
+};
+
+static GLOBAL_INDEX: Element = Element {
+    shape: Shape::Structure(&Structure {
+        name: "GlobalSecondaryIndex",
+        members: &[
+            INDEX_NAME,
+            KEY_SCHEMA.rules(GLOBAL_KEY_SCHEMA_RULES),
+            PROJECTION_MEMBER,
+            THROUGHPUT_MEMBER,
+            create_options::ON_DEMAND_THROUGHPUT,
+            create_options::WARM_THROUGHPUT,
+        ],
+    }),
+    rules: &[],
+};
+
+pub static SHAPE: Structure = Structure {
+    name: "CreateTableInput",
+    members: &[
+        Member::new("AttributeDefinitions", Shape::List(&ATTRIBUTE_DEFINITION)).required(),
+        members::TABLE_NAME,
+        Member::new("BillingMode", Shape::String).rules(&[Rule::OneOf(&["PROVISIONED", "PAY_PER_REQUEST"])]),
+        THROUGHPUT_MEMBER,
+        KEY_SCHEMA.rules(KEY_SCHEMA_RULES),
+        Member::new("LocalSecondaryIndexes", Shape::List(&LOCAL_INDEX)),
+        Member::new("GlobalSecondaryIndexes", Shape::List(&GLOBAL_INDEX)),
+        create_options::STREAM_SPECIFICATION,
+        create_options::SSE_SPECIFICATION,
+        create_options::TAGS,
+        create_options::TABLE_CLASS,
+        Member::new("DeletionProtectionEnabled", Shape::Boolean),
+        create_options::WARM_THROUGHPUT,
+        create_options::ON_DEMAND_THROUGHPUT,
+        Member::new("ResourcePolicy", Shape::String),
+        Member::new("GlobalTableSourceArn", Shape::String),
+        Member::new("GlobalTableSettingsReplicationMode", Shape::String),
+        Member::new("VectorIndexes", Shape::List(&VECTOR_INDEX)),
+    ],
+};
+
+/// Refused when present, whatever it holds.
+static VECTOR_INDEX: Element = Element { shape: Shape::Structure(&Structure { name: "VectorIndex", members: &[] }), rules: &[] };
+
+/// Reads a body, or a `schema.json`.
+///
+/// # Errors
+/// The service's first objection to types, constraints and the members that are only kept; what concerns keys and indexes the
+/// operation checks.
+pub fn request(json: &Value) -> Result<CreateTableRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::new_table(members)?;
+    members::constrained(json, &SHAPE)?;
+    members::refuse(members, &["ResourcePolicy", "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
+    let billing_mode = billing_mode(members);
+    create_options::check(members, billing_mode.unwrap_or(BillingMode::Provisioned))?;
+    Ok(CreateTableRequest {
+        table_name,
+        attribute_definitions: structures(members, "AttributeDefinitions").filter_map(key_attribute).collect(),
+        key_schema: key_schema(members),
+        billing_mode,
+        throughput: throughput(members),
+        local_indexes: indexes(members, "LocalSecondaryIndexes", IndexKind::Local)?,
+        global_indexes: indexes(members, "GlobalSecondaryIndexes", IndexKind::Global)?,
+        deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
+        opaque: create_options::kept(members),
+    })
+}
+
+/// The structures in the list `name`; their types and constraints were checked.
+fn structures<'a>(members: Members<'a>, name: &str) -> impl Iterator<Item = Members<'a>> {
+    members.list(name).unwrap_or_default().iter().filter_map(Members::of)
+}
+
+fn key_attribute(members: Members<'_>) -> Option<KeyAttribute> {
+    let attribute_type = match members.string("AttributeType")? {
+        "S" => KeyAttributeType::S,
+        "N" => KeyAttributeType::N,
+        "B" => KeyAttributeType::B,
+        _ => return None,
+    };
+    Some(KeyAttribute { name: members.owned("AttributeName")?, attribute_type })
+}
+
+fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
+    let element = |members: Members<'_>| {
+        let key_type = match members.string("KeyType")? {
+            "HASH" => KeyType::Hash,
+            "RANGE" => KeyType::Range,
+            _ => return None,
+        };
+        Some(KeySchemaElement { attribute_name: members.owned("AttributeName")?, key_type })
+    };
+    structures(members, "KeySchema").filter_map(element).collect()
+}
+
+fn billing_mode(members: Members<'_>) -> Option<BillingMode> {
+    match members.string("BillingMode")? {
+        "PROVISIONED" => Some(BillingMode::Provisioned),
+        "PAY_PER_REQUEST" => Some(BillingMode::PayPerRequest),
+        _ => None,
+    }
+}
+
+fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
+    let throughput = members.structure("ProvisionedThroughput")?;
+    let units = |name: &str| throughput.integer(name).and_then(|value| u64::try_from(value).ok());
+    Some(ProvisionedThroughput {
+        read_capacity_units: units("ReadCapacityUnits")?,
+        write_capacity_units: units("WriteCapacityUnits")?,
+    })
+}
+
+fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Result<Option<Vec<IndexDefinition>>, WireError> {
+    if !members.has(name) {
+        return Ok(None);
+    }
+    structures(members, name).map(|members| index(members, kind)).collect::<Result<_, _>>().map(Some)
+}
+
+fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefinition, WireError> {
+    Ok(IndexDefinition {
+        name: names::index_name(members.string("IndexName").unwrap_or_default())?,
+        kind,
+        key_schema: key_schema(members),
+        projection: members.structure("Projection").map(projection).unwrap_or_default(),
+        throughput: throughput(members),
+    })
+}
+
+fn projection(members: Members<'_>) -> ProjectionDefinition {
+    let projection_type = match members.string("ProjectionType") {
+        Some("ALL") => Some(ProjectionType::All),
+        Some("INCLUDE") => Some(ProjectionType::Include),
+        Some("KEYS_ONLY") => Some(ProjectionType::KeysOnly),
+        _ => None,
+    };
+    let names = members.list("NonKeyAttributes");
+    let non_key_attributes = names.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    ProjectionDefinition { projection_type, non_key_attributes }
+}
+
+/// The request that recreates a table of this definition, members in a fixed order: what `schema.json` shows.
+#[must_use]
+pub fn to_json(schema: &TableSchema) -> Value {
+    let mut out = Map::new();
+    out.insert("TableName".to_owned(), json!(schema.name.as_str()));
+    out.insert("AttributeDefinitions".to_owned(), table_description::attribute_definitions(schema));
+    out.insert("KeySchema".to_owned(), table_description::table_key_schema(schema));
+    for (kind, name) in [(IndexKind::Local, "LocalSecondaryIndexes"), (IndexKind::Global, "GlobalSecondaryIndexes")] {
+        let options = create_options::of_indexes(&schema.opaque);
+        let indexes: Vec<Value> = schema.indexes_of(kind).map(|index| index_to_json(index, &options)).collect();
+        if !indexes.is_empty() {
+            out.insert(name.to_owned(), Value::Array(indexes));
+        }
+    }
+    out.insert("BillingMode".to_owned(), json!(table_description::billing_mode(schema.billing_mode)));
+    if let Some(throughput) = schema.throughput {
+        out.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
+    }
+    out.insert("DeletionProtectionEnabled".to_owned(), json!(schema.deletion_protection));
+    create_options::restore(&schema.opaque, &mut out);
+    Value::Object(out)
+}
+
+/// The member of `GlobalSecondaryIndexes` or `LocalSecondaryIndexes` that recreates the index.
+fn index_to_json(index: &crate::model::IndexSchema, options: &BTreeMap<String, Map<String, Value>>) -> Value {
+    let mut out = Map::new();
+    out.insert("IndexName".to_owned(), json!(index.name.as_str()));
+    out.insert("KeySchema".to_owned(), table_description::index_key_schema(index));
+    out.insert("Projection".to_owned(), table_description::projection(&index.projection));
+    if let Some(throughput) = index.throughput {
+        out.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
+    }
+    if index.kind == IndexKind::Global
+        && let Some(options) = options.get(index.name.as_str())
+    {
+        out.extend(options.clone());
+    }
+    Value::Object(out)
+}
+
+fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
+    json!({
+        "ReadCapacityUnits": throughput.read_capacity_units,
+        "WriteCapacityUnits": throughput.write_capacity_units,
+    })
+}
+
+/// The response's body as a tree.
+#[must_use]
+pub fn response_to_json(response: &CreateTableResponse) -> Value {
+    json!({ "TableDescription": table_description::to_json(&response.table_description) })
+}

@@ -1,0 +1,62 @@
+//! DeleteItem (SEMANTICS 12.4).
+
+use serde_json::Value;
+
+use super::capacity::{Reporting, write_metrics};
+use super::error::WireError;
+use super::members;
+use super::names;
+use super::put_item::{CONDITIONS, refuse_placeholders};
+use super::shape::Structure;
+use super::write::ObjectWriter;
+use crate::codec::dynamodb_json;
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse};
+
+pub static SHAPE: Structure = Structure {
+    name: "DeleteItemInput",
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        members::TABLE_NAME.required(),
+        members::RETURN_VALUES,
+        members::RETURN_ITEM_COLLECTION_METRICS,
+        members::RETURN_VALUES_ON_FAILURE,
+        members::KEY.required(),
+        members::CONDITIONAL_OPERATOR,
+        members::EXPECTED,
+        members::CONDITION_EXPRESSION,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+    ],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<DeleteItemRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::data_table(members)?;
+    members::constrained(json, &SHAPE)?;
+    let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
+    members::refuse(members, CONDITIONS)?;
+    let key = members::item(members, "Key")?;
+    let return_values = members::return_values(members)?;
+    refuse_placeholders(members)?;
+    Ok(DeleteItemRequest {
+        return_values,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+        return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
+        ..DeleteItemRequest::new(table_name, key)
+    })
+}
+
+/// Appends the body.
+pub fn response(response: &DeleteItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    if let Some(attributes) = &response.attributes {
+        dynamodb_json::write_item(attributes, object.member("Attributes"));
+    }
+    reporting.write(&response.consumed_capacity, &mut object);
+    write_metrics(response.item_collection_metrics.as_ref(), &mut object);
+    object.end();
+}

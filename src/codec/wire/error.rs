@@ -1,0 +1,69 @@
+//! What can be wrong with a request before any table is looked at.
+
+use super::constraint::Violations;
+use super::json_type::SerializationError;
+use crate::model::Error;
+use crate::model::error::{ExpressionError, QueryError, SchemaError, ValueError};
+
+/// A body that is no request; `Display` is the service's text.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WireError {
+    /// The body is not one JSON object: SerializationException without a message.
+    #[error("the body is not a JSON object")]
+    NotAnObject,
+    /// SerializationException.
+    #[error(transparent)]
+    Serialization(#[from] SerializationError),
+    /// ValidationException.
+    #[error("{0}")]
+    Constraints(Violations),
+    /// Of a control operation: ValidationException.
+    #[error("The parameter 'TableName' is required but was not present in the request")]
+    TableNameMissing,
+    /// Of a data operation; the one constraint text without a value: ValidationException.
+    #[error(
+        "1 validation error detected: Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    )]
+    TableNameEmpty,
+    /// Query's own form of the constraint text: ValidationException.
+    #[error(
+        "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
+    )]
+    QueryLimit,
+    /// Of PutItem and DeleteItem, another legal value: ValidationException.
+    #[error("ReturnValues can only be ALL_OLD or NONE")]
+    ReturnValues,
+    /// ValidationException.
+    #[error("ExpressionAttributeValues contains invalid value: {fault} for key {key}")]
+    PlaceholderValue { key: String, fault: ValueError },
+    /// ValidationException.
+    #[error("ExpressionAttributeNames contains invalid value for key {0}")]
+    PlaceholderName(String),
+    /// What an operation could have said too.
+    #[error(transparent)]
+    Request(#[from] Error),
+}
+
+impl From<ValueError> for WireError {
+    fn from(error: ValueError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<ExpressionError> for WireError {
+    fn from(error: ExpressionError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<QueryError> for WireError {
+    fn from(error: QueryError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<SchemaError> for WireError {
+    fn from(error: SchemaError) -> Self {
+        Self::Request(error.into())
+    }
+}

@@ -1,0 +1,55 @@
+//! GetItem (SEMANTICS 12.1).
+
+use serde_json::Value;
+
+use super::capacity::Reporting;
+use super::error::WireError;
+use super::members;
+use super::names;
+use super::shape::Structure;
+use super::write::ObjectWriter;
+use crate::codec::dynamodb_json;
+use crate::model::api::{GetItemRequest, GetItemResponse};
+
+pub static SHAPE: Structure = Structure {
+    name: "GetItemInput",
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        members::ATTRIBUTES_TO_GET,
+        members::TABLE_NAME.required(),
+        members::KEY.required(),
+        members::CONSISTENT_READ,
+        members::PROJECTION_EXPRESSION,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+    ],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<GetItemRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::data_table(members)?;
+    members::constrained(json, &SHAPE)?;
+    let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
+    members::refuse(members, &["AttributesToGet"])?;
+    let key = members::item(members, "Key")?;
+    Ok(GetItemRequest {
+        consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
+        projection_expression: members.owned("ProjectionExpression"),
+        placeholders: members::placeholders(members)?,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+        ..GetItemRequest::new(table_name, key)
+    })
+}
+
+/// Appends the body.
+pub fn response(response: &GetItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    if let Some(item) = &response.item {
+        dynamodb_json::write_item(item, object.member("Item"));
+    }
+    reporting.write(&response.consumed_capacity, &mut object);
+    object.end();
+}

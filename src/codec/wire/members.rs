@@ -1,0 +1,138 @@
+//! Members that several operations share: their shapes, and reading them.
+
+use serde_json::Value;
+
+use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
+use super::error::WireError;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::{constraint, json_type};
+use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
+use crate::model::{Error, Item};
+
+/// A list of plain texts.
+pub static STRING: Element = Element { shape: Shape::String, rules: &[] };
+
+pub const RETURN_CONSUMED_CAPACITY: Member =
+    Member::new("ReturnConsumedCapacity", Shape::String).rules(&[Rule::OneOf(&["INDEXES", "TOTAL", "NONE"])]);
+pub const TABLE_NAME: Member = Member::new("TableName", Shape::String);
+pub const INDEX_NAME: Member = Member::new("IndexName", Shape::String).rules(super::names::NAME_RULES);
+pub const KEY: Member = Member::new("Key", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
+pub const EXCLUSIVE_START_KEY: Member = Member::new("ExclusiveStartKey", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
+pub const CONSISTENT_READ: Member = Member::new("ConsistentRead", Shape::Boolean);
+pub const PROJECTION_EXPRESSION: Member = Member::new("ProjectionExpression", Shape::String);
+pub const FILTER_EXPRESSION: Member = Member::new("FilterExpression", Shape::String);
+pub const CONDITION_EXPRESSION: Member = Member::new("ConditionExpression", Shape::String);
+pub const EXPRESSION_ATTRIBUTE_NAMES: Member = Member::new("ExpressionAttributeNames", Shape::Map(&STRING));
+pub const EXPRESSION_ATTRIBUTE_VALUES: Member = Member::new("ExpressionAttributeValues", Shape::Map(&ATTRIBUTE_VALUE_ELEMENT));
+pub const RETURN_VALUES: Member =
+    Member::new("ReturnValues", Shape::String).rules(&[Rule::OneOf(&["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"])]);
+pub const RETURN_ITEM_COLLECTION_METRICS: Member =
+    Member::new("ReturnItemCollectionMetrics", Shape::String).rules(&[Rule::OneOf(&["SIZE", "NONE"])]);
+pub const RETURN_VALUES_ON_FAILURE: Member =
+    Member::new("ReturnValuesOnConditionCheckFailure", Shape::String).rules(&[Rule::OneOf(&["ALL_OLD", "NONE"])]);
+pub const SELECT: Member = Member::new("Select", Shape::String).rules(&[Rule::OneOf(&[
+    "SPECIFIC_ATTRIBUTES",
+    "COUNT",
+    "ALL_ATTRIBUTES",
+    "ALL_PROJECTED_ATTRIBUTES",
+])]);
+pub const ATTRIBUTES_TO_GET: Member = Member::new("AttributesToGet", Shape::List(&STRING)).rules(&[Rule::LengthMin(1)]);
+pub const CONDITIONAL_OPERATOR: Member = Member::new("ConditionalOperator", Shape::String).rules(&[Rule::OneOf(&["OR", "AND"])]);
+pub const EXPECTED: Member = Member::new("Expected", Shape::Map(&EXPECTED_ELEMENT));
+
+static EXPECTED_ELEMENT: Element = Element { shape: Shape::Structure(&EXPECTED_VALUE), rules: &[] };
+static EXPECTED_VALUE: Structure = Structure {
+    name: "ExpectedAttributeValue",
+    members: &[
+        Member::new("AttributeValueList", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)),
+        Member::new("ComparisonOperator", Shape::String),
+        Member::new("Exists", Shape::Boolean),
+        Member::new("Value", Shape::Structure(&attribute_value::ATTRIBUTE_VALUE)),
+    ],
+};
+static CONDITION: Structure = Structure {
+    name: "Condition",
+    members: &[
+        Member::new("AttributeValueList", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)),
+        Member::new("ComparisonOperator", Shape::String),
+    ],
+};
+
+/// A legacy map of conditions: `KeyConditions`, `QueryFilter`, `ScanFilter`.
+pub const fn conditions(name: &'static str) -> Member {
+    Member::new(name, Shape::Map(&CONDITION_ELEMENT))
+}
+static CONDITION_ELEMENT: Element = Element { shape: Shape::Structure(&CONDITION), rules: &[] };
+
+/// The body's members, when their types are right.
+pub fn typed<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError> {
+    let object = json.as_object().ok_or(WireError::NotAnObject)?;
+    json_type::check(object, shape)?;
+    Members::of(json).ok_or(WireError::NotAnObject)
+}
+
+/// Holds the body to its constraints.
+pub fn constrained(json: &Value, shape: &Structure) -> Result<(), WireError> {
+    let object = json.as_object().ok_or(WireError::NotAnObject)?;
+    constraint::check(object, shape).map_err(WireError::Constraints)
+}
+
+/// Refuses members that this version does not serve: better an error than a request that does something else.
+pub fn refuse(members: Members<'_>, names: &[&'static str]) -> Result<(), WireError> {
+    match names.iter().find(|name| members.has(name)) {
+        Some(name) => Err(WireError::Request(Error::NotSupported(name))),
+        None => Ok(()),
+    }
+}
+
+/// The item under `name`: attributes checked.
+pub fn item(members: Members<'_>, name: &str) -> Result<Item, WireError> {
+    Ok(members.get(name).map(attribute_value::item).transpose()?.unwrap_or_default())
+}
+
+pub fn return_consumed_capacity(members: Members<'_>) -> ReturnConsumedCapacity {
+    match members.string("ReturnConsumedCapacity") {
+        Some("INDEXES") => ReturnConsumedCapacity::Indexes,
+        Some("TOTAL") => ReturnConsumedCapacity::Total,
+        _ => ReturnConsumedCapacity::None,
+    }
+}
+
+/// `ReturnValues` of PutItem and DeleteItem.
+pub fn return_values(members: Members<'_>) -> Result<ReturnValues, WireError> {
+    match members.string("ReturnValues") {
+        None | Some("NONE") => Ok(ReturnValues::None),
+        Some("ALL_OLD") => Ok(ReturnValues::AllOld),
+        Some(_) => Err(WireError::ReturnValues),
+    }
+}
+
+pub fn select(members: Members<'_>) -> Option<Select> {
+    match members.string("Select")? {
+        "ALL_ATTRIBUTES" => Some(Select::AllAttributes),
+        "ALL_PROJECTED_ATTRIBUTES" => Some(Select::AllProjectedAttributes),
+        "COUNT" => Some(Select::Count),
+        "SPECIFIC_ATTRIBUTES" => Some(Select::SpecificAttributes),
+        _ => None,
+    }
+}
+
+/// `ExpressionAttributeNames` and `ExpressionAttributeValues`; whether they fit an expression is the operation's to say.
+pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
+    let mut placeholders = Placeholders::default();
+    if let Some(names) = members.structure("ExpressionAttributeNames") {
+        let read = |(key, json): (&String, &Value)| match json.as_str() {
+            Some(name) if !name.is_empty() => Ok((key.clone(), name.to_owned())),
+            _ => Err(WireError::PlaceholderName(key.clone())),
+        };
+        placeholders.names = Some(names.iter().map(read).collect::<Result<_, _>>()?);
+    }
+    if let Some(values) = members.structure("ExpressionAttributeValues") {
+        let read = |(key, json): (&String, &Value)| match attribute_value::value(json) {
+            Ok(value) => Ok((key.clone(), value)),
+            Err(fault) => Err(WireError::PlaceholderValue { key: key.clone(), fault }),
+        };
+        placeholders.values = Some(values.iter().map(read).collect::<Result<_, _>>()?);
+    }
+    Ok(placeholders)
+}

@@ -1,0 +1,152 @@
+//! `TableName` and `IndexName` members (SEMANTICS 2.2, 27). A table may be named by its ARN in every operation.
+
+use serde_json::Value;
+
+use super::constraint::Violations;
+use super::error::WireError;
+use super::shape::{Members, Rule};
+use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
+use crate::model::names::NameError;
+use crate::model::{IndexName, TableName};
+
+/// `TableName` as a member's text, ARNs included (service model).
+pub const TABLE_NAME_OR_ARN_CHARS_MAX: usize = 1024;
+
+/// Constraints of members that hold a plain name.
+pub const NAME_RULES: &[Rule] = &[Rule::NamePattern, Rule::LengthMin(NAME_CHARS_MIN), Rule::LengthMax(NAME_CHARS_MAX)];
+
+/// Is `text` made of the characters of names, and not empty?
+pub fn fits_pattern(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+}
+
+/// The table of a data operation; `Ok(None)` when the member is missing, which is reported with the other constraints.
+///
+/// # Errors
+/// A name that breaks a rule is reported alone.
+pub fn data_table(members: Members<'_>) -> Result<Option<TableName>, WireError> {
+    match members.string("TableName") {
+        None => Ok(None),
+        Some("") => Err(WireError::TableNameEmpty),
+        Some(text) => parse(text).map(Some),
+    }
+}
+
+/// The table of a control operation.
+///
+/// # Errors
+/// A missing name has a text of its own here.
+pub fn control_table(members: Members<'_>) -> Result<TableName, WireError> {
+    match members.string("TableName") {
+        None => Err(WireError::TableNameMissing),
+        Some(text) => parse(text),
+    }
+}
+
+/// The name of a table to be created: an ARN names a table that is there, so it is no name here.
+pub fn new_table(members: Members<'_>) -> Result<TableName, WireError> {
+    match members.string("TableName") {
+        None => Err(WireError::TableNameMissing),
+        Some(text) => TableName::new(text).map_err(|fault| violation(text, &fault)),
+    }
+}
+
+/// `IndexName`, already held to [`NAME_RULES`].
+pub fn index(members: Members<'_>) -> Result<Option<IndexName>, WireError> {
+    members.string("IndexName").map(index_name).transpose()
+}
+
+/// An index name that was held to [`NAME_RULES`].
+pub fn index_name(text: &str) -> Result<IndexName, WireError> {
+    IndexName::new(text).map_err(|fault| named_violation("indexName", text, &fault))
+}
+
+fn parse(text: &str) -> Result<TableName, WireError> {
+    let name = of_arn(text).unwrap_or(text);
+    TableName::new(name).map_err(|fault| violation(text, &fault))
+}
+
+/// The name within `arn:<partition>:dynamodb:<region>:<account>:table/<name>`.
+fn of_arn(text: &str) -> Option<&str> {
+    if text.len() > TABLE_NAME_OR_ARN_CHARS_MAX {
+        return None;
+    }
+    let mut parts = text.splitn(6, ':');
+    let (arn, _partition, service) = (parts.next()?, parts.next()?, parts.next()?);
+    let (_region, _account, resource) = (parts.next()?, parts.next()?, parts.next()?);
+    if arn != "arn" || service != "dynamodb" {
+        return None;
+    }
+    resource.strip_prefix("table/")
+}
+
+fn violation(text: &str, fault: &NameError) -> WireError {
+    named_violation("tableName", text, fault)
+}
+
+fn named_violation(path: &str, text: &str, fault: &NameError) -> WireError {
+    let rule = match fault {
+        NameError::BadCharacter => Rule::NamePattern,
+        NameError::TooShort => Rule::LengthMin(NAME_CHARS_MIN),
+        NameError::TooLong => Rule::LengthMax(NAME_CHARS_MAX),
+    };
+    WireError::Constraints(Violations::one(&Value::String(text.to_owned()), path, rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(found: Result<Option<TableName>, WireError>) -> String {
+        match found {
+            Ok(Some(name)) => name.to_string(),
+            Ok(None) => "-".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn check_data(name: &Value, expected: &str) {
+        let body = json!({ "TableName": name });
+        let members = Members::of(&body).map(data_table);
+        assert_eq!(members.map(shown).as_deref(), Some(expected), "{name}");
+    }
+
+    #[test]
+    fn table_names_of_data_operations() {
+        check_data(&json!("Orders"), "Orders");
+        check_data(&json!("arn:aws:dynamodb:eu-west-2:123456789012:table/Orders"), "Orders");
+        check_data(&Value::Null, "-");
+        check_data(
+            &json!(""),
+            "1 validation error detected: Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1",
+        );
+        check_data(
+            &json!("ab"),
+            "1 validation error detected: Value 'ab' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 3",
+        );
+        check_data(
+            &json!("a b c"),
+            "1 validation error detected: Value 'a b c' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
+        );
+        check_data(
+            &json!("arn:aws:s3:::table/Orders"),
+            "1 validation error detected: Value 'arn:aws:s3:::table/Orders' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
+        );
+    }
+
+    #[test]
+    fn table_names_of_control_operations() {
+        let check = |body: Value, expected: &str| {
+            let found = Members::of(&body).map(control_table).map(|found| shown(found.map(Some)));
+            assert_eq!(found.as_deref(), Some(expected), "{body}");
+        };
+        check(json!({}), "The parameter 'TableName' is required but was not present in the request");
+        check(json!({"TableName": "Orders"}), "Orders");
+        check(
+            json!({"TableName": ""}),
+            "1 validation error detected: Value '' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 3",
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! What Query and Scan share: the start key in, rows and page members out.
+
+use super::attribute_value;
+use super::capacity::Reporting;
+use super::error::WireError;
+use super::shape::Members;
+use super::write::{self, ObjectWriter};
+use crate::codec::dynamodb_json;
+use crate::codec::row::Row;
+use crate::model::Item;
+use crate::model::api::{Page, Select};
+use crate::model::error::{QueryError, StoreError, ValueError};
+
+const FAULT_PREFIX: &str = "One or more parameter values were invalid: ";
+
+/// `ExclusiveStartKey`, its values checked.
+pub fn start_key(members: Members<'_>) -> Result<Option<Item>, WireError> {
+    let key = members.get("ExclusiveStartKey").map(attribute_value::item).transpose();
+    key.map_err(|fault: ValueError| {
+        let text = fault.to_string();
+        let inner = text.strip_prefix(FAULT_PREFIX).unwrap_or(&text).to_owned();
+        QueryError::StartKeyValue { inner }.into()
+    })
+}
+
+/// Writes a page's body row by row, without building items.
+#[derive(Debug)]
+pub struct PageWriter {
+    out: Vec<u8>,
+    with_items: bool,
+    empty: bool,
+    /// The first row that could not be written; the page fails with it.
+    failed: Option<StoreError>,
+}
+
+impl PageWriter {
+    /// A body for a request with this `Select`; COUNT has no items.
+    pub fn new(select: Option<Select>) -> Self {
+        let with_items = select != Some(Select::Count);
+        let out = if with_items { br#"{"Items":["#.to_vec() } else { b"{".to_vec() };
+        Self { out, with_items, empty: true, failed: None }
+    }
+
+    /// Appends a row.
+    pub fn row(&mut self, row: Row<'_>) {
+        if !self.with_items || self.failed.is_some() {
+            return;
+        }
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+        if let Err(error) = row.write_dynamodb_json(&mut self.out) {
+            self.failed = Some(error);
+        }
+    }
+
+    /// Appends the page's members; the body.
+    ///
+    /// # Errors
+    /// The first row that could not be written.
+    pub fn finish(self, page: &Page, reporting: &Reporting) -> Result<Vec<u8>, StoreError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut out = self.out;
+        if self.with_items {
+            out.extend_from_slice(b"],");
+        }
+        let mut rest = Vec::new();
+        let mut object = ObjectWriter::start(&mut rest);
+        write::whole(page.count, object.member("Count"));
+        write::whole(page.scanned_count, object.member("ScannedCount"));
+        if let Some(key) = &page.last_evaluated_key {
+            dynamodb_json::write_item(key, object.member("LastEvaluatedKey"));
+        }
+        reporting.write(&page.consumed_capacity, &mut object);
+        object.end();
+        out.extend_from_slice(rest.get(1..).unwrap_or_default());
+        Ok(out)
+    }
+}

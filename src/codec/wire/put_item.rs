@@ -1,0 +1,76 @@
+//! PutItem (SEMANTICS 12.2).
+
+use serde_json::Value;
+
+use super::capacity::{Reporting, write_metrics};
+use super::error::WireError;
+use super::members::{self, KEY};
+use super::names;
+use super::shape::{Member, Members, Structure};
+use super::write::ObjectWriter;
+use crate::codec::dynamodb_json;
+use crate::model::api::{PutItemRequest, PutItemResponse};
+use crate::model::error::ExpressionError;
+
+pub static SHAPE: Structure = Structure {
+    name: "PutItemInput",
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        members::TABLE_NAME.required(),
+        Member { name: "Item", ..KEY }.required(),
+        members::RETURN_VALUES,
+        members::RETURN_ITEM_COLLECTION_METRICS,
+        members::RETURN_VALUES_ON_FAILURE,
+        members::CONDITIONAL_OPERATOR,
+        members::EXPECTED,
+        members::CONDITION_EXPRESSION,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+    ],
+};
+
+/// Conditions, until this version serves them.
+pub(super) const CONDITIONS: &[&str] = &["ConditionExpression", "Expected", "ConditionalOperator"];
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<PutItemRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::data_table(members)?;
+    members::constrained(json, &SHAPE)?;
+    let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
+    members::refuse(members, CONDITIONS)?;
+    let item = members::item(members, "Item")?;
+    let return_values = members::return_values(members)?;
+    refuse_placeholders(members)?;
+    Ok(PutItemRequest {
+        return_values,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+        return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
+        ..PutItemRequest::new(table_name, item)
+    })
+}
+
+/// Placeholders of a write without an expression.
+pub(super) fn refuse_placeholders(members: Members<'_>) -> Result<(), WireError> {
+    if members.has("ExpressionAttributeNames") {
+        return Err(ExpressionError::NamesWithoutExpression.into());
+    }
+    if members.has("ExpressionAttributeValues") {
+        return Err(ExpressionError::ValuesWithoutExpression { missing: "ConditionExpression is null" }.into());
+    }
+    Ok(())
+}
+
+/// Appends the body.
+pub fn response(response: &PutItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    if let Some(attributes) = &response.attributes {
+        dynamodb_json::write_item(attributes, object.member("Attributes"));
+    }
+    reporting.write(&response.consumed_capacity, &mut object);
+    write_metrics(response.item_collection_metrics.as_ref(), &mut object);
+    object.end();
+}

@@ -1,0 +1,73 @@
+//! Query (SEMANTICS 13). Rows are written by [`super::page::PageWriter`].
+
+use serde_json::{Map, Value};
+
+use super::error::WireError;
+use super::members::{self, conditions};
+use super::names;
+use super::page;
+use super::shape::{Member, Rule, Shape, Structure};
+use crate::model::api::QueryRequest;
+
+pub static SHAPE: Structure = Structure {
+    name: "QueryInput",
+    members: &[
+        Member::new("Limit", Shape::Integer).rules(&[Rule::ValueMin(1)]),
+        members::EXCLUSIVE_START_KEY,
+        conditions("KeyConditions"),
+        members::RETURN_CONSUMED_CAPACITY,
+        members::ATTRIBUTES_TO_GET,
+        members::TABLE_NAME.required(),
+        members::SELECT,
+        members::CONSISTENT_READ,
+        members::INDEX_NAME,
+        Member::new("ScanIndexForward", Shape::Boolean),
+        members::PROJECTION_EXPRESSION,
+        members::FILTER_EXPRESSION,
+        Member::new("KeyConditionExpression", Shape::String),
+        conditions("QueryFilter"),
+        members::CONDITIONAL_OPERATOR,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+    ],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<QueryRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::data_table(members)?;
+    check_constraints(json, members.integer("Limit"))?;
+    let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
+    members::refuse(members, &["KeyConditions", "QueryFilter", "FilterExpression", "AttributesToGet", "ConditionalOperator"])?;
+    let exclusive_start_key = page::start_key(members)?;
+    Ok(QueryRequest {
+        table_name,
+        index_name: names::index(members)?,
+        key_condition_expression: members.owned("KeyConditionExpression"),
+        projection_expression: members.owned("ProjectionExpression"),
+        placeholders: members::placeholders(members)?,
+        select: members::select(members),
+        limit: members.count("Limit"),
+        consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
+        scan_index_forward: members.boolean("ScanIndexForward").unwrap_or(true),
+        exclusive_start_key,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+    })
+}
+
+/// A limit below 1 has its own text, and only when it is the only violation.
+fn check_constraints(json: &Value, limit: Option<i64>) -> Result<(), WireError> {
+    let Err(all) = members::constrained(json, &SHAPE) else { return Ok(()) };
+    if limit.is_none_or(|limit| limit >= 1) {
+        return Err(all);
+    }
+    let mut others: Map<String, Value> = json.as_object().cloned().unwrap_or_default();
+    others.remove("Limit");
+    match members::constrained(&Value::Object(others), &SHAPE) {
+        Ok(()) => Err(WireError::QueryLimit),
+        Err(_) => Err(all),
+    }
+}

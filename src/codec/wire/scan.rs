@@ -1,0 +1,70 @@
+//! Scan (SEMANTICS 13). Rows are written by [`super::page::PageWriter`].
+
+use serde_json::Value;
+
+use super::error::WireError;
+use super::members::{self, conditions};
+use super::names;
+use super::page;
+use super::shape::{Member, Members, Rule, Shape, Structure};
+use crate::model::api::{ScanRequest, Segment};
+use crate::model::error::QueryError;
+use crate::model::limits::SEGMENTS_MAX;
+
+pub static SHAPE: Structure = Structure {
+    name: "ScanInput",
+    members: &[
+        Member::new("Limit", Shape::Integer).rules(&[Rule::ValueMin(1)]),
+        Member::new("TotalSegments", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(SEGMENTS_MAX as i64)]),
+        members::EXCLUSIVE_START_KEY,
+        members::RETURN_CONSUMED_CAPACITY,
+        members::ATTRIBUTES_TO_GET,
+        members::SELECT,
+        members::TABLE_NAME.required(),
+        Member::new("Segment", Shape::Integer).rules(&[Rule::ValueMin(0), Rule::ValueMax(SEGMENTS_MAX as i64 - 1)]),
+        conditions("ScanFilter"),
+        members::CONDITIONAL_OPERATOR,
+        members::CONSISTENT_READ,
+        members::INDEX_NAME,
+        members::PROJECTION_EXPRESSION,
+        members::FILTER_EXPRESSION,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+    ],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<ScanRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::data_table(members)?;
+    members::constrained(json, &SHAPE)?;
+    let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
+    members::refuse(members, &["ScanFilter", "FilterExpression", "AttributesToGet", "ConditionalOperator"])?;
+    let exclusive_start_key = page::start_key(members)?;
+    let segment = segment(members)?;
+    Ok(ScanRequest {
+        index_name: names::index(members)?,
+        projection_expression: members.owned("ProjectionExpression"),
+        placeholders: members::placeholders(members)?,
+        select: members::select(members),
+        limit: members.count("Limit"),
+        consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
+        segment,
+        exclusive_start_key,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+        ..ScanRequest::new(table_name)
+    })
+}
+
+fn segment(members: Members<'_>) -> Result<Option<Segment>, WireError> {
+    match (members.count("Segment"), members.count("TotalSegments")) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(QueryError::SegmentMissing.into()),
+        (Some(_), None) => Err(QueryError::TotalSegmentsMissing.into()),
+        (Some(segment), Some(total)) if segment >= total => Err(QueryError::SegmentRange { segment, total }.into()),
+        (Some(index), Some(total)) => Ok(Some(Segment { index, total })),
+    }
+}

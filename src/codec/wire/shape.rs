@@ -1,0 +1,149 @@
+//! Shapes of the API's request members as data: names, types and constraints, in the service's order.
+//!
+//! One table per operation drives both walks over a request: [`super::json_type`] first, [`super::constraint`] second. What
+//! passed both has every member either absent or of its type, so [`Members`] reads it without further errors.
+
+use serde_json::{Map, Value};
+
+/// The type of a member.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    String,
+    Boolean,
+    Integer,
+    Long,
+    Blob,
+    List(&'static Element),
+    Map(&'static Element),
+    Structure(&'static Structure),
+}
+
+/// What a list or map holds.
+#[derive(Debug)]
+pub struct Element {
+    pub shape: Shape,
+    pub rules: &'static [Rule],
+}
+
+/// A structure; its name appears in type errors.
+#[derive(Debug)]
+pub struct Structure {
+    pub name: &'static str,
+    pub members: &'static [Member],
+}
+
+/// A member of a structure or request.
+#[derive(Debug)]
+pub struct Member {
+    pub name: &'static str,
+    pub shape: Shape,
+    pub required: bool,
+    pub rules: &'static [Rule],
+}
+
+/// A constraint on a member that is present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// `[a-zA-Z0-9_.-]+`, the only pattern of these operations.
+    NamePattern,
+    OneOf(&'static [&'static str]),
+    LengthMin(usize),
+    LengthMax(usize),
+    ValueMin(i64),
+    ValueMax(i64),
+}
+
+impl Member {
+    /// An optional member without constraints.
+    pub const fn new(name: &'static str, shape: Shape) -> Self {
+        Self { name, shape, required: false, rules: &[] }
+    }
+
+    /// The same member, but it must be there.
+    pub const fn required(self) -> Self {
+        Self { required: true, ..self }
+    }
+
+    /// The same member with constraints.
+    pub const fn rules(self, rules: &'static [Rule]) -> Self {
+        Self { rules, ..self }
+    }
+}
+
+/// The members of a JSON object that passed the type walk; `null` members are absent.
+#[derive(Debug, Clone, Copy)]
+pub struct Members<'a>(&'a Map<String, Value>);
+
+impl<'a> Members<'a> {
+    /// The members of `json`, if it is an object.
+    pub fn of(json: &'a Value) -> Option<Self> {
+        json.as_object().map(Self)
+    }
+
+    pub fn get(self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub fn has(self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub fn string(self, name: &str) -> Option<&'a str> {
+        self.get(name).and_then(Value::as_str)
+    }
+
+    pub fn owned(self, name: &str) -> Option<String> {
+        self.string(name).map(str::to_owned)
+    }
+
+    pub fn boolean(self, name: &str) -> Option<bool> {
+        self.get(name).and_then(boolean)
+    }
+
+    pub fn integer(self, name: &str) -> Option<i64> {
+        self.get(name).and_then(integer)
+    }
+
+    /// An `Integer` member that has a minimum of 0 or more; the wire's integers are 32 bits, larger ones are the largest.
+    pub fn count(self, name: &str) -> Option<u32> {
+        let value = self.integer(name)?.min(i64::from(i32::MAX));
+        u32::try_from(value).ok()
+    }
+
+    pub fn list(self, name: &str) -> Option<&'a [Value]> {
+        self.get(name).and_then(Value::as_array).map(Vec::as_slice)
+    }
+
+    pub fn structure(self, name: &str) -> Option<Members<'a>> {
+        self.get(name).and_then(Self::of)
+    }
+
+    /// The members in the order sent.
+    pub fn iter(self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.0.iter()
+    }
+}
+
+/// A JSON boolean, or one of the words that the service takes for one.
+pub fn boolean(json: &Value) -> Option<bool> {
+    match json {
+        Value::Bool(value) => Some(*value),
+        Value::String(text) => match text.to_ascii_uppercase().as_str() {
+            "TRUE" | "1" | "YES" => Some(true),
+            "FALSE" | "0" | "NO" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A JSON number as a whole number: a fraction is cut off toward zero, what is out of range becomes the nearest in range.
+pub fn integer(json: &Value) -> Option<i64> {
+    let number = json.as_number()?;
+    if let Some(value) = number.as_i64() {
+        return Some(value);
+    }
+    // `as` saturates here, which is the rule wanted; a JSON number is never NaN.
+    #[allow(clippy::cast_possible_truncation)]
+    number.as_f64().map(|value| value.trunc() as i64)
+}

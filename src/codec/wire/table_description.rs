@@ -1,0 +1,214 @@
+//! `TableDescription`, the output of every control operation on a table (SEMANTICS 11.1, 11.2, 11.4).
+
+use serde_json::{Map, Value, json};
+
+use super::create_options;
+use crate::model::api::{IndexDescription, TableDescription, TableStatus};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
+use crate::model::{IndexSchema, Projection, TableName, TableSchema};
+
+/// The region that ARNs name.
+pub const REGION: &str = "us-east-1";
+/// The account that ARNs name.
+pub const ACCOUNT: &str = "000000000000";
+/// Warm throughput of an on-demand table that asked for none (SEMANTICS 11.2).
+const ON_DEMAND_WARM_READ_UNITS: u64 = 12_000;
+const ON_DEMAND_WARM_WRITE_UNITS: u64 = 4_000;
+
+/// The table's ARN.
+#[must_use]
+pub fn arn(table: &TableName) -> String {
+    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}")
+}
+
+/// The description as CreateTable and DescribeTable give it.
+#[must_use]
+pub fn to_json(table: &TableDescription) -> Value {
+    let schema = &table.schema;
+    let mut out = Map::new();
+    let mut add = |name: &str, value: Value| {
+        out.insert(name.to_owned(), value);
+    };
+    add("AttributeDefinitions", attribute_definitions(schema));
+    add("TableName", json!(schema.name.as_str()));
+    add("KeySchema", table_key_schema(schema));
+    add("TableStatus", json!(status(table.status)));
+    add("CreationDateTime", timestamp(table.created_ms));
+    add("ProvisionedThroughput", throughput(schema.throughput));
+    add("TableSizeBytes", json!(table.table_size_bytes));
+    add("ItemCount", json!(table.item_count));
+    add("TableArn", json!(arn(&schema.name)));
+    add("TableId", json!(table.table_id));
+    if schema.billing_mode == BillingMode::PayPerRequest {
+        let since = timestamp(table.created_ms);
+        add(
+            "BillingModeSummary",
+            json!({ "BillingMode": billing_mode(schema.billing_mode), "LastUpdateToPayPerRequestDateTime": since }),
+        );
+    }
+    for (name, kind) in [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)] {
+        let indexes = indexes(table, kind);
+        if !indexes.is_empty() {
+            add(name, Value::Array(indexes));
+        }
+    }
+    add("DeletionProtectionEnabled", json!(schema.deletion_protection));
+    add_options(table, &mut out);
+    Value::Object(out)
+}
+
+/// The description of a table that is going: without keys, definitions, indexes and creation time.
+#[must_use]
+pub fn deleted_to_json(table: &TableDescription) -> Value {
+    let schema = &table.schema;
+    json!({
+        "TableName": schema.name.as_str(),
+        "TableStatus": status(table.status),
+        "ProvisionedThroughput": throughput(schema.throughput),
+        "TableSizeBytes": table.table_size_bytes,
+        "ItemCount": table.item_count,
+        "TableArn": arn(&schema.name),
+        "TableId": table.table_id,
+        "DeletionProtectionEnabled": schema.deletion_protection,
+    })
+}
+
+/// Members that CreateTable took and the service shows; tags are never shown.
+fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
+    let schema = &table.schema;
+    let option = |name: &str| create_options::get(&schema.opaque, name);
+    if let Some(stream) = option("StreamSpecification")
+        && stream.get("StreamEnabled").and_then(super::shape::boolean) == Some(true)
+    {
+        out.insert("StreamSpecification".to_owned(), stream);
+    }
+    if let Some(sse) = option("SSESpecification")
+        && sse.get("Enabled").and_then(super::shape::boolean) == Some(true)
+    {
+        out.insert("SSEDescription".to_owned(), json!({ "Status": "ENABLED", "SSEType": "KMS" }));
+    }
+    if let Some(class) = option("TableClass") {
+        out.insert("TableClassSummary".to_owned(), json!({ "TableClass": class }));
+    }
+    if let Some(maximum) = option("OnDemandThroughput") {
+        out.insert("OnDemandThroughput".to_owned(), maximum);
+    }
+    if table.status != TableStatus::Creating {
+        let warm = warm_throughput(schema.throughput, option("WarmThroughput"), table.status);
+        out.insert("WarmThroughput".to_owned(), warm);
+    }
+}
+
+fn indexes(table: &TableDescription, kind: IndexKind) -> Vec<Value> {
+    let options = create_options::of_indexes(&table.schema.opaque);
+    let described = table.schema.indexes.iter().zip(&table.indexes).filter(|(index, _)| index.kind == kind);
+    described
+        .map(|(index, state)| {
+            let mut out = index_to_json(&table.schema, index, state);
+            if kind == IndexKind::Global {
+                out.insert("IndexStatus".to_owned(), json!(status(state.status)));
+                out.insert("ProvisionedThroughput".to_owned(), throughput(index.throughput));
+                let options = options.get(index.name.as_str());
+                let option = |name: &str| options.and_then(|options| options.get(name)).cloned();
+                if let Some(maximum) = option("OnDemandThroughput") {
+                    out.insert("OnDemandThroughput".to_owned(), maximum);
+                }
+                if state.status != TableStatus::Creating {
+                    let warm = warm_throughput(index.throughput, option("WarmThroughput"), state.status);
+                    out.insert("WarmThroughput".to_owned(), warm);
+                }
+            }
+            Value::Object(out)
+        })
+        .collect()
+}
+
+fn index_to_json(schema: &TableSchema, index: &IndexSchema, state: &IndexDescription) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("IndexName".to_owned(), json!(index.name.as_str()));
+    out.insert("KeySchema".to_owned(), index_key_schema(index));
+    out.insert("Projection".to_owned(), projection(&index.projection));
+    out.insert("IndexSizeBytes".to_owned(), json!(state.index_size_bytes));
+    out.insert("ItemCount".to_owned(), json!(state.item_count));
+    out.insert("IndexArn".to_owned(), json!(format!("{}/index/{}", arn(&schema.name), index.name)));
+    out
+}
+
+/// `AttributeDefinitions`, sorted by name.
+pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
+    let definition = |attribute: KeyAttribute| {
+        let attribute_type = match attribute.attribute_type {
+            KeyAttributeType::S => "S",
+            KeyAttributeType::N => "N",
+            KeyAttributeType::B => "B",
+        };
+        json!({ "AttributeName": attribute.name, "AttributeType": attribute_type })
+    };
+    schema.attribute_definitions().into_iter().map(definition).collect()
+}
+
+pub(super) fn table_key_schema(schema: &TableSchema) -> Value {
+    key_schema(std::slice::from_ref(&schema.key.partition), schema.key.sort.as_slice())
+}
+
+pub(super) fn index_key_schema(index: &IndexSchema) -> Value {
+    key_schema(&index.partition, &index.sort)
+}
+
+fn key_schema(partition: &[KeyAttribute], sort: &[KeyAttribute]) -> Value {
+    let element =
+        |key_type: &'static str| move |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "KeyType": key_type });
+    partition.iter().map(element("HASH")).chain(sort.iter().map(element("RANGE"))).collect()
+}
+
+pub(super) fn projection(projection: &Projection) -> Value {
+    match projection {
+        Projection::All => json!({ "ProjectionType": "ALL" }),
+        Projection::KeysOnly => json!({ "ProjectionType": "KEYS_ONLY" }),
+        Projection::Include(names) => json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names }),
+    }
+}
+
+pub(super) fn billing_mode(mode: BillingMode) -> &'static str {
+    match mode {
+        BillingMode::Provisioned => "PROVISIONED",
+        BillingMode::PayPerRequest => "PAY_PER_REQUEST",
+    }
+}
+
+fn status(status: TableStatus) -> &'static str {
+    match status {
+        TableStatus::Creating => "CREATING",
+        TableStatus::Active => "ACTIVE",
+        TableStatus::Deleting => "DELETING",
+        TableStatus::Updating => "UPDATING",
+    }
+}
+
+/// `ProvisionedThroughputDescription`; all zero on demand.
+fn throughput(throughput: Option<ProvisionedThroughput>) -> Value {
+    json!({
+        "NumberOfDecreasesToday": 0,
+        "ReadCapacityUnits": throughput.map_or(0, |units| units.read_capacity_units),
+        "WriteCapacityUnits": throughput.map_or(0, |units| units.write_capacity_units),
+    })
+}
+
+fn warm_throughput(throughput: Option<ProvisionedThroughput>, asked: Option<Value>, state: TableStatus) -> Value {
+    let asked = |name: &str| asked.as_ref().and_then(|asked| asked.get(name)).and_then(Value::as_u64);
+    let read = throughput.map_or(ON_DEMAND_WARM_READ_UNITS, |units| units.read_capacity_units);
+    let write = throughput.map_or(ON_DEMAND_WARM_WRITE_UNITS, |units| units.write_capacity_units);
+    json!({
+        "ReadUnitsPerSecond": asked("ReadUnitsPerSecond").unwrap_or(read),
+        "WriteUnitsPerSecond": asked("WriteUnitsPerSecond").unwrap_or(write),
+        "Status": status(state),
+    })
+}
+
+/// Seconds since the epoch with milliseconds as a fraction.
+fn timestamp(milliseconds: u64) -> Value {
+    // Exact: milliseconds of any date that matters are far below 2^53.
+    #[allow(clippy::cast_precision_loss)]
+    let seconds = milliseconds as f64 / 1000.0;
+    json!(seconds)
+}

@@ -1,0 +1,379 @@
+//! Whole bodies through the translations: what is accepted, and what is said of the rest.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::codec::row::Row;
+use crate::model::api::{
+    ConsumedCapacity, Page, ReturnConsumedCapacity, ReturnValues, Segment, Select, TableDescription, TableStatus,
+};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
+use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema};
+
+type Outcome = Result<(), WireError>;
+
+#[track_caller]
+fn refused(read: fn(&Value) -> Outcome, body: Value, expected: &str) {
+    let found = read(&body).map_or_else(|error| error.to_string(), |()| "accepted".to_owned());
+    assert_eq!(found, expected, "{body}");
+}
+
+fn put(body: &Value) -> Outcome {
+    put_item::request(body).map(drop)
+}
+fn delete(body: &Value) -> Outcome {
+    delete_item::request(body).map(drop)
+}
+fn get(body: &Value) -> Outcome {
+    get_item::request(body).map(drop)
+}
+fn query(body: &Value) -> Outcome {
+    query::request(body).map(drop)
+}
+fn scan(body: &Value) -> Outcome {
+    scan::request(body).map(drop)
+}
+fn create(body: &Value) -> Outcome {
+    create_table::request(body).map(drop)
+}
+fn list(body: &Value) -> Outcome {
+    list_tables::request(body).map(drop)
+}
+
+#[test]
+fn several_violations_are_reported_together() {
+    refused(
+        put,
+        json!({"ReturnConsumedCapacity": "hi", "ReturnValues": "ALL"}),
+        "4 validation errors detected: \
+         Value 'hi' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; \
+         Value null at 'tableName' failed to satisfy constraint: Member must not be null; \
+         Value null at 'item' failed to satisfy constraint: Member must not be null; \
+         Value 'ALL' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]",
+    );
+    refused(
+        get,
+        json!({"TableName": "abc"}),
+        "1 validation error detected: Value null at 'key' failed to satisfy constraint: Member must not be null",
+    );
+    refused(
+        list,
+        json!({"Limit": 101, "ExclusiveStartTableName": "a b"}),
+        "2 validation errors detected: \
+         Value 'a b' at 'exclusiveStartTableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+; \
+         Value '101' at 'limit' failed to satisfy constraint: Member must have value less than or equal to 100",
+    );
+}
+
+#[test]
+fn a_bad_table_name_is_reported_alone() {
+    refused(
+        delete,
+        json!({"TableName": "a;b", "ReturnConsumedCapacity": "hi"}),
+        "1 validation error detected: Value 'a;b' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
+    );
+}
+
+#[test]
+fn limits_of_query_and_scan_differ_in_their_texts() {
+    refused(
+        query,
+        json!({"TableName": "abc", "Limit": 0}),
+        "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1",
+    );
+    refused(
+        scan,
+        json!({"TableName": "abc", "Limit": 0}),
+        "1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1",
+    );
+}
+
+#[test]
+fn what_is_not_served_is_refused_and_not_ignored() {
+    let item = json!({"pk": {"S": "a"}});
+    let with = |name: &str, value: Value| {
+        let mut body = json!({"TableName": "abc", "Item": item, "Key": item});
+        body[name] = value;
+        body
+    };
+    let text = |name: &str| format!("{name} is not supported by this version of ddbfs");
+    refused(put, with("ConditionExpression", json!("a = :a")), &text("ConditionExpression"));
+    refused(put, with("Expected", json!({})), &text("Expected"));
+    refused(delete, with("ConditionExpression", json!("a = :a")), &text("ConditionExpression"));
+    refused(get, with("AttributesToGet", json!(["a"])), &text("AttributesToGet"));
+    refused(query, with("FilterExpression", json!("a = :a")), &text("FilterExpression"));
+    refused(query, with("KeyConditions", json!({})), &text("KeyConditions"));
+    refused(scan, with("ScanFilter", json!({})), &text("ScanFilter"));
+    refused(scan, with("FilterExpression", json!("a = :a")), &text("FilterExpression"));
+    refused(put, with("ReturnValuesOnConditionCheckFailure", json!("ALL_OLD")), "accepted");
+}
+
+#[test]
+fn put_and_delete_check_what_they_return_and_their_placeholders() {
+    let body = |name: &str, value: Value| {
+        let mut body = json!({"TableName": "abc", "Item": {"pk": {"S": "a"}}});
+        body[name] = value;
+        body
+    };
+    refused(put, body("ReturnValues", json!("ALL_NEW")), "ReturnValues can only be ALL_OLD or NONE");
+    refused(
+        put,
+        body("ExpressionAttributeNames", json!({"#a": "a"})),
+        "ExpressionAttributeNames can only be specified when using expressions",
+    );
+    refused(
+        put,
+        body("ExpressionAttributeValues", json!({":a": {"S": "a"}})),
+        "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null",
+    );
+    refused(put, body("Item", json!({"a": {"N": "x"}})), "The parameter cannot be converted to a numeric value: x");
+}
+
+#[test]
+fn bad_values_of_placeholders_and_start_keys_say_where() {
+    refused(
+        query,
+        json!({"TableName": "abc", "ExpressionAttributeValues": {":a": {"NULL": false}}}),
+        "ExpressionAttributeValues contains invalid value: One or more parameter values were invalid: Null attribute value types must have the value of true for key :a",
+    );
+    refused(
+        scan,
+        json!({"TableName": "abc", "ExclusiveStartKey": {"a": {"SS": []}}}),
+        "The provided starting key is invalid: An string set  may not be empty",
+    );
+}
+
+#[test]
+fn segments_belong_together() {
+    let text = |extra: Value, expected: &str| {
+        let mut body = json!({"TableName": "abc"});
+        if let (Some(body), Value::Object(extra)) = (body.as_object_mut(), extra) {
+            body.extend(extra);
+        }
+        refused(scan, body, expected);
+    };
+    text(json!({"Segment": 0, "TotalSegments": 1}), "accepted");
+    text(
+        json!({"TotalSegments": 1}),
+        "The Segment parameter is required but was not present in the request when parameter TotalSegments is present",
+    );
+    text(
+        json!({"Segment": 1}),
+        "The TotalSegments parameter is required but was not present in the request when Segment parameter is present",
+    );
+    text(
+        json!({"Segment": 5, "TotalSegments": 5}),
+        "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: 5 is not less than TotalSegments: 5",
+    );
+    text(
+        json!({"Segment": -1, "TotalSegments": 1_000_001}),
+        "2 validation errors detected: \
+         Value '1000001' at 'totalSegments' failed to satisfy constraint: Member must have value less than or equal to 1000000; \
+         Value '-1' at 'segment' failed to satisfy constraint: Member must have value greater than or equal to 0",
+    );
+}
+
+#[test]
+fn members_of_data_requests_are_read() -> Result<(), WireError> {
+    let put = put_item::request(&json!({
+        "TableName": "Orders", "Item": {"pk": {"S": "a"}}, "ReturnValues": "ALL_OLD",
+        "ReturnConsumedCapacity": "INDEXES", "ReturnItemCollectionMetrics": "SIZE",
+    }))?;
+    assert_eq!((put.return_values, put.return_item_collection_metrics), (ReturnValues::AllOld, true));
+    assert_eq!(put.item, Item::from([("pk", AttributeValue::S("a".to_owned()))]));
+    let query = query::request(&json!({
+        "TableName": "Orders", "IndexName": "by-day", "Select": "COUNT", "Limit": 7.9, "ScanIndexForward": "no",
+        "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
+    }))?;
+    assert_eq!((query.select, query.limit, query.scan_index_forward), (Some(Select::Count), Some(7), false));
+    assert_eq!(query.index_name.as_ref().map(IndexName::as_str), Some("by-day"));
+    let scan = scan::request(&json!({"TableName": "Orders", "Segment": 1, "TotalSegments": 4, "ConsistentRead": true}))?;
+    assert_eq!((scan.segment, scan.consistent_read), (Some(Segment { index: 1, total: 4 }), true));
+    Ok(())
+}
+
+#[test]
+fn constraints_inside_create_table_have_paths() {
+    let body = json!({
+        "TableName": "abc",
+        "AttributeDefinitions": [{"AttributeName": "", "AttributeType": "X"}],
+        "KeySchema": [],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 0, "WriteCapacityUnits": 1},
+        "GlobalSecondaryIndexes": [{"IndexName": "i;i", "KeySchema": [{"KeyType": "HASH"}]}],
+    });
+    refused(
+        create,
+        body,
+        "7 validation errors detected: \
+         Value '' at 'attributeDefinitions.1.member.attributeName' failed to satisfy constraint: Member must have length greater than or equal to 1; \
+         Value 'X' at 'attributeDefinitions.1.member.attributeType' failed to satisfy constraint: Member must satisfy enum value set: [B, N, S]; \
+         Value '0' at 'provisionedThroughput.readCapacityUnits' failed to satisfy constraint: Member must have value greater than or equal to 1; \
+         Value '[]' at 'keySchema' failed to satisfy constraint: Member must have length greater than or equal to 1; \
+         Value 'i;i' at 'globalSecondaryIndexes.1.member.indexName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+; \
+         Value null at 'globalSecondaryIndexes.1.member.keySchema.1.member.attributeName' failed to satisfy constraint: Member must not be null; \
+         Value null at 'globalSecondaryIndexes.1.member.projection' failed to satisfy constraint: Member must not be null",
+    );
+    let key = json!({"AttributeName": "a", "KeyType": "HASH"});
+    refused(
+        create,
+        json!({"TableName": "abc", "AttributeDefinitions": [], "KeySchema": [key, key, key]}),
+        "1 validation error detected: Value '[{attributeName=a, keyType=HASH}, {attributeName=a, keyType=HASH}, {attributeName=a, keyType=HASH}]' at 'keySchema' failed to satisfy constraint: Member must have length less than or equal to 2",
+    );
+}
+
+#[test]
+fn options_of_create_table_are_checked() {
+    let text = |name: &str, value: Value, expected: &str| {
+        let mut body = json!({
+            "TableName": "abc", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST",
+        });
+        body[name] = value;
+        refused(create, body, expected);
+    };
+    text("Tags", json!([]), "accepted");
+    text("StreamSpecification", json!({"StreamEnabled": false}), "accepted");
+    text("OnDemandThroughput", json!({"MaxReadRequestUnits": 10}), "accepted");
+    text(
+        "StreamSpecification",
+        json!({"StreamEnabled": true}),
+        "One or more parameter values were invalid: Table is being created with a stream enabled, UpdateViewType is required",
+    );
+    text(
+        "OnDemandThroughput",
+        json!({"MaxReadRequestUnits": 0}),
+        "One or more parameter values were invalid: Requested MaxReadRequestUnits for OnDemandThroughput for table is outside of valid range",
+    );
+    text(
+        "SSESpecification",
+        json!({"Enabled": false, "SSEType": "KMS"}),
+        "One or more parameter values were invalid: SSEType can not be specified if Enabled is false",
+    );
+    text(
+        "TableClass",
+        json!("COLD"),
+        "Invalid table-class parameter provided. Please try again with a valid table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS].",
+    );
+    let twice = json!([{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]);
+    text("Tags", twice, "Duplicate Tag Keys provided as input: Duplicate Tag Key found a");
+    text("ResourcePolicy", json!("{}"), "ResourcePolicy is not supported by this version of ddbfs");
+}
+
+fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
+    KeyAttribute { name: name.to_owned(), attribute_type }
+}
+
+fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
+    let index = |name: &str, kind, partition, sort, projection| {
+        IndexName::new(name).map(|name| IndexSchema { name, kind, partition, sort, projection, throughput: None })
+    };
+    let (pk, sk) = (attribute("pk", KeyAttributeType::S), attribute("sk", KeyAttributeType::N));
+    let (day, tag) = (attribute("day", KeyAttributeType::S), attribute("a tag", KeyAttributeType::B));
+    let some = Projection::Include(vec!["x".to_owned(), "y".to_owned()]);
+    Ok(TableSchema {
+        name: TableName::new("Orders")?,
+        key: KeySchema { partition: pk.clone(), sort: Some(sk) },
+        indexes: vec![
+            index("local", IndexKind::Local, vec![pk], vec![day.clone()], Projection::KeysOnly)?,
+            index("global", IndexKind::Global, vec![day, tag.clone()], vec![], some)?,
+            index("tags", IndexKind::Global, vec![tag], vec![], Projection::All)?,
+        ],
+        billing_mode: BillingMode::PayPerRequest,
+        throughput: None,
+        deletion_protection: true,
+        opaque: [
+            ("Tags".to_owned(), r#"[{"Key":"a","Value":"b"}]"#.to_owned()),
+            ("GlobalSecondaryIndexes".to_owned(), r#"{"tags":{"OnDemandThroughput":{"MaxReadRequestUnits":5}}}"#.to_owned()),
+        ]
+        .into(),
+    })
+}
+
+#[test]
+fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
+    let schema = schema()?;
+    let json = create_table::to_json(&schema);
+    let request = create_table::request(&json)?;
+    assert_eq!(request.table_name, schema.name);
+    assert_eq!(request.attribute_definitions, schema.attribute_definitions());
+    assert_eq!(request.opaque, schema.opaque);
+    assert_eq!((request.billing_mode, request.throughput), (Some(schema.billing_mode), schema.throughput));
+    assert!(request.deletion_protection);
+    let names = |indexes: &Option<Vec<crate::model::api::IndexDefinition>>| -> Vec<String> {
+        indexes.iter().flatten().map(|index| index.name.to_string()).collect()
+    };
+    assert_eq!(names(&request.local_indexes), ["local"]);
+    assert_eq!(names(&request.global_indexes), ["global", "tags"]);
+    assert_eq!(json["GlobalSecondaryIndexes"][1]["OnDemandThroughput"]["MaxReadRequestUnits"], json!(5));
+    let provisioned = TableSchema {
+        billing_mode: BillingMode::Provisioned,
+        throughput: Some(ProvisionedThroughput { read_capacity_units: 3, write_capacity_units: 4 }),
+        indexes: vec![],
+        opaque: std::collections::BTreeMap::new(),
+        ..schema
+    };
+    let request = create_table::request(&create_table::to_json(&provisioned))?;
+    assert_eq!(request.throughput, provisioned.throughput);
+    assert_eq!((request.local_indexes, request.global_indexes), (None, None));
+    Ok(())
+}
+
+#[test]
+fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>> {
+    let state = crate::model::api::IndexDescription {
+        status: TableStatus::Active,
+        item_count: 2,
+        index_size_bytes: 300,
+        partition_keys: 1,
+    };
+    let table = TableDescription {
+        schema: schema()?,
+        status: TableStatus::Active,
+        table_id: "5d4cbe3e-0000-4000-8000-000000000000".to_owned(),
+        created_ms: 1_700_000_000_125,
+        item_count: 2,
+        table_size_bytes: 250,
+        indexes: vec![state.clone(), state.clone(), state],
+    };
+    let body = describe_table::to_json(&table);
+    let shown = &body["Table"];
+    assert_eq!(shown["CreationDateTime"], json!(1_700_000_000.125));
+    assert_eq!(shown["TableArn"], json!("arn:aws:dynamodb:us-east-1:000000000000:table/Orders"));
+    assert_eq!(shown["AttributeDefinitions"][0]["AttributeName"], json!("a tag"));
+    assert_eq!(shown["BillingModeSummary"]["BillingMode"], json!("PAY_PER_REQUEST"));
+    assert_eq!(shown["WarmThroughput"]["ReadUnitsPerSecond"], json!(12_000));
+    let local = shown["LocalSecondaryIndexes"][0].as_object();
+    let members: Vec<&str> = local.into_iter().flat_map(|index| index.keys()).map(String::as_str).collect();
+    assert_eq!(members, ["IndexName", "KeySchema", "Projection", "IndexSizeBytes", "ItemCount", "IndexArn"]);
+    assert_eq!(shown["GlobalSecondaryIndexes"][0]["IndexStatus"], json!("ACTIVE"));
+    assert_eq!(shown.get("Tags"), None);
+    let response =
+        crate::model::api::DeleteTableResponse { table_description: TableDescription { status: TableStatus::Deleting, ..table } };
+    let deleted = delete_table::to_json(&response);
+    assert_eq!(deleted["TableDescription"]["TableStatus"], json!("DELETING"));
+    assert_eq!(deleted["TableDescription"].get("KeySchema"), None);
+    Ok(())
+}
+
+#[test]
+fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
+    let item = Item::from([("pk", AttributeValue::S("a".to_owned()))]);
+    let page = Page {
+        table_name: TableName::new("Orders")?,
+        count: 2,
+        scanned_count: 2,
+        last_evaluated_key: Some(item.clone()),
+        consumed_capacity: ConsumedCapacity::default(),
+    };
+    let reporting = Reporting { table_name: page.table_name.clone(), detail: ReturnConsumedCapacity::None };
+    for (select, expected) in [
+        (None, r#"{"Items":[{"pk":{"S":"a"}},{"pk":{"S":"a"}}],"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),
+        (Some(Select::Count), r#"{"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),
+    ] {
+        let mut writer = page::PageWriter::new(select);
+        writer.row(Row::Item(&item));
+        writer.row(Row::Item(&item));
+        assert_eq!(String::from_utf8(writer.finish(&page, &reporting)?)?, expected);
+    }
+    Ok(())
+}
