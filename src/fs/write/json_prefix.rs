@@ -1,0 +1,495 @@
+//! Is a text, so far, exactly one JSON object (RFC 8259)? Fed in pieces of any size; each byte is looked at once.
+//!
+//! Grammar, escapes, surrogate pairs, numbers and UTF-8 are exact: a text that is `Incomplete` can be completed, and a
+//! `Complete` one is an object with nothing but white space around it. Duplicate members and the rules of items are for the
+//! parser that reads the complete text.
+
+use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
+use crate::model::error::ValueError;
+use crate::model::limits::NESTING_LEVELS_MAX;
+
+/// Open objects and arrays. A level of an item is at most two of JSON (`{"M":{…}}`, `{"$map":{…}}`); the item itself and a set at
+/// the bottom are the rest. What is too deep for an item but not for this is found by the parser.
+const DEPTH_MAX: u32 = 2 * NESTING_LEVELS_MAX as u32 + 4;
+
+/// What the bytes so far are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PrefixState {
+    /// The beginning of an object, or nothing yet.
+    Incomplete,
+    /// One whole object, perhaps with white space around it.
+    Complete,
+    /// No bytes after these can make it an object. Stays so.
+    Invalid(PlainJsonError),
+}
+
+/// The checker; see the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonPrefix {
+    expect: Expect,
+    /// Open containers, innermost in bit 0: 1 an object, 0 an array.
+    containers: u128,
+    depth: u32,
+    /// The string being read is a member name.
+    name: bool,
+    /// Bytes accepted.
+    consumed: usize,
+}
+
+/// What may come next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Expect {
+    Object,
+    NameOrEnd,
+    Name,
+    Colon,
+    Value,
+    ValueOrEnd,
+    CommaOrEnd,
+    /// The rest of a string.
+    Characters,
+    /// After a backslash.
+    Escape,
+    /// Hex digits of `\u`: how many are left, and the value so far.
+    Hex { left: u8, unit: u16 },
+    /// Of the low half of a surrogate pair: the backslash, the `u`, its four digits.
+    LowBackslash,
+    LowU,
+    LowHex { left: u8, unit: u16 },
+    /// Continuation bytes of a character: how many are left, and the range of the next one.
+    Continuation { left: u8, low: u8, high: u8 },
+    /// The rest of `true`, `false` or `null`, and which it is.
+    Literal { rest: &'static [u8], whole: &'static str },
+    Number(Digits),
+    /// White space after the object.
+    End,
+    Nothing(PlainJsonError),
+}
+
+/// Where in a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Digits {
+    AfterMinus,
+    AfterZero,
+    Integer,
+    AfterPoint,
+    Fraction,
+    AfterE,
+    AfterESign,
+    Exponent,
+}
+
+/// A byte was accepted, or not and what was expected instead.
+type Step = Result<Expect, PlainJsonFault>;
+
+impl Default for JsonPrefix {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl JsonPrefix {
+    #[must_use]
+    pub fn new() -> Self {
+        Self { expect: Expect::Object, containers: 0, depth: 0, name: false, consumed: 0 }
+    }
+
+    /// Takes the next bytes; the state after them.
+    pub fn feed(&mut self, bytes: &[u8]) -> PrefixState {
+        let mut rest = bytes;
+        while let Some((&byte, tail)) = rest.split_first() {
+            if self.expect == Expect::Characters {
+                let plain = rest.iter().take_while(|&&b| is_plain(b)).count();
+                if plain > 0 {
+                    self.consumed += plain;
+                    rest = &rest[plain..];
+                    continue;
+                }
+            }
+            if let Expect::Nothing(_) = self.expect {
+                break;
+            }
+            match self.step(byte) {
+                Ok(next) => {
+                    self.expect = next;
+                    self.consumed += 1;
+                }
+                Err(fault) => self.expect = Expect::Nothing(PlainJsonError { offset: self.consumed + 1, fault }),
+            }
+            rest = tail;
+        }
+        self.state()
+    }
+
+    #[must_use]
+    pub fn state(&self) -> PrefixState {
+        match &self.expect {
+            Expect::End => PrefixState::Complete,
+            Expect::Nothing(error) => PrefixState::Invalid(error.clone()),
+            _ => PrefixState::Incomplete,
+        }
+    }
+
+    /// The error of a text that ends here: what was still expected.
+    #[must_use]
+    pub fn incomplete(&self) -> PlainJsonError {
+        match &self.expect {
+            Expect::Nothing(error) => error.clone(),
+            _ => PlainJsonError { offset: self.consumed + 1, fault: self.expected() },
+        }
+    }
+
+    /// What may come next, in words.
+    fn expected(&self) -> PlainJsonFault {
+        PlainJsonFault::Expected(match &self.expect {
+            Expect::Object => "`{`, the start of a JSON object",
+            Expect::NameOrEnd => "a member name in quotes or `}`",
+            Expect::Name => "a member name in quotes",
+            Expect::Colon => "`:`",
+            Expect::Value => "a JSON value",
+            Expect::ValueOrEnd => "a JSON value or `]`",
+            Expect::CommaOrEnd | Expect::Number(Digits::AfterZero | Digits::Integer | Digits::Fraction | Digits::Exponent) => {
+                if self.in_object() { "`,` or `}`" } else { "`,` or `]`" }
+            }
+            Expect::Characters => "the closing quote of a string",
+            Expect::Escape => "one of \" \\ / b f n r t u after a backslash",
+            Expect::Hex { .. } => "four hex digits after \\u",
+            Expect::LowBackslash | Expect::LowU | Expect::LowHex { .. } => "the low half of a surrogate pair, \\uDC00 to \\uDFFF",
+            Expect::Continuation { .. } => "valid UTF-8",
+            Expect::Literal { whole, .. } => whole,
+            Expect::Number(_) => "a digit",
+            Expect::End | Expect::Nothing(_) => "nothing but white space after the object, one file holds one",
+        })
+    }
+
+    fn step(&mut self, byte: u8) -> Step {
+        match self.expect {
+            Expect::Characters => self.character(byte),
+            Expect::Escape => self.escape(byte),
+            Expect::Hex { left, unit } => self.hex(left, unit, byte),
+            Expect::LowBackslash if byte == b'\\' => Ok(Expect::LowU),
+            Expect::LowU if byte == b'u' => Ok(Expect::LowHex { left: 4, unit: 0 }),
+            Expect::LowHex { left, unit } => self.low_hex(left, unit, byte),
+            Expect::LowBackslash | Expect::LowU => Err(self.expected()),
+            Expect::Continuation { left, low, high } if (low..=high).contains(&byte) => Ok(match left {
+                1 => Expect::Characters,
+                _ => Expect::Continuation { left: left - 1, low: 0x80, high: 0xBF },
+            }),
+            Expect::Continuation { .. } => Err(self.expected()),
+            Expect::Literal { rest, whole } => match rest {
+                [next, rest @ ..] if *next == byte => {
+                    Ok(if rest.is_empty() { Expect::CommaOrEnd } else { Expect::Literal { rest, whole } })
+                }
+                _ => Err(self.expected()),
+            },
+            Expect::Number(digits) => self.number(digits, byte),
+            _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => Ok(self.expect.clone()),
+            _ => self.structure(byte),
+        }
+    }
+
+    /// A byte between values that is not white space.
+    fn structure(&mut self, byte: u8) -> Step {
+        match (&self.expect, byte) {
+            (Expect::Object, b'{') => self.open(true),
+            (Expect::NameOrEnd | Expect::Name, b'"') => {
+                self.name = true;
+                Ok(Expect::Characters)
+            }
+            (Expect::Colon, b':') => Ok(Expect::Value),
+            (Expect::CommaOrEnd, b',') => Ok(if self.in_object() { Expect::Name } else { Expect::Value }),
+            (Expect::NameOrEnd, b'}') => Ok(self.close()),
+            (Expect::CommaOrEnd, b'}') if self.in_object() => Ok(self.close()),
+            (Expect::ValueOrEnd, b']') => Ok(self.close()),
+            (Expect::CommaOrEnd, b']') if !self.in_object() => Ok(self.close()),
+            (Expect::Value | Expect::ValueOrEnd, _) => self.value(byte),
+            _ => Err(self.expected()),
+        }
+    }
+
+    /// The first byte of a value.
+    fn value(&mut self, byte: u8) -> Step {
+        match byte {
+            b'{' => self.open(true),
+            b'[' => self.open(false),
+            b'"' => {
+                self.name = false;
+                Ok(Expect::Characters)
+            }
+            b't' => Ok(Expect::Literal { rest: b"rue", whole: "true" }),
+            b'f' => Ok(Expect::Literal { rest: b"alse", whole: "false" }),
+            b'n' => Ok(Expect::Literal { rest: b"ull", whole: "null" }),
+            b'-' => Ok(Expect::Number(Digits::AfterMinus)),
+            b'0' => Ok(Expect::Number(Digits::AfterZero)),
+            b'1'..=b'9' => Ok(Expect::Number(Digits::Integer)),
+            _ => Err(self.expected()),
+        }
+    }
+
+    fn number(&mut self, digits: Digits, byte: u8) -> Step {
+        use Digits::{AfterE, AfterESign, AfterMinus, AfterPoint, AfterZero, Exponent, Fraction, Integer};
+        let next = match (digits, byte) {
+            (AfterMinus, b'0') => AfterZero,
+            (AfterMinus, b'1'..=b'9') | (Integer, b'0'..=b'9') => Integer,
+            (AfterZero | Integer, b'.') => AfterPoint,
+            (AfterPoint | Fraction, b'0'..=b'9') => Fraction,
+            (AfterZero | Integer | Fraction, b'e' | b'E') => AfterE,
+            (AfterE, b'+' | b'-') => AfterESign,
+            (AfterE | AfterESign | Exponent, b'0'..=b'9') => Exponent,
+            (AfterZero | Integer | Fraction | Exponent, _) => {
+                // The number ended before this byte.
+                self.expect = Expect::CommaOrEnd;
+                return self.step(byte);
+            }
+            (AfterMinus | AfterPoint | AfterE | AfterESign, _) => return Err(self.expected()),
+        };
+        Ok(Expect::Number(next))
+    }
+
+    fn character(&self, byte: u8) -> Step {
+        let (left, low, high) = match byte {
+            b'"' => return Ok(if self.name { Expect::Colon } else { Expect::CommaOrEnd }),
+            b'\\' => return Ok(Expect::Escape),
+            0x00..=0x1F => return Err(PlainJsonFault::Expected("an escape such as \\n instead of a control byte in a string")),
+            0x20..=0x7F => return Ok(Expect::Characters),
+            // The Unicode standard's table 3-7: well-formed UTF-8 byte sequences.
+            0xC2..=0xDF => (1, 0x80, 0xBF),
+            0xE0 => (2, 0xA0, 0xBF),
+            0xE1..=0xEC | 0xEE..=0xEF => (2, 0x80, 0xBF),
+            0xED => (2, 0x80, 0x9F),
+            0xF0 => (3, 0x90, 0xBF),
+            0xF1..=0xF3 => (3, 0x80, 0xBF),
+            0xF4 => (3, 0x80, 0x8F),
+            0x80..=0xC1 | 0xF5..=0xFF => return Err(PlainJsonFault::Expected("valid UTF-8")),
+        };
+        Ok(Expect::Continuation { left, low, high })
+    }
+
+    fn escape(&self, byte: u8) -> Step {
+        match byte {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(Expect::Characters),
+            b'u' => Ok(Expect::Hex { left: 4, unit: 0 }),
+            _ => Err(self.expected()),
+        }
+    }
+
+    fn hex(&self, left: u8, unit: u16, byte: u8) -> Step {
+        let unit = unit << 4 | hex_digit(byte).ok_or_else(|| self.expected())?;
+        // A low half without its high half is seen at its second digit: DC to DF.
+        if left == 3 && (0xDC..=0xDF).contains(&unit) {
+            return Err(PlainJsonFault::Expected("a high surrogate before a low one"));
+        }
+        Ok(match (left, unit) {
+            (1, 0xD800..=0xDBFF) => Expect::LowBackslash,
+            (1, _) => Expect::Characters,
+            _ => Expect::Hex { left: left - 1, unit },
+        })
+    }
+
+    fn low_hex(&self, left: u8, unit: u16, byte: u8) -> Step {
+        let unit = unit << 4 | hex_digit(byte).ok_or_else(|| self.expected())?;
+        match (left, unit) {
+            (4, 0xD) | (3, 0xDC..=0xDF) | (2, _) => Ok(Expect::LowHex { left: left - 1, unit }),
+            (1, _) => Ok(Expect::Characters),
+            _ => Err(self.expected()),
+        }
+    }
+
+    fn open(&mut self, object: bool) -> Step {
+        if self.depth == DEPTH_MAX {
+            return Err(PlainJsonFault::Value(ValueError::Nesting));
+        }
+        self.depth += 1;
+        self.containers = self.containers << 1 | u128::from(object);
+        Ok(if object { Expect::NameOrEnd } else { Expect::ValueOrEnd })
+    }
+
+    fn close(&mut self) -> Expect {
+        self.depth -= 1;
+        self.containers >>= 1;
+        if self.depth == 0 { Expect::End } else { Expect::CommaOrEnd }
+    }
+
+    fn in_object(&self) -> bool {
+        self.containers & 1 == 1
+    }
+}
+
+/// A byte that a string may hold as it is and that begins nothing.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x7F) && byte != b'"' && byte != b'\\'
+}
+
+fn hex_digit(byte: u8) -> Option<u16> {
+    char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn state(text: &[u8]) -> PrefixState {
+        JsonPrefix::new().feed(text)
+    }
+
+    /// Where a text is wrong and what was expected, `complete`, or `incomplete` and what is expected next.
+    fn describe(text: &[u8]) -> String {
+        let mut check = JsonPrefix::new();
+        match check.feed(text) {
+            PrefixState::Complete => "complete".to_owned(),
+            PrefixState::Incomplete => format!("incomplete: {}", check.incomplete()),
+            PrefixState::Invalid(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn table_of_texts() {
+        let cases: &[(&[u8], &str)] = &[
+            (b"", "incomplete: expected `{`, the start of a JSON object at byte 1"),
+            (b" {\"a\" : [1, 2.5e-3 ,null,{}]}\n\t ", "complete"),
+            (b"{\"status\":open}", "expected a JSON value at byte 11"),
+            (b"{}{}", "expected nothing but white space after the object, one file holds one at byte 3"),
+            (b"[1]", "expected `{`, the start of a JSON object at byte 1"),
+            (b"\xEF\xBB\xBF{}", "expected `{`, the start of a JSON object at byte 1"),
+            (b"{\"a\":01}", "expected `,` or `}` at byte 7"),
+            (b"{\"a\":1", "incomplete: expected `,` or `}` at byte 7"),
+            (b"{\"a\":-}", "expected a digit at byte 7"),
+            (b"{\"a\":1,}", "expected a member name in quotes at byte 8"),
+            (b"{'a':1}", "expected a member name in quotes or `}` at byte 2"),
+            (b"{\"a\":[1}", "expected `,` or `]` at byte 8"),
+            (b"{\"a\":\"\x01\"}", "expected an escape such as \\n instead of a control byte in a string at byte 7"),
+            (b"{\"a\":\"\\x\"}", "expected one of \" \\ / b f n r t u after a backslash at byte 8"),
+            (b"{\"a\":\"\\ud83d\\ude00\"}", "complete"),
+            (b"{\"a\":\"\\ud83d x", "expected the low half of a surrogate pair, \\uDC00 to \\uDFFF at byte 13"),
+            (b"{\"a\":\"\\ude00\"}", "expected a high surrogate before a low one at byte 10"),
+            (b"{\"a\":\"\xC0\x80\"}", "expected valid UTF-8 at byte 7"),
+            (b"{\"a\":tru}", "expected true at byte 9"),
+            (b"{\"a\":\"b", "incomplete: expected the closing quote of a string at byte 8"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(describe(text), *expected, "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn depth_is_capped() {
+        let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
+        assert_eq!(state(&nested(DEPTH_MAX as usize - 1)), PrefixState::Complete);
+        let fault = PlainJsonFault::Value(ValueError::Nesting);
+        assert_eq!(
+            state(&nested(DEPTH_MAX as usize)),
+            PrefixState::Invalid(PlainJsonError { offset: DEPTH_MAX as usize + 5, fault })
+        );
+    }
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i32>().prop_map(Into::into),
+            (-1e9f64..1e9).prop_map(Into::into),
+            "[a\"\\\\/\n\u{1}é€😀]{0,4}".prop_map(Into::into),
+        ];
+        let value = leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Into::into),
+                prop::collection::btree_map("[ab😀\n]{0,2}", inner, 0..3)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        });
+        prop::collection::btree_map("[ab\\\\]{0,2}", value, 0..3)
+            .prop_map(|map| serde_json::Value::Object(map.into_iter().collect()))
+    }
+
+    /// Text of a document: compact, pretty, or with every character above ASCII as an escape.
+    fn any_text() -> impl Strategy<Value = Vec<u8>> {
+        (any_json(), 0..3).prop_map(|(json, style)| match style {
+            0 => json.to_string().into_bytes(),
+            1 => format!(" {json:#}\n").into_bytes(),
+            _ => escape_non_ascii(&json.to_string()),
+        })
+    }
+
+    fn escape_non_ascii(text: &str) -> Vec<u8> {
+        text.encode_utf16()
+            .flat_map(|unit| match u8::try_from(unit) {
+                Ok(byte) if byte.is_ascii() => vec![byte],
+                _ => format!("\\u{unit:04x}").into_bytes(),
+            })
+            .collect()
+    }
+
+    /// Bytes that a structure is likely to need next; the first that fits leads out of where we are.
+    const WAYS_OUT: &[u8] = b"\"}]:0rueals\\DC\x80\xA0\x90";
+
+    fn complete(prefix: &[u8]) -> Vec<u8> {
+        let mut text = prefix.to_vec();
+        let mut check = JsonPrefix::new();
+        let mut now = check.feed(prefix);
+        if prefix.iter().all(u8::is_ascii_whitespace) {
+            text.push(b'{');
+            now = check.feed(b"{");
+        }
+        while now == PrefixState::Incomplete {
+            let next = WAYS_OUT.iter().find(|&&byte| !matches!(check.clone().feed(&[byte]), PrefixState::Invalid(_)));
+            let byte = *next.expect("a state with no way out");
+            text.push(byte);
+            now = check.feed(&[byte]);
+        }
+        text
+    }
+
+    /// What serde_json says of the same bytes must not contradict.
+    fn check_against_serde(text: &[u8]) {
+        let parsed = serde_json::from_slice::<serde_json::Value>(text);
+        match state(text) {
+            PrefixState::Complete => assert!(parsed.is_ok_and(|v| v.is_object()), "{}", text.escape_ascii()),
+            PrefixState::Incomplete => {
+                assert!(parsed.is_err_and(|e| e.is_eof()), "{}", text.escape_ascii());
+                let whole = complete(text);
+                assert!(serde_json::from_slice::<serde_json::Value>(&whole).is_ok(), "{}", whole.escape_ascii());
+            }
+            // serde_json looks at some bytes later (UTF-8 at the end of a string): then its text just ended too early.
+            PrefixState::Invalid(_) => assert!(!parsed.is_ok_and(|v| v.is_object()), "{}", text.escape_ascii()),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_prefix_of_a_document_is_one(text in any_text()) {
+            let whole = text.trim_ascii_end().len();
+            for length in 0..=text.len() {
+                let expected = if length < whole { PrefixState::Incomplete } else { PrefixState::Complete };
+                prop_assert_eq!(state(&text[..length]), expected);
+                check_against_serde(&text[..length]);
+            }
+        }
+
+        #[test]
+        fn agrees_with_serde_json_on_prefixes_of_mutated_documents(
+            text in any_text(), at in any::<prop::sample::Index>(), byte in any::<u8>(), kind in 0..3,
+        ) {
+            let mut text = text;
+            let at = at.index(text.len());
+            match kind {
+                0 => text[at] = byte,
+                1 => text.insert(at, byte),
+                _ => { text.remove(at); }
+            }
+            for length in 0..=text.len() {
+                check_against_serde(&text[..length]);
+            }
+        }
+
+        #[test]
+        fn pieces_do_not_matter(text in prop::collection::vec(any::<u8>(), 0..40), cut in any::<prop::sample::Index>()) {
+            let text = [b"{\"a\":".as_slice(), &text].concat();
+            let (first, second) = text.split_at(cut.index(text.len()));
+            let mut check = JsonPrefix::new();
+            check.feed(first);
+            prop_assert_eq!(check.feed(second), state(&text));
+        }
+    }
+}

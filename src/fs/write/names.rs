@@ -1,0 +1,85 @@
+//! Which names below `items/` are not items: scratch files and the probes that are refused (FILESYSTEM 4).
+
+/// Final suffixes that mean something beside an item, see FILESYSTEM 1.
+const KNOWN_SUFFIXES: &[&str] = &[".json", ".ddbjson", ".patch", ".update", ".meta", ".casjson", ".d", ".base"];
+
+/// Names that desktops and version control look for everywhere. Vim tries to create `4913` to see whether it may write; refused,
+/// it writes the file in place.
+const REFUSED_NAMES: &[&str] = &[
+    "4913",
+    ".AppleDouble",
+    ".DS_Store",
+    ".Spotlight-V100",
+    ".Trash",
+    ".TemporaryItems",
+    ".bzr",
+    ".directory",
+    ".envrc",
+    ".fseventsd",
+    ".git",
+    ".gitattributes",
+    ".gitignore",
+    ".hg",
+    ".hidden",
+    ".localized",
+    ".metadata_never_index",
+    ".svn",
+    ".xdg-volume-info",
+    "CVS",
+    "Desktop.ini",
+    "RCS",
+    "SCCS",
+    "Thumbs.db",
+    "_darcs",
+    "autorun.inf",
+    "desktop.ini",
+    "folder.jpg",
+];
+
+/// The same, by how a name begins.
+const REFUSED_PREFIXES: &[&str] = &["._", ".Trash-", ".nfs", ".fuse_hidden"];
+
+/// Is `name` a scratch file's, kept in memory and never an item? It starts with `.` or lacks a known suffix.
+#[must_use]
+pub fn is_scratch_name(name: &str) -> bool {
+    name.starts_with('.') || !KNOWN_SUFFIXES.iter().any(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
+}
+
+/// Does no such file exist, and is none created, without asking the store? Vim's probe counts up by 123 from 4913 while names exist;
+/// the first is refused for a reason other than that, so it asks no further.
+#[must_use]
+pub fn is_refused_probe(name: &str) -> bool {
+    REFUSED_NAMES.contains(&name) || REFUSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_names() {
+        // name, scratch, refused
+        let cases = [
+            ("o1.json", false, false),
+            ("o1.ddbjson", false, false),
+            ("o1.patch", false, false),
+            ("o1.d", false, false),
+            (".json", true, false),
+            (".o1.json.swp", true, false),
+            (".o1.json", true, false),
+            ("o1.json~", true, false),
+            ("o1.json.bak", true, false),
+            ("sedAb12Cd", true, false),
+            ("#o1.json#", true, false),
+            ("u1", true, false),
+            ("4913", true, true),
+            (".git", true, true),
+            ("._o1.json", true, true),
+            (".Trash-1000", true, true),
+            ("Thumbs.db", true, true),
+        ];
+        for (name, scratch, refused) in cases {
+            assert_eq!((is_scratch_name(name), is_refused_probe(name)), (scratch, refused), "{name}");
+        }
+    }
+}

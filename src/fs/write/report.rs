@@ -1,0 +1,220 @@
+//! A failure as people read it back from `.ddb/errors/last` (FILESYSTEM 9): an excerpt of the text, a caret, a hint.
+//!
+//! ```text
+//!   {"status":open}
+//!             ^ expected a JSON value at byte 11
+//!   hint: strings need quotes. The item is unchanged.
+//! ```
+//! Printable on any terminal: control bytes, invisible characters and bytes that are not UTF-8 are escaped.
+
+use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
+use crate::fs::FsError;
+
+/// Width of every line, its indentation included.
+const COLUMNS_MAX: usize = 80;
+/// What an excerpt shows before the caret, and from it on.
+const COLUMNS_BEFORE: usize = 46;
+const COLUMNS_AFTER: usize = COLUMNS_MAX - COLUMNS_BEFORE - 2 * ELLIPSIS.len_utf8() - INDENT.len();
+const ELLIPSIS: char = '…';
+const INDENT: &str = "  ";
+
+/// The lines below the first of an error's text, each indented and ended. `unchanged` is the last sentence of the hint.
+#[must_use]
+pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
+    let mut lines = String::new();
+    let cause = match error {
+        FsError::Json(fault) => {
+            excerpt(text, fault, &mut lines);
+            json_cause(text, fault)
+        }
+        _ => {
+            lines.push_str(&format!("{INDENT}{}\n", printable(&error.to_string())));
+            cause(error)
+        }
+    };
+    let blank = if cause.is_empty() { "" } else { " " };
+    lines.push_str(&format!("{INDENT}hint: {cause}{blank}{unchanged}\n"));
+    lines
+}
+
+/// The part of the text around the error in one line, then the caret under the byte and what is wrong.
+fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
+    let at = error.offset.saturating_sub(1).min(text.len());
+    let (left, right) = text.split_at(at);
+    let line_start = left.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let line_end = right.iter().position(|&byte| byte == b'\n').unwrap_or(right.len());
+    let before = last_columns(&left[line_start..], COLUMNS_BEFORE);
+    let after = first_columns(&right[..line_end], COLUMNS_AFTER);
+    lines.push_str(&format!("{INDENT}{before}{after}\n"));
+    lines.push_str(&format!("{INDENT}{}^ {}\n", " ".repeat(before.chars().count()), printable(&error.to_string())));
+}
+
+/// The last part of `bytes` that fits, escaped.
+fn last_columns(bytes: &[u8], columns: usize) -> String {
+    let window = &bytes[bytes.len().saturating_sub(4 * columns)..];
+    let cells = cells(window);
+    let mut used = 0;
+    let fitting = cells.iter().rev().take_while(|cell| fits(cell, &mut used, columns)).count();
+    let shown = cells[cells.len() - fitting..].concat();
+    if fitting < cells.len() || window.len() < bytes.len() { format!("{ELLIPSIS}{shown}") } else { shown }
+}
+
+/// The first part of `bytes` that fits, escaped.
+fn first_columns(bytes: &[u8], columns: usize) -> String {
+    let window = &bytes[..bytes.len().min(4 * columns)];
+    let cells = cells(window);
+    let mut used = 0;
+    let fitting = cells.iter().take_while(|cell| fits(cell, &mut used, columns)).count();
+    let shown = cells[..fitting].concat();
+    if fitting < cells.len() || window.len() < bytes.len() { format!("{shown}{ELLIPSIS}") } else { shown }
+}
+
+fn fits(cell: &str, used: &mut usize, columns: usize) -> bool {
+    *used += cell.chars().count();
+    *used <= columns
+}
+
+/// What is printed for each character, or for each byte that is none.
+fn cells(bytes: &[u8]) -> Vec<String> {
+    let mut cells = Vec::new();
+    for chunk in bytes.utf8_chunks() {
+        cells.extend(chunk.valid().chars().map(|c| if is_printable(c) { c.to_string() } else { c.escape_unicode().to_string() }));
+        cells.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
+    }
+    cells
+}
+
+/// `text` with its control and invisible characters escaped.
+fn printable(text: &str) -> String {
+    cells(text.as_bytes()).concat()
+}
+
+/// Not a control, zero-width, direction or line-separating character.
+fn is_printable(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{AD}' | '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}
+
+/// The likely cause of bad JSON, a sentence or nothing.
+fn json_cause(text: &[u8], error: &PlainJsonError) -> &'static str {
+    let wrong = error.offset.checked_sub(1).and_then(|at| text.get(at));
+    match (&error.fault, wrong) {
+        (PlainJsonFault::Expected(_), None) => "the text ends too early.",
+        (PlainJsonFault::Expected(_), Some(b'\'')) => "JSON strings take double quotes.",
+        (PlainJsonFault::Expected(what), Some(_)) if what.contains("after the object") => {
+            "write the file as a whole (>) to replace the item, do not append (>>)."
+        }
+        (PlainJsonFault::Expected(what), Some(b'}' | b']')) if what.contains("name in quotes") || what.contains("JSON value") => {
+            "is there a comma too many?"
+        }
+        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && what.contains("JSON value") => {
+            "strings need quotes."
+        }
+        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && what.contains("name in quotes") => {
+            "member names need quotes."
+        }
+        (PlainJsonFault::Expected(what), Some(0xEF)) if what.contains("start of") => "is there a byte order mark?",
+        _ => "",
+    }
+}
+
+/// What to do about other errors, a sentence or nothing.
+fn cause(error: &FsError) -> &'static str {
+    match error {
+        FsError::Stale => "read it again, then write.",
+        FsError::Exists => "without O_EXCL (bash: set +C) the write replaces it.",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::write::json_prefix::JsonPrefix;
+
+    fn json_report(text: &[u8]) -> String {
+        let mut check = JsonPrefix::new();
+        check.feed(text);
+        report(text, &FsError::Json(check.incomplete()), "The item is unchanged.")
+    }
+
+    #[test]
+    fn an_unquoted_string() {
+        assert_eq!(
+            json_report(br#"{"status":open}"#),
+            concat!(
+                "  {\"status\":open}\n",
+                "            ^ expected a JSON value at byte 11\n",
+                "  hint: strings need quotes. The item is unchanged.\n"
+            )
+        );
+    }
+
+    #[test]
+    fn only_the_line_of_the_error_is_shown_and_control_bytes_are_escaped() {
+        assert_eq!(
+            json_report(b"{\n  \"a\xFF\": 1,\n}\n"),
+            concat!(
+                "    \"a\\xFF\": 1,\n",
+                "      ^ expected valid UTF-8 at byte 6\n",
+                "  hint: The item is unchanged.\n"
+            )
+        );
+        assert_eq!(
+            json_report(b"{\"a\":\"\x1b[31m\"}"),
+            concat!(
+                "  {\"a\":\"\\u{1b}[31m\"}\n",
+                "        ^ expected an escape such as \\n instead of a control byte in a string at byte 7\n",
+                "  hint: The item is unchanged.\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_text_that_ends_too_early() {
+        assert_eq!(
+            json_report(b"{\"a\":"),
+            concat!(
+                "  {\"a\":\n",
+                "       ^ expected a JSON value at byte 6\n",
+                "  hint: the text ends too early. The item is unchanged.\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_cut_on_both_sides() {
+        let text = format!("{{\"a\":\"{}\", x, \"b\":\"{}\"}}", "é".repeat(500), "€".repeat(500));
+        let report = json_report(text.as_bytes());
+        let lines: Vec<&str> = report.lines().collect();
+        assert!(lines[0].starts_with("  …é") && lines[0].ends_with("€…"), "{report}");
+        assert!(lines[0].chars().count() <= COLUMNS_MAX, "{report}");
+        let caret = lines[1].chars().position(|c| c == '^').unwrap();
+        assert_eq!(lines[0].chars().nth(caret), Some('x'), "{report}");
+    }
+
+    #[test]
+    fn other_errors_say_their_sentence() {
+        assert_eq!(
+            report(b"", &FsError::Stale, "The item is unchanged."),
+            concat!(
+                "  the item was changed by somebody else since it was read\n",
+                "  hint: read it again, then write. The item is unchanged.\n"
+            )
+        );
+    }
+
+    #[test]
+    fn hints() {
+        let cases: &[(&str, &str)] = &[
+            ("{'a':1}", "JSON strings take double quotes."),
+            ("{a:1}", "member names need quotes."),
+            ("{\"a\":1,}", "is there a comma too many?"),
+            ("{}{}", "write the file as a whole"),
+            ("\u{FEFF}{}", "is there a byte order mark?"),
+        ];
+        for (text, hint) in cases {
+            assert!(json_report(text.as_bytes()).contains(hint), "{text}: {}", json_report(text.as_bytes()));
+        }
+    }
+}

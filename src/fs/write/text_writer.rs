@@ -1,0 +1,297 @@
+//! The state machine of one open file that holds one JSON object (FILESYSTEM 4).
+//!
+//! ```text
+//! Stream    text checked as it comes; complete -> commit in that write
+//! Edit      any writes anywhere; checked at flush and fsync
+//! Poisoned  the text can never become one object; every write and flush fails as the first did
+//!
+//! open O_TRUNC or create -> Stream     open for writing otherwise -> Edit, or with O_APPEND Stream after the stored text
+//! Stream, write elsewhere than at the end, truncate to other than 0 -> Edit       truncate to 0 -> Stream, empty
+//! ```
+//! Nothing here empties or changes the stored item; only a commit does, and it replaces the item as a whole.
+
+use crate::codec::digest::{Digest, digest};
+use crate::fs::FsError;
+use crate::model::Error;
+use crate::model::api::{Precondition, Version};
+use crate::model::error::ValueError;
+
+use super::json_prefix::{JsonPrefix, PrefixState};
+use super::report::report;
+use super::{Failure, Opener, TEXT_BYTES_MAX, Target, WriteStep};
+
+/// One open file.
+#[derive(Debug)]
+pub struct TextWriter<T> {
+    target: T,
+    opener: Opener,
+    text: Vec<u8>,
+    mode: Mode,
+    /// What must be true of the stored item at the next commit.
+    precondition: Option<Precondition>,
+    /// The text was changed since it was opened or committed.
+    dirty: bool,
+    /// The opener was told that this very text is not acceptable.
+    reported: bool,
+}
+
+#[derive(Debug)]
+enum Mode {
+    Stream(JsonPrefix),
+    Edit {
+        /// Digest of the text as it was opened or last committed.
+        stored: Option<Digest>,
+    },
+    Poisoned(Failure),
+}
+
+impl<T: Target> TextWriter<T> {
+    /// A new file, or one opened with O_TRUNC. The commit replaces whatever is stored.
+    pub fn stream(target: T, opener: Opener) -> Self {
+        Self::new(target, opener, Vec::new(), Mode::Stream(JsonPrefix::new()), None)
+    }
+
+    /// A file created with O_EXCL: the commit fails with `Exists` when the item is there by then.
+    pub fn stream_exclusive(target: T, opener: Opener) -> Self {
+        Self::new(target, opener, Vec::new(), Mode::Stream(JsonPrefix::new()), Some(Precondition::Absent))
+    }
+
+    /// A file opened for writing without O_TRUNC. `snapshot` is its text now; `precondition` guards the commit: of an item
+    /// `Precondition::Version` of that snapshot, so that the commit fails with `Stale` when somebody else changed it.
+    pub fn edit(target: T, snapshot: Vec<u8>, precondition: Option<Precondition>, opener: Opener) -> Self {
+        let mut check = JsonPrefix::new();
+        // Appending to a complete text is a second document: caught in write, as for a stream.
+        if opener.append && matches!(check.feed(&snapshot), PrefixState::Complete) {
+            return Self::new(target, opener, snapshot, Mode::Stream(check), precondition);
+        }
+        let mode = Mode::Edit { stored: Some(digest(&snapshot)) };
+        Self::new(target, opener, snapshot, mode, precondition)
+    }
+
+    fn new(target: T, opener: Opener, text: Vec<u8>, mode: Mode, precondition: Option<Precondition>) -> Self {
+        Self { target, opener, text, mode, precondition, dirty: false, reported: false }
+    }
+
+    pub fn target(&self) -> &T {
+        &self.target
+    }
+
+    /// Size of the file as this handle sees it, bytes.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a size, not a collection")]
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Up to `size` bytes of the file as this handle sees it.
+    #[must_use]
+    pub fn read(&self, offset: u64, size: usize) -> &[u8] {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.text.len());
+        let end = start.saturating_add(size).min(self.text.len());
+        &self.text[start..end]
+    }
+
+    /// Has text that is not stored yet?
+    #[must_use]
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// write(2), pwrite(2).
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> WriteStep<T::Request> {
+        if let Mode::Poisoned(failure) = &self.mode {
+            return WriteStep::Fail(failure.clone());
+        }
+        if data.is_empty() {
+            return WriteStep::Done;
+        }
+        let end = self.text.len();
+        let start = if self.opener.append { end } else { usize::try_from(offset).unwrap_or(usize::MAX) };
+        if start.saturating_add(data.len()) > TEXT_BYTES_MAX {
+            return WriteStep::Fail(self.poison(FsError::TooLarge));
+        }
+        if start != end {
+            self.leave_stream();
+        }
+        self.reported = false;
+        match &mut self.mode {
+            Mode::Stream(check) => {
+                let before = check.state();
+                let after = check.feed(data);
+                self.text.extend_from_slice(data);
+                self.streamed(before, after)
+            }
+            Mode::Edit { .. } => {
+                self.overwrite(start, data);
+                self.dirty = true;
+                WriteStep::Done
+            }
+            Mode::Poisoned(failure) => WriteStep::Fail(failure.clone()),
+        }
+    }
+
+    /// ftruncate(2).
+    pub fn truncate(&mut self, size: u64) -> WriteStep<T::Request> {
+        if let Mode::Poisoned(failure) = &self.mode {
+            return WriteStep::Fail(failure.clone());
+        }
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size > TEXT_BYTES_MAX {
+            return WriteStep::Fail(self.failure(FsError::TooLarge));
+        }
+        if size == 0 {
+            self.restart();
+        } else if size != self.text.len() {
+            self.leave_stream();
+            self.text.resize(size, 0);
+            self.dirty = true;
+            self.reported = false;
+        }
+        WriteStep::Done
+    }
+
+    /// flush: close(2) or dup2(2) of one of possibly many descriptors, in process `pid`.
+    pub fn flush(&mut self, pid: u32) -> WriteStep<T::Request> {
+        self.settle(pid == self.opener.pid)
+    }
+
+    /// fsync(2), fdatasync(2): whoever calls wants the text stored now.
+    pub fn fsync(&mut self) -> WriteStep<T::Request> {
+        self.settle(true)
+    }
+
+    /// The last descriptor is gone. Text that came after the last flush (a mapped file) is stored if it is complete; a failure
+    /// reaches no program and is for the log.
+    pub fn release(&mut self) -> WriteStep<T::Request> {
+        if self.reported || matches!(self.mode, Mode::Poisoned(_)) {
+            return WriteStep::Done;
+        }
+        self.settle(true)
+    }
+
+    /// The outcome of the request of [`WriteStep::Commit`], with the version now stored (0 where there are no versions).
+    ///
+    /// # Errors
+    /// What the call that asked for the commit answers.
+    pub fn committed(&mut self, outcome: Result<Version, Error>) -> Result<(), Failure> {
+        match outcome {
+            Ok(version) => {
+                self.dirty = false;
+                self.precondition = self.precondition.map(|_| Precondition::Version(version));
+                if let Mode::Edit { stored } = &mut self.mode {
+                    *stored = Some(digest(&self.text));
+                }
+                Ok(())
+            }
+            Err(error) => Err(self.refuse(commit_error(error, self.precondition))),
+        }
+    }
+
+    /// A piece was added to a streamed text.
+    fn streamed(&mut self, before: PrefixState, after: PrefixState) -> WriteStep<T::Request> {
+        match after {
+            PrefixState::Invalid(error) => WriteStep::Fail(self.poison(FsError::Json(error))),
+            PrefixState::Incomplete => {
+                self.dirty = true;
+                WriteStep::Done
+            }
+            // White space after the object.
+            PrefixState::Complete if matches!(before, PrefixState::Complete) => WriteStep::Done,
+            PrefixState::Complete => {
+                self.dirty = true;
+                self.commit()
+            }
+        }
+    }
+
+    /// Stores a complete text that is not stored yet. An incomplete one is an error if `must_be_complete`.
+    fn settle(&mut self, must_be_complete: bool) -> WriteStep<T::Request> {
+        if !self.dirty {
+            return match &self.mode {
+                Mode::Poisoned(failure) => WriteStep::Fail(failure.clone()),
+                Mode::Stream(_) | Mode::Edit { .. } => WriteStep::Done,
+            };
+        }
+        let check = match &self.mode {
+            Mode::Poisoned(failure) => return WriteStep::Fail(failure.clone()),
+            Mode::Stream(check) => check.clone(),
+            Mode::Edit { stored } if *stored == Some(digest(&self.text)) => {
+                self.dirty = false;
+                return WriteStep::Done;
+            }
+            Mode::Edit { .. } => {
+                let mut check = JsonPrefix::new();
+                check.feed(&self.text);
+                check
+            }
+        };
+        match check.state() {
+            PrefixState::Complete => self.commit(),
+            PrefixState::Incomplete if must_be_complete => WriteStep::Fail(self.refuse(FsError::Json(check.incomplete()))),
+            PrefixState::Incomplete => WriteStep::Done,
+            PrefixState::Invalid(error) => WriteStep::Fail(self.refuse(FsError::Json(error))),
+        }
+    }
+
+    fn commit(&mut self) -> WriteStep<T::Request> {
+        match self.target.request(&self.text, self.precondition) {
+            Ok(commit) => WriteStep::Commit(commit),
+            Err(error) => WriteStep::Fail(self.refuse(error)),
+        }
+    }
+
+    /// A complete or final text was not accepted. A stream cannot be mended, an edited text can.
+    fn refuse(&mut self, error: FsError) -> Failure {
+        let incomplete = matches!(&self.mode, Mode::Stream(check) if matches!(check.state(), PrefixState::Incomplete));
+        self.reported = true;
+        if incomplete || matches!(self.mode, Mode::Edit { .. }) { self.failure(error) } else { self.poison(error) }
+    }
+
+    fn failure(&self, error: FsError) -> Failure {
+        let report = report(&self.text, &error, self.target.unchanged());
+        Failure { error, report }
+    }
+
+    /// Ends this handle: nothing of it will be stored.
+    fn poison(&mut self, error: FsError) -> Failure {
+        let failure = self.failure(error);
+        self.mode = Mode::Poisoned(failure.clone());
+        self.text = Vec::new();
+        failure
+    }
+
+    /// Random access from here on: the text is checked at flush.
+    fn leave_stream(&mut self) {
+        if let Mode::Stream(check) = &self.mode {
+            let stored = (!self.dirty && check.state() == PrefixState::Complete).then(|| digest(&self.text));
+            self.mode = Mode::Edit { stored };
+        }
+    }
+
+    /// ftruncate(0): a new text follows, which replaces the item whatever it is by then. Without one, nothing happens.
+    fn restart(&mut self) {
+        self.text.clear();
+        self.mode = Mode::Stream(JsonPrefix::new());
+        self.precondition = self.precondition.filter(|condition| *condition == Precondition::Absent);
+        self.dirty = false;
+        self.reported = false;
+    }
+
+    fn overwrite(&mut self, start: usize, data: &[u8]) {
+        let end = start + data.len();
+        if self.text.len() < end {
+            self.text.resize(end, 0);
+        }
+        self.text[start..end].copy_from_slice(data);
+    }
+}
+
+/// A failed precondition is the filesystem's own; the rest is the database's answer.
+fn commit_error(error: Error, precondition: Option<Precondition>) -> FsError {
+    match (error, precondition) {
+        (Error::ConditionalCheckFailed { .. }, Some(Precondition::Absent)) => FsError::Exists,
+        (Error::ConditionalCheckFailed { .. }, Some(Precondition::Version(_))) => FsError::Stale,
+        (Error::Value(ValueError::ItemTooLarge), _) => FsError::TooLarge,
+        (error, _) => FsError::Database(error),
+    }
+}
