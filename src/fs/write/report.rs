@@ -156,7 +156,7 @@ mod tests {
             json_report(b"{\n  \"a\xFF\": 1,\n}\n"),
             concat!(
                 "    \"a\\xFF\": 1,\n",
-                "      ^ expected valid UTF-8 at byte 6\n",
+                "      ^ expected valid UTF-8 at byte 7\n",
                 "  hint: The item is unchanged.\n"
             )
         );

@@ -295,3 +295,6 @@ fn commit_error(error: Error, precondition: Option<Precondition>) -> FsError {
         (error, _) => FsError::Database(error),
     }
 }
+
+#[cfg(test)]
+mod tests;
