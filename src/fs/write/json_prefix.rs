@@ -32,7 +32,7 @@ pub struct JsonPrefix {
     depth: u32,
     /// The string being read is a member name.
     name: bool,
-    /// Bytes accepted.
+    /// Bytes accepted; the offset of the next one.
     consumed: usize,
 }
 
@@ -114,7 +114,7 @@ impl JsonPrefix {
                     self.expect = next;
                     self.consumed += 1;
                 }
-                Err(fault) => self.expect = Expect::Nothing(PlainJsonError { offset: self.consumed + 1, fault }),
+                Err(fault) => self.expect = Expect::Nothing(PlainJsonError { offset: self.consumed, fault }),
             }
             rest = tail;
         }
@@ -135,7 +135,7 @@ impl JsonPrefix {
     pub fn incomplete(&self) -> PlainJsonError {
         match &self.expect {
             Expect::Nothing(error) => error.clone(),
-            _ => PlainJsonError { offset: self.consumed + 1, fault: self.expected() },
+            _ => PlainJsonError { offset: self.consumed, fault: self.expected() },
         }
     }
 
@@ -347,26 +347,26 @@ mod tests {
     #[test]
     fn table_of_texts() {
         let cases: &[(&[u8], &str)] = &[
-            (b"", "incomplete: expected `{`, the start of a JSON object at byte 1"),
+            (b"", "incomplete: expected `{`, the start of a JSON object at byte 0"),
             (b" {\"a\" : [1, 2.5e-3 ,null,{}]}\n\t ", "complete"),
-            (b"{\"status\":open}", "expected a JSON value at byte 11"),
-            (b"{}{}", "expected nothing but white space after the object, one file holds one at byte 3"),
-            (b"[1]", "expected `{`, the start of a JSON object at byte 1"),
-            (b"\xEF\xBB\xBF{}", "expected `{`, the start of a JSON object at byte 1"),
-            (b"{\"a\":01}", "expected `,` or `}` at byte 7"),
-            (b"{\"a\":1", "incomplete: expected `,` or `}` at byte 7"),
-            (b"{\"a\":-}", "expected a digit at byte 7"),
-            (b"{\"a\":1,}", "expected a member name in quotes at byte 8"),
-            (b"{'a':1}", "expected a member name in quotes or `}` at byte 2"),
-            (b"{\"a\":[1}", "expected `,` or `]` at byte 8"),
-            (b"{\"a\":\"\x01\"}", "expected an escape such as \\n instead of a control byte in a string at byte 7"),
-            (b"{\"a\":\"\\x\"}", "expected one of \" \\ / b f n r t u after a backslash at byte 8"),
+            (b"{\"status\":open}", "expected a JSON value at byte 10"),
+            (b"{}{}", "expected nothing but white space after the object, one file holds one at byte 2"),
+            (b"[1]", "expected `{`, the start of a JSON object at byte 0"),
+            (b"\xEF\xBB\xBF{}", "expected `{`, the start of a JSON object at byte 0"),
+            (b"{\"a\":01}", "expected `,` or `}` at byte 6"),
+            (b"{\"a\":1", "incomplete: expected `,` or `}` at byte 6"),
+            (b"{\"a\":-}", "expected a digit at byte 6"),
+            (b"{\"a\":1,}", "expected a member name in quotes at byte 7"),
+            (b"{'a':1}", "expected a member name in quotes or `}` at byte 1"),
+            (b"{\"a\":[1}", "expected `,` or `]` at byte 7"),
+            (b"{\"a\":\"\x01\"}", "expected an escape such as \\n instead of a control byte in a string at byte 6"),
+            (b"{\"a\":\"\\x\"}", "expected one of \" \\ / b f n r t u after a backslash at byte 7"),
             (b"{\"a\":\"\\ud83d\\ude00\"}", "complete"),
-            (b"{\"a\":\"\\ud83d x", "expected the low half of a surrogate pair, \\uDC00 to \\uDFFF at byte 13"),
-            (b"{\"a\":\"\\ude00\"}", "expected a high surrogate before a low one at byte 10"),
-            (b"{\"a\":\"\xC0\x80\"}", "expected valid UTF-8 at byte 7"),
-            (b"{\"a\":tru}", "expected true at byte 9"),
-            (b"{\"a\":\"b", "incomplete: expected the closing quote of a string at byte 8"),
+            (b"{\"a\":\"\\ud83d x", "expected the low half of a surrogate pair, \\uDC00 to \\uDFFF at byte 12"),
+            (b"{\"a\":\"\\ude00\"}", "expected a high surrogate before a low one at byte 9"),
+            (b"{\"a\":\"\xC0\x80\"}", "expected valid UTF-8 at byte 6"),
+            (b"{\"a\":tru}", "expected true at byte 8"),
+            (b"{\"a\":\"b", "incomplete: expected the closing quote of a string at byte 7"),
         ];
         for (text, expected) in cases {
             assert_eq!(describe(text), *expected, "{}", text.escape_ascii());
@@ -380,7 +380,7 @@ mod tests {
         let fault = PlainJsonFault::Value(ValueError::Nesting);
         assert_eq!(
             state(&nested(DEPTH_MAX as usize)),
-            PrefixState::Invalid(PlainJsonError { offset: DEPTH_MAX as usize + 5, fault })
+            PrefixState::Invalid(PlainJsonError { offset: DEPTH_MAX as usize + 4, fault })
         );
     }
 

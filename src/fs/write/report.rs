@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   {"status":open}
-//!             ^ expected a JSON value at byte 11
+//!             ^ expected a JSON value at byte 10
 //!   hint: strings need quotes. The item is unchanged.
 //! ```
 //! Printable on any terminal: control bytes, invisible characters and bytes that are not UTF-8 are escaped.
@@ -39,7 +39,7 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
 
 /// The part of the text around the error in one line, then the caret under the byte and what is wrong.
 fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
-    let at = error.offset.saturating_sub(1).min(text.len());
+    let at = error.offset.min(text.len());
     let (left, right) = text.split_at(at);
     let line_start = left.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let line_end = right.iter().position(|&byte| byte == b'\n').unwrap_or(right.len());
@@ -97,7 +97,7 @@ fn is_printable(c: char) -> bool {
 
 /// The likely cause of bad JSON, a sentence or nothing.
 fn json_cause(text: &[u8], error: &PlainJsonError) -> &'static str {
-    let wrong = error.offset.checked_sub(1).and_then(|at| text.get(at));
+    let wrong = text.get(error.offset);
     match (&error.fault, wrong) {
         (PlainJsonFault::Expected(_), None) => "the text ends too early.",
         (PlainJsonFault::Expected(_), Some(b'\'')) => "JSON strings take double quotes.",
@@ -144,7 +144,7 @@ mod tests {
             json_report(br#"{"status":open}"#),
             concat!(
                 "  {\"status\":open}\n",
-                "            ^ expected a JSON value at byte 11\n",
+                "            ^ expected a JSON value at byte 10\n",
                 "  hint: strings need quotes. The item is unchanged.\n"
             )
         );
@@ -156,7 +156,7 @@ mod tests {
             json_report(b"{\n  \"a\xFF\": 1,\n}\n"),
             concat!(
                 "    \"a\\xFF\": 1,\n",
-                "      ^ expected valid UTF-8 at byte 7\n",
+                "      ^ expected valid UTF-8 at byte 6\n",
                 "  hint: The item is unchanged.\n"
             )
         );
@@ -164,7 +164,7 @@ mod tests {
             json_report(b"{\"a\":\"\x1b[31m\"}"),
             concat!(
                 "  {\"a\":\"\\u{1b}[31m\"}\n",
-                "        ^ expected an escape such as \\n instead of a control byte in a string at byte 7\n",
+                "        ^ expected an escape such as \\n instead of a control byte in a string at byte 6\n",
                 "  hint: The item is unchanged.\n"
             )
         );
@@ -176,7 +176,7 @@ mod tests {
             json_report(b"{\"a\":"),
             concat!(
                 "  {\"a\":\n",
-                "       ^ expected a JSON value at byte 6\n",
+                "       ^ expected a JSON value at byte 5\n",
                 "  hint: the text ends too early. The item is unchanged.\n"
             )
         );

@@ -122,8 +122,8 @@ fn opener(append: bool) -> Opener {
     Opener { pid: OPENER, append }
 }
 
-const MORE: &str = "expected a JSON value at byte 6";
-const TWO: &str = "expected nothing but white space after the object, one file holds one at byte 9";
+const MORE: &str = "expected a JSON value at byte 5";
+const TWO: &str = "expected nothing but white space after the object, one file holds one at byte 8";
 
 #[test]
 fn echo_flushes_once_before_its_write() {
@@ -252,7 +252,7 @@ fn an_edit_of_an_item_changed_underneath_is_stale() {
 
 #[test]
 fn a_bad_edit_can_be_mended() {
-    const BAD: &str = "expected a JSON value at byte 6";
+    const BAD: &str = "expected a JSON value at byte 5";
     Script::edit("{\"a\":1}\n", false).write(5, "x").flush(OPENER).write(5, "7").flush(OPENER).check(
         &["ok", BAD, "ok", "ok"],
         Some("{\"a\":7}\n"),
@@ -290,7 +290,7 @@ fn a_shorter_text_in_place_is_cut_afterwards() {
 #[test]
 fn appending_to_an_item_is_a_second_document() {
     Script::edit("{\"a\":1}\n", true).write(0, "\n").write(9, "{}").flush(OPENER).release().check(
-        &["ok", &TWO.replace("byte 9", "byte 10"), &TWO.replace("byte 9", "byte 10"), "ok"],
+        &["ok", &TWO.replace("byte 8", "byte 9"), &TWO.replace("byte 8", "byte 9"), "ok"],
         Some("{\"a\":1}\n"),
         0,
     );
@@ -304,7 +304,7 @@ fn writes_out_of_order_are_checked_at_flush() {
         1,
     );
     Script::stream(None).write(5, "1}").flush(OPENER).check(
-        &["ok", "expected `{`, the start of a JSON object at byte 1"],
+        &["ok", "expected `{`, the start of a JSON object at byte 0"],
         None,
         0,
     );
