@@ -7,13 +7,15 @@
 //! ```
 //! The fixed words win over an attribute of the same name; such an attribute is reached as `@pk` or `@sk`.
 
-use super::fault::{ClauseFault, ValueFault};
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+use super::fault::ClauseFault;
 use super::select;
 use super::source::SourceKeys;
 use super::token::Token;
-use super::{QueryKind, nearest, value};
+use super::{QueryKind, ResultKind, name as names, nearest, value};
 use crate::codec::digest::Digest;
-use crate::codec::file_name;
 use crate::model::api::Segment;
 use crate::model::limits::SEGMENTS_MAX;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
@@ -147,8 +149,8 @@ fn consistent(context: Context<'_>) -> Result<Clause, ClauseFault> {
 
 fn count(word: &'static str, value: Option<&str>, example: &'static str, max: u64) -> Result<u64, ClauseFault> {
     let text = required(word, value, example)?;
-    match text.parse::<u64>() {
-        Ok(n) if (1..=max).contains(&n) && text.bytes().all(|b| b.is_ascii_digit()) => Ok(n),
+    match whole_number(text) {
+        Some(n) if (1..=max).contains(&n) => Ok(n),
         _ => Err(ClauseFault::Count { word, expected: "a whole number from 1", found: text.to_owned() }),
     }
 }
@@ -163,21 +165,15 @@ fn segment(text: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
         found: text.to_owned(),
     };
     let (index, total) = text.split_once(',').ok_or_else(fault)?;
-    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-    match (index.parse::<u32>(), total.parse::<u32>()) {
-        (Ok(index), Ok(total)) if index < total && total <= SEGMENTS_MAX && digits(index_text(text)) && digits(total_text(text)) => {
-            Ok(Clause::Segment(Segment { index, total }))
-        }
+    match (whole_number(index), whole_number(total)) {
+        (Some(index), Some(total)) if index < total && total <= SEGMENTS_MAX => Ok(Clause::Segment(Segment { index, total })),
         _ => Err(fault()),
     }
 }
 
-fn index_text(text: &str) -> &str {
-    text.split_once(',').map_or(text, |(index, _)| index)
-}
-
-fn total_text(text: &str) -> &str {
-    text.split_once(',').map_or("", |(_, total)| total)
+/// A number of decimal digits only, no sign.
+fn whole_number<T: FromStr>(text: &str) -> Option<T> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 /// `select=`: the paths, each projected by the source if it is a global index. A local index fetches what it lacks.
@@ -297,7 +293,7 @@ fn partition_clause(
         return Err(ClauseFault::PartitionOperator { attribute: attribute.name.clone() });
     }
     if partition.len() == 1 {
-        if let Some(digest) = file_name::alias_digest(text) {
+        if let Some(digest) = names::alias_digest(text) {
             return Ok(Clause::PartitionAlias(PartitionAlias { name: text.to_owned(), digest }));
         }
     }
@@ -306,7 +302,7 @@ fn partition_clause(
 
 /// `@pk=a,b` on an index with several partition attributes: the name of the folder below `items/`.
 fn whole_partition(partition: &[KeyAttribute], text: &str) -> Result<Clause, ClauseFault> {
-    if let Some(digest) = file_name::alias_digest(text) {
+    if let Some(digest) = names::alias_digest(text) {
         return Ok(Clause::PartitionAlias(PartitionAlias { name: text.to_owned(), digest }));
     }
     let parts: Vec<&str> = text.split(',').collect();
@@ -320,11 +316,7 @@ fn whole_partition(partition: &[KeyAttribute], text: &str) -> Result<Clause, Cla
 }
 
 fn typed(attribute: &KeyAttribute, text: &str) -> Result<AttributeValue, ClauseFault> {
-    value::parse(text, attribute.attribute_type).map_err(|fault| value_fault(attribute, fault))
-}
-
-fn value_fault(attribute: &KeyAttribute, fault: ValueFault) -> ClauseFault {
-    ClauseFault::Value { attribute: attribute.name.clone(), fault }
+    value::parse(text, attribute.attribute_type).map_err(|fault| ClauseFault::Value { attribute: attribute.name.clone(), fault })
 }
 
 fn sort_clause(sort: &[KeyAttribute], position: usize, operator: Option<&str>, text: &str) -> Result<Clause, ClauseFault> {
@@ -359,7 +351,7 @@ fn between(attribute: &KeyAttribute, text: &str) -> Result<SortCondition, Clause
         return Err(ClauseFault::BetweenCount { attribute: attribute.name.clone() });
     };
     let (lower, upper) = (typed(attribute, lower)?, typed(attribute, upper)?);
-    if value::compare(&lower, &upper).is_gt() {
+    if lower.compare(&upper) == Some(Ordering::Greater) {
         return Err(ClauseFault::BetweenOrder { attribute: attribute.name.clone() });
     }
     Ok(SortCondition::Between(lower, upper))
@@ -386,7 +378,7 @@ fn filter(attribute: String, context: Context<'_>) -> ClauseFault {
 /// Every word that may stand here, those with a value with their `=`.
 fn words(context: Context<'_>) -> Vec<String> {
     let keys = context.keys();
-    let mut words: Vec<String> = super::ResultKind::ALL.iter().map(|kind| kind.file_name().to_owned()).collect();
+    let mut words: Vec<String> = ResultKind::ALL.iter().map(|kind| kind.file_name().to_owned()).collect();
     words.extend(["select=", "limit=", "eval=", "after=", "consistent", "typed"].map(str::to_owned));
     if context.kind == QueryKind::Scan {
         words.push("segment=".to_owned());

@@ -2,14 +2,9 @@
 //!
 //! Decoding is lenient, as lookup of names is (FILESYSTEM 2): `%XX` is a byte, any other character is itself, `+` a plus.
 
-use std::cmp::Ordering;
-
 use super::fault::ValueFault;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Number};
-
-/// What a shortened name has and no other: see `codec::file_name`.
-pub(super) const ALIAS_MARK: &str = "%~";
 
 /// The bytes that `text` stands for.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, ValueFault> {
@@ -58,17 +53,6 @@ pub(super) fn parse(text: &str, attribute_type: KeyAttributeType) -> Result<Attr
         KeyAttributeType::N => AttributeValue::N(decode_text(text)?.parse::<Number>()?),
         KeyAttributeType::B => AttributeValue::B(decode(text)?),
     })
-}
-
-/// The order of two key values of one type.
-pub(super) fn compare(a: &AttributeValue, b: &AttributeValue) -> Ordering {
-    match (a, b) {
-        (AttributeValue::S(a), AttributeValue::S(b)) => a.as_bytes().cmp(b.as_bytes()),
-        (AttributeValue::N(a), AttributeValue::N(b)) => a.cmp(b),
-        (AttributeValue::B(a), AttributeValue::B(b)) => a.cmp(b),
-        // Values of one attribute have one type.
-        _ => Ordering::Equal,
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,166 @@
+//! What `ls` of a query folder shows: a numbered symlink a result, in result order, to the item or index entry.
+//!
+//! ```text
+//! query   000001,<entry>.json            -> …/items/<folder>/<entry>.json     the folder is the query's partition key
+//! scan    000001,<folder>,<entry>.json   -> …/items/<folder>/<entry>.json
+//! both    000001,<item>.json             -> …/items/<item>.json               table without sort key
+//! ```
+//! The name holds all that the target is made of, so that a link is resolved without running the query, and stays right when
+//! the results before it change. Folder and entry are the names below `items/`; where the number makes one too long it is
+//! shortened further, which resolves to the same entry. Nothing is remembered between calls: a place in the listing is the number and
+//! the key of the entry there.
+
+use std::ops::ControlFlow;
+
+use super::clauses::Partition;
+use super::pages::Pages;
+use super::token::{decode_cursor, encode_cursor, entry_cursor};
+use super::{QueryKind, QueryPath, name, row};
+use crate::database::{Browse, EntryKey, Position};
+use crate::fs::FsError;
+use crate::model::{AttributeValue, Item};
+
+/// Entries read at once for a listing.
+const CHUNK_ITEMS: u32 = 512;
+/// Digits of a link's number; more when there are more results.
+const NUMBER_DIGITS: usize = 6;
+const SUFFIX: &str = ".json";
+
+/// A visitor of a listing: the link's name and the place right after it.
+pub type VisitLink<'a> = dyn FnMut(String, Position) -> ControlFlow<()> + 'a;
+
+impl QueryPath {
+    /// Lists the directory: `000001,<name>.json` in result order, each a symlink ([`super::Child::Link`]), strictly after `after`, a
+    /// position that an earlier call gave. Nothing while the query is not complete. Constant memory.
+    ///
+    /// # Errors
+    /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::Stale`] for an expired one.
+    pub fn listing(&self, db: &dyn Browse, after: Option<&Position>, visit: &mut VisitLink<'_>) -> Result<(), FsError> {
+        if self.clauses.check_complete(self.context()).is_err() || (after.is_some() && self.is_single_row()) {
+            return Ok(());
+        }
+        let resolved = match self.resolve(db) {
+            Ok(resolved) => resolved,
+            // A shortened partition key without entries.
+            Err(FsError::NotFound) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let scope = self.scope(&resolved);
+        let mut request = self.build_request(&resolved, db)?;
+        request.whole_entries();
+        let mut number = 0;
+        if let Some(after) = after {
+            let (before, start) = decode_position(after, |bytes| decode_cursor(bytes, scope))?;
+            number = before;
+            request.set_start(Some(start));
+        }
+        let left = self.items_max().map(|items| items.saturating_sub(number));
+        let mut pages = Pages::new(request, left, Some(CHUNK_ITEMS));
+        let mut entries = Vec::new();
+        let mut fault = None;
+        while pages
+            .next(db, &mut |row| match row::entry_key(&row, self.context()) {
+                Ok(entry) => entries.push(entry),
+                Err(error) => fault = Some(error),
+            })?
+            .is_some()
+        {
+            if let Some(error) = fault.take() {
+                return Err(error);
+            }
+            for entry in entries.drain(..) {
+                number += 1;
+                let position = encode_position(number, &encode_cursor(&entry_cursor(&entry, scope), scope));
+                if visit(self.link_name(number, &entry), position).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the query name all of a base item's key?
+    fn is_single_row(&self) -> bool {
+        let keys = self.context().keys();
+        self.kind == QueryKind::Query
+            && self.index.is_none()
+            && self.clauses.sort.values().filter(|c| matches!(c, super::clause::SortCondition::Equal(_))).count() == keys.sort.len()
+    }
+
+    /// The name of the link to the `number`th result.
+    fn link_name(&self, number: u64, entry: &EntryKey) -> String {
+        let number = format!("{number:0NUMBER_DIGITS$},");
+        let room = name::NAME_BYTES_MAX - number.len() - SUFFIX.len();
+        match (self.kind, self.has_folders()) {
+            (QueryKind::Scan, true) => {
+                // The folder may take half, so that both keep a prefix to find them by.
+                let folder = name::folder(partition_of(entry), room / 2);
+                let stem = name::entry(entry, room - folder.len() - 1);
+                format!("{number}{folder},{stem}{SUFFIX}")
+            }
+            _ => format!("{number}{}{SUFFIX}", name::entry(entry, room)),
+        }
+    }
+
+    /// Do the source's entries lie in folders by partition key?
+    fn has_folders(&self) -> bool {
+        self.index.is_some() || self.schema.key.sort.is_some()
+    }
+
+    /// The target of a link called `link`, relative to this directory; `None` when the name is no link's.
+    pub(super) fn link_target(&self, link: &str) -> Option<String> {
+        let (number, rest) = link.split_once(',')?;
+        let numbered = number.len() >= NUMBER_DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
+        let stem = rest.strip_suffix(SUFFIX).filter(|stem| numbered && !stem.is_empty())?;
+        let up = "../".repeat(self.names.len() + 1);
+        if !self.has_folders() {
+            return Some(format!("{up}items/{stem}{SUFFIX}"));
+        }
+        let (folder, stem) = match self.kind {
+            QueryKind::Query => (self.partition_folder()?, stem),
+            QueryKind::Scan => {
+                let (folder, stem) = name::split_folder(stem, self.context().keys().partition.len())?;
+                (folder.to_owned(), stem)
+            }
+        };
+        Some(format!("{up}items/{folder}/{stem}{SUFFIX}"))
+    }
+
+    /// The folder below `items/` of the query's partition key.
+    fn partition_folder(&self) -> Option<String> {
+        match &self.clauses.partition {
+            Partition::Alias(alias) => Some(alias.name.clone()),
+            Partition::Values(values) if values.is_empty() => None,
+            Partition::Values(values) => {
+                let values: Vec<&AttributeValue> = values.values().collect();
+                Some(name::folder(&values, name::NAME_BYTES_MAX))
+            }
+        }
+    }
+
+    /// A row's base item, relative to the table's directory.
+    pub(super) fn base_path(&self, entry: &EntryKey) -> String {
+        let base = EntryKey { index: None, base: entry.base.clone() };
+        let stem = name::entry(&base, name::NAME_BYTES_MAX - SUFFIX.len());
+        match &entry.base.sort {
+            None => format!("items/{stem}{SUFFIX}"),
+            Some(_) => format!("items/{}/{stem}{SUFFIX}", name::folder(&[&entry.base.partition], name::NAME_BYTES_MAX)),
+        }
+    }
+}
+
+fn partition_of(entry: &EntryKey) -> &[&AttributeValue] {
+    let _ = entry;
+    &[]
+}
+
+fn encode_position(number: u64, cursor: &[u8]) -> Position {
+    let mut bytes = number.to_be_bytes().to_vec();
+    bytes.extend_from_slice(cursor);
+    Position(bytes.into())
+}
+
+fn decode_position(position: &Position, cursor: impl Fn(&[u8]) -> Option<Item>) -> Result<(u64, Item), FsError> {
+    let decoded = position.0.split_first_chunk().and_then(|(number, rest)| Some((u64::from_be_bytes(*number), cursor(rest)?)));
+    decoded.ok_or(FsError::Invalid("directory position"))
+}

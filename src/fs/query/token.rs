@@ -1,0 +1,200 @@
+//! Positions in a result: the `after=` token and the place in a listing, both a `LastEvaluatedKey` as bytes.
+//!
+//! ```text
+//! token   = base64url, no padding, of: version 0x01 · check (4 bytes) · form · body · CRC-32 of all before (4 bytes, big-endian)
+//! check   = first bytes of a digest over the table, index, kind, key attributes, key condition, direction, segment
+//! form 0  = body: the cursor attributes' values, encoded as keys, those fixed by the partition key left out
+//! form 1  = body: digest of form 0's body · in a scan, digest of the partition key · start of the first sort value's encoding
+//! ```
+//! `after=<token>` is one name of at most 255 bytes, while keys go up to 3 KB and more in an index: form 1 is for those. It finds its
+//! entry again by walking the entries that share the prefix, and is stale when the entry is gone.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::fault::ClauseFault;
+use super::source::{SourceKeys, cursor_attributes};
+use crate::codec::digest::{Digest, digest};
+use crate::codec::key;
+use crate::database::{Browse, Entries, EntryKey, PartitionKey, Source};
+use crate::fs::FsError;
+use crate::model::schema::{KeyAttribute, KeyAttributeType};
+use crate::model::{AttributeValue, IndexSchema, Item, TableSchema};
+
+const VERSION: u8 = 1;
+const CHECK_BYTES: usize = 4;
+const CRC_BYTES: usize = 4;
+/// `after=` and the token fit in a name of 255 bytes: 249 characters of base64 are 186 bytes, 10 of them around the body.
+const BODY_BYTES_MAX: usize = 176;
+
+/// Ties a token to its query.
+pub(super) type Check = [u8; CHECK_BYTES];
+
+/// A token whose form is right; what it says is known only with its query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    check: Check,
+    body: Body,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Body {
+    Whole(Vec<u8>),
+    Digest(Vec<u8>),
+}
+
+/// What a position is a position in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub schema: &'a TableSchema,
+    pub index: Option<&'a IndexSchema>,
+    /// The partition key of a query; `None` for a scan.
+    pub partition: Option<&'a [AttributeValue]>,
+}
+
+impl Token {
+    /// Parses the text after `after=`.
+    pub fn parse(text: &str) -> Result<Self, ClauseFault> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| ClauseFault::TokenForm)?;
+        let (content, crc) = bytes.split_last_chunk::<CRC_BYTES>().ok_or(ClauseFault::TokenForm)?;
+        if crc32fast::hash(content).to_be_bytes() != *crc {
+            return Err(ClauseFault::TokenForm);
+        }
+        let Some((&VERSION, content)) = content.split_first() else { return Err(ClauseFault::TokenForm) };
+        let (check, content) = content.split_first_chunk::<CHECK_BYTES>().ok_or(ClauseFault::TokenForm)?;
+        let body = match content.split_first() {
+            Some((0, body)) => Body::Whole(body.to_vec()),
+            Some((1, body)) => Body::Digest(body.to_vec()),
+            _ => return Err(ClauseFault::TokenForm),
+        };
+        Ok(Self { check: *check, body })
+    }
+
+    /// The token for the position right after `last`, a `LastEvaluatedKey`.
+    pub fn new(check: Check, last: &Item, scope: Scope<'_>) -> Self {
+        let whole = encode_cursor(last, scope);
+        let body = if whole.len() <= BODY_BYTES_MAX { Body::Whole(whole) } else { Body::Digest(shorten(&whole, last, scope)) };
+        Self { check, body }
+    }
+
+    /// The text after `after=`.
+    pub fn text(&self) -> String {
+        let (form, body) = match &self.body {
+            Body::Whole(body) => (0, body),
+            Body::Digest(body) => (1, body),
+        };
+        let mut bytes = vec![VERSION];
+        bytes.extend_from_slice(&self.check);
+        bytes.push(form);
+        bytes.extend_from_slice(body);
+        bytes.extend_from_slice(&crc32fast::hash(&bytes).to_be_bytes());
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// The `ExclusiveStartKey` that the token stands for.
+    ///
+    /// # Errors
+    /// [`ClauseFault::TokenForeign`] below other clauses; [`FsError::Stale`] when a shortened token's entry is gone.
+    pub fn resolve(&self, check: Check, db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
+        if self.check != check {
+            return Err(ClauseFault::TokenForeign.into());
+        }
+        match &self.body {
+            Body::Whole(body) => decode_cursor(body, scope).ok_or_else(|| ClauseFault::TokenForeign.into()),
+            Body::Digest(body) => find(body, db, scope),
+        }
+    }
+}
+
+/// The cursor attributes that the query does not fix.
+fn open_attributes<'a>(scope: Scope<'a>) -> Vec<&'a KeyAttribute> {
+    let mut all = cursor_attributes(scope.schema, scope.index);
+    if scope.partition.is_some() {
+        let fixed: BTreeSet<&str> = keys(scope).partition.iter().map(|attribute| attribute.name.as_str()).collect();
+        all.retain(|attribute| !fixed.contains(attribute.name.as_str()));
+    }
+    all
+}
+
+fn keys(scope: Scope<'_>) -> SourceKeys<'_> {
+    SourceKeys::of(scope.schema, scope.index)
+}
+
+/// A `LastEvaluatedKey` as bytes, without what the query fixes.
+pub(super) fn encode_cursor(last: &Item, scope: Scope<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for attribute in open_attributes(scope) {
+        if let Some(value) = last.get(&attribute.name) {
+            key::encode(value, &mut out);
+        }
+    }
+    out
+}
+
+/// The reverse of [`encode_cursor`]; `None` for bytes that are none.
+pub(super) fn decode_cursor(mut bytes: &[u8], scope: Scope<'_>) -> Option<Item> {
+    let mut item = Item::default();
+    for attribute in open_attributes(scope) {
+        let (value, rest) = key::decode(attribute.attribute_type, bytes).ok()?;
+        item.0.insert(attribute.name.clone(), value);
+        bytes = rest;
+    }
+    let fixed = keys(scope).partition.iter().zip(scope.partition.unwrap_or_default());
+    item.0.extend(fixed.map(|(attribute, value)| (attribute.name.clone(), value.clone())));
+    bytes.is_empty().then_some(item)
+}
+
+fn shorten(whole: &[u8], last: &Item, scope: Scope<'_>) -> Vec<u8> {
+    let mut body = digest(whole).to_vec();
+    if scope.partition.is_none() {
+        let values: Vec<&AttributeValue> = keys(scope).partition.iter().filter_map(|a| last.get(&a.name)).collect();
+        body.extend_from_slice(&key::partition_digest(&values));
+    }
+    let prefix = match keys(scope).sort.first().and_then(|attribute| last.get(&attribute.name)) {
+        Some(AttributeValue::S(text)) => text.as_bytes(),
+        Some(AttributeValue::B(bytes)) => bytes,
+        _ => &[],
+    };
+    let room = BODY_BYTES_MAX.saturating_sub(body.len());
+    body.extend(prefix.iter().take(room));
+    body
+}
+
+/// Finds the entry of a shortened token among those with its partition key and sort prefix.
+fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
+    let source = Source { table: scope.schema.name.clone(), index: scope.index.map(|index| index.name.clone()) };
+    let foreign = || FsError::from(ClauseFault::TokenForeign);
+    let (wanted, rest) = body.split_first_chunk::<{ size_of::<Digest>() }>().ok_or_else(foreign)?;
+    let (partition, prefix): (PartitionKey, &[u8]) = match scope.partition {
+        Some(values) => (values.to_vec(), rest),
+        None => {
+            let (place, prefix) = rest.split_first_chunk::<{ size_of::<Digest>() }>().ok_or_else(foreign)?;
+            (db.partition_by_digest(&source, *place)?.ok_or(FsError::Stale)?, prefix)
+        }
+    };
+    let by_bytes = keys(scope).sort.first().is_some_and(|first| first.attribute_type != KeyAttributeType::N);
+    let sort_prefix = (by_bytes && !prefix.is_empty()).then(|| prefix.to_vec());
+    let mut found = None;
+    db.entries(&source, &Entries::Collection { partition, sort_prefix }, None, &mut |entry, _, _| {
+        let cursor = entry_cursor(&entry, scope);
+        if digest(&encode_cursor(&cursor, scope)) == *wanted {
+            found = Some(cursor);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    found.ok_or(FsError::Stale)
+}
+
+/// An entry's key as a `LastEvaluatedKey`.
+fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
+    let mut item = entry.base.to_item(&scope.schema.key);
+    if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.index) {
+        let values = partition.iter().chain(sort);
+        item.0.extend(keys(scope).attributes().zip(values).map(|(a, value)| (a.name.clone(), value.clone())));
+    }
+    item
+}
