@@ -2,13 +2,13 @@
 
 use crate::codec::digest::digest;
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
-use crate::codec::{key, plain_json};
+use crate::codec::{dynamodb_json, key, plain_json};
 use crate::database::TextForm;
 use crate::fs::FsError;
 use crate::model::api::{Precondition, PutItemRequest};
 use crate::model::error::ValueError;
 use crate::model::schema::KeyAttribute;
-use crate::model::{AttributeType, AttributeValue, Item};
+use crate::model::Item;
 
 use super::Commit;
 use super::item_writer::{ItemTarget, KeyPart};
@@ -37,29 +37,17 @@ fn parse(form: TextForm, text: &[u8]) -> Result<Item, FsError> {
     match form {
         TextForm::PlainJson => {
             let item = plain_json::parse(text).map_err(text_error)?;
-            if looks_typed(&item) {
+            if plain_json::looks_like_dynamodb_json(&item) {
                 return Err(FsError::Body("this looks like DynamoDB JSON; write it to the .ddbjson name instead".to_owned()));
             }
             Ok(item)
         }
-        TextForm::DynamoDbJson => Err(FsError::NotSupported),
+        TextForm::DynamoDbJson => dynamodb_json::parse(text).map_err(text_error),
     }
 }
 
 fn text_error(error: PlainJsonError) -> FsError {
-    match error.fault {
-        PlainJsonFault::Value(ValueError::ItemTooLarge) => FsError::TooLarge,
-        PlainJsonFault::Value(_) | PlainJsonFault::Expected(_) => FsError::Json(error),
-    }
-}
-
-/// Is every value `{"S":…}`, `{"N":…}` and so on? An item read from its file never is: its key attributes are scalars.
-fn looks_typed(item: &Item) -> bool {
-    let is_lone_tag = |value: &AttributeValue| match value {
-        AttributeValue::M(map) if map.len() == 1 => map.keys().all(|name| AttributeType::from_tag(name).is_some()),
-        _ => false,
-    };
-    !item.0.is_empty() && item.0.values().all(is_lone_tag)
+    if error.fault == PlainJsonFault::Value(ValueError::ItemTooLarge) { FsError::TooLarge } else { FsError::Json(error) }
 }
 
 /// Gives `item` the key attribute of the name; a warning when the body's was another.

@@ -54,6 +54,7 @@ fn of_value(fault: &ValueError) -> bool {
         | ValueError::Nesting
         | ValueError::EmptyAttributeName
         | ValueError::AttributeNameTooLong
+        | ValueError::NullInSet(_)
         | ValueError::ItemTooLarge => false,
     }
 }
