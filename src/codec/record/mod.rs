@@ -36,7 +36,7 @@ use read::Cursor;
 
 pub use encode::encode;
 
-/// Version of the format that [`encode`] writes.
+/// Version of the format that [`encode()`] writes.
 pub const FORMAT: u8 = 1;
 
 const HEADER_BYTES: usize = 25;
