@@ -172,7 +172,7 @@ impl LmdbEnvironment {
     }
 
     /// Judges the failure of a transaction's begin or commit, or of a sync.
-    fn write_failed(&self, error: Error, written_bytes: u64) -> StoreError {
+    pub fn write_failed(&self, error: Error, written_bytes: u64) -> StoreError {
         let full = || {
             disk_space(self.directory.path()).is_ok_and(|disk| disk.free_bytes < written_bytes.saturating_mul(2) + LOW_SPACE_BYTES)
         };
@@ -213,7 +213,7 @@ impl LmdbEnvironment {
     }
 
     /// After a fatal failure no transaction begins any more; reads go on in a new environment. Writes stay refused.
-    fn reopen(&self) -> Result<(), StoreError> {
+    pub fn reopen(&self) -> Result<(), StoreError> {
         self.read_only.store(true, Ordering::Release);
         self.gate.exclusive().ok_or_else(gate_blocked)?.reopen(&self.directory, &self.options)
     }

@@ -177,3 +177,20 @@ fn more_snapshots_than_lmdb_has_slots_by_default() {
     let views: Vec<_> = (0..1000).map(|_| store.snapshot().expect("a snapshot")).collect();
     assert!(views.iter().all(|view| view.get(b"a") == Ok(Some(b"1"))));
 }
+
+#[test]
+fn after_a_fatal_failure_reads_go_on_and_writes_are_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = open(dir.path()).expect("a store");
+    put(&store, b"a", b"1").expect("a write");
+    let failure = store.environment.write_failed(lmdb::Error::Other(libc::EIO), 0);
+    assert!(matches!(failure, StoreError::Io(_)));
+    assert_eq!(put(&store, b"a", b"2"), Err(StoreError::ReadOnly));
+    assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
+    store.environment.reopen().expect("the environment opens again");
+    assert_eq!(get(&store, b"a"), Some(b"1".to_vec()));
+    assert_eq!(put(&store, b"a", b"2"), Err(StoreError::ReadOnly));
+    drop(store);
+    let store = open(dir.path()).expect("a store");
+    put(&store, b"a", b"2").expect("a write");
+}
