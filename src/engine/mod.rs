@@ -1,3 +1,190 @@
-//! The embedded engine: catalog, operations (one file each), index maintenance, counters. (to be written)
+//! The embedded engine: catalog, operations (one file each), index maintenance, counters.
+//!
+//! ```text
+//! keys.rs         the keys of the store
+//! catalog.rs      tables: definitions, ids, cache
+//! counters.rs     counters of sources and item collections
+//! batch.rs        what a transaction gathers: counters, versions
+//! transaction.rs  an operation's change as a job of the writer thread
+//! view.rs         a consistent read
+//! item_key.rs     checks of keys in items and Key parameters
+//! item_value.rs   checks of whole items
+//! index.rs        which entries an item has, and what a change of it does to them
+//! write.rs        one item's change: base, collections, indexes, counters
+//! capacity.rs     capacity units
+//! read/           Query and Scan pages
+//! ops/            one file for each operation
+//! purge.rs        removal of dropped tables in the background
+//! check.rs        everything derived, recomputed and compared
+//! ```
 
+pub mod batch;
+pub mod capacity;
+pub mod catalog;
+pub mod catalog_json;
+// pub mod check;
+pub mod clock;
+pub mod counters;
+pub mod index;
+pub mod item_key;
+pub mod item_value;
+pub mod keys;
 pub mod ops;
+pub mod purge;
+pub mod read;
+pub mod transaction;
+pub mod view;
+pub mod write;
+
+use std::sync::Arc;
+
+use crate::codec::row::Row;
+use crate::model::Error;
+use crate::model::error::StoreError;
+use crate::store::{Store, StoreInfo};
+
+use batch::BatchState;
+use catalog::CatalogCache;
+use clock::{Clock, SystemClock};
+use keys::{Meta, StoreKey};
+use transaction::{Change, Transaction};
+use view::View;
+
+/// Version of all stored formats together.
+pub const FORMAT_VERSION: u8 = 1;
+
+/// Default limit of an item collection of a table with local indexes (SEMANTICS 9.7).
+pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
+
+/// Called once with an operation's outcome, on whatever thread finished it; must not block.
+pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+/// Called with each result row in order.
+pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
+
+/// What comes in from outside: time, chance, limits that tests lower.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    pub clock: Arc<dyn Clock>,
+    /// Source of all ids that look random.
+    pub seed: u64,
+    /// See [`COLLECTION_BYTES_MAX`].
+    pub collection_bytes_max: u64,
+}
+
+impl Default for EngineOptions {
+    /// The machine's clock and a seed of its own.
+    fn default() -> Self {
+        use std::hash::{BuildHasher, Hasher};
+        let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
+        Self { clock: Arc::new(SystemClock), seed, collection_bytes_max: COLLECTION_BYTES_MAX }
+    }
+}
+
+/// The engine on one store.
+#[derive(Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// What operations and the jobs they submit have in common.
+pub struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) options: EngineOptions,
+    pub(crate) catalog: CatalogCache,
+    pub(crate) batch: Arc<BatchState>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// Queues a change; `done` hears of it after the commit.
+    pub(crate) fn submit<T, F>(self: &Arc<Self>, run: F, done: Done<T>)
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        self.store.submit(Box::new(Change { shared: Arc::clone(self), run, outcome: None, done }));
+    }
+
+    /// Runs a change to its end.
+    pub(crate) fn submit_and_wait<T, F>(self: &Arc<Self>, run: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let done = Box::new(move |outcome| {
+            // The receiver waits below; it cannot be gone.
+            let _ = sender.send(outcome);
+        });
+        self.submit(run, done);
+        receiver.recv().unwrap_or(Err(Error::Store(StoreError::Closed)))
+    }
+}
+
+impl Engine {
+    /// Opens the engine on a store, a new one or one it wrote before, and goes on with what an earlier process left undone.
+    ///
+    /// # Errors
+    /// `Format` when a newer version wrote the store; those of the store.
+    pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
+        let batch = Arc::new(BatchState::default());
+        store.set_hook(Arc::<BatchState>::clone(&batch));
+        let shared = Arc::new(Shared { store, options, catalog: CatalogCache::default(), batch });
+        let engine = Self { shared };
+        engine.check_format()?;
+        purge::resume(&engine.shared)?;
+        Ok(engine)
+    }
+
+    fn check_format(&self) -> Result<(), Error> {
+        let key = StoreKey::Meta(Meta::Format).encode();
+        if let Some(bytes) = self.shared.store.snapshot()?.get(&key)? {
+            return Ok(known_format(bytes)?);
+        }
+        self.shared.submit_and_wait(|transaction| {
+            let key = StoreKey::Meta(Meta::Format).encode();
+            match transaction.batch.get(&key)? {
+                Some(bytes) => Ok(known_format(bytes)?),
+                None => Ok(transaction.batch.put(&key, &[FORMAT_VERSION])?),
+            }
+        })
+    }
+
+    /// A consistent view of the last commit.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn view(&self) -> Result<View<'_>, Error> {
+        Ok(View::new(&self.shared, self.shared.store.snapshot()?))
+    }
+
+    /// Changes whenever any content may have changed, through any front end or process.
+    #[must_use]
+    pub fn commit_id(&self) -> u64 {
+        self.shared.store.commit_id()
+    }
+
+    #[must_use]
+    pub fn store_info(&self) -> StoreInfo {
+        self.shared.store.info()
+    }
+
+    /// Runs what is queued to its end; the engine takes no writes after it.
+    pub fn close(&self) {
+        self.shared.store.close();
+    }
+}
+
+fn known_format(bytes: &[u8]) -> Result<(), StoreError> {
+    match bytes {
+        [FORMAT_VERSION] => Ok(()),
+        [other] => Err(StoreError::Format(*other)),
+        _ => Err(StoreError::Corrupt("format version")),
+    }
+}

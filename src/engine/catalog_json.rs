@@ -1,0 +1,271 @@
+//! The stored form of a catalog entry: one JSON object, its member `v` the version of the form.
+//!
+//! ```text
+//! {"v":1,"name":…,"table_id":…,"created_ms":…,"status":"ACTIVE","source":1,
+//!  "key":{"partition":["pk","S"],"sort":["sk","N"]},"billing_mode":"PROVISIONED","throughput":[5,5],
+//!  "deletion_protection":false,"opaque":{…},
+//!  "indexes":[{"name":…,"kind":"GLOBAL","source":2,"partition":[["a","S"]],"sort":[],"projection":"ALL","throughput":[5,5]}]}
+//! ```
+//! `sort` and `throughput` are null when there is none; `projection` is `ALL`, `KEYS_ONLY` or a list of names.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::catalog::TableEntry;
+use super::keys::SourceId;
+use crate::model::api::TableStatus;
+use crate::model::error::StoreError;
+use crate::model::schema::{BillingMode, KeyAttributeType, ProvisionedThroughput};
+use crate::model::{IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName, TableSchema};
+
+const VERSION: u64 = 1;
+
+/// The stored bytes of an entry.
+#[must_use]
+pub fn encode(entry: &TableEntry) -> Vec<u8> {
+    let schema = &entry.schema;
+    let indexes: Vec<Value> = entry.indexes().map(|(index, source)| index_value(index, source)).collect();
+    json!({
+        "v": VERSION,
+        "name": schema.name.as_str(),
+        "table_id": entry.table_id,
+        "created_ms": entry.created_ms,
+        "status": status_text(entry.status),
+        "source": entry.source.0,
+        "key": {"partition": key_value(&schema.key.partition), "sort": schema.key.sort.as_ref().map(key_value)},
+        "billing_mode": billing_text(schema.billing_mode),
+        "throughput": schema.throughput.map(throughput_value),
+        "deletion_protection": schema.deletion_protection,
+        "opaque": schema.opaque,
+        "indexes": indexes,
+    })
+    .to_string()
+    .into_bytes()
+}
+
+/// # Errors
+/// `Corrupt` when the bytes are no entry, `Format` when a newer version wrote them.
+pub fn decode(bytes: &[u8]) -> Result<TableEntry, StoreError> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|_| damaged())?;
+    match value.get("v").and_then(Value::as_u64) {
+        Some(VERSION) => decode_v1(&value).ok_or_else(damaged),
+        Some(newer) => Err(StoreError::Format(u8::try_from(newer).unwrap_or(u8::MAX))),
+        None => Err(damaged()),
+    }
+}
+
+fn damaged() -> StoreError {
+    StoreError::Corrupt("a catalog entry")
+}
+
+fn index_value(index: &IndexSchema, source: SourceId) -> Value {
+    let projection = match &index.projection {
+        Projection::All => json!("ALL"),
+        Projection::KeysOnly => json!("KEYS_ONLY"),
+        Projection::Include(names) => json!(names),
+    };
+    let keys = |attributes: &[KeyAttribute]| -> Vec<Value> { attributes.iter().map(key_value).collect() };
+    json!({
+        "name": index.name.as_str(),
+        "kind": match index.kind { IndexKind::Global => "GLOBAL", IndexKind::Local => "LOCAL" },
+        "source": source.0,
+        "partition": keys(&index.partition),
+        "sort": keys(&index.sort),
+        "projection": projection,
+        "throughput": index.throughput.map(throughput_value),
+    })
+}
+
+fn key_value(attribute: &KeyAttribute) -> Value {
+    json!([attribute.name, attribute.attribute_type.as_attribute_type().tag()])
+}
+
+fn throughput_value(throughput: ProvisionedThroughput) -> Value {
+    json!([throughput.read_capacity_units, throughput.write_capacity_units])
+}
+
+fn status_text(status: TableStatus) -> &'static str {
+    match status {
+        TableStatus::Creating => "CREATING",
+        TableStatus::Active => "ACTIVE",
+        TableStatus::Deleting => "DELETING",
+        TableStatus::Updating => "UPDATING",
+    }
+}
+
+fn billing_text(mode: BillingMode) -> &'static str {
+    match mode {
+        BillingMode::Provisioned => "PROVISIONED",
+        BillingMode::PayPerRequest => "PAY_PER_REQUEST",
+    }
+}
+
+fn decode_v1(value: &Value) -> Option<TableEntry> {
+    let mut indexes = Vec::new();
+    let mut index_sources = Vec::new();
+    for index in value.get("indexes")?.as_array()? {
+        indexes.push(index_of(index)?);
+        index_sources.push(source_of(index)?);
+    }
+    let key = value.get("key")?;
+    let schema = TableSchema {
+        name: TableName::new(value.get("name")?.as_str()?).ok()?,
+        key: KeySchema { partition: key_of(key.get("partition")?)?, sort: optional(key.get("sort")?, key_of)? },
+        indexes,
+        billing_mode: match value.get("billing_mode")?.as_str()? {
+            "PROVISIONED" => BillingMode::Provisioned,
+            "PAY_PER_REQUEST" => BillingMode::PayPerRequest,
+            _ => return None,
+        },
+        throughput: optional(value.get("throughput")?, throughput_of)?,
+        deletion_protection: value.get("deletion_protection")?.as_bool()?,
+        opaque: value
+            .get("opaque")?
+            .as_object()?
+            .iter()
+            .map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
+            .collect::<Option<_>>()?,
+    };
+    Some(TableEntry {
+        schema: Arc::new(schema),
+        source: source_of(value)?,
+        index_sources,
+        status: match value.get("status")?.as_str()? {
+            "CREATING" => TableStatus::Creating,
+            "ACTIVE" => TableStatus::Active,
+            "DELETING" => TableStatus::Deleting,
+            "UPDATING" => TableStatus::Updating,
+            _ => return None,
+        },
+        table_id: value.get("table_id")?.as_str()?.to_owned(),
+        created_ms: value.get("created_ms")?.as_u64()?,
+    })
+}
+
+fn index_of(value: &Value) -> Option<IndexSchema> {
+    let keys = |member: &str| value.get(member)?.as_array()?.iter().map(key_of).collect::<Option<Vec<_>>>();
+    let projection = match value.get("projection")? {
+        Value::String(text) if text == "ALL" => Projection::All,
+        Value::String(text) if text == "KEYS_ONLY" => Projection::KeysOnly,
+        Value::Array(names) => {
+            Projection::Include(names.iter().map(|name| Some(name.as_str()?.to_owned())).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    };
+    Some(IndexSchema {
+        name: IndexName::new(value.get("name")?.as_str()?).ok()?,
+        kind: match value.get("kind")?.as_str()? {
+            "GLOBAL" => IndexKind::Global,
+            "LOCAL" => IndexKind::Local,
+            _ => return None,
+        },
+        partition: keys("partition")?,
+        sort: keys("sort")?,
+        projection,
+        throughput: optional(value.get("throughput")?, throughput_of)?,
+    })
+}
+
+/// `null` as none, anything else through `decode`.
+fn optional<T>(value: &Value, decode: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
+    if value.is_null() { Some(None) } else { decode(value).map(Some) }
+}
+
+fn source_of(value: &Value) -> Option<SourceId> {
+    Some(SourceId(u32::try_from(value.get("source")?.as_u64()?).ok()?))
+}
+
+fn key_of(value: &Value) -> Option<KeyAttribute> {
+    let attribute_type = match value.get(1)?.as_str()? {
+        "S" => KeyAttributeType::S,
+        "N" => KeyAttributeType::N,
+        "B" => KeyAttributeType::B,
+        _ => return None,
+    };
+    Some(KeyAttribute { name: value.get(0)?.as_str()?.to_owned(), attribute_type })
+}
+
+fn throughput_of(value: &Value) -> Option<ProvisionedThroughput> {
+    Some(ProvisionedThroughput { read_capacity_units: value.get(0)?.as_u64()?, write_capacity_units: value.get(1)?.as_u64()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
+        KeyAttribute { name: name.into(), attribute_type }
+    }
+
+    fn example() -> TableEntry {
+        let index = |name: &str, kind, projection, throughput| IndexSchema {
+            name: IndexName::new(name).unwrap(),
+            kind,
+            partition: vec![attribute("pk", KeyAttributeType::S)],
+            sort: vec![attribute("b", KeyAttributeType::B)],
+            projection,
+            throughput,
+        };
+        let units = Some(ProvisionedThroughput { read_capacity_units: 1, write_capacity_units: 2 });
+        TableEntry {
+            schema: Arc::new(TableSchema {
+                name: TableName::new("abc").unwrap(),
+                key: KeySchema {
+                    partition: attribute("pk", KeyAttributeType::S),
+                    sort: Some(attribute("sk", KeyAttributeType::N)),
+                },
+                indexes: vec![
+                    index("lll", IndexKind::Local, Projection::Include(vec!["x".into()]), None),
+                    index("ggg", IndexKind::Global, Projection::KeysOnly, units),
+                    index("hhh", IndexKind::Global, Projection::All, units),
+                ],
+                billing_mode: BillingMode::Provisioned,
+                throughput: units,
+                deletion_protection: true,
+                opaque: [("Tags".to_owned(), "[]".to_owned())].into(),
+            }),
+            source: SourceId(4),
+            index_sources: vec![SourceId(5), SourceId(6), SourceId(7)],
+            status: TableStatus::Active,
+            table_id: "id".into(),
+            created_ms: 17,
+        }
+    }
+
+    #[test]
+    fn an_entry_round_trips() {
+        assert_eq!(decode(&encode(&example())), Ok(example()));
+    }
+
+    #[test]
+    fn the_stored_form_is_fixed() {
+        let mut entry = example();
+        entry.index_sources.truncate(1);
+        let schema = Arc::make_mut(&mut entry.schema);
+        schema.indexes.truncate(1);
+        schema.throughput = None;
+        schema.billing_mode = BillingMode::PayPerRequest;
+        let text = concat!(
+            r#"{"v":1,"name":"abc","table_id":"id","created_ms":17,"status":"ACTIVE","source":4,"#,
+            r#""key":{"partition":["pk","S"],"sort":["sk","N"]},"billing_mode":"PAY_PER_REQUEST","throughput":null,"#,
+            r#""deletion_protection":true,"opaque":{"Tags":"[]"},"#,
+            r#""indexes":[{"name":"lll","kind":"LOCAL","source":5,"partition":[["pk","S"]],"sort":[["b","B"]],"#,
+            r#""projection":["x"],"throughput":null}]}"#
+        );
+        assert_eq!(String::from_utf8(encode(&entry)).unwrap(), text);
+    }
+
+    #[test]
+    fn damage_and_newer_versions_are_told_apart() {
+        let cases: &[(&[u8], StoreError)] = &[
+            (b"", damaged()),
+            (b"{}", damaged()),
+            (br#"{"v":1}"#, damaged()),
+            (br#"{"v":2}"#, StoreError::Format(2)),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(decode(bytes), Err(expected.clone()));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Counters of sources and of item collections, and their stored forms.
+//!
+//! ```text
+//! source      entries u64 · bytes u64 · partition keys u64
+//! collection  entries u64 · bytes u64 · modified u64 · record of the partition key attributes
+//! ```
+//! Numbers are big-endian; bytes are DynamoDB sizes without overhead; modified is milliseconds since the epoch. The formats
+//! belong to the store's format version.
+
+use crate::codec::record::{self, Record};
+use crate::model::error::StoreError;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::{AttributeValue, Item};
+
+const NUMBER_BYTES: usize = 8;
+
+/// Counters of a table or index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SourceCounters {
+    pub entries: u64,
+    /// DynamoDB bytes, without overhead.
+    pub bytes: u64,
+    /// Distinct partition key values.
+    pub partition_keys: u64,
+}
+
+impl SourceCounters {
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        [self.entries, self.bytes, self.partition_keys].map(u64::to_be_bytes).concat()
+    }
+
+    /// # Errors
+    /// `Corrupt` when the bytes are not of this format.
+    pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        let (entries, rest) = take_u64(bytes)?;
+        let (size, rest) = take_u64(rest)?;
+        let (partition_keys, rest) = take_u64(rest)?;
+        if !rest.is_empty() {
+            return Err(StoreError::Corrupt("counters have a wrong length"));
+        }
+        Ok(Self { entries, bytes: size, partition_keys })
+    }
+
+    /// `TableSizeBytes`, `IndexSizeBytes`: with the overhead of each entry.
+    #[must_use]
+    pub fn size_with_overhead(&self) -> u64 {
+        self.bytes + self.entries * ENTRY_OVERHEAD_BYTES
+    }
+}
+
+/// A change of counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CounterDelta {
+    pub entries: i64,
+    pub bytes: i64,
+    pub partition_keys: i64,
+}
+
+impl CounterDelta {
+    /// Adds another change.
+    pub fn add(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.bytes += other.bytes;
+        self.partition_keys += other.partition_keys;
+    }
+
+    /// # Errors
+    /// `Corrupt` when a counter would be negative.
+    pub fn apply(&self, to: SourceCounters) -> Result<SourceCounters, StoreError> {
+        Ok(SourceCounters {
+            entries: shift(to.entries, self.entries)?,
+            bytes: shift(to.bytes, self.bytes)?,
+            partition_keys: shift(to.partition_keys, self.partition_keys)?,
+        })
+    }
+}
+
+/// A counter moved by a change.
+fn shift(counter: u64, by: i64) -> Result<u64, StoreError> {
+    counter.checked_add_signed(by).ok_or(StoreError::Corrupt("a counter fell below zero"))
+}
+
+/// The size of a collection, entry or item as a change.
+#[must_use]
+pub fn signed(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// An item collection's stored value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectionValue<'a> {
+    pub entries: u64,
+    pub bytes: u64,
+    pub modified_ms: u64,
+    /// Record of the partition key attributes.
+    partition: &'a [u8],
+}
+
+impl<'a> CollectionValue<'a> {
+    /// # Errors
+    /// `Corrupt` when the bytes are not of this format.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, StoreError> {
+        let (entries, rest) = take_u64(bytes)?;
+        let (size, rest) = take_u64(rest)?;
+        let (modified_ms, partition) = take_u64(rest)?;
+        Ok(Self { entries, bytes: size, modified_ms, partition })
+    }
+
+    /// The partition key values, by their attributes in schema order.
+    ///
+    /// # Errors
+    /// `Corrupt` when one is missing or cannot be read.
+    pub fn partition(&self, names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
+        let record = Record::parse(self.partition)?;
+        let value = |name: &&str| record.attribute(name)?.ok_or(StoreError::Corrupt("a collection lacks its partition key"));
+        names.iter().map(value).collect()
+    }
+
+    /// This value after a change; `None` when nothing is left.
+    ///
+    /// # Errors
+    /// `Corrupt` when a counter would be negative.
+    pub fn after(&self, entries: i64, bytes: i64, modified_ms: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let entries = shift(self.entries, entries)?;
+        let bytes = shift(self.bytes, bytes)?;
+        if entries == 0 {
+            return Ok(None);
+        }
+        Ok(Some(encode_collection(entries, bytes, self.modified_ms.max(modified_ms), self.partition)))
+    }
+}
+
+/// The value of a new collection with one entry.
+#[must_use]
+pub fn new_collection(partition: &[(&str, &AttributeValue)], bytes: usize, modified_ms: u64) -> Vec<u8> {
+    let item = Item(partition.iter().map(|(name, value)| ((*name).to_owned(), (*value).clone())).collect());
+    let names: Vec<&str> = partition.iter().map(|(name, _)| *name).collect();
+    encode_collection(1, bytes as u64, modified_ms, &record::encode(&item, &names, 0, 0))
+}
+
+fn encode_collection(entries: u64, bytes: u64, modified_ms: u64, partition: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(3 * NUMBER_BYTES + partition.len());
+    for number in [entries, bytes, modified_ms] {
+        out.extend_from_slice(&number.to_be_bytes());
+    }
+    out.extend_from_slice(partition);
+    out
+}
+
+/// The number that `bytes` begin with, and the rest.
+fn take_u64(bytes: &[u8]) -> Result<(u64, &[u8]), StoreError> {
+    let (number, rest) = bytes.split_first_chunk::<NUMBER_BYTES>().ok_or(StoreError::Corrupt("a value is cut short"))?;
+    Ok((u64::from_be_bytes(*number), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_exact_bytes() {
+        let counters = SourceCounters { entries: 1, bytes: 258, partition_keys: 3 };
+        let bytes = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3];
+        assert_eq!(counters.encode(), bytes);
+        assert_eq!(SourceCounters::decode(&bytes), Ok(counters));
+        assert!(SourceCounters::decode(&bytes[..23]).is_err());
+        assert_eq!(counters.size_with_overhead(), 358);
+
+        let value = new_collection(&[("pk", &AttributeValue::S("a".into()))], 5, 9);
+        assert_eq!(value[..24], [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 9]);
+    }
+
+    #[test]
+    fn a_collection_grows_shrinks_and_ends() {
+        let value = new_collection(&[("pk", &AttributeValue::S("a".into()))], 5, 9);
+        let parsed = CollectionValue::parse(&value).unwrap();
+        assert_eq!(parsed.partition(&["pk"]), Ok(vec![AttributeValue::S("a".into())]));
+        let grown = parsed.after(1, 10, 12).unwrap().unwrap();
+        let grown = CollectionValue::parse(&grown).unwrap();
+        assert_eq!((grown.entries, grown.bytes, grown.modified_ms), (2, 15, 12));
+        assert_eq!(grown.after(-2, -15, 13), Ok(None));
+        assert!(grown.after(-3, 0, 13).is_err());
+    }
+
+    #[test]
+    fn a_counter_below_zero_is_corruption() {
+        let delta = CounterDelta { entries: -1, bytes: 0, partition_keys: 0 };
+        assert!(delta.apply(SourceCounters::default()).is_err());
+    }
+}

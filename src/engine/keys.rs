@@ -1,0 +1,306 @@
+//! The keys under which everything is stored.
+//!
+//! ```text
+//! 01 · what u8                          one value of the whole store, see Meta
+//! 02 · table name                       catalog entry
+//! 03 · source u32                       a dropped source whose entries are still to be removed
+//! 04 · source u32 · digest 16 · order   entry -> record
+//! 05 · source u32 · digest 16           item collection -> its counters and partition key
+//! 06 · source u32                       counters of a source
+//! ```
+//! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
+//! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
+//! (prefix-free, see `codec::key`):
+//! ```text
+//! table         sort key, if it has one
+//! local index   index sort key · base sort key
+//! global index  index sort keys · base partition digest 16 · base sort key, if it has one
+//! ```
+//! The first byte is never FF, so every prefix has an end.
+
+use std::ops::Bound;
+
+use crate::codec::digest::Digest;
+use crate::codec::key::{encode, partition_digest};
+use crate::model::{AttributeValue, Key};
+use crate::store::{KeyRange, prefix_end};
+
+const META: u8 = 0x01;
+const TABLE: u8 = 0x02;
+const PURGE: u8 = 0x03;
+const ENTRY: u8 = 0x04;
+const COLLECTION: u8 = 0x05;
+const COUNTERS: u8 = 0x06;
+
+/// Bytes before the digest in an entry's or collection's key.
+const SOURCE_HEAD_BYTES: usize = 5;
+const DIGEST_BYTES: usize = 16;
+
+/// A table or an index in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceId(pub u32);
+
+/// Single values of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meta {
+    /// Version of all formats: one byte.
+    Format,
+    /// The source id to give next: u32.
+    NextSource,
+    /// Raised with every change of the catalog: u64.
+    CatalogGeneration,
+    /// The item version given last: u64.
+    VersionSequence,
+}
+
+impl Meta {
+    fn tag(self) -> u8 {
+        match self {
+            Self::Format => 0x01,
+            Self::NextSource => 0x02,
+            Self::CatalogGeneration => 0x03,
+            Self::VersionSequence => 0x04,
+        }
+    }
+}
+
+/// Any key of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreKey<'a> {
+    Meta(Meta),
+    Table(&'a str),
+    Purge(SourceId),
+    Entry(&'a EntryAddress),
+    Collection(SourceId, Digest),
+    Counters(SourceId),
+}
+
+impl StoreKey<'_> {
+    /// The stored bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Meta(what) => vec![META, what.tag()],
+            Self::Table(name) => [&[TABLE], name.as_bytes()].concat(),
+            Self::Purge(source) => source_head(PURGE, *source).to_vec(),
+            Self::Entry(address) => address.encode(),
+            Self::Collection(source, digest) => [&source_head(COLLECTION, *source)[..], digest].concat(),
+            Self::Counters(source) => source_head(COUNTERS, *source).to_vec(),
+        }
+    }
+}
+
+fn source_head(space: u8, source: SourceId) -> [u8; SOURCE_HEAD_BYTES] {
+    let [a, b, c, d] = source.0.to_be_bytes();
+    [space, a, b, c, d]
+}
+
+/// Where an entry of a table or index is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryAddress {
+    pub source: SourceId,
+    pub digest: Digest,
+    /// See the module's header.
+    pub order: Vec<u8>,
+}
+
+impl EntryAddress {
+    /// Of an item in its table.
+    #[must_use]
+    pub fn of_item(source: SourceId, key: &Key) -> Self {
+        let mut order = Vec::new();
+        if let Some(sort) = &key.sort {
+            encode(sort, &mut order);
+        }
+        Self { source, digest: partition_digest(&[&key.partition]), order }
+    }
+
+    /// Of an item's entry in a local index.
+    #[must_use]
+    pub fn in_local_index(source: SourceId, index_sort: &AttributeValue, base: &Key) -> Self {
+        let mut order = Vec::new();
+        encode(index_sort, &mut order);
+        if let Some(sort) = &base.sort {
+            encode(sort, &mut order);
+        }
+        Self { source, digest: partition_digest(&[&base.partition]), order }
+    }
+
+    /// Of an item's entry in a global index; index key values in schema order.
+    #[must_use]
+    pub fn in_global_index(source: SourceId, partition: &[&AttributeValue], sort: &[&AttributeValue], base: &Key) -> Self {
+        let mut order = Vec::new();
+        for value in sort {
+            encode(value, &mut order);
+        }
+        order.extend_from_slice(&partition_digest(&[&base.partition]));
+        if let Some(sort) = &base.sort {
+            encode(sort, &mut order);
+        }
+        Self { source, digest: partition_digest(partition), order }
+    }
+
+    /// The address in a stored key; `None` when it is no entry's key.
+    #[must_use]
+    pub fn parse(key: &[u8]) -> Option<Self> {
+        let (source, rest) = parse_source(ENTRY, key)?;
+        let (digest, order) = rest.split_first_chunk::<DIGEST_BYTES>()?;
+        Some(Self { source, digest: *digest, order: order.to_vec() })
+    }
+
+    /// The stored bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        [&source_head(ENTRY, self.source)[..], &self.digest, &self.order].concat()
+    }
+}
+
+fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
+    let (head, rest) = key.split_first_chunk::<SOURCE_HEAD_BYTES>()?;
+    let [first, id @ ..] = *head;
+    (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
+}
+
+/// The part of an entry's or collection's key after the source: its place in the order of the source.
+#[must_use]
+pub fn place_in_source(key: &[u8]) -> &[u8] {
+    key.get(SOURCE_HEAD_BYTES..).unwrap_or_default()
+}
+
+/// The collection of a stored key; `None` when it is no collection's key.
+#[must_use]
+pub fn parse_collection(key: &[u8]) -> Option<(SourceId, Digest)> {
+    let (source, rest) = parse_source(COLLECTION, key)?;
+    Some((source, rest.try_into().ok()?))
+}
+
+/// The source of a purge key; `None` when it is none.
+#[must_use]
+pub fn parse_purge(key: &[u8]) -> Option<SourceId> {
+    parse_source(PURGE, key).map(|(source, _)| source)
+}
+
+/// The table name in a catalog key; `None` when it is none.
+#[must_use]
+pub fn parse_table(key: &[u8]) -> Option<&str> {
+    let (first, name) = key.split_first()?;
+    if *first != TABLE {
+        return None;
+    }
+    std::str::from_utf8(name).ok()
+}
+
+/// All catalog entries, or those after a name.
+#[must_use]
+pub fn tables_after(name: Option<&str>) -> KeyRange {
+    let lower = match name {
+        Some(name) => Bound::Excluded(StoreKey::Table(name).encode()),
+        None => Bound::Included(vec![TABLE]),
+    };
+    KeyRange { lower, upper: Bound::Excluded(vec![TABLE + 1]) }
+}
+
+/// All sources that are being removed.
+#[must_use]
+pub fn purges() -> KeyRange {
+    KeyRange::prefix(&[PURGE])
+}
+
+/// Every entry from `source` on, over all sources.
+#[must_use]
+pub fn entries_from(source: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(ENTRY, source).to_vec()), upper: Bound::Excluded(vec![ENTRY + 1]) }
+}
+
+/// Every collection from `source` on, over all sources.
+#[must_use]
+pub fn collections_from(source: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(COLLECTION, source).to_vec()), upper: Bound::Excluded(vec![COLLECTION + 1]) }
+}
+
+/// The entries of a source.
+#[must_use]
+pub fn entries(source: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(ENTRY, source))
+}
+
+/// The collections of a source.
+#[must_use]
+pub fn collections(source: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(COLLECTION, source))
+}
+
+/// The entries of a source whose digests are in `lower..upper`; no upper is the end.
+#[must_use]
+pub fn entries_of_digests(source: SourceId, lower: &Digest, upper: Option<&Digest>) -> KeyRange {
+    let head = source_head(ENTRY, source);
+    let end = match upper {
+        Some(digest) => Some([&head[..], digest].concat()),
+        None => prefix_end(&head),
+    };
+    KeyRange { lower: Bound::Included([&head[..], lower].concat()), upper: end.map_or(Bound::Unbounded, Bound::Excluded) }
+}
+
+/// The bytes with which the key of every entry of a collection begins.
+#[must_use]
+pub fn collection_prefix(source: SourceId, digest: &Digest) -> Vec<u8> {
+    [&source_head(ENTRY, source)[..], digest].concat()
+}
+
+/// The key of the entry at a place of a source, see [`place_in_source`].
+#[must_use]
+pub fn entry_at(source: SourceId, place: &[u8]) -> Vec<u8> {
+    [&source_head(ENTRY, source)[..], place].concat()
+}
+
+/// The key of the collection at a place of a source.
+#[must_use]
+pub fn collection_at(source: SourceId, place: &[u8]) -> Vec<u8> {
+    [&source_head(COLLECTION, source)[..], place].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_exact_bytes() {
+        let digest = [7; 16];
+        let address = EntryAddress { source: SourceId(258), digest, order: vec![0x61, 0, 0] };
+        let entry = [&[4, 0, 0, 1, 2][..], &[7; 16], &[0x61, 0, 0]].concat();
+        let collection = [&[5, 0, 0, 0, 9][..], &[7; 16]].concat();
+        let cases: &[(StoreKey<'_>, &[u8])] = &[
+            (StoreKey::Meta(Meta::Format), &[1, 1]),
+            (StoreKey::Meta(Meta::NextSource), &[1, 2]),
+            (StoreKey::Meta(Meta::CatalogGeneration), &[1, 3]),
+            (StoreKey::Meta(Meta::VersionSequence), &[1, 4]),
+            (StoreKey::Table("abc"), &[2, 0x61, 0x62, 0x63]),
+            (StoreKey::Purge(SourceId(1)), &[3, 0, 0, 0, 1]),
+            (StoreKey::Entry(&address), &entry),
+            (StoreKey::Collection(SourceId(9), digest), &collection),
+            (StoreKey::Counters(SourceId(0xFFFF_FFFF)), &[6, 255, 255, 255, 255]),
+        ];
+        for (key, bytes) in cases {
+            assert_eq!(key.encode(), *bytes, "{key:?}");
+        }
+        assert_eq!(EntryAddress::parse(&entry), Some(address));
+        assert_eq!(parse_collection(&collection), Some((SourceId(9), digest)));
+        assert_eq!(parse_purge(&[3, 0, 0, 0, 1]), Some(SourceId(1)));
+        assert_eq!(parse_table(&[2, 0x61]), Some("a"));
+        assert_eq!(parse_table(&[3, 0x61]), None);
+    }
+
+    #[test]
+    fn entry_order_of_table_and_indexes() {
+        let s = |text: &str| AttributeValue::S(text.to_owned());
+        let base = Key { partition: s("p"), sort: Some(s("s")) };
+        let digest = partition_digest(&[&s("p")]);
+        assert_eq!(EntryAddress::of_item(SourceId(1), &base).order, b"s\0\0");
+        assert_eq!(EntryAddress::in_local_index(SourceId(2), &s("x"), &base).order, b"x\0\0s\0\0");
+        let global = EntryAddress::in_global_index(SourceId(3), &[&s("g")], &[&s("x"), &s("y")], &base);
+        assert_eq!(global.order, [&b"x\0\0y\0\0"[..], &digest, b"s\0\0"].concat());
+        assert_eq!(global.digest, partition_digest(&[&s("g")]));
+        let simple = Key { partition: s("p"), sort: None };
+        assert_eq!(EntryAddress::of_item(SourceId(1), &simple).order, b"");
+    }
+}

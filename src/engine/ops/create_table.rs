@@ -1,0 +1,66 @@
+//! CreateTable (SEMANTICS 11.1).
+
+use std::sync::Arc;
+
+use super::create_table_checks::build_schema;
+use super::describe_table::description;
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::keys::SourceId;
+use crate::engine::transaction::Transaction;
+use crate::engine::{Engine, Shared};
+use crate::model::api::{CreateTableRequest, CreateTableResponse, TableStatus};
+use crate::model::error::StoreError;
+use crate::model::{Error, TableSchema};
+
+impl Engine {
+    /// Creates a table. The answer says CREATING, as DynamoDB's does; the table is active at once.
+    ///
+    /// # Errors
+    /// `Schema` for a bad definition, `TableAlreadyExists`; those of the store.
+    pub fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
+        let schema = Arc::new(build_schema(request)?);
+        self.shared.submit_and_wait(move |transaction| create(transaction, &schema))
+    }
+}
+
+fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Result<CreateTableResponse, Error> {
+    if let Some(entry) = transaction.table(&schema.name)? {
+        let name = schema.name.as_str().to_owned();
+        return Err(match entry.status {
+            TableStatus::Deleting => Error::TableBeingDeleted(name),
+            TableStatus::Creating | TableStatus::Active | TableStatus::Updating => Error::TableAlreadyExists(name),
+        });
+    }
+    let mut sources = catalog::take_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
+    let source = sources.next().ok_or(StoreError::Corrupt("source ids are used up"))?;
+    let created_ms = transaction.shared.options.clock.now_ms();
+    let entry = TableEntry {
+        schema: Arc::clone(schema),
+        source,
+        index_sources: sources.collect(),
+        status: TableStatus::Active,
+        table_id: table_id(transaction.shared, source, created_ms),
+        created_ms,
+    };
+    catalog::write_table(transaction.batch, &entry)?;
+    catalog::raise_generation(transaction.batch)?;
+    transaction.shared.batch.catalog_changed();
+    let mut table_description = description(transaction.batch.as_read(), &entry)?;
+    table_description.status = TableStatus::Creating;
+    for index in &mut table_description.indexes {
+        index.status = TableStatus::Creating;
+    }
+    Ok(CreateTableResponse { table_description })
+}
+
+/// A UUID of version 4 form, made of the seed and of what is the table's own.
+fn table_id(shared: &Shared, source: SourceId, created_ms: u64) -> String {
+    let mut seed = shared.options.seed.to_be_bytes().to_vec();
+    seed.extend_from_slice(&source.0.to_be_bytes());
+    seed.extend_from_slice(&created_ms.to_be_bytes());
+    let mut bytes = crate::codec::digest::digest(&seed);
+    bytes[6] = (bytes[6] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}

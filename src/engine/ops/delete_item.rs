@@ -1,0 +1,35 @@
+//! DeleteItem (SEMANTICS 12.4).
+
+use crate::engine::transaction::Transaction;
+use crate::engine::write::{self, Stored};
+use crate::engine::{Done, Engine, item_key, item_value};
+use crate::model::Error;
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse, ReturnValues};
+
+impl Engine {
+    /// Starts a delete; `done` hears of it after the commit.
+    pub fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+        if let Err(error) = request.key.0.values().try_for_each(item_value::check_value) {
+            return done(Err(error.into()));
+        }
+        self.shared.submit(move |transaction| delete(transaction, &request), done);
+    }
+}
+
+fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
+    let table = transaction.active_table(&request.table_name)?;
+    let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
+    let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
+    stored.check(request.precondition)?;
+    let existed = stored.record()?.is_some();
+    let attributes = match request.return_values {
+        ReturnValues::AllOld => stored.item()?,
+        ReturnValues::None => None,
+    };
+    let applied = write::replace(transaction, &table, &key, &stored, None)?;
+    let item_collection_metrics = match request.return_item_collection_metrics {
+        true => write::collection_metrics(transaction.batch.as_read(), &table, &key)?,
+        false => None,
+    };
+    Ok(DeleteItemResponse { attributes, consumed_capacity: applied.consumed_capacity, item_collection_metrics, existed })
+}

@@ -1,0 +1,50 @@
+//! DeleteTable (SEMANTICS 11.4): the table is gone with the commit, its entries are removed behind it.
+
+use std::sync::Arc;
+
+use super::describe_table::description;
+use crate::engine::keys::{SourceId, StoreKey};
+use crate::engine::transaction::Transaction;
+use crate::engine::{Engine, catalog, purge};
+use crate::model::Error;
+use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
+
+impl Engine {
+    /// Removes a table.
+    ///
+    /// # Errors
+    /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`; those of the store.
+    pub fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
+        let (response, sources) = self.shared.submit_and_wait(move |transaction| delete(transaction, &request))?;
+        for source in sources {
+            purge::start(Arc::clone(&self.shared), source);
+        }
+        Ok(response)
+    }
+}
+
+fn delete(
+    transaction: &mut Transaction<'_>,
+    request: &DeleteTableRequest,
+) -> Result<(DeleteTableResponse, Vec<SourceId>), Error> {
+    let name = request.table_name.as_str();
+    let Some(entry) = transaction.table(&request.table_name)? else {
+        return Err(Error::TableNotFound(name.to_owned()));
+    };
+    if entry.status == TableStatus::Deleting {
+        return Err(Error::TableBeingDeleted(name.to_owned()));
+    }
+    if entry.schema.deletion_protection {
+        return Err(Error::DeletionProtected);
+    }
+    let mut table_description = description(transaction.batch.as_read(), &entry)?;
+    table_description.status = TableStatus::Deleting;
+    let sources: Vec<SourceId> = std::iter::once(entry.source).chain(entry.index_sources.iter().copied()).collect();
+    transaction.batch.delete(&StoreKey::Table(name).encode())?;
+    for source in &sources {
+        transaction.batch.put(&StoreKey::Purge(*source).encode(), purge::MARK)?;
+    }
+    catalog::raise_generation(transaction.batch)?;
+    transaction.shared.batch.catalog_changed();
+    Ok((DeleteTableResponse { table_description }, sources))
+}

@@ -1,0 +1,61 @@
+//! DescribeTable (SEMANTICS 11.2). Counters are always current.
+
+use crate::engine::Engine;
+use crate::engine::batch::source_counters;
+use crate::engine::catalog::TableEntry;
+use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription};
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+use crate::store::Read;
+
+impl Engine {
+    /// A table's definition, state and counters.
+    ///
+    /// # Errors
+    /// `TableNotFound`; those of the store.
+    pub fn describe_table(&self, request: &DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
+        match self.describe(&request.table_name)? {
+            Some(table) => Ok(DescribeTableResponse { table }),
+            None => Err(Error::TableNotFound(request.table_name.as_str().to_owned())),
+        }
+    }
+
+    /// As [`Self::describe_table`]; `None` when there is no such table.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
+        let view = self.view()?;
+        match view.table(table)? {
+            Some(entry) => Ok(Some(description(view.read(), &entry)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The description of a table as a view has it.
+///
+/// # Errors
+/// Those of the store.
+pub fn description(read: &dyn Read, entry: &TableEntry) -> Result<TableDescription, StoreError> {
+    let counters = source_counters(read, entry.source)?;
+    let mut indexes = Vec::with_capacity(entry.index_sources.len());
+    for (_, source) in entry.indexes() {
+        let counters = source_counters(read, source)?;
+        indexes.push(IndexDescription {
+            status: entry.status,
+            item_count: counters.entries,
+            index_size_bytes: counters.size_with_overhead(),
+            partition_keys: counters.partition_keys,
+        });
+    }
+    Ok(TableDescription {
+        schema: (*entry.schema).clone(),
+        status: entry.status,
+        table_id: entry.table_id.clone(),
+        created_ms: entry.created_ms,
+        item_count: counters.entries,
+        table_size_bytes: counters.size_with_overhead(),
+        indexes,
+    })
+}

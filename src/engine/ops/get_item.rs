@@ -1,0 +1,45 @@
+//! GetItem (SEMANTICS 12.1).
+
+use crate::engine::capacity::read_units;
+use crate::engine::keys::EntryAddress;
+use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::{Engine, item_key, item_value};
+use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders, projection};
+use crate::model::Error;
+use crate::model::api::{ConsumedCapacity, GetItemRequest, GetItemResponse};
+
+impl Engine {
+    /// Reads one item.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
+    pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
+        request.key.0.values().try_for_each(item_value::check_value)?;
+        let projection = parse_projection(request)?;
+        let view = self.view()?;
+        let table = view.active_table(&request.table_name)?;
+        let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
+        if let Some(paths) = &projection {
+            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema.key))?;
+        }
+        let record = view.entry(&EntryAddress::of_item(table.source, &key))?;
+        let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+        let item = record.map(|record| record.to_item()).transpose()?;
+        let item = match &projection {
+            Some(paths) => item.map(|item| paths.apply(&item)),
+            None => item,
+        };
+        let table = read_units(bytes, request.consistent_read);
+        Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity { table, ..ConsumedCapacity::default() } })
+    }
+}
+
+fn parse_projection(request: &GetItemRequest) -> Result<Option<ProjectionPaths>, Error> {
+    let expression = request.projection_expression.as_deref();
+    // No expression of GetItem can use values; the wire form has no member for them.
+    placeholders::check(&request.placeholders, expression.is_some(), Some("ProjectionExpression is null"))?;
+    let mut used = PlaceholderUse::default();
+    let paths = expression.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
+    used.finish(&request.placeholders)?;
+    Ok(paths)
+}

@@ -1,0 +1,60 @@
+//! PutItem (SEMANTICS 12.2).
+
+use std::sync::Arc;
+
+use crate::engine::transaction::Transaction;
+use crate::engine::write::{self, Stored};
+use crate::engine::{Done, Engine, index, item_key, item_value};
+use crate::model::api::{PutItemRequest, PutItemResponse, ReturnValues};
+use crate::model::{Error, Key, TableSchema};
+
+impl Engine {
+    /// Starts a put; `done` hears of it after the commit.
+    pub fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
+        if let Err(error) = item_value::check_item(&request.item) {
+            return done(Err(error.into()));
+        }
+        self.shared.submit(move |transaction| put(transaction, &request), done);
+    }
+
+    /// Every check of a put against the last commit, without writing.
+    ///
+    /// # Errors
+    /// The error a write would get.
+    pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
+        item_value::check_item(&request.item)?;
+        let view = self.view()?;
+        let table = view.active_table(&request.table_name)?;
+        let key = check_keys(&table, request)?;
+        Stored::read(view.read(), &table, &key)?.check(request.precondition)
+    }
+}
+
+fn check_keys(table: &Arc<crate::engine::catalog::TableEntry>, request: &PutItemRequest) -> Result<Key, Error> {
+    let schema: &TableSchema = &table.schema;
+    let key = item_key::key_of_item(&schema.key, &request.item)?;
+    index::check_item(table, &request.item)?;
+    Ok(key)
+}
+
+fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest) -> Result<PutItemResponse, Error> {
+    let table = transaction.active_table(&request.table_name)?;
+    let key = check_keys(&table, request)?;
+    let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
+    stored.check(request.precondition)?;
+    let attributes = match request.return_values {
+        ReturnValues::AllOld => stored.item()?,
+        ReturnValues::None => None,
+    };
+    let applied = write::replace(transaction, &table, &key, &stored, Some(&request.item))?;
+    let item_collection_metrics = match request.return_item_collection_metrics {
+        true => write::collection_metrics(transaction.batch.as_read(), &table, &key)?,
+        false => None,
+    };
+    Ok(PutItemResponse {
+        attributes,
+        consumed_capacity: applied.consumed_capacity,
+        item_collection_metrics,
+        version: applied.version,
+    })
+}

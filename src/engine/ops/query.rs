@@ -1,0 +1,70 @@
+//! Query (SEMANTICS 13).
+
+use crate::engine::read::page::{self, PagePlan};
+use crate::engine::read::source::ReadSource;
+use crate::engine::read::start_key::{self, StartKey};
+use crate::engine::read::{range, select};
+use crate::engine::{Engine, Rows};
+use crate::expr::{KeyConditionShape, PlaceholderUse, ProjectionPaths, key_condition, placeholders, projection};
+use crate::model::api::{Page, QueryRequest};
+use crate::model::error::QueryError;
+use crate::model::{Error, IndexKind};
+use crate::store::Direction;
+
+/// What Query puts before the text of a missing projection.
+const SPECIFIC_PREFIX: &str = "1 validation error detected: ";
+
+impl Engine {
+    /// One page, its rows given to `rows` as they are found.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Query`, `Key`; those of the store.
+    pub fn query(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let shape = Shape::check(request)?;
+        let view = self.view()?;
+        let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
+        let plan = shape.plan(source, request)?;
+        page::read(&view, &plan, rows)
+    }
+}
+
+/// A request whose own parts are right; no table was looked at.
+struct Shape {
+    condition: KeyConditionShape,
+    projection: Option<ProjectionPaths>,
+}
+
+impl Shape {
+    fn check(request: &QueryRequest) -> Result<Self, Error> {
+        start_key::check_values(request.exclusive_start_key.as_ref())?;
+        let has_projection = request.projection_expression.is_some();
+        select::check(request.select, has_projection, request.index_name.is_some(), SPECIFIC_PREFIX)?;
+        let condition = request.key_condition_expression.as_deref();
+        let values_missing = condition.is_none().then_some("FilterExpression and KeyConditionExpression are null");
+        placeholders::check(&request.placeholders, has_projection || condition.is_some(), values_missing)?;
+        let mut used = PlaceholderUse::default();
+        let condition = condition.map(|text| key_condition::parse(text, &request.placeholders, &mut used)).transpose()?;
+        let text = request.projection_expression.as_deref();
+        let projection = text.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
+        used.finish(&request.placeholders)?;
+        let condition = condition.ok_or(QueryError::NoKeyCondition)?;
+        Ok(Self { condition, projection })
+    }
+
+    /// The checks against table and index, in DynamoDB's order (SEMANTICS 13.3).
+    fn plan(self, source: ReadSource, request: &QueryRequest) -> Result<PagePlan, Error> {
+        if request.consistent_read && source.is_index(IndexKind::Global) {
+            return Err(QueryError::ConsistentOnGlobal.into());
+        }
+        let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, false)).transpose()?;
+        let condition = self.condition.resolve(source.key_schema())?;
+        let start = start.map(|start| start.of_query(&source, &condition)).transpose()?;
+        let selection = select::resolve(&source, request.select, self.projection)?;
+        let direction = if request.scan_index_forward { Direction::Forward } else { Direction::Reverse };
+        let mut range = range::of_condition(&source, &condition);
+        if let Some(address) = start {
+            range = range::after(range, address.encode(), direction);
+        }
+        Ok(PagePlan { source, selection, range, direction, limit: request.limit, consistent: request.consistent_read })
+    }
+}

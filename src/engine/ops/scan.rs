@@ -1,0 +1,62 @@
+//! Scan (SEMANTICS 13).
+
+use crate::engine::keys;
+use crate::engine::read::page::{self, PagePlan};
+use crate::engine::read::source::ReadSource;
+use crate::engine::read::start_key::{self, StartKey};
+use crate::engine::read::{range, segment, select};
+use crate::engine::{Engine, Rows};
+use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders, projection};
+use crate::model::api::{Page, ScanRequest};
+use crate::model::error::QueryError;
+use crate::model::{Error, IndexKind};
+use crate::store::Direction;
+
+impl Engine {
+    /// One page, its rows given to `rows` as they are found.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Query`; those of the store.
+    pub fn scan(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let projection = check(request)?;
+        let view = self.view()?;
+        let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
+        let plan = plan(source, projection, request)?;
+        page::read(&view, &plan, rows)
+    }
+}
+
+/// The checks that need no table.
+fn check(request: &ScanRequest) -> Result<Option<ProjectionPaths>, Error> {
+    request.segment.map_or(Ok(()), segment::check)?;
+    start_key::check_values(request.exclusive_start_key.as_ref())?;
+    let text = request.projection_expression.as_deref();
+    select::check(request.select, text.is_some(), request.index_name.is_some(), "")?;
+    placeholders::check(&request.placeholders, text.is_some(), Some("FilterExpression is null"))?;
+    let mut used = PlaceholderUse::default();
+    let projection = text.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
+    used.finish(&request.placeholders)?;
+    Ok(projection)
+}
+
+/// The checks against table and index.
+fn plan(source: ReadSource, projection: Option<ProjectionPaths>, request: &ScanRequest) -> Result<PagePlan, Error> {
+    if request.consistent_read && source.is_index(IndexKind::Global) {
+        return Err(QueryError::ConsistentOnGlobal.into());
+    }
+    let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, true)).transpose()?;
+    let start = start.map(|start| start.of_scan(&source, request.segment)).transpose()?;
+    let selection = select::resolve(&source, request.select, projection)?;
+    let mut range = match request.segment {
+        Some(segment) => {
+            let (lower, upper) = segment::digests(segment);
+            keys::entries_of_digests(source.id(), &lower, upper.as_ref())
+        }
+        None => keys::entries(source.id()),
+    };
+    if let Some(address) = start {
+        range = range::after(range, address.encode(), Direction::Forward);
+    }
+    let (limit, consistent) = (request.limit, request.consistent_read);
+    Ok(PagePlan { source, selection, range, direction: Direction::Forward, limit, consistent })
+}

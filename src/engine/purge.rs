@@ -1,0 +1,86 @@
+//! Removal of what dropped tables left: in the background, in pieces, gone on with after a restart.
+//!
+//! A dropped source has a purge key from the commit that dropped it until its last entry is gone. Nothing refers to it any more, so
+//! nothing sees it.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::Shared;
+use super::keys::{self, SourceId, StoreKey};
+use super::transaction::Transaction;
+use crate::model::Error;
+use crate::model::error::StoreError;
+use crate::store::{Direction, KeyRange, Read};
+
+/// The value of a purge key.
+pub const MARK: &[u8] = &[1];
+
+/// Keys removed in one transaction: long enough to be quick, short enough for other writers not to wait.
+const KEYS_PER_JOB: usize = 5_000;
+
+/// Starts the removal of every source that an earlier process left.
+///
+/// # Errors
+/// Those of the store.
+pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    for source in pending(&*shared.store.snapshot()?)? {
+        start(Arc::clone(shared), source);
+    }
+    Ok(())
+}
+
+/// The sources that are being removed.
+///
+/// # Errors
+/// Those of the store.
+pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
+    let mut sources = Vec::new();
+    read.walk(&keys::purges(), Direction::Forward, &mut |key, _| {
+        sources.extend(keys::parse_purge(key));
+        ControlFlow::Continue(())
+    })?;
+    Ok(sources)
+}
+
+/// Removes a source, piece after piece.
+pub fn start(shared: Arc<Shared>, source: SourceId) {
+    let again = Arc::clone(&shared);
+    let next = Box::new(move |outcome: Result<bool, Error>| match outcome {
+        Ok(true) => start(again, source),
+        Ok(false) => {}
+        // The purge key is still there: the next open goes on.
+        Err(error) => log::debug!("removal of a dropped table stopped: {error}"),
+    });
+    shared.submit(move |transaction| Ok(remove_piece(transaction, source)?), next);
+}
+
+/// Removes some of a source; whether more is left.
+fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
+    let mut left = KEYS_PER_JOB;
+    for range in [keys::entries(source), keys::collections(source)] {
+        let doomed = first_keys(transaction.batch.as_read(), &range, left)?;
+        for key in &doomed {
+            transaction.batch.delete(key)?;
+        }
+        left -= doomed.len();
+        if left == 0 {
+            return Ok(true);
+        }
+    }
+    transaction.batch.delete(&StoreKey::Counters(source).encode())?;
+    transaction.batch.delete(&StoreKey::Purge(source).encode())?;
+    Ok(false)
+}
+
+fn first_keys(read: &dyn Read, range: &KeyRange, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
+    let mut found = Vec::new();
+    read.walk(range, Direction::Forward, &mut |key, _| {
+        if found.len() == count {
+            return ControlFlow::Break(());
+        }
+        found.push(key.to_vec());
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,134 @@
+//! One page: the walk over a range, its end, and what it cost (SEMANTICS 13.5, 10.3).
+
+use std::ops::ControlFlow;
+
+use super::select::{Output, Selection};
+use super::source::ReadSource;
+use crate::codec::record::Record;
+use crate::codec::row::Row;
+use crate::engine::Rows;
+use crate::engine::capacity::read_units;
+use crate::engine::view::View;
+use crate::model::api::Page;
+use crate::model::error::StoreError;
+use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
+use crate::model::{Error, Item};
+use crate::store::{Direction, KeyRange};
+
+/// A page to read: everything is checked.
+#[derive(Debug)]
+pub struct PagePlan {
+    pub source: ReadSource,
+    pub selection: Selection,
+    /// What is left of the range after the start key.
+    pub range: KeyRange,
+    pub direction: Direction,
+    /// Entries to evaluate.
+    pub limit: Option<u32>,
+    pub consistent: bool,
+}
+
+/// Reads the page; rows go to `rows` in order.
+///
+/// # Errors
+/// Those of the store.
+pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    let mut walk = PageWalk::new(view, plan);
+    let mut failure = None;
+    view.read().walk(&plan.range, plan.direction, &mut |key, bytes| match walk.visit(key, bytes, rows) {
+        Ok(flow) => flow,
+        Err(error) => {
+            failure = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    match failure {
+        Some(error) => Err(error.into()),
+        None => Ok(walk.finish()?),
+    }
+}
+
+struct PageWalk<'w> {
+    view: &'w View<'w>,
+    plan: &'w PagePlan,
+    /// Entries evaluated.
+    scanned: u64,
+    /// Bytes of evaluated entries.
+    bytes: usize,
+    /// Bytes of fetched base items, each rounded up to a read unit.
+    fetched_bytes: usize,
+    fetched_units: f64,
+    /// Key of the entry evaluated last; empty before the first.
+    last: Vec<u8>,
+    /// A limit ended the walk.
+    is_cut: bool,
+}
+
+impl<'w> PageWalk<'w> {
+    fn new(view: &'w View<'w>, plan: &'w PagePlan) -> Self {
+        Self { view, plan, scanned: 0, bytes: 0, fetched_bytes: 0, fetched_units: 0.0, last: Vec::new(), is_cut: false }
+    }
+
+    fn visit(&mut self, key: &[u8], bytes: &[u8], rows: &mut Rows<'_>) -> Result<ControlFlow<()>, StoreError> {
+        let entry = Record::parse(bytes)?;
+        let base = if self.plan.selection.fetch { Some(self.base(&entry)?) } else { None };
+        if !self.take(&entry, base.as_ref()) {
+            self.is_cut = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.scanned += 1;
+        let record = base.unwrap_or(entry);
+        match &self.plan.selection.output {
+            Output::Count => {}
+            Output::Whole => rows(Row::Record(record)),
+            Output::Projected(paths) => rows(Row::Item(&paths.apply(&record.to_item()?))),
+        }
+        if self.plan.limit.is_some_and(|limit| self.scanned >= u64::from(limit)) {
+            self.is_cut = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Adds an entry to the page's sizes, if it fits; the first always does.
+    fn take(&mut self, entry: &Record<'_>, base: Option<&Record<'_>>) -> bool {
+        let bytes = self.bytes + entry.item_bytes() as usize;
+        let base_bytes = base.map(|record| record.item_bytes() as usize);
+        let fetched = self.fetched_bytes + base_bytes.map_or(0, |bytes| bytes.div_ceil(READ_UNIT_BYTES) * READ_UNIT_BYTES);
+        let total = if base.is_some() { bytes.next_multiple_of(READ_UNIT_BYTES) + fetched } else { bytes };
+        if self.scanned > 0 && total > PAGE_BYTES_MAX {
+            return false;
+        }
+        self.bytes = bytes;
+        self.fetched_bytes = fetched;
+        self.fetched_units += base_bytes.map_or(0.0, |bytes| read_units(bytes, self.plan.consistent));
+        true
+    }
+
+    /// The base item of an index entry, from the same view.
+    fn base(&self, entry: &Record<'_>) -> Result<Record<'w>, StoreError> {
+        let address = self.plan.source.base_address(entry)?;
+        self.view.entry(&address)?.ok_or(StoreError::Corrupt("an index entry without its item"))
+    }
+
+    fn finish(self) -> Result<Page, StoreError> {
+        let last_evaluated_key = if self.is_cut { self.cursor()? } else { None };
+        let units = read_units(self.bytes, self.plan.consistent);
+        Ok(Page {
+            table_name: self.plan.source.table.schema.name.clone(),
+            count: self.scanned,
+            scanned_count: self.scanned,
+            last_evaluated_key,
+            consumed_capacity: self.plan.source.consumed(units, self.fetched_units),
+        })
+    }
+
+    fn cursor(&self) -> Result<Option<Item>, StoreError> {
+        match self.view.read().get(&self.last)? {
+            Some(bytes) => Ok(Some(self.plan.source.cursor(&Record::parse(bytes)?)?)),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Key conditions as ranges of stored keys.
+
+use std::ops::Bound;
+
+use super::source::ReadSource;
+use crate::codec::key::{encode, encode_prefix, partition_digest};
+use crate::engine::keys::collection_prefix;
+use crate::expr::{KeyCondition, SortRange};
+use crate::model::AttributeValue;
+use crate::store::{Direction, KeyRange, prefix_end};
+
+/// The entries that meet a key condition, exactly.
+#[must_use]
+pub fn of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyRange {
+    let partition: Vec<&AttributeValue> = condition.partition.iter().collect();
+    let mut prefix = collection_prefix(source.id(), &partition_digest(&partition));
+    for value in &condition.sort {
+        encode(value, &mut prefix);
+    }
+    let with = |value: &AttributeValue| {
+        let mut key = prefix.clone();
+        encode(value, &mut key);
+        key
+    };
+    // Encodings are prefix-free: the entries with a sort key value are those that begin with its encoding.
+    let below = |value| Bound::Excluded(with(value));
+    let from = |value| Bound::Included(with(value));
+    let through = |value| prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Excluded);
+    let after = |value| prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Included);
+    let whole = KeyRange::prefix(&prefix);
+    match &condition.range {
+        None => whole,
+        Some(SortRange::Equal(value)) => KeyRange::prefix(&with(value)),
+        Some(SortRange::Less(value)) => KeyRange { upper: below(value), ..whole },
+        Some(SortRange::LessOrEqual(value)) => KeyRange { upper: through(value), ..whole },
+        Some(SortRange::Greater(value)) => KeyRange { lower: after(value), ..whole },
+        Some(SortRange::GreaterOrEqual(value)) => KeyRange { lower: from(value), ..whole },
+        Some(SortRange::Between(lower, upper)) => KeyRange { lower: from(lower), upper: through(upper) },
+        Some(SortRange::BeginsWith(start)) => {
+            let encoded = encode_prefix(start).unwrap_or_default();
+            KeyRange::prefix(&[prefix.as_slice(), &encoded].concat())
+        }
+    }
+}
+
+/// The part of a range strictly after a key, in the direction of the walk.
+#[must_use]
+pub fn after(range: KeyRange, key: Vec<u8>, direction: Direction) -> KeyRange {
+    match direction {
+        Direction::Forward => KeyRange { lower: Bound::Excluded(key), ..range },
+        Direction::Reverse => KeyRange { upper: Bound::Excluded(key), ..range },
+    }
+}

@@ -1,0 +1,87 @@
+//! What a read returns of each entry (SEMANTICS 13.2, 13.4, 13.6).
+
+use super::projected::{self, KeyRoles};
+use super::source::ReadSource;
+use crate::expr::ProjectionPaths;
+use crate::model::api::Select;
+use crate::model::error::QueryError;
+use crate::model::{IndexKind, Projection};
+
+/// What is made of each entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Nothing: it is counted.
+    Count,
+    /// All its attributes.
+    Whole,
+    Projected(ProjectionPaths),
+}
+
+/// What is made of each entry, and from what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    pub output: Output,
+    /// The base item is fetched: it has what the local index lacks.
+    pub fetch: bool,
+}
+
+/// The checks that need no table. `prefix` is what the operation puts before one of the texts.
+///
+/// # Errors
+/// [`QueryError`].
+pub fn check(select: Option<Select>, has_projection: bool, has_index: bool, prefix: &'static str) -> Result<(), QueryError> {
+    let alone = |what| if has_projection { Err(QueryError::ProjectionWithSelect { what }) } else { Ok(()) };
+    match select {
+        None => Ok(()),
+        Some(Select::SpecificAttributes) if has_projection => Ok(()),
+        Some(Select::SpecificAttributes) => Err(QueryError::SpecificWithoutProjection { prefix }),
+        Some(Select::AllAttributes) => alone("ALL_ATTRIBUTES"),
+        Some(Select::Count) => alone("only the Count"),
+        Some(Select::AllProjectedAttributes) => {
+            alone("ALL_PROJECTED_ATTRIBUTES")?;
+            if has_index { Ok(()) } else { Err(QueryError::AllProjectedWithoutIndex) }
+        }
+    }
+}
+
+/// Holds a checked selection against table and index.
+///
+/// # Errors
+/// A path into a key; attributes that a global index does not have.
+pub fn resolve(
+    source: &ReadSource,
+    select: Option<Select>,
+    projection: Option<ProjectionPaths>,
+) -> Result<Selection, QueryError> {
+    if let Some(paths) = projection {
+        projected::check_no_path_into_keys(&paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;
+        let fetch = needs_fetch(source, &paths)?;
+        return Ok(Selection { output: Output::Projected(paths), fetch });
+    }
+    match select {
+        Some(Select::Count) => Ok(Selection { output: Output::Count, fetch: false }),
+        Some(Select::AllAttributes) => match source.index() {
+            Some(index) if index.projection != Projection::All => match index.kind {
+                IndexKind::Global => Err(QueryError::AllAttributesOnGlobal(index.name.as_str().to_owned())),
+                IndexKind::Local => Ok(Selection { output: Output::Whole, fetch: true }),
+            },
+            Some(_) | None => Ok(Selection { output: Output::Whole, fetch: false }),
+        },
+        Some(Select::AllProjectedAttributes | Select::SpecificAttributes) | None => {
+            Ok(Selection { output: Output::Whole, fetch: false })
+        }
+    }
+}
+
+fn needs_fetch(source: &ReadSource, paths: &ProjectionPaths) -> Result<bool, QueryError> {
+    let Some(index) = source.index() else { return Ok(false) };
+    let names = paths.top_level_names();
+    let missing: Vec<&str> = names.into_iter().filter(|name| !index.projects(&source.table.schema.key, name)).collect();
+    match index.kind {
+        IndexKind::Global if !missing.is_empty() => {
+            Err(QueryError::NotProjected { index: index.name.as_str().to_owned(), names: missing.join(", ") })
+        }
+        IndexKind::Global => Ok(false),
+        IndexKind::Local => Ok(!missing.is_empty()),
+    }
+}

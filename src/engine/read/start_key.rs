@@ -1,0 +1,104 @@
+//! ExclusiveStartKey (SEMANTICS 13.7): checked, then the place after which a page begins.
+
+use super::segment;
+use super::source::ReadSource;
+use crate::codec::key::partition_digest;
+use crate::engine::item_value;
+use crate::engine::keys::EntryAddress;
+use crate::expr::{KeyCondition, SortRange};
+use crate::model::api::Segment;
+use crate::model::error::QueryError;
+use crate::model::{AttributeValue, Item, KeyAttribute};
+
+/// The check that needs no table.
+///
+/// # Errors
+/// `StartKeyValue`.
+pub fn check_values(start: Option<&Item>) -> Result<(), QueryError> {
+    let mut values = start.into_iter().flat_map(|item| item.0.values());
+    values
+        .try_for_each(item_value::check_value)
+        .map_err(|fault| QueryError::StartKeyValue { inner: fault.to_string() })
+}
+
+/// A start key with exactly the attributes and types of its source's cursor. Where it lies is still to be checked.
+#[derive(Debug, Clone, Copy)]
+pub struct StartKey<'r> {
+    item: &'r Item,
+}
+
+impl<'r> StartKey<'r> {
+    /// Checks attributes and types against the source: count first, then index keys, then table keys.
+    ///
+    /// # Errors
+    /// `StartKey`, `StartKeySchema`.
+    pub fn new(source: &ReadSource, item: &'r Item, is_scan: bool) -> Result<Self, QueryError> {
+        let attributes = source.cursor_attributes();
+        let misshapen = || match source.index() {
+            None if is_scan => QueryError::StartKeySchema,
+            _ => QueryError::StartKey,
+        };
+        if item.0.len() != attributes.len() || attributes.iter().any(|attribute| item.get(&attribute.name).is_none()) {
+            return Err(misshapen());
+        }
+        let index = source.index().into_iter().flat_map(crate::model::IndexSchema::attributes);
+        if !index.clone().all(|attribute| has_type(item, attribute)) {
+            return Err(QueryError::StartKey);
+        }
+        if !source.table.schema.key.attributes().all(|attribute| has_type(item, attribute)) {
+            return Err(QueryError::StartKeySchema);
+        }
+        Ok(Self { item })
+    }
+
+    /// Holds the key against a query's boundaries.
+    ///
+    /// # Errors
+    /// `StartKeyOutside`, `StartKeyPredicate`, `StartKeyOneRow`.
+    pub fn of_query(self, source: &ReadSource, condition: &KeyCondition) -> Result<EntryAddress, QueryError> {
+        let schema = source.key_schema();
+        let is_inside = values(self.item, schema.partition) == condition.partition.iter().collect::<Vec<_>>();
+        let is_one_row = source.index().is_none()
+            && (schema.sort.is_empty() || matches!(condition.range, Some(SortRange::Equal(_))));
+        match &condition.range {
+            None if !is_inside => return Err(QueryError::StartKeyOutside),
+            None if is_one_row => return Err(QueryError::StartKeyOneRow),
+            None => {}
+            Some(range) => {
+                let sort = values(self.item, schema.sort);
+                let earlier: Vec<&AttributeValue> = condition.sort.iter().collect();
+                let (first, rest) = sort.split_at(earlier.len().min(sort.len()));
+                if first != earlier || !rest.first().is_some_and(|value| range.contains(value)) {
+                    return Err(QueryError::StartKeyPredicate);
+                }
+                if !is_inside || is_one_row {
+                    return Err(QueryError::StartKeyOneRow);
+                }
+            }
+        }
+        source.address(self.item).ok_or(QueryError::StartKey)
+    }
+
+    /// Holds the key against a scan's segment.
+    ///
+    /// # Errors
+    /// `StartKeySegment`.
+    pub fn of_scan(self, source: &ReadSource, segment: Option<Segment>) -> Result<EntryAddress, QueryError> {
+        if let Some(segment) = segment {
+            let digest = partition_digest(&values(self.item, source.key_schema().partition));
+            if !segment::contains(segment, &digest) {
+                return Err(QueryError::StartKeySegment { total: segment.total, segment: segment.index });
+            }
+        }
+        source.address(self.item).ok_or(QueryError::StartKey)
+    }
+}
+
+fn has_type(item: &Item, attribute: &KeyAttribute) -> bool {
+    let expected = attribute.attribute_type.as_attribute_type();
+    item.get(&attribute.name).is_some_and(|value| value.attribute_type() == expected)
+}
+
+fn values<'i>(item: &'i Item, attributes: &[KeyAttribute]) -> Vec<&'i AttributeValue> {
+    attributes.iter().filter_map(|attribute| item.get(&attribute.name)).collect()
+}

@@ -1,0 +1,86 @@
+//! Write transactions: an operation's change as a job of the store's writer thread.
+
+use std::sync::Arc;
+
+use super::catalog::{self, TableEntry};
+use super::{Done, Shared};
+use crate::model::api::TableStatus;
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+use crate::store::{Write, WriteJob};
+
+/// What a change may use while it runs.
+pub struct Transaction<'t> {
+    pub batch: &'t mut dyn Write,
+    pub shared: &'t Shared,
+}
+
+impl std::fmt::Debug for Transaction<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Transaction")
+    }
+}
+
+impl Transaction<'_> {
+    /// The table's entry as this transaction has it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+        if self.shared.batch.is_catalog_changed() {
+            return catalog::read_table(self.batch.as_read(), name);
+        }
+        self.shared.catalog.table(self.batch.as_read(), name)
+    }
+
+    /// The table for a data operation.
+    ///
+    /// # Errors
+    /// `ResourceNotFound` when it is not there or not active.
+    pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+        active(self.table(name)?)
+    }
+}
+
+/// Data operations need an active table.
+pub(super) fn active(entry: Option<Arc<TableEntry>>) -> Result<Arc<TableEntry>, Error> {
+    match entry {
+        Some(entry) if matches!(entry.status, TableStatus::Active | TableStatus::Updating) => Ok(entry),
+        _ => Err(Error::ResourceNotFound),
+    }
+}
+
+/// One operation's change. It may run more than once, and must not write before it has decided to succeed: a refusal leaves the
+/// transaction to the other jobs in it.
+pub(super) struct Change<T, F> {
+    pub shared: Arc<Shared>,
+    pub run: F,
+    pub outcome: Option<Result<T, Error>>,
+    pub done: Done<T>,
+}
+
+impl<T, F> WriteJob for Change<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
+{
+    fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        let mut transaction = Transaction { batch, shared: &self.shared };
+        match (self.run)(&mut transaction) {
+            Err(Error::Store(error)) => Err(error),
+            outcome => {
+                self.outcome = Some(outcome);
+                Ok(())
+            }
+        }
+    }
+
+    fn done(self: Box<Self>, result: Result<(), StoreError>) {
+        let outcome = match (result, self.outcome) {
+            (Err(error), _) => Err(Error::Store(error)),
+            (Ok(()), Some(outcome)) => outcome,
+            (Ok(()), None) => Err(Error::Store(StoreError::Closed)),
+        };
+        (self.done)(outcome);
+    }
+}

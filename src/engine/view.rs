@@ -1,0 +1,110 @@
+//! A consistent read of the last commit, with the catalog as it was then.
+
+use std::sync::Arc;
+
+use super::batch::source_counters;
+use super::catalog::TableEntry;
+use super::counters::SourceCounters;
+use super::keys::{EntryAddress, SourceId, StoreKey};
+use super::{Engine, Shared, keys, transaction};
+use crate::codec::digest::Digest;
+use crate::codec::record::Record;
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+use crate::store::{Direction, Read};
+
+/// One request's view; short, never kept across requests.
+pub struct View<'e> {
+    shared: &'e Shared,
+    read: Box<dyn Read + 'e>,
+}
+
+impl std::fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("View")
+    }
+}
+
+impl<'e> View<'e> {
+    pub(super) fn new(shared: &'e Shared, read: Box<dyn Read + 'e>) -> Self {
+        Self { shared, read }
+    }
+
+    /// The bytes below.
+    #[must_use]
+    pub fn read(&self) -> &dyn Read {
+        &*self.read
+    }
+
+    /// A table's entry.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
+        Ok(self.shared.catalog.table(self.read(), name)?)
+    }
+
+    /// The table for a data operation.
+    ///
+    /// # Errors
+    /// `ResourceNotFound` when it is not there or not active.
+    pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+        transaction::active(self.table(name)?)
+    }
+
+    /// The record of an entry.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn entry(&self, address: &EntryAddress) -> Result<Option<Record<'_>>, StoreError> {
+        self.read().get(&address.encode())?.map(Record::parse).transpose()
+    }
+
+    /// A source's counters.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn counters(&self, source: SourceId) -> Result<SourceCounters, StoreError> {
+        source_counters(self.read(), source)
+    }
+
+    /// The stored value of a collection.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn collection(&self, source: SourceId, digest: Digest) -> Result<Option<&[u8]>, StoreError> {
+        self.read().get(&StoreKey::Collection(source, digest).encode())
+    }
+
+    /// Names after `start`, in byte order, as long as `visit` says to go on.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table_names(
+        &self,
+        start: Option<&str>,
+        visit: &mut dyn FnMut(&str) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.read().walk(&keys::tables_after(start), Direction::Forward, &mut |key, _| match keys::parse_table(key) {
+            Some(name) => visit(name),
+            None => std::ops::ControlFlow::Continue(()),
+        })
+    }
+}
+
+impl Engine {
+    /// A table's entry as of the last commit, without a view while the catalog is known not to have changed.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
+        let commit = self.commit_id();
+        if let Some(entry) = self.shared.catalog.table_at(commit, name) {
+            return Ok(entry);
+        }
+        let view = self.view()?;
+        let entry = view.table(name)?;
+        self.shared.catalog.seen_at(commit, view.read())?;
+        Ok(entry)
+    }
+}

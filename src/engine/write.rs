@@ -1,0 +1,338 @@
+//! The change of one item: base entry, item collections, index entries and counters, all in one transaction.
+
+use super::capacity::write_units;
+use super::catalog::TableEntry;
+use super::counters::{CollectionValue, CounterDelta, new_collection, signed};
+use super::index::{self, IndexEntry, IndexView, Transition};
+use super::keys::{EntryAddress, SourceId, StoreKey};
+use super::transaction::Transaction;
+use crate::codec::digest::Digest;
+use crate::codec::record::{self, Record};
+use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, Precondition, Version};
+use crate::model::error::StoreError;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::{AttributeValue, Error, IndexKind, Item, Key};
+use crate::store::Read;
+
+const GIGABYTE: u64 = 1024 * 1024 * 1024;
+
+/// The item of a key as the transaction finds it.
+#[derive(Debug)]
+pub struct Stored {
+    pub address: EntryAddress,
+    /// Its record, if there is an item.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Stored {
+    /// Reads the item of `key`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn read(read: &dyn Read, table: &TableEntry, key: &Key) -> Result<Self, StoreError> {
+        let address = EntryAddress::of_item(table.source, key);
+        let bytes = read.get(&address.encode())?.map(<[u8]>::to_vec);
+        Ok(Self { address, bytes })
+    }
+
+    /// The item's record, if there is an item.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn record(&self) -> Result<Option<Record<'_>>, StoreError> {
+        self.bytes.as_deref().map(Record::parse).transpose()
+    }
+
+    /// The item, decoded.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn item(&self) -> Result<Option<Item>, StoreError> {
+        self.record()?.map(|record| record.to_item()).transpose()
+    }
+
+    /// Holds the stored item against a precondition.
+    ///
+    /// # Errors
+    /// `ConditionalCheckFailed`.
+    pub fn check(&self, precondition: Option<Precondition>) -> Result<(), Error> {
+        let version = self.record()?.map(|record| record.version());
+        let holds = match precondition {
+            None => true,
+            Some(Precondition::Absent) => version.is_none(),
+            Some(Precondition::Version(expected)) => version == Some(expected),
+        };
+        if holds { Ok(()) } else { Err(Error::ConditionalCheckFailed { item: None }) }
+    }
+}
+
+/// What a change did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Applied {
+    /// The stored version after a put.
+    pub version: Version,
+    pub consumed_capacity: ConsumedCapacity,
+}
+
+/// Puts `new` in the place of the stored item, or deletes it. The item has passed its checks.
+///
+/// # Errors
+/// `ItemCollectionSizeLimitExceeded`, before anything is written; those of the store.
+pub fn replace(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    key: &Key,
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<Applied, Error> {
+    let mut change = Change::prepare(transaction, table, stored, new)?;
+    if change.is_nothing() {
+        return Ok(change.applied);
+    }
+    let has_indexes = !table.schema.indexes.is_empty();
+    let old_item = if has_indexes { stored.item()? } else { None };
+    let views: Vec<IndexView<'_>> = index::views(table).collect();
+    let transitions: Vec<Transition<'_>> =
+        views.iter().map(|view| Transition::of(view, key, old_item.as_ref(), new)).collect();
+    check_collection_limit(transaction, table, &stored.address.digest, change.bytes_growth(), (&views, &transitions))?;
+
+    change.write_base(transaction, table, key, stored)?;
+    for (view, transition) in views.iter().zip(&transitions) {
+        change.write_index(transaction, view, transition, new)?;
+    }
+    Ok(change.applied)
+}
+
+/// A change of one item under way.
+struct Change {
+    /// The new record; `None` for a delete.
+    record: Option<Vec<u8>>,
+    old_bytes: Option<usize>,
+    new_bytes: Option<usize>,
+    is_same: bool,
+    modified_ms: u64,
+    applied: Applied,
+}
+
+impl Change {
+    /// Encodes the new item and compares it with the stored one.
+    fn prepare(transaction: &Transaction<'_>, table: &TableEntry, stored: &Stored, new: Option<&Item>) -> Result<Self, StoreError> {
+        let modified_ms = transaction.shared.options.clock.now_ms();
+        let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+        let first: Vec<&str> = table.schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let record = new.map(|item| record::encode(item, &first, next, modified_ms));
+        let old = stored.record()?;
+        let new = record.as_deref().map(Record::parse).transpose()?;
+        let is_same = matches!((&old, &new), (Some(old), Some(new)) if old.content() == new.content());
+        let old_bytes = old.map(|record| record.item_bytes() as usize);
+        let new_bytes = new.map(|record| record.item_bytes() as usize);
+        let table_units = write_units(old_bytes.unwrap_or(0).max(new_bytes.unwrap_or(0)));
+        let consumed_capacity = ConsumedCapacity { table: table_units, ..ConsumedCapacity::default() };
+        let version = if is_same { old.map_or(0, |record| record.version()) } else { next };
+        Ok(Self { record, old_bytes, new_bytes, is_same, modified_ms, applied: Applied { version, consumed_capacity } })
+    }
+
+    /// The same item again, or the delete of none.
+    fn is_nothing(&self) -> bool {
+        self.is_same || (self.record.is_none() && self.old_bytes.is_none())
+    }
+
+    fn entries_growth(&self) -> i64 {
+        i64::from(self.new_bytes.is_some()) - i64::from(self.old_bytes.is_some())
+    }
+
+    fn bytes_growth(&self) -> (i64, i64) {
+        let size = |bytes: Option<usize>| bytes.map_or(0, signed);
+        (self.entries_growth(), size(self.new_bytes) - size(self.old_bytes))
+    }
+
+    fn write_base(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        table: &TableEntry,
+        key: &Key,
+        stored: &Stored,
+    ) -> Result<(), StoreError> {
+        let store_key = stored.address.encode();
+        match &self.record {
+            Some(record) => {
+                transaction.batch.put(&store_key, record)?;
+                transaction.shared.batch.take_version(self.applied.version);
+            }
+            None => {
+                transaction.batch.delete(&store_key)?;
+            }
+        }
+        let (entries, bytes) = self.bytes_growth();
+        let partition_keys = if table.has_collections() {
+            let place = (table.source, stored.address.digest);
+            let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
+            grow_collection(transaction, place, &partition, (entries, bytes), self.modified_ms)?
+        } else {
+            entries
+        };
+        transaction.shared.batch.count(table.source, CounterDelta { entries, bytes, partition_keys });
+        Ok(())
+    }
+
+    fn write_index(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        transition: &Transition<'_>,
+        new: Option<&Item>,
+    ) -> Result<(), StoreError> {
+        let Some(units) = transition.units() else { return Ok(()) };
+        match transition {
+            Transition::Untouched => {}
+            Transition::Added(entry) => self.add_entry(transaction, view, entry, new)?,
+            Transition::Removed(entry) => self.remove_entry(transaction, view, entry)?,
+            Transition::Rewritten { new: entry, .. } => {
+                self.put_entry(transaction, view, entry, new)?;
+                self.count_entry(transaction, view, entry, transition.growth())?;
+            }
+            Transition::Moved { old, new: entry } => {
+                self.remove_entry(transaction, view, old)?;
+                self.add_entry(transaction, view, entry, new)?;
+            }
+        }
+        let name = view.index.name.as_str().to_owned();
+        match view.index.kind {
+            IndexKind::Global => self.applied.consumed_capacity.global_indexes.insert(name, units),
+            IndexKind::Local => self.applied.consumed_capacity.local_indexes.insert(name, units),
+        };
+        Ok(())
+    }
+
+    fn add_entry(
+        &self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        entry: &IndexEntry<'_>,
+        new: Option<&Item>,
+    ) -> Result<(), StoreError> {
+        self.put_entry(transaction, view, entry, new)?;
+        self.count_entry(transaction, view, entry, (1, signed(entry.bytes)))
+    }
+
+    fn remove_entry(
+        &self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        entry: &IndexEntry<'_>,
+    ) -> Result<(), StoreError> {
+        transaction.batch.delete(&entry.address.encode())?;
+        self.count_entry(transaction, view, entry, (-1, -signed(entry.bytes)))
+    }
+
+    fn put_entry(
+        &self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        entry: &IndexEntry<'_>,
+        new: Option<&Item>,
+    ) -> Result<(), StoreError> {
+        let Some(item) = new else { return Ok(()) };
+        let first = index::first_names(view.table, view.index);
+        let record = record::encode(&view.projected(item), &first, self.applied.version, self.modified_ms);
+        transaction.batch.put(&entry.address.encode(), &record)
+    }
+
+    fn count_entry(
+        &self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        entry: &IndexEntry<'_>,
+        (entries, bytes): (i64, i64),
+    ) -> Result<(), StoreError> {
+        let names = view.index.partition.iter().map(|attribute| attribute.name.as_str());
+        let partition: Vec<(&str, &AttributeValue)> = names.zip(entry.partition.iter().copied()).collect();
+        let place = (view.source, entry.address.digest);
+        let partition_keys = grow_collection(transaction, place, &partition, (entries, bytes), self.modified_ms)?;
+        transaction.shared.batch.count(view.source, CounterDelta { entries, bytes, partition_keys });
+        Ok(())
+    }
+}
+
+/// Changes a collection by entries and bytes; returns the change of the number of collections.
+fn grow_collection(
+    transaction: &mut Transaction<'_>,
+    (source, digest): (SourceId, Digest),
+    partition: &[(&str, &AttributeValue)],
+    (entries, bytes): (i64, i64),
+    modified_ms: u64,
+) -> Result<i64, StoreError> {
+    let key = StoreKey::Collection(source, digest).encode();
+    let Some(value) = transaction.batch.get(&key)? else {
+        let bytes = usize::try_from(bytes).map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
+        transaction.batch.put(&key, &new_collection(partition, bytes, modified_ms))?;
+        return Ok(1);
+    };
+    match CollectionValue::parse(value)?.after(entries, bytes, modified_ms)? {
+        Some(value) => {
+            transaction.batch.put(&key, &value)?;
+            Ok(0)
+        }
+        None => {
+            transaction.batch.delete(&key)?;
+            Ok(-1)
+        }
+    }
+}
+
+/// Bytes of an item collection with its local index entries, overhead included (SEMANTICS 9.7).
+fn collection_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
+    let local = table.indexes().filter(|(index, _)| index.kind == IndexKind::Local).map(|(_, source)| source);
+    let mut total = 0;
+    for source in std::iter::once(table.source).chain(local) {
+        if let Some(value) = read.get(&StoreKey::Collection(source, *digest).encode())? {
+            let value = CollectionValue::parse(value)?;
+            total += value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
+        }
+    }
+    Ok(total)
+}
+
+fn has_local_index(table: &TableEntry) -> bool {
+    table.schema.indexes_of(IndexKind::Local).next().is_some()
+}
+
+/// Refuses growth past the limit; shrinking writes pass.
+fn check_collection_limit(
+    transaction: &Transaction<'_>,
+    table: &TableEntry,
+    digest: &Digest,
+    base_growth: (i64, i64),
+    (views, transitions): (&[IndexView<'_>], &[Transition<'_>]),
+) -> Result<(), Error> {
+    if !has_local_index(table) {
+        return Ok(());
+    }
+    let of_local = views.iter().zip(transitions).filter(|(view, _)| view.index.kind == IndexKind::Local);
+    let growths = std::iter::once(base_growth).chain(of_local.map(|(_, transition)| transition.growth()));
+    let growth: i64 = growths.map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed()).sum();
+    if growth <= 0 {
+        return Ok(());
+    }
+    let before = collection_bytes(transaction.batch.as_read(), table, digest)?;
+    if before.saturating_add_signed(growth) > transaction.shared.options.collection_bytes_max {
+        return Err(Error::ItemCollectionSizeLimitExceeded);
+    }
+    Ok(())
+}
+
+/// `ItemCollectionMetrics` after a write; `None` for a table without local indexes.
+///
+/// # Errors
+/// Those of the store.
+pub fn collection_metrics(read: &dyn Read, table: &TableEntry, key: &Key) -> Result<Option<ItemCollectionMetrics>, StoreError> {
+    if !has_local_index(table) {
+        return Ok(None);
+    }
+    let digest = EntryAddress::of_item(table.source, key).digest;
+    let gigabytes = u32::try_from(collection_bytes(read, table, &digest)? / GIGABYTE).unwrap_or(u32::MAX);
+    let mut partition = Item::default();
+    partition.0.insert(table.schema.key.partition.name.clone(), key.partition.clone());
+    let lower = f64::from(gigabytes);
+    Ok(Some(ItemCollectionMetrics { key: partition, size_estimate_range_gb: [lower, lower + 1.0] }))
+}
