@@ -258,12 +258,8 @@ mod tests {
 
     #[test]
     fn damage_and_newer_versions_are_told_apart() {
-        let cases: &[(&[u8], StoreError)] = &[
-            (b"", damaged()),
-            (b"{}", damaged()),
-            (br#"{"v":1}"#, damaged()),
-            (br#"{"v":2}"#, StoreError::Format(2)),
-        ];
+        let cases: &[(&[u8], StoreError)] =
+            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":2}"#, StoreError::Format(2))];
         for (bytes, expected) in cases {
             assert_eq!(decode(bytes), Err(expected.clone()));
         }

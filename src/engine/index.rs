@@ -171,9 +171,15 @@ pub enum Transition<'i> {
     Added(IndexEntry<'i>),
     Removed(IndexEntry<'i>),
     /// Same index key, another projected content.
-    Rewritten { old: IndexEntry<'i>, new: IndexEntry<'i> },
+    Rewritten {
+        old: IndexEntry<'i>,
+        new: IndexEntry<'i>,
+    },
     /// Another index key.
-    Moved { old: IndexEntry<'i>, new: IndexEntry<'i> },
+    Moved {
+        old: IndexEntry<'i>,
+        new: IndexEntry<'i>,
+    },
 }
 
 impl<'i> Transition<'i> {

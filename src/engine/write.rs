@@ -92,8 +92,7 @@ pub fn replace(
     let has_indexes = !table.schema.indexes.is_empty();
     let old_item = if has_indexes { stored.item()? } else { None };
     let views: Vec<IndexView<'_>> = index::views(table).collect();
-    let transitions: Vec<Transition<'_>> =
-        views.iter().map(|view| Transition::of(view, key, old_item.as_ref(), new)).collect();
+    let transitions: Vec<Transition<'_>> = views.iter().map(|view| Transition::of(view, key, old_item.as_ref(), new)).collect();
     check_collection_limit(transaction, table, &stored.address.digest, change.bytes_growth(), (&views, &transitions))?;
 
     change.write_base(transaction, table, key, stored)?;

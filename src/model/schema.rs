@@ -48,7 +48,7 @@ pub struct KeySchema {
 
 impl KeySchema {
     /// The key attributes in order: partition, then sort.
-    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> + Clone {
         std::iter::once(&self.partition).chain(self.sort.as_ref())
     }
 
@@ -103,7 +103,7 @@ pub struct IndexSchema {
 
 impl IndexSchema {
     /// The index key attributes in order: partition, then sort.
-    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> + Clone {
         self.partition.iter().chain(self.sort.iter())
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::api::create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType};
 use crate::model::api::CreateTableRequest;
+use crate::model::api::create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType};
 use crate::model::error::SchemaError;
 use crate::model::limits::{
     CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
@@ -58,10 +58,7 @@ fn check_throughput(billing_mode: BillingMode, throughput: Option<ProvisionedThr
 }
 
 fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError> {
-    let members = [
-        ("ReadCapacityUnits", throughput.read_capacity_units),
-        ("WriteCapacityUnits", throughput.write_capacity_units),
-    ];
+    let members = [("ReadCapacityUnits", throughput.read_capacity_units), ("WriteCapacityUnits", throughput.write_capacity_units)];
     match members.into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
         Some((member, value)) => Err(SchemaError::ThroughputRange { member, value }),
         None => Ok(()),

@@ -23,10 +23,7 @@ impl Engine {
     }
 }
 
-fn delete(
-    transaction: &mut Transaction<'_>,
-    request: &DeleteTableRequest,
-) -> Result<(DeleteTableResponse, Vec<SourceId>), Error> {
+fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Result<(DeleteTableResponse, Vec<SourceId>), Error> {
     let name = request.table_name.as_str();
     let Some(entry) = transaction.table(&request.table_name)? else {
         return Err(Error::TableNotFound(name.to_owned()));

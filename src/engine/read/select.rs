@@ -48,11 +48,7 @@ pub fn check(select: Option<Select>, has_projection: bool, has_index: bool, pref
 ///
 /// # Errors
 /// A path into a key; attributes that a global index does not have.
-pub fn resolve(
-    source: &ReadSource,
-    select: Option<Select>,
-    projection: Option<ProjectionPaths>,
-) -> Result<Selection, QueryError> {
+pub fn resolve(source: &ReadSource, select: Option<Select>, projection: Option<ProjectionPaths>) -> Result<Selection, QueryError> {
     if let Some(paths) = projection {
         projected::check_no_path_into_keys(&paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;
         let fetch = needs_fetch(source, &paths)?;

@@ -16,9 +16,7 @@ use crate::model::{AttributeValue, Item, KeyAttribute};
 /// `StartKeyValue`.
 pub fn check_values(start: Option<&Item>) -> Result<(), QueryError> {
     let mut values = start.into_iter().flat_map(|item| item.0.values());
-    values
-        .try_for_each(item_value::check_value)
-        .map_err(|fault| QueryError::StartKeyValue { inner: fault.to_string() })
+    values.try_for_each(item_value::check_value).map_err(|fault| QueryError::StartKeyValue { inner: fault.to_string() })
 }
 
 /// A start key with exactly the attributes and types of its source's cursor. Where it lies is still to be checked.
@@ -58,8 +56,8 @@ impl<'r> StartKey<'r> {
     pub fn of_query(self, source: &ReadSource, condition: &KeyCondition) -> Result<EntryAddress, QueryError> {
         let schema = source.key_schema();
         let is_inside = values(self.item, schema.partition) == condition.partition.iter().collect::<Vec<_>>();
-        let is_one_row = source.index().is_none()
-            && (schema.sort.is_empty() || matches!(condition.range, Some(SortRange::Equal(_))));
+        let is_one_row =
+            source.index().is_none() && (schema.sort.is_empty() || matches!(condition.range, Some(SortRange::Equal(_))));
         match &condition.range {
             None if !is_inside => return Err(QueryError::StartKeyOutside),
             None if is_one_row => return Err(QueryError::StartKeyOneRow),

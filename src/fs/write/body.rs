@@ -5,10 +5,10 @@ use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
 use crate::codec::{dynamodb_json, key, plain_json};
 use crate::database::TextForm;
 use crate::fs::FsError;
+use crate::model::Item;
 use crate::model::api::{Precondition, PutItemRequest};
 use crate::model::error::ValueError;
 use crate::model::schema::KeyAttribute;
-use crate::model::Item;
 
 use super::Commit;
 use super::item_writer::{ItemTarget, KeyPart};

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 // use crate::codec::wire;
 use crate::fs::FsError;
 use crate::model::TableName;
-use crate::model::api::create_table::{CreateTableRequest, KeySchemaElement};
 use crate::model::api::Precondition;
+use crate::model::api::create_table::{CreateTableRequest, KeySchemaElement};
 use crate::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeyType};
 
 use super::text_writer::TextWriter;
@@ -223,10 +223,8 @@ fn one_step_request(table_name: TableName, keys: &str) -> Result<CreateTableRequ
         return Err(USAGE);
     }
     let key_types = [KeyType::Hash, KeyType::Range];
-    let element = |(attribute, key_type): (&KeyAttribute, KeyType)| KeySchemaElement {
-        attribute_name: attribute.name.clone(),
-        key_type,
-    };
+    let element =
+        |(attribute, key_type): (&KeyAttribute, KeyType)| KeySchemaElement { attribute_name: attribute.name.clone(), key_type };
     Ok(CreateTableRequest {
         table_name,
         key_schema: attributes.iter().zip(key_types).map(element).collect(),

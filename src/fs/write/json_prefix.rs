@@ -51,15 +51,28 @@ enum Expect {
     /// After a backslash.
     Escape,
     /// Hex digits of `\u`: how many are left, and the value so far.
-    Hex { left: u8, unit: u16 },
+    Hex {
+        left: u8,
+        unit: u16,
+    },
     /// Of the low half of a surrogate pair: the backslash, the `u`, its four digits.
     LowBackslash,
     LowU,
-    LowHex { left: u8, unit: u16 },
+    LowHex {
+        left: u8,
+        unit: u16,
+    },
     /// Continuation bytes of a character: how many are left, and the range of the next one.
-    Continuation { left: u8, low: u8, high: u8 },
+    Continuation {
+        left: u8,
+        low: u8,
+        high: u8,
+    },
     /// The rest of `true`, `false` or `null`, and which it is.
-    Literal { rest: &'static [u8], whole: &'static str },
+    Literal {
+        rest: &'static [u8],
+        whole: &'static str,
+    },
     Number(Digits),
     /// White space after the object.
     End,
@@ -149,7 +162,11 @@ impl JsonPrefix {
             Expect::Value => "a JSON value",
             Expect::ValueOrEnd => "a JSON value or `]`",
             Expect::CommaOrEnd | Expect::Number(Digits::AfterZero | Digits::Integer | Digits::Fraction | Digits::Exponent) => {
-                if self.in_object() { "`,` or `}`" } else { "`,` or `]`" }
+                if self.in_object() {
+                    "`,` or `}`"
+                } else {
+                    "`,` or `]`"
+                }
             }
             Expect::Characters => "the closing quote of a string",
             Expect::Escape => "one of \" \\ / b f n r t u after a backslash",

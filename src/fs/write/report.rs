@@ -154,11 +154,7 @@ mod tests {
     fn only_the_line_of_the_error_is_shown_and_control_bytes_are_escaped() {
         assert_eq!(
             json_report(b"{\n  \"a\xFF\": 1,\n}\n"),
-            concat!(
-                "    \"a\\xFF\": 1,\n",
-                "      ^ expected valid UTF-8 at byte 6\n",
-                "  hint: The item is unchanged.\n"
-            )
+            concat!("    \"a\\xFF\": 1,\n", "      ^ expected valid UTF-8 at byte 6\n", "  hint: The item is unchanged.\n")
         );
         assert_eq!(
             json_report(b"{\"a\":\"\x1b[31m\"}"),

@@ -375,10 +375,7 @@ mod tests {
         let a = scratch.create("d", ".a", 0o600, 5).unwrap();
         assert_eq!(scratch.create("d", ".a", 0o600, 5), Err(FsError::Exists));
         scratch.write(a, 0, b"hello", 6).unwrap();
-        assert_eq!(
-            scratch.attributes(a),
-            Ok(ScratchAttributes { size: 5, mode: 0o600, modified_ms: 6, linked: true })
-        );
+        assert_eq!(scratch.attributes(a), Ok(ScratchAttributes { size: 5, mode: 0o600, modified_ms: 6, linked: true }));
         let b = scratch.create("e", "b", 0o644, 7).unwrap();
         scratch.open(b, 7).unwrap();
         scratch.write(b, 0, b"old", 7).unwrap();

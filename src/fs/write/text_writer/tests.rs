@@ -50,8 +50,7 @@ impl Script {
     }
 
     fn edit(stored: &str, append: bool) -> Self {
-        let writer =
-            TextWriter::edit(AnyText, stored.as_bytes().to_vec(), Some(Precondition::Version(1)), opener(append));
+        let writer = TextWriter::edit(AnyText, stored.as_bytes().to_vec(), Some(Precondition::Version(1)), opener(append));
         Self::new(writer, Some(stored))
     }
 
@@ -298,25 +297,13 @@ fn appending_to_an_item_is_a_second_document() {
 
 #[test]
 fn writes_out_of_order_are_checked_at_flush() {
-    Script::stream(None).write(5, "1}").write(0, "{\"a\":").flush(OPENER).check(
-        &["ok", "ok", "ok"],
-        Some("{\"a\":1}"),
-        1,
-    );
-    Script::stream(None).write(5, "1}").flush(OPENER).check(
-        &["ok", "expected `{`, the start of a JSON object at byte 0"],
-        None,
-        0,
-    );
+    Script::stream(None).write(5, "1}").write(0, "{\"a\":").flush(OPENER).check(&["ok", "ok", "ok"], Some("{\"a\":1}"), 1);
+    Script::stream(None).write(5, "1}").flush(OPENER).check(&["ok", "expected `{`, the start of a JSON object at byte 0"], None, 0);
 }
 
 #[test]
 fn a_mapped_write_after_the_last_close_is_stored_at_release() {
-    Script::edit("{\"a\":1}\n", false).flush(OPENER).write(5, "2").release().check(
-        &["ok", "ok", "ok"],
-        Some("{\"a\":2}\n"),
-        1,
-    );
+    Script::edit("{\"a\":1}\n", false).flush(OPENER).write(5, "2").release().check(&["ok", "ok", "ok"], Some("{\"a\":2}\n"), 1);
 }
 
 #[test]
