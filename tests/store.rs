@@ -244,3 +244,85 @@ fn child_fills_the_disk() {
     limit_file_size(libc::RLIM_INFINITY);
     put(&store, b"later", vec![2; 1_000_000]).expect("a write");
 }
+
+/// Lets the Nth call of a system call of the data file fail, by strace. Says so and checks nothing where strace is not to be had.
+fn check_failing_disk(fault: &str) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let traced = Command::new("strace")
+        .args(["-f", "-o", "/dev/null", &format!("--inject={fault}")])
+        .arg(std::env::current_exe().expect("this test"))
+        .args(["--ignored", "--exact", "child_meets_a_failing_disk", "--nocapture"])
+        .env(DIR, dir.path())
+        .output();
+    let Ok(output) = traced else {
+        eprintln!("strace is not installed: not checked: {fault}");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    if text.contains("PTRACE") {
+        eprintln!("strace is not allowed here: not checked: {fault}");
+        return;
+    }
+    let (_, said) = text.split_once("acknowledged ").unwrap_or_else(|| panic!("{fault}: {text}"));
+    let acknowledged: u64 = said.lines().next().and_then(|line| line.parse().ok()).expect("a number");
+    assert!(output.status.success(), "{fault}: {text}");
+    // The next process reads it all and writes again.
+    let store = open(dir.path(), Durability::Durable);
+    assert!((1..=acknowledged).all(|n| get(&store, &n.to_be_bytes()) == Some(pair_value(n))), "{fault}");
+    put(&store, b"next", vec![]).expect("the next write goes on");
+}
+
+#[test]
+fn a_failing_disk_ends_writes_and_loses_nothing_acknowledged() {
+    for call in ["fdatasync", "pwrite64"] {
+        for n in [6, 7, 8, 11] {
+            check_failing_disk(&format!("{call}:error=EIO:when={n}"));
+        }
+    }
+}
+
+#[test]
+#[ignore = "a process of a_failing_disk_ends_writes_and_loses_nothing_acknowledged"]
+fn child_meets_a_failing_disk() {
+    let Some(dir) = given_dir() else { return };
+    let store = open(&dir, Durability::Durable);
+    let failed = (1..200).find(|&n: &u64| put(&store, &n.to_be_bytes(), pair_value(n)).is_err()).expect("a failure");
+    println!("acknowledged {}", failed - 1);
+    assert_eq!(put(&store, b"after", vec![]), Err(StoreError::ReadOnly));
+    assert!((1..failed).all(|n| get(&store, &n.to_be_bytes()) == Some(pair_value(n))));
+    assert_eq!(get(&store, &failed.to_be_bytes()), None);
+}
+
+/// Puts of 1 KB a second with this many submitters, each waiting for its outcome before its next.
+fn rate(store: &LmdbStore, submitters: u64) -> u64 {
+    const TIME: Duration = Duration::from_secs(3);
+    let start = std::time::Instant::now();
+    let puts: u64 = std::thread::scope(|scope| {
+        let counts: Vec<_> = (0..submitters)
+            .map(|submitter| {
+                scope.spawn(move || {
+                    let mut n = 0;
+                    while start.elapsed() < TIME {
+                        put(store, &[submitter.to_be_bytes(), u64::to_be_bytes(n)].concat(), vec![7; 1000]).expect("a write");
+                        n += 1;
+                    }
+                    n
+                })
+            })
+            .collect();
+        counts.into_iter().map(|count| count.join().expect("a submitter")).sum()
+    });
+    puts / TIME.as_secs()
+}
+
+#[test]
+#[ignore = "a measurement: run it in release, with --nocapture"]
+fn measure_commit_rates() {
+    for durability in [Durability::Durable, Durability::Relaxed] {
+        for submitters in [1, 4, 16, 32] {
+            let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+            let store = LmdbStore::open(dir.path(), LmdbOptions { durability, ..LmdbOptions::default() }).expect("a store");
+            println!("{durability:?}, {submitters} submitters: {} puts a second", rate(&store, submitters));
+        }
+    }
+}

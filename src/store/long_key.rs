@@ -1,7 +1,8 @@
 //! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store whose keys are 1 to 511 bytes.
 //!
-//! Two difficulties: byte order must hold across long keys that share any prefix, and thousands that share their first 500 bytes must
-//! not cost a scan of each other. [`Context`] solves both: a place in the raw key space with its own prefix and its own length budget.
+//! Two difficulties: byte order must hold across long keys that share any prefix, and thousands that share their first 500 bytes
+//! must not cost a scan of each other. [`Context`] solves both: a place in the raw key space with its own prefix and its own
+//! length budget.
 //!
 //! ```text
 //! context      raw prefix                 chunk bytes
@@ -14,10 +15,11 @@
 //!                                codec::digest(prefix ++ first chunk)
 //! ```
 //!
-//! A raw key of 511 bytes is always a pointer, since entries have at most 510. A pointer sorts right after the entry `prefix ++ chunk`
-//! and before everything else that is greater, which is just where the long keys that begin with the chunk belong: a walk meets the
-//! pointer and goes through the overflow context in its place. Contexts follow from the key alone, so `get` and `put` go straight to the entry.
-//! The input of a digest is always 510 bytes and begins with 0xFF only below an overflow context, so no two contexts share it.
+//! A raw key of 511 bytes is always a pointer, since entries have at most 510. A pointer sorts right after the entry `prefix ++
+//! chunk` and before everything else that is greater, which is just where the long keys that begin with the chunk belong: a walk
+//! meets the pointer and goes through the overflow context in its place. Contexts follow from the key alone, so `get` and `put`
+//! go straight to the entry. The input of a digest is always 510 bytes and begins with 0xFF only below an overflow context, so no
+//! two contexts share it.
 //!
 //! Logical keys must not begin with [`OVERFLOW`]. Never change this layout: data files hold it.
 
@@ -218,7 +220,8 @@ impl Context {
         [self.prefix(), chunk, &[0]].concat()
     }
 
-    /// A bound of this context as a raw key. A long one becomes the pointer, included: what is behind it gets the rest of the bound.
+    /// A bound of this context as a raw key. A long one becomes the pointer, included: what is behind it gets the rest of the
+    /// bound.
     fn raw_bound<'a>(&self, bound: Bound<&'a [u8]>) -> Bound<Cow<'a, [u8]>> {
         match bound {
             Bound::Included(key) | Bound::Excluded(key) if key.len() > self.chunk_bytes() => {
@@ -318,5 +321,34 @@ impl<R: RawRead> Walk<'_, '_, R> {
         self.depth -= 1;
         self.begun.truncate(begun_bytes);
         flow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The raw keys of a logical key: its pointers, then its entry.
+    fn check(key: &[u8], expected: &[Vec<u8>]) {
+        let mut found = Vec::new();
+        let entry = locate(key, |pointer| found.push(pointer)).into_owned();
+        found.push(entry);
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn raw_keys_have_these_exact_bytes() {
+        // First 16 bytes of the BLAKE3 of 510 times "k", and of 0xFF, those, 493 times "k".
+        let first = 0x7ddc_f400_7e5f_f818_0809_b95e_a69f_222c_u128.to_be_bytes();
+        let second = 0x322c_0739_6737_39fd_e224_8d0c_784f_16d8_u128.to_be_bytes();
+        let k = |count: usize| vec![b'k'; count];
+        check(&k(1), &[k(1)]);
+        check(&k(510), &[k(510)]);
+        let pointer = [&k(510)[..], &[0]].concat();
+        check(&k(511), &[pointer.clone(), [&[0xFF], &first[..], &k(1)].concat()]);
+        check(&k(1003), &[pointer.clone(), [&[0xFF], &first[..], &k(493)].concat()]);
+        let further = [&[0xFF], &first[..], &k(493), &[0]].concat();
+        assert_eq!(further.len(), RAW_KEY_BYTES_MAX);
+        check(&k(1004), &[pointer, further, [&[0xFF], &second[..], &k(1)].concat()]);
     }
 }

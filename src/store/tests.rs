@@ -1,4 +1,5 @@
 //! What both stores promise, tested on both; and long keys against a model.
+#![allow(clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};

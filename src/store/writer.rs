@@ -1,7 +1,8 @@
 //! The one writer thread of a store: group commit, and the failure of one job kept from the others.
 //!
-//! The thread takes the queued jobs, runs them in one transaction, commits, and tells each job. While it commits, new jobs queue up and share
-//! the next commit. When a batch of several jobs fails, each runs again in a transaction of its own, so only the guilty one fails.
+//! The thread takes the queued jobs, runs them in one transaction, commits, and tells each job. While it commits, new jobs queue
+//! up and share the next commit. When a batch of several jobs fails, each runs again in a transaction of its own, so only the
+//! guilty one fails.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -30,7 +30,8 @@ const RETRIES_MAX: u32 = 48;
 /// Stale readers are cleared after this many commits.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
 
-/// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as EIO.
+/// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as
+/// EIO.
 const LOW_SPACE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// What the gate guards: the environment and its one database, LMDB's unnamed one.

@@ -1,8 +1,8 @@
 //! Lets transactions in, and all of them out when the map has to change.
 //!
-//! A thread may be inside several times (a visitor that takes a second snapshot, a job that takes one). A plain read lock would deadlock then as soon as
-//! somebody waits to change the map, and a recursive one never lets that somebody in under steady load. So a thread's first entry queues
-//! fairly, and its further ones do not.
+//! A thread may be inside several times (a visitor that takes a second snapshot, a job that takes one). A plain read lock would
+//! deadlock then as soon as somebody waits to change the map, and a recursive one never lets that somebody in under steady load.
+//! So a thread's first entry queues fairly, and its further ones do not.
 
 use std::cell::Cell;
 use std::ops::Deref;

@@ -2,13 +2,15 @@
 //!
 //! LMDB's sharp edges, and what answers each:
 //!
-//! - The map has a fixed size, and no transaction may be open in the process while it changes: [`gate`] lets every transaction in and holds
-//!   all of them off while [`environment`] grows the map. A batch that filled the map runs again.
+//! - The map has a fixed size, and no transaction may be open in the process while it changes: [`gate`] lets every transaction in
+//!   and holds all of them off while [`environment`] grows the map. A batch that filled the map runs again.
 //! - Another process may grow the file: the next transaction here is told `MapResized`, and the map follows.
 //! - A second environment of one file in one process breaks its locks: [`directory`] keeps a register of what is open.
-//! - Readers have slots; a killed process keeps its slots and pins old pages: stale ones are cleared at open and every now and then.
+//! - Readers have slots; a killed process keeps its slots and pins old pages: stale ones are cleared at open and every now and
+//!   then.
 //! - Cursors and iterators may outlive their transaction in the crate's types: [`transaction`] keeps cursors inside one function.
-//! - After a failed write of the meta page every transaction fails: writes are refused from then on, and the environment is opened again for reads.
+//! - After a failed write of the meta page every transaction fails: writes are refused from then on, and the environment is
+//!   opened again for reads.
 //! - WRITEMAP turns a full disk into SIGBUS, and NOSYNC may leave a file that does not open after a power cut: neither is used.
 
 mod directory;
@@ -38,14 +40,14 @@ const MAP_BYTES_DEFAULT: usize = 1 << 30;
 /// How to open a [`LmdbStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LmdbOptions {
-    /// `Relaxed` writes the data pages to disk at each commit but not the meta page (LMDB's NOMETASYNC). That saves one of two syncs, keeps every
-    /// write over kill -9, and bounds what a power cut may lose to the last transactions, within half a second; the store always opens again in a
-    /// consistent state. NOSYNC would be faster and does not hold that promise.
+    /// `Relaxed` writes the data pages to disk at each commit but not the meta page (LMDB's NOMETASYNC). That saves one of two
+    /// syncs, keeps every write over kill -9, and bounds what a power cut may lose to the last transactions, within half a
+    /// second; the store always opens again in a consistent state. NOSYNC would be faster and does not hold that promise.
     pub durability: Durability,
     /// Bytes of the first map. It doubles when full.
     pub map_bytes: usize,
-    /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a scheduler's tick.
-    /// Nothing is lost where that is not allowed.
+    /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a
+    /// scheduler's tick. Nothing is lost where that is not allowed.
     pub real_time: bool,
 }
 
@@ -60,8 +62,8 @@ pub type OnCommit = Box<dyn Fn() + Send + Sync>;
 
 /// A [`Store`] in a directory. Other processes may open the same directory at the same time; this process only once.
 ///
-/// Do not open it before a `fork` and use it after. A thread must not wait for a write while it holds a snapshot: if the map has to grow for the write, each would
-/// wait for the other until the write fails.
+/// Do not open it before a `fork` and use it after. A thread must not wait for a write while it holds a snapshot: if the map has
+/// to grow for the write, each would wait for the other until the write fails.
 #[derive(Debug)]
 pub struct LmdbStore {
     writer: Writer,
@@ -72,16 +74,16 @@ pub struct LmdbStore {
 impl LmdbStore {
     /// Opens the store in `dir`, which is created if need be, with mode 0700.
     ///
-    /// Fails when the directory or a file in it is a symlink or belongs to another user, when this process has it open already, and when the
-    /// files are not a store.
+    /// Fails when the directory or a file in it is a symlink or belongs to another user, when this process has it open already,
+    /// and when the files are not a store.
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let environment = Arc::new(LmdbEnvironment::open(dir, options)?);
         let writer = Writer::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
         Ok(Self { writer, watcher: Mutex::new(None), environment })
     }
 
-    /// Calls `on_commit` after commits of any process, this one included, from a thread of its own, until the store closes. Several commits may give one
-    /// call, and one commit two; read [`Store::commit_id`] for the truth. Replaces an earlier watch.
+    /// Calls `on_commit` after commits of any process, this one included, from a thread of its own, until the store closes.
+    /// Several commits may give one call, and one commit two; read [`Store::commit_id`] for the truth. Replaces an earlier watch.
     pub fn watch(&self, on_commit: OnCommit) -> Result<(), StoreError> {
         let watcher = Watcher::start(Arc::clone(&self.environment), on_commit)?;
         let earlier = self.watcher.lock().replace(watcher);

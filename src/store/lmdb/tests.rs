@@ -1,4 +1,5 @@
 //! What only the store on disk has: its directory, its map, reopening.
+#![allow(clippy::expect_used, clippy::panic)]
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

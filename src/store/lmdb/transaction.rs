@@ -26,8 +26,8 @@ impl<'s> Snapshot<'s> {
     /// Begins a transaction in the environment that `pass` holds.
     pub fn begin(pass: Pass<'s, Opened>) -> Result<Self, Error> {
         let environment = &raw const *pass.environment()?;
-        // SAFETY: the environment lives in the gate, which lives for 's; it is replaced or closed only by whoever is alone in the gate, so not before
-        // `pass` is dropped, which is after the transaction (field order).
+        // SAFETY: the environment lives in the gate, which lives for 's; it is replaced or closed only by whoever is alone in the
+        // gate, so not before `pass` is dropped, which is after the transaction (field order).
         #[allow(unsafe_code)]
         let environment = unsafe { &*environment };
         Ok(Self { transaction: environment.begin_ro_txn()?, pass })
