@@ -82,3 +82,99 @@ fn complete_key(item: &mut Item, attribute: &KeyAttribute, part: &KeyPart, stric
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::write::item_writer::TargetKey;
+    use crate::model::schema::KeyAttributeType;
+    use crate::model::{AttributeValue, KeySchema, TableName};
+
+    fn s(text: &str) -> AttributeValue {
+        AttributeValue::S(text.to_owned())
+    }
+
+    fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
+        KeyAttribute { name: name.to_owned(), attribute_type }
+    }
+
+    fn target(sort: KeyPart) -> ItemTarget {
+        ItemTarget {
+            table: TableName::new("Orders").unwrap(),
+            key_schema: KeySchema {
+                partition: attribute("pk", KeyAttributeType::S),
+                sort: Some(attribute("sk", KeyAttributeType::S)),
+            },
+            key: TargetKey { partition: KeyPart::Value(s("u1")), sort: Some(sort) },
+            form: TextForm::PlainJson,
+            strict_keys: false,
+        }
+    }
+
+    fn alias_of(value: &AttributeValue) -> KeyPart {
+        let mut encoded = Vec::new();
+        key::encode(value, &mut encoded);
+        KeyPart::Digest(digest(&encoded))
+    }
+
+    /// The item and the number of warnings, or the error's text.
+    fn put(target: &ItemTarget, text: &str) -> Result<(Item, usize), String> {
+        let commit = put_request(target, text.as_bytes(), None).map_err(|error| error.to_string())?;
+        Ok((commit.request.item, commit.warnings.len()))
+    }
+
+    fn item(sort: &str) -> Item {
+        Item::from([("pk", s("u1")), ("sk", s(sort)), ("a", s("x"))])
+    }
+
+    #[test]
+    fn missing_keys_come_from_the_name() {
+        let target = target(KeyPart::Value(s("o1")));
+        assert_eq!(put(&target, r#"{"a":"x"}"#), Ok((item("o1"), 0)));
+        assert_eq!(put(&target, r#"{"pk":"u1","sk":"o1","a":"x"}"#), Ok((item("o1"), 0)));
+    }
+
+    #[test]
+    fn the_name_wins_over_another_key_in_the_body() {
+        let mut target = target(KeyPart::Value(s("o1")));
+        assert_eq!(put(&target, r#"{"pk":"u2","sk":3,"a":"x"}"#), Ok((item("o1"), 2)));
+        target.strict_keys = true;
+        assert_eq!(put(&target, r#"{"pk":"u1","a":"x"}"#), Ok((item("o1"), 0)));
+        assert_eq!(
+            put(&target, r#"{"sk":"o2","a":"x"}"#),
+            Err("`sk` in the body differs from the key that the file's name says".to_owned())
+        );
+    }
+
+    #[test]
+    fn an_alias_needs_its_key_in_the_body() {
+        let long = "o".repeat(900);
+        let target = target(alias_of(&s(&long)));
+        assert_eq!(put(&target, &format!(r#"{{"sk":"{long}","a":"x"}}"#)), Ok((item(&long), 0)));
+        for body in [r#"{"a":"x"}"#, r#"{"sk":"o1"}"#, r#"{"sk":1}"#, r#"{"sk":["o1"]}"#] {
+            assert!(put(&target, body).unwrap_err().contains("`sk`"), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_typed_form_is_not_guessed() {
+        let mut target = target(KeyPart::Value(s("o1")));
+        let typed = r#"{"a":{"S":"x"}}"#;
+        assert!(put(&target, typed).unwrap_err().contains(".ddbjson"));
+        assert!(put(&target, "{}").is_ok());
+        target.form = TextForm::DynamoDbJson;
+        assert_eq!(put(&target, typed), Ok((item("o1"), 0)));
+        assert!(put(&target, r#"{"a":"x"}"#).is_err());
+    }
+
+    #[test]
+    fn rules_of_items_fail_with_their_place() {
+        let target = target(KeyPart::Value(s("o1")));
+        for (body, offset) in [(r#"{"a":1,"a":2}"#, 7), (r#"{"a":{"$ss":[]}}"#, 12), (r#"{"a":1e999}"#, 5)] {
+            match put_request(&target, body.as_bytes(), None) {
+                Err(FsError::Json(error)) => assert_eq!(error.offset, offset, "{body}: {error}"),
+                other => panic!("{body}: {other:?}"),
+            }
+        }
+    }
+}

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-// use crate::codec::wire;
+use crate::codec::wire::create_table;
+use crate::codec::wire::error::WireError;
 use crate::fs::FsError;
 use crate::model::TableName;
 use crate::model::api::Precondition;
@@ -182,12 +183,19 @@ impl Target for SchemaTarget {
                 return Err(FsError::Body(format!("TableName in the body is {name}, the directory is {table}; leave it out")));
             }
         }
-        let request: CreateTableRequest = return Err(FsError::NotSupported);
+        let request = create_table::request(&json).map_err(request_error)?;
         Ok(Commit { request, warnings: Vec::new() })
     }
 
     fn unchanged(&self) -> &'static str {
         "No table was created."
+    }
+}
+
+fn request_error(error: WireError) -> FsError {
+    match error {
+        WireError::Request(error) => FsError::Database(error),
+        other => FsError::Body(other.to_string()),
     }
 }
 

@@ -32,7 +32,7 @@ pub struct JsonPrefix {
     depth: u32,
     /// The string being read is a member name.
     name: bool,
-    /// Bytes accepted; the offset of the next one.
+    /// Bytes accepted: the offset of the next one.
     consumed: usize,
 }
 
@@ -154,29 +154,29 @@ impl JsonPrefix {
 
     /// What may come next, in words.
     fn expected(&self) -> PlainJsonFault {
-        PlainJsonFault::Expected(match &self.expect {
-            Expect::Object => "`{`, the start of a JSON object",
-            Expect::NameOrEnd => "a member name in quotes or `}`",
+        let what = match &self.expect {
+            Expect::Object => "a JSON object",
+            Expect::NameOrEnd => "a member name in quotes or '}'",
             Expect::Name => "a member name in quotes",
-            Expect::Colon => "`:`",
+            Expect::Colon => "':'",
             Expect::Value => "a JSON value",
-            Expect::ValueOrEnd => "a JSON value or `]`",
+            Expect::ValueOrEnd => "a JSON value or ']'",
             Expect::CommaOrEnd | Expect::Number(Digits::AfterZero | Digits::Integer | Digits::Fraction | Digits::Exponent) => {
                 if self.in_object() {
-                    "`,` or `}`"
+                    "',' or '}'"
                 } else {
-                    "`,` or `]`"
+                    "',' or ']'"
                 }
             }
             Expect::Characters => "the closing quote of a string",
-            Expect::Escape => "one of \" \\ / b f n r t u after a backslash",
-            Expect::Hex { .. } => "four hex digits after \\u",
-            Expect::LowBackslash | Expect::LowU | Expect::LowHex { .. } => "the low half of a surrogate pair, \\uDC00 to \\uDFFF",
-            Expect::Continuation { .. } => "valid UTF-8",
+            Expect::Escape | Expect::Hex { .. } => return PlainJsonFault::Escape,
+            Expect::LowBackslash | Expect::LowU | Expect::LowHex { .. } => return PlainJsonFault::LoneSurrogate,
+            Expect::Continuation { .. } => return PlainJsonFault::NotUtf8,
             Expect::Literal { whole, .. } => whole,
             Expect::Number(_) => "a digit",
-            Expect::End | Expect::Nothing(_) => "nothing but white space after the object, one file holds one",
-        })
+            Expect::End | Expect::Nothing(_) => return PlainJsonFault::TrailingData,
+        };
+        PlainJsonFault::Expected(what)
     }
 
     fn step(&mut self, byte: u8) -> Step {
@@ -209,6 +209,7 @@ impl JsonPrefix {
     fn structure(&mut self, byte: u8) -> Step {
         match (&self.expect, byte) {
             (Expect::Object, b'{') => self.open(true),
+            (Expect::Object, 0xEF) => Err(PlainJsonFault::ByteOrderMark),
             (Expect::NameOrEnd | Expect::Name, b'"') => {
                 self.name = true;
                 Ok(Expect::Characters)
@@ -267,7 +268,7 @@ impl JsonPrefix {
         let (left, low, high) = match byte {
             b'"' => return Ok(if self.name { Expect::Colon } else { Expect::CommaOrEnd }),
             b'\\' => return Ok(Expect::Escape),
-            0x00..=0x1F => return Err(PlainJsonFault::Expected("an escape such as \\n instead of a control byte in a string")),
+            0x00..=0x1F => return Err(PlainJsonFault::ControlCharacter),
             0x20..=0x7F => return Ok(Expect::Characters),
             // The Unicode standard's table 3-7: well-formed UTF-8 byte sequences.
             0xC2..=0xDF => (1, 0x80, 0xBF),
@@ -277,7 +278,7 @@ impl JsonPrefix {
             0xF0 => (3, 0x90, 0xBF),
             0xF1..=0xF3 => (3, 0x80, 0xBF),
             0xF4 => (3, 0x80, 0x8F),
-            0x80..=0xC1 | 0xF5..=0xFF => return Err(PlainJsonFault::Expected("valid UTF-8")),
+            0x80..=0xC1 | 0xF5..=0xFF => return Err(PlainJsonFault::NotUtf8),
         };
         Ok(Expect::Continuation { left, low, high })
     }
@@ -294,7 +295,7 @@ impl JsonPrefix {
         let unit = unit << 4 | hex_digit(byte).ok_or_else(|| self.expected())?;
         // A low half without its high half is seen at its second digit: DC to DF.
         if left == 3 && (0xDC..=0xDF).contains(&unit) {
-            return Err(PlainJsonFault::Expected("a high surrogate before a low one"));
+            return Err(PlainJsonFault::LoneSurrogate);
         }
         Ok(match (left, unit) {
             (1, 0xD800..=0xDBFF) => Expect::LowBackslash,
@@ -364,24 +365,24 @@ mod tests {
     #[test]
     fn table_of_texts() {
         let cases: &[(&[u8], &str)] = &[
-            (b"", "incomplete: expected `{`, the start of a JSON object at byte 0"),
+            (b"", "incomplete: expected a JSON object at byte 0"),
             (b" {\"a\" : [1, 2.5e-3 ,null,{}]}\n\t ", "complete"),
             (b"{\"status\":open}", "expected a JSON value at byte 10"),
-            (b"{}{}", "expected nothing but white space after the object, one file holds one at byte 2"),
-            (b"[1]", "expected `{`, the start of a JSON object at byte 0"),
-            (b"\xEF\xBB\xBF{}", "expected `{`, the start of a JSON object at byte 0"),
-            (b"{\"a\":01}", "expected `,` or `}` at byte 6"),
-            (b"{\"a\":1", "incomplete: expected `,` or `}` at byte 6"),
+            (b"{}{}", "expected nothing more after the object at byte 2"),
+            (b"[1]", "expected a JSON object at byte 0"),
+            (b"\xEF\xBB\xBF{}", "a byte order mark is no JSON; save the text without it at byte 0"),
+            (b"{\"a\":01}", "expected ',' or '}' at byte 6"),
+            (b"{\"a\":1", "incomplete: expected ',' or '}' at byte 6"),
             (b"{\"a\":-}", "expected a digit at byte 6"),
             (b"{\"a\":1,}", "expected a member name in quotes at byte 7"),
-            (b"{'a':1}", "expected a member name in quotes or `}` at byte 1"),
-            (b"{\"a\":[1}", "expected `,` or `]` at byte 7"),
-            (b"{\"a\":\"\x01\"}", "expected an escape such as \\n instead of a control byte in a string at byte 6"),
-            (b"{\"a\":\"\\x\"}", "expected one of \" \\ / b f n r t u after a backslash at byte 7"),
+            (b"{'a':1}", "expected a member name in quotes or '}' at byte 1"),
+            (b"{\"a\":[1}", "expected ',' or ']' at byte 7"),
+            (b"{\"a\":\"\x01\"}", "a control character in a string must be written as an escape at byte 6"),
+            (b"{\"a\":\"\\x\"}", "a bad escape in a string at byte 7"),
             (b"{\"a\":\"\\ud83d\\ude00\"}", "complete"),
-            (b"{\"a\":\"\\ud83d x", "expected the low half of a surrogate pair, \\uDC00 to \\uDFFF at byte 12"),
-            (b"{\"a\":\"\\ude00\"}", "expected a high surrogate before a low one at byte 9"),
-            (b"{\"a\":\"\xC0\x80\"}", "expected valid UTF-8 at byte 6"),
+            (b"{\"a\":\"\\ud83d x", "half of a surrogate pair at byte 12"),
+            (b"{\"a\":\"\\ude00\"}", "half of a surrogate pair at byte 9"),
+            (b"{\"a\":\"\xC0\x80\"}", "the text is not UTF-8 at byte 6"),
             (b"{\"a\":tru}", "expected true at byte 8"),
             (b"{\"a\":\"b", "incomplete: expected the closing quote of a string at byte 7"),
         ];
@@ -461,6 +462,10 @@ mod tests {
     /// What serde_json says of the same bytes must not contradict.
     fn check_against_serde(text: &[u8]) {
         let parsed = serde_json::from_slice::<serde_json::Value>(text);
+        // The range of numbers is not grammar.
+        if parsed.as_ref().is_err_and(|error| error.to_string().contains("out of range")) {
+            return;
+        }
         match state(text) {
             PrefixState::Complete => assert!(parsed.is_ok_and(|v| v.is_object()), "{}", text.escape_ascii()),
             PrefixState::Incomplete => {

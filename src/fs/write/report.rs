@@ -99,23 +99,23 @@ fn is_printable(c: char) -> bool {
 fn json_cause(text: &[u8], error: &PlainJsonError) -> &'static str {
     let wrong = text.get(error.offset);
     match (&error.fault, wrong) {
-        (PlainJsonFault::Expected(_), None) => "the text ends too early.",
+        (PlainJsonFault::Expected(_) | PlainJsonFault::UnexpectedEnd, None) => "the text ends too early.",
+        (PlainJsonFault::TrailingData, _) => "one file holds one item; write it as a whole (>), do not append (>>).",
+        (PlainJsonFault::ControlCharacter, Some(b'\n' | b'\t')) => "a newline in a string is \\n, a tab \\t.",
         (PlainJsonFault::Expected(_), Some(b'\'')) => "JSON strings take double quotes.",
-        (PlainJsonFault::Expected(what), Some(_)) if what.contains("after the object") => {
-            "write the file as a whole (>) to replace the item, do not append (>>)."
-        }
-        (PlainJsonFault::Expected(what), Some(b'}' | b']')) if what.contains("name in quotes") || what.contains("JSON value") => {
-            "is there a comma too many?"
-        }
-        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && what.contains("JSON value") => {
-            "strings need quotes."
-        }
-        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && what.contains("name in quotes") => {
-            "member names need quotes."
-        }
-        (PlainJsonFault::Expected(what), Some(0xEF)) if what.contains("start of") => "is there a byte order mark?",
+        (PlainJsonFault::Expected(what), Some(b'}' | b']')) if is_value(what) || is_name(what) => "is there a comma too many?",
+        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && is_value(what) => "strings need quotes.",
+        (PlainJsonFault::Expected(what), Some(byte)) if byte.is_ascii_alphabetic() && is_name(what) => "member names need quotes.",
         _ => "",
     }
+}
+
+fn is_value(expected: &str) -> bool {
+    expected.contains("JSON value")
+}
+
+fn is_name(expected: &str) -> bool {
+    expected.contains("name in quotes")
 }
 
 /// What to do about other errors, a sentence or nothing.
@@ -154,13 +154,13 @@ mod tests {
     fn only_the_line_of_the_error_is_shown_and_control_bytes_are_escaped() {
         assert_eq!(
             json_report(b"{\n  \"a\xFF\": 1,\n}\n"),
-            concat!("    \"a\\xFF\": 1,\n", "      ^ expected valid UTF-8 at byte 6\n", "  hint: The item is unchanged.\n")
+            concat!("    \"a\\xFF\": 1,\n", "      ^ the text is not UTF-8 at byte 6\n", "  hint: The item is unchanged.\n")
         );
         assert_eq!(
             json_report(b"{\"a\":\"\x1b[31m\"}"),
             concat!(
                 "  {\"a\":\"\\u{1b}[31m\"}\n",
-                "        ^ expected an escape such as \\n instead of a control byte in a string at byte 6\n",
+                "        ^ a control character in a string must be written as an escape at byte 6\n",
                 "  hint: The item is unchanged.\n"
             )
         );
@@ -206,8 +206,8 @@ mod tests {
             ("{'a':1}", "JSON strings take double quotes."),
             ("{a:1}", "member names need quotes."),
             ("{\"a\":1,}", "is there a comma too many?"),
-            ("{}{}", "write the file as a whole"),
-            ("\u{FEFF}{}", "is there a byte order mark?"),
+            ("{}{}", "one file holds one item"),
+            ("{\"a\":\"\n\"}", "a newline in a string"),
         ];
         for (text, hint) in cases {
             assert!(json_report(text.as_bytes()).contains(hint), "{text}: {}", json_report(text.as_bytes()));
