@@ -51,3 +51,14 @@ pub fn after(range: KeyRange, key: Vec<u8>, direction: Direction) -> KeyRange {
         Direction::Reverse => KeyRange { upper: Bound::Excluded(key), ..range },
     }
 }
+
+/// The part of a range strictly after a key, walking forward; the key may lie before the range, which is then whole.
+#[must_use]
+pub fn after_if_inside(range: KeyRange, key: Vec<u8>) -> KeyRange {
+    let is_before = match &range.lower {
+        Bound::Included(lower) => key < *lower,
+        Bound::Excluded(lower) => key <= *lower,
+        Bound::Unbounded => false,
+    };
+    if is_before { range } else { after(range, key, Direction::Forward) }
+}

@@ -8,7 +8,7 @@ use crate::engine::keys::EntryAddress;
 use crate::expr::{KeyCondition, SortRange};
 use crate::model::api::Segment;
 use crate::model::error::QueryError;
-use crate::model::{AttributeValue, Item, KeyAttribute};
+use crate::model::{AttributeValue, IndexSchema, Item, KeyAttribute};
 
 /// The check that needs no table.
 ///
@@ -39,8 +39,8 @@ impl<'r> StartKey<'r> {
         if item.0.len() != attributes.len() || attributes.iter().any(|attribute| item.get(&attribute.name).is_none()) {
             return Err(misshapen());
         }
-        let index = source.index().into_iter().flat_map(crate::model::IndexSchema::attributes);
-        if !index.clone().all(|attribute| has_type(item, attribute)) {
+        let mut index = source.index().into_iter().flat_map(IndexSchema::attributes);
+        if !index.all(|attribute| has_type(item, attribute)) {
             return Err(QueryError::StartKey);
         }
         if !source.table.schema.key.attributes().all(|attribute| has_type(item, attribute)) {

@@ -1,0 +1,236 @@
+//! What the filesystem view asks, answered from keys, collections and record headers.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::LocalDatabase;
+use crate::codec::digest::Digest;
+use crate::codec::key::{encode_prefix, partition_digest};
+use crate::codec::record::Record;
+use crate::database::{
+    Browse, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm,
+};
+use crate::engine::catalog::TableEntry;
+use crate::engine::counters::CollectionValue;
+use crate::engine::keys::{self, EntryAddress};
+use crate::engine::read::range;
+use crate::engine::read::source::ReadSource;
+use crate::engine::view::View;
+use crate::model::api::{PutItemRequest, TableDescription};
+use crate::model::error::StoreError;
+use crate::model::{AttributeValue, Error, Key, KeyAttribute, TableName, TableSchema};
+use crate::store::{Direction, KeyRange, StoreInfo};
+
+impl Browse for LocalDatabase {
+    fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
+        Ok(self.engine.table(table)?.map(|entry: Arc<TableEntry>| Arc::clone(&entry.schema)))
+    }
+
+    fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
+        self.engine.describe(table)
+    }
+
+    fn table_names(&self) -> Result<Vec<TableName>, Error> {
+        let mut names = Vec::new();
+        self.engine.view()?.table_names(None, &mut |name| {
+            names.extend(TableName::new(name));
+            ControlFlow::Continue(())
+        })?;
+        Ok(names)
+    }
+
+    fn stats(&self, source: &Source) -> Result<SourceStats, Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let counters = view.counters(source.id())?;
+        Ok(SourceStats { entries: counters.entries, bytes: counters.bytes, partition_keys: counters.partition_keys })
+    }
+
+    fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let Some(address) = address(&source, key) else { return Ok(None) };
+        Ok(view.entry(&address)?.map(|record| stat_of(&record)))
+    }
+
+    fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let Some(address) = address(&source, key) else { return Ok(None) };
+        let Some(record) = view.entry(&address)? else { return Ok(None) };
+        let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
+        match form {
+            TextForm::PlainJson => record.write_plain_json(&mut text)?,
+            TextForm::DynamoDbJson => {
+                record.write_dynamodb_json(&|_| true, &mut text)?;
+                text.push(b'\n');
+            }
+        }
+        Ok(Some((text, stat_of(&record))))
+    }
+
+    fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
+        let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        Ok(collection_at(&view, &source, digest)?)
+    }
+
+    fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        Ok(collection_at(&view, &source, digest)?.map(|collection| collection.partition))
+    }
+
+    fn collections(
+        &self,
+        source: &Source,
+        after: Option<&Position>,
+        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let (range, start) = match is_grouped(&source) {
+            true => (keys::collections(source.id()), after.map(|place| keys::collection_at(source.id(), &place.0))),
+            false => (keys::entries(source.id()), after.map(|place| keys::entry_at(source.id(), &place.0))),
+        };
+        walk(&view, range, start, &mut |key, bytes| {
+            let collection = if is_grouped(&source) { grouped(&source, bytes)? } else { alone(&source, bytes)? };
+            Ok(visit(collection, Position(keys::place_in_source(key).into())))
+        })
+    }
+
+    fn entries(
+        &self,
+        source: &Source,
+        range: &Entries,
+        after: Option<&Position>,
+        visit: &mut dyn FnMut(EntryKey, EntryStat, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let range = match range {
+            Entries::All => keys::entries(source.id()),
+            Entries::Collection { partition, sort_prefix } => {
+                let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+                let mut prefix = keys::collection_prefix(source.id(), &digest);
+                // Strings and binaries have one encoding, and a prefix may end inside a character.
+                let sort = sort_prefix.clone().and_then(|bytes| encode_prefix(&AttributeValue::B(bytes)));
+                prefix.extend(sort.unwrap_or_default());
+                KeyRange::prefix(&prefix)
+            }
+        };
+        let start = after.map(|place| keys::entry_at(source.id(), &place.0));
+        walk(&view, range, start, &mut |key, bytes| {
+            let record = Record::parse(bytes)?;
+            let entry = entry_key(&source, &record)?;
+            Ok(visit(entry, stat_of(&record), Position(keys::place_in_source(key).into())))
+        })
+    }
+
+    fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
+        self.engine.check_put(request)
+    }
+
+    fn commit_id(&self) -> u64 {
+        self.engine.commit_id()
+    }
+
+    fn store_info(&self) -> StoreInfo {
+        self.engine.store_info()
+    }
+}
+
+fn find(view: &View<'_>, source: &Source) -> Result<ReadSource, Error> {
+    ReadSource::find(view, &source.table, source.index.as_ref())
+}
+
+/// Walks a range, strictly after `start`; an error of the visitor ends it.
+fn walk(
+    view: &View<'_>,
+    range: KeyRange,
+    start: Option<Vec<u8>>,
+    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
+) -> Result<(), Error> {
+    let range = match start {
+        Some(key) => range::after_if_inside(range, key),
+        None => range,
+    };
+    let mut failure = None;
+    view.read().walk(&range, Direction::Forward, &mut |key, bytes| match visit(key, bytes) {
+        Ok(flow) => flow,
+        Err(error) => {
+            failure = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    failure.map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn stat_of(record: &Record<'_>) -> EntryStat {
+    EntryStat {
+        plain_json_bytes: u64::from(record.plain_json_bytes()),
+        item_bytes: record.item_bytes(),
+        version: record.version(),
+        modified_ms: record.modified_ms(),
+    }
+}
+
+/// The address of an entry; `None` when the key does not have the shape of the source's keys.
+fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddress> {
+    match (source.index_view(), &key.index) {
+        (None, None) => Some(EntryAddress::of_item(source.id(), &key.base)),
+        (Some(view), Some((partition, sort))) => {
+            let fits = partition.len() == view.index.partition.len() && sort.len() == view.index.sort.len();
+            let partition: Vec<&AttributeValue> = partition.iter().collect();
+            let sort: Vec<&AttributeValue> = sort.iter().collect();
+            fits.then(|| view.address(&partition, &sort, &key.base))
+        }
+        (None, Some(_)) | (Some(_), None) => None,
+    }
+}
+
+fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<EntryKey, StoreError> {
+    let value = |attribute: &KeyAttribute| {
+        record.attribute(&attribute.name)?.ok_or(StoreError::Corrupt("a record lacks a key attribute"))
+    };
+    let schema = &source.table.schema.key;
+    let base = Key { partition: value(&schema.partition)?, sort: schema.sort.as_ref().map(value).transpose()? };
+    let index = match source.index() {
+        Some(index) => {
+            let partition = index.partition.iter().map(value).collect::<Result<_, _>>()?;
+            Some((partition, index.sort.iter().map(value).collect::<Result<_, _>>()?))
+        }
+        None => None,
+    };
+    Ok(EntryKey { index, base })
+}
+
+/// Does the source store its collections? In a table without sort key each item is its own.
+fn is_grouped(source: &ReadSource) -> bool {
+    source.index().is_some() || source.table.has_collections()
+}
+
+fn collection_at(view: &View<'_>, source: &ReadSource, digest: Digest) -> Result<Option<Collection>, StoreError> {
+    if is_grouped(source) {
+        return view.collection(source.id(), digest)?.map(|bytes| grouped(source, bytes)).transpose();
+    }
+    let address = EntryAddress { source: source.id(), digest, order: Vec::new() };
+    view.read().get(&address.encode())?.map(|bytes| alone(source, bytes)).transpose()
+}
+
+/// A stored collection.
+fn grouped(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
+    let value = CollectionValue::parse(bytes)?;
+    let names: Vec<&str> = source.key_schema().partition.iter().map(|attribute| attribute.name.as_str()).collect();
+    let partition = value.partition(&names)?;
+    Ok(Collection { partition, entries: value.entries, bytes: value.bytes, modified_ms: value.modified_ms })
+}
+
+/// The collection that an item of a table without sort key is.
+fn alone(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
+    let record = Record::parse(bytes)?;
+    let key = entry_key(source, &record)?.base;
+    let bytes = u64::from(record.item_bytes());
+    Ok(Collection { partition: vec![key.partition], entries: 1, bytes, modified_ms: record.modified_ms() })
+}

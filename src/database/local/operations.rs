@@ -1,0 +1,77 @@
+//! The DynamoDB operations: the engine has them all.
+
+use super::LocalDatabase;
+use crate::database::{Database, Done, Rows};
+use crate::model::api::{
+    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
+    DescribeTableRequest, DescribeTableResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
+    PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, Select,
+};
+use crate::model::error::StoreError;
+use crate::model::{Error, Item};
+
+impl Database for LocalDatabase {
+    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
+        self.engine.create_table(request)
+    }
+
+    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
+        self.engine.describe_table(&request)
+    }
+
+    fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
+        self.engine.list_tables(&request)
+    }
+
+    fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
+        self.engine.delete_table(request)
+    }
+
+    fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
+        self.engine.get_item(&request)
+    }
+
+    fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
+        self.engine.put_item_then(request, done);
+    }
+
+    fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+        self.engine.delete_item_then(request, done);
+    }
+
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.engine.query(request, rows)
+    }
+
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.engine.scan(request, rows)
+    }
+
+    fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
+        let (items, page) = gather(|rows| self.engine.query(request, rows))?;
+        Ok(QueryResponse { items: unless_counted(request.select, items), page })
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error> {
+        let (items, page) = gather(|rows| self.engine.scan(request, rows))?;
+        Ok(ScanResponse { items: unless_counted(request.select, items), page })
+    }
+}
+
+/// Collects the rows of a page as items.
+fn gather(read: impl FnOnce(&mut Rows<'_>) -> Result<Page, Error>) -> Result<(Vec<Item>, Page), Error> {
+    let mut items: Result<Vec<Item>, StoreError> = Ok(Vec::new());
+    let page = read(&mut |row| {
+        if let Ok(list) = &mut items {
+            match row.to_item() {
+                Ok(item) => list.push(item),
+                Err(error) => items = Err(error),
+            }
+        }
+    })?;
+    Ok((items?, page))
+}
+
+fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>> {
+    (select != Some(Select::Count)).then_some(items)
+}
