@@ -1,7 +1,7 @@
 //! Ordered keys of up to [`KEY_BYTES_MAX`] bytes over a raw store whose keys are 1 to 511 bytes.
 //!
 //! Two difficulties: byte order must hold across long keys that share any prefix, and thousands that share their first 500 bytes
-//! must not cost a scan of each other. [`Context`] solves both: a place in the raw key space with its own prefix and its own
+//! must not cost a scan of each other. `Context` solves both: a place in the raw key space with its own prefix and its own
 //! length budget.
 //!
 //! ```text

@@ -337,6 +337,8 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
     // Bounds may have any first byte, and no byte at all.
     let any =
@@ -405,7 +407,7 @@ fn expected(model: &Model, range: &KeyRange, direction: Direction) -> Entries {
     found
 }
 
-fn compare(view: &dyn Read, model: &Model, ranges: &[(Bound<Vec<u8>>, Bound<Vec<u8>>)], stop: usize) {
+fn compare(view: &dyn Read, model: &Model, ranges: &[Bounds], stop: usize) {
     for (key, value) in model {
         assert_eq!(view.get(key), Ok(Some(&value[..])));
     }
@@ -426,7 +428,7 @@ fn compare(view: &dyn Read, model: &Model, ranges: &[(Bound<Vec<u8>>, Bound<Vec<
     }
 }
 
-fn check_against_model(store: &dyn Store, steps: Vec<Step>, ranges: Vec<(Bound<Vec<u8>>, Bound<Vec<u8>>)>, stop: usize) {
+fn check_against_model(store: &dyn Store, steps: Vec<Step>, ranges: Vec<Bounds>, stop: usize) {
     let model = Arc::new(Mutex::new(Model::new()));
     let (of_job, of_ranges) = (Arc::clone(&model), ranges.clone());
     write(store, move |batch| {

@@ -2,13 +2,13 @@
 //!
 //! LMDB's sharp edges, and what answers each:
 //!
-//! - The map has a fixed size, and no transaction may be open in the process while it changes: [`gate`] lets every transaction in
-//!   and holds all of them off while [`environment`] grows the map. A batch that filled the map runs again.
+//! - The map has a fixed size, and no transaction may be open in the process while it changes: `gate` lets every transaction in
+//!   and holds all of them off while `environment` grows the map. A batch that filled the map runs again.
 //! - Another process may grow the file: the next transaction here is told `MapResized`, and the map follows.
-//! - A second environment of one file in one process breaks its locks: [`directory`] keeps a register of what is open.
+//! - A second environment of one file in one process breaks its locks: `directory` keeps a register of what is open.
 //! - Readers have slots; a killed process keeps its slots and pins old pages: stale ones are cleared at open and every now and
 //!   then.
-//! - Cursors and iterators may outlive their transaction in the crate's types: [`transaction`] keeps cursors inside one function.
+//! - Cursors and iterators may outlive their transaction in the crate's types: `transaction` keeps cursors inside one function.
 //! - After a failed write of the meta page every transaction fails: writes are refused from then on, and the environment is
 //!   opened again for reads.
 //! - WRITEMAP turns a full disk into SIGBUS, and NOSYNC may leave a file that does not open after a power cut: neither is used.
