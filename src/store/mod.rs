@@ -81,7 +81,8 @@ pub trait WriteJob: Send {
     /// and abandons the whole transaction.
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError>;
 
-    /// Called once, after the change is durable or has failed. Runs on the writer thread: must not block.
+    /// Called once, after the change is durable or has failed. Runs on the writer thread, or inside `submit` when the store is
+    /// closed: must not block.
     fn done(self: Box<Self>, result: Result<(), StoreError>);
 }
 
@@ -115,10 +116,11 @@ pub struct StoreInfo {
 
 /// An ordered byte store.
 pub trait Store: Send + Sync {
-    /// A view of the last commit of any process.
+    /// A view of the last commit of any process. Hold it shortly, and never while waiting for a write: a write that needs a larger
+    /// map waits until all views of this process are gone.
     fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError>;
 
-    /// Queues a job for the writer thread; returns at once.
+    /// Queues a job for the writer thread; returns at once. The queue has no bound of its own: front ends bound what is in flight.
     fn submit(&self, job: Box<dyn WriteJob>);
 
     /// Number of the last commit of any process; changes exactly when the content may have.
