@@ -423,5 +423,7 @@ mod tests {
             "Incorrect number of operands for operator or function; operator or function: IN, number of operands: 101",
         );
         check(&format!("{}a=:n{}", "(NOT ".repeat(150), ")".repeat(150)), "ok");
+        check(&format!("{}a=:n", "NOT ".repeat(299)), "ok");
+        check(&format!("{}a=:n{}", "(a=:n OR ".repeat(149), ")".repeat(149)), "ok");
     }
 }
