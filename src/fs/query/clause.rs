@@ -334,7 +334,7 @@ fn sort_clause(sort: &[KeyAttribute], position: usize, operator: Option<&str>, t
         }
         Some("begins") => SortCondition::BeginsWith(one()?),
         Some(other) => {
-            let nearest = nearest::nearest(other, &OPERATORS).unwrap_or("ge");
+            let nearest = if other == "eq" { "=" } else { nearest::nearest(other, &OPERATORS).unwrap_or("=") };
             return Err(ClauseFault::UnknownOperator {
                 attribute: attribute.name.clone(),
                 operator: other.to_owned(),
@@ -378,7 +378,7 @@ fn filter(attribute: String, context: Context<'_>) -> ClauseFault {
 /// Every word that may stand here, those with a value with their `=`.
 fn words(context: Context<'_>) -> Vec<String> {
     let keys = context.keys();
-    let mut words: Vec<String> = ResultKind::ALL.iter().map(|kind| kind.file_name().to_owned()).collect();
+    let mut words: Vec<String> = ResultKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
     words.extend(["select=", "limit=", "eval=", "after=", "consistent", "typed"].map(str::to_owned));
     if context.kind == QueryKind::Scan {
         words.push("segment=".to_owned());

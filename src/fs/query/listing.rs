@@ -46,7 +46,7 @@ impl QueryPath {
             Err(error) => return Err(error),
         };
         let scope = self.scope(&resolved);
-        let mut request = self.build_request(&resolved, db)?;
+        let mut request = self.build_request(&resolved, self.start(&resolved, db)?);
         request.whole_entries();
         let mut number = 0;
         if let Some(after) = after {
@@ -94,7 +94,7 @@ impl QueryPath {
         match (self.kind, self.has_folders()) {
             (QueryKind::Scan, true) => {
                 // The folder may take half, so that both keep a prefix to find them by.
-                let folder = name::folder(partition_of(entry), room / 2);
+                let folder = name::folder(&partition_of(entry), room / 2);
                 let stem = name::entry(entry, room - folder.len() - 1);
                 format!("{number}{folder},{stem}{SUFFIX}")
             }
@@ -149,9 +149,12 @@ impl QueryPath {
     }
 }
 
-fn partition_of(entry: &EntryKey) -> &[&AttributeValue] {
-    let _ = entry;
-    &[]
+/// The values that name the entry's folder.
+fn partition_of(entry: &EntryKey) -> Vec<&AttributeValue> {
+    match &entry.index {
+        Some((partition, _)) => partition.iter().collect(),
+        None => vec![&entry.base.partition],
+    }
 }
 
 fn encode_position(number: u64, cursor: &[u8]) -> Position {

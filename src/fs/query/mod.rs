@@ -12,16 +12,45 @@
 //! | a result may be larger than memory | [`ResultReader`] holds a page or two |
 //! | the size of a result is not known before the query ran | [`ResultSize`] |
 //! | a position in a result must fit in a file name, keys go up to 3 KB | `token`: short keys as they are, long ones by prefix and digest |
-//! | a listed link must be resolved without running the query | the link's name holds the entry's own name (`link`) |
+//! | a listed link must be resolved without running the query | `listing`: the link's name holds the entry's own name |
 //!
 //! Nothing here knows fuser; nothing keeps state but [`ResultReader`].
 
-use std::ops::ControlFlow;
+mod clause;
+#[cfg(test)]
+mod clause_tests;
+mod clauses;
+mod fault;
+mod help;
+mod listing;
+mod name;
+mod nearest;
+mod pages;
+mod request;
+#[cfg(test)]
+mod request_tests;
+mod result;
+mod row;
+mod select;
+mod source;
+#[cfg(test)]
+mod test_tables;
+mod token;
+mod value;
+
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::database::{Browse, Position};
+pub use fault::{ClauseFault, ValueFault};
+pub use listing::VisitLink;
+pub use request::Request;
+pub use result::{ResultKind, ResultReader, ResultSize};
+
+use crate::database::Source;
 use crate::fs::FsError;
-use crate::model::{IndexName, TableSchema};
+use crate::model::{IndexName, IndexSchema, TableSchema};
+use clause::Context;
+use clauses::Clauses;
 
 /// Query or Scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,10 +68,11 @@ pub struct QueryPath {
     index: Option<IndexName>,
     kind: QueryKind,
     names: Vec<String>,
+    clauses: Clauses,
 }
 
 /// What a name below a [`QueryPath`] is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Child {
     /// One more clause.
     Dir(QueryPath),
@@ -55,40 +85,31 @@ pub enum Child {
     },
 }
 
-/// The result files. They exist for lookup only and are never listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ResultKind {
-    /// Plain JSON, an item a line; DynamoDB JSON below a `typed` clause.
-    ItemsNdjson,
-    /// A JSON array, an item a line; DynamoDB JSON below a `typed` clause.
-    ItemsJson,
-    /// DynamoDB JSON, an item a line.
-    ItemsDdbJson,
-    /// Base items' paths relative to the table's directory, one a line, safe for `xargs`.
-    Keys,
-    /// The number of results and a newline.
-    Count,
-    /// One page of the API: `Items`, `Count`, `ScannedCount`, `next`, `ConsumedCapacity`.
-    PageJson,
-    /// The API request, as `aws dynamodb query --cli-input-json` takes it.
-    RequestJson,
-    /// How to write these paths, with the table's own attribute names.
-    Help,
-}
+/// Names that programs look for in any directory; they must not count as failed clauses.
+const PROBED: [&str; 18] = [
+    "RCS",
+    "CVS",
+    "SCCS",
+    "_darcs",
+    "HEAD",
+    "objects",
+    "refs",
+    "commondir",
+    "gitdir",
+    "lost+found",
+    "autorun.inf",
+    "AUTORUN.INF",
+    "desktop.ini",
+    "Desktop.ini",
+    "Thumbs.db",
+    "BUCK",
+    "Makefile",
+    "node_modules",
+];
 
-/// What `stat` shows as a result file's size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResultSize {
-    Exact(u64),
-    /// Not known before the query ran: report 0 and open with direct I/O, as /proc does.
-    Unknown,
-}
-
-/// An open result file.
-#[derive(Debug)]
-pub struct ResultReader {
-    path: QueryPath,
-    kind: ResultKind,
+/// Not looked at as a clause: hidden names, names that programs look for, globs that the shell found no match for.
+fn is_probe(name: &str) -> bool {
+    name.starts_with('.') || PROBED.contains(&name) || (name.contains(['*', '?']) && !name.contains('='))
 }
 
 impl QueryPath {
@@ -97,8 +118,10 @@ impl QueryPath {
     /// # Errors
     /// [`FsError::NotFound`] when the table has no such index.
     pub fn new(schema: Arc<TableSchema>, index: Option<&IndexName>, kind: QueryKind) -> Result<Self, FsError> {
-        let _ = (schema, index, kind);
-        todo!()
+        if index.is_some_and(|index| schema.index(index.as_str()).is_none()) {
+            return Err(FsError::NotFound);
+        }
+        Ok(Self { schema, index: index.cloned(), kind, names: Vec::new(), clauses: Clauses::default() })
     }
 
     /// The clauses' names so far, as typed; with table, index and kind they identify the directory.
@@ -122,52 +145,59 @@ impl QueryPath {
         self.kind
     }
 
+    /// The table or index that is read.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        Source { table: self.schema.name.clone(), index: self.index.clone() }
+    }
+
     /// What `name` means in this directory. Asks no database.
     ///
     /// # Errors
-    /// [`FsError::Clause`] (EINVAL) for what is no clause or not allowed here; [`FsError::NotFound`] for names that programs probe.
+    /// [`FsError::Clause`] (EINVAL) for what is no clause or not allowed here, and for a result of an incomplete query;
+    /// [`FsError::NotFound`] for names that programs probe and for links of an incomplete query.
     pub fn child(&self, name: &[u8]) -> Result<Child, FsError> {
-        let _ = name;
-        todo!()
+        let name = std::str::from_utf8(name).map_err(|_| ClauseFault::NotText)?;
+        if is_probe(name) {
+            return Err(FsError::NotFound);
+        }
+        if let Some(kind) = ResultKind::from_name(name) {
+            if kind != ResultKind::Help {
+                self.clauses.check_complete(self.context())?;
+            }
+            return Ok(Child::Result(self.clone(), kind));
+        }
+        if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains('=') {
+            let complete = self.clauses.check_complete(self.context()).is_ok();
+            let target = self.link_target(name).filter(|_| complete).ok_or(FsError::NotFound)?;
+            return Ok(Child::Link { target });
+        }
+        let clause = clause::parse(name, self.context())?;
+        let clauses = self.clauses.with(clause, name, self.context())?;
+        let mut names = self.names.clone();
+        names.push(name.to_owned());
+        Ok(Child::Dir(Self { names, clauses, ..self.clone() }))
     }
 
-    /// The size of a result file. Asks no database.
-    #[must_use]
-    pub fn size(&self, kind: ResultKind) -> ResultSize {
-        let _ = kind;
-        todo!()
+    fn index_schema(&self) -> Option<&IndexSchema> {
+        self.index.as_ref().and_then(|index| self.schema.index(index.as_str()))
     }
 
-    /// Opens a result file; the query runs as it is read.
-    #[must_use]
-    pub fn open(&self, kind: ResultKind) -> ResultReader {
-        ResultReader { path: self.clone(), kind }
-    }
-
-    /// The whole result file.
-    pub fn render(&self, db: &dyn Browse, kind: ResultKind) -> Result<Vec<u8>, FsError> {
-        let _ = (db, kind);
-        todo!()
-    }
-
-    /// Lists the directory: `000001,<name>.json` in result order, each a symlink ([`Child::Link`]), strictly after `after`.
-    /// Nothing while the query is not complete. Constant memory.
-    pub fn listing(
-        &self,
-        db: &dyn Browse,
-        after: Option<&Position>,
-        visit: &mut dyn FnMut(String, Position) -> ControlFlow<()>,
-    ) -> Result<(), FsError> {
-        let _ = (db, after, visit);
-        todo!()
+    fn context(&self) -> Context<'_> {
+        Context { schema: &self.schema, index: self.index_schema(), kind: self.kind }
     }
 }
 
-impl ResultReader {
-    /// The bytes at `offset`, at most `size`; fewer only at the end. Made for reading forward: memory stays at a page or two;
-    /// going back further runs the query again. Each page is its own snapshot.
-    pub fn read(&mut self, db: &dyn Browse, offset: u64, size: usize) -> Result<&[u8], FsError> {
-        let _ = (db, offset, size, &self.path, self.kind);
-        todo!()
+impl PartialEq for QueryPath {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.schema.name, &self.index, self.kind, &self.names) == (&other.schema.name, &other.index, other.kind, &other.names)
+    }
+}
+
+impl Eq for QueryPath {}
+
+impl Hash for QueryPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.schema.name, &self.index, self.kind, &self.names).hash(state);
     }
 }

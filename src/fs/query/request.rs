@@ -92,7 +92,8 @@ impl QueryPath {
     /// [`FsError::NotFound`] when a shortened partition key has no entries.
     pub fn request(&self, db: &dyn Browse) -> Result<Request, FsError> {
         let resolved = self.resolve(db)?;
-        self.build_request(&resolved, db)
+        let start = self.start(&resolved, db)?;
+        Ok(self.build_request(&resolved, start))
     }
 
     /// Looks up a shortened partition key.
@@ -105,21 +106,27 @@ impl QueryPath {
                 Some(db.partition_by_digest(&self.source(), alias.digest)?.ok_or(FsError::NotFound)?)
             }
         };
-        let check = self.token_check(partition.as_deref());
-        Ok(Resolved { partition, check })
+        Ok(self.resolved(partition))
     }
 
-    pub(super) fn build_request(&self, resolved: &Resolved, db: &dyn Browse) -> Result<Request, FsError> {
-        let start = match &self.clauses.after {
-            Some(token) => Some(token.resolve(resolved.check, db, self.scope(resolved))?),
-            None => None,
-        };
+    pub(super) fn resolved(&self, partition: Option<PartitionKey>) -> Resolved {
+        let check = self.token_check(partition.as_deref());
+        Resolved { partition, check }
+    }
+
+    /// The key that `after=` stands for.
+    pub(super) fn start(&self, resolved: &Resolved, db: &dyn Browse) -> Result<Option<Item>, FsError> {
+        let after = self.clauses.after.as_ref();
+        after.map(|token| token.resolve(resolved.check, db, self.scope(resolved))).transpose()
+    }
+
+    pub(super) fn build_request(&self, resolved: &Resolved, start: Option<Item>) -> Request {
         let mut expression = Expression::default();
         let limit = self.items_max().map(|items| u32::try_from(items).unwrap_or(u32::MAX));
         let projection = self.clauses.select.as_deref().map(|paths| expression.projection(paths));
         let condition = resolved.partition.as_deref().map(|partition| self.key_condition(partition, &mut expression));
         let placeholders = expression.placeholders();
-        Ok(match self.kind {
+        match self.kind {
             QueryKind::Query => {
                 let mut request =
                     QueryRequest::new(self.schema.name.clone(), condition.unwrap_or_default(), placeholders);
@@ -142,7 +149,7 @@ impl QueryPath {
                 request.exclusive_start_key = start;
                 Request::Scan(request)
             }
-        })
+        }
     }
 
     /// How many items `limit=` and `eval=` leave. Without a filter an evaluated item is a returned one.
@@ -191,17 +198,6 @@ impl QueryPath {
         bytes.extend_from_slice(format!("{condition:?}{forward}{segment:?}").as_bytes());
         let [a, b, c, d, ..] = digest(&bytes);
         [a, b, c, d]
-    }
-
-    /// `request.json`: the request with its values in DynamoDB JSON.
-    pub(super) fn request_json(&self, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
-        let object = match self.request(db)? {
-            Request::Query(request) => query_json(&request)?,
-            Request::Scan(request) => scan_json(&request)?,
-        };
-        let mut out = serde_json::to_vec_pretty(&object).map_err(unwritable)?;
-        out.push(b'\n');
-        Ok(out)
     }
 }
 
@@ -270,6 +266,17 @@ impl Expression {
         };
         paths.iter().map(&mut write).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// `request.json`: the request with its values in DynamoDB JSON.
+pub(super) fn request_json(request: &Request) -> Result<Vec<u8>, FsError> {
+    let object = match request {
+        Request::Query(request) => query_json(request)?,
+        Request::Scan(request) => scan_json(request)?,
+    };
+    let mut out = serde_json::to_vec_pretty(&object).map_err(unwritable)?;
+    out.push(b'\n');
+    Ok(out)
 }
 
 fn query_json(request: &QueryRequest) -> Result<Value, FsError> {

@@ -9,6 +9,7 @@
 use super::QueryPath;
 use super::help;
 use super::pages::Pages;
+use super::request::request_json;
 use super::row;
 use super::source::cursor_attributes;
 use super::token::Token;
@@ -16,7 +17,7 @@ use crate::codec::row::Row;
 use crate::database::Browse;
 use crate::fs::FsError;
 use crate::model::api::{ConsumedCapacity, Page, ReturnConsumedCapacity};
-use crate::model::error::StoreError;
+use crate::model::Error;
 
 /// The result files. They exist for lookup only and are never listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,7 +54,7 @@ impl ResultKind {
 
     /// The file's name.
     #[must_use]
-    pub fn file_name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::ItemsNdjson => "items.ndjson",
             Self::ItemsJson => "items.json",
@@ -66,8 +67,8 @@ impl ResultKind {
         }
     }
 
-    pub(super) fn from_file_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.file_name() == name)
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -202,7 +203,7 @@ impl ResultReader {
     fn begin(&mut self, db: &dyn Browse) -> Result<(), FsError> {
         match self.kind {
             ResultKind::Help => self.buffer = help::text(self.path.context()).into_bytes(),
-            ResultKind::RequestJson => self.buffer = self.path.request_json(db)?,
+            ResultKind::RequestJson => self.buffer = request_json(&self.path.request(db)?)?,
             ResultKind::PageJson => self.buffer = page_json(&self.path, db)?,
             ResultKind::ItemsNdjson | ResultKind::ItemsJson | ResultKind::ItemsDdbJson | ResultKind::Keys | ResultKind::Count => {
                 return self.begin_pages(db);
@@ -269,13 +270,13 @@ fn write_row(path: &QueryPath, kind: ResultKind, row: &Row<'_>, before: u64, out
 }
 
 /// Appends one item, no newline.
-fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), FsError> {
     if typed {
-        return row.write_dynamodb_json(out);
+        return Ok(row.write_dynamodb_json(out).map_err(Error::from)?);
     }
     let cursor = cursor_attributes(&path.schema, path.index_schema());
     let first: Vec<&str> = cursor.iter().map(|attribute| attribute.name.as_str()).collect();
-    row.write_plain_json(&first, out)?;
+    row.write_plain_json(&first, out).map_err(Error::from)?;
     if out.last() == Some(&b'\n') {
         out.pop();
     }
@@ -285,7 +286,7 @@ fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -
 /// `page.json`: one request, one line.
 fn page_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve(db)?;
-    let mut request = path.build_request(&resolved, db)?;
+    let mut request = path.build_request(&resolved, path.start(&resolved, db)?);
     request.set_capacity(ReturnConsumedCapacity::Indexes);
     let mut out = b"{\"Items\":[".to_vec();
     let mut fault = None;
@@ -299,7 +300,7 @@ fn page_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
         }
     })?;
     if let Some(fault) = fault {
-        return Err(FsError::Database(fault.into()));
+        return Err(fault);
     }
     // A page of at least one item was asked for, so there is one.
     let Some(page) = page else { return Err(FsError::Invalid("limit")) };

@@ -190,7 +190,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
 }
 
 /// An entry's key as a `LastEvaluatedKey`.
-fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
+pub(super) fn entry_cursor(entry: &EntryKey, scope: Scope<'_>) -> Item {
     let mut item = entry.base.to_item(&scope.schema.key);
     if let (Some((partition, sort)), Some(_)) = (&entry.index, scope.index) {
         let values = partition.iter().chain(sort);

@@ -1,0 +1,127 @@
+//! The `help` file of a `query/` or `scan/` directory: the clauses that work there, with the table's own attribute names.
+
+use std::fmt::Write as _;
+
+use super::QueryKind;
+use super::clause::{Context, OPERATORS};
+use crate::model::schema::{KeyAttribute, KeyAttributeType};
+use crate::model::IndexKind;
+
+pub(super) fn text(context: Context<'_>) -> String {
+    let mut out = String::new();
+    let what = match context.index {
+        None => format!("table {}", context.schema.name),
+        Some(index) => format!("index {} of table {}", index.name, context.schema.name),
+    };
+    // Writing to a String cannot fail.
+    let _ = match context.kind {
+        QueryKind::Query => write!(out, "Query the {what}: each directory is a clause, in any order; the last name is a result.\n\n"),
+        QueryKind::Scan => write!(out, "Scan the {what}: each directory is a clause, in any order; the last name is a result.\n\n"),
+    };
+    if context.kind == QueryKind::Query {
+        write_key_clauses(context, &mut out);
+    }
+    write_other_clauses(context, &mut out);
+    out.push_str(RESULTS);
+    write_examples(context, &mut out);
+    out
+}
+
+fn write_key_clauses(context: Context<'_>, out: &mut String) {
+    let keys = context.keys();
+    for attribute in keys.partition {
+        line(out, &format!("{}=<{}>", attribute.name, type_word(attribute)), "the partition key, needed");
+    }
+    if keys.partition.len() == 1 {
+        line(out, "@pk=<value>", "the same");
+    }
+    for attribute in keys.sort {
+        line(out, &format!("{}=<{}>", attribute.name, type_word(attribute)), "the sort key equals");
+        for operator in OPERATORS {
+            if operator == "begins" && attribute.attribute_type == KeyAttributeType::N {
+                continue;
+            }
+            let (value, meaning) = match operator {
+                "lt" => ("<value>", "is less than"),
+                "le" => ("<value>", "is at most"),
+                "gt" => ("<value>", "is greater than"),
+                "ge" => ("<value>", "is at least"),
+                "between" => ("<lower>,<upper>", "lies between, both included"),
+                _ => ("<prefix>", "begins with"),
+            };
+            line(out, &format!("{}.{operator}={value}", attribute.name), meaning);
+        }
+    }
+    if keys.sort.len() == 1 {
+        line(out, "@sk=… @sk.lt=… …", "the same");
+    }
+    line(out, "desc, asc", "order of the sort key; asc if not said");
+}
+
+fn write_other_clauses(context: Context<'_>, out: &mut String) {
+    line(out, "select=a,b.c,d[0]", "only these attributes");
+    line(out, "limit=<n>", "return at most n items");
+    line(out, "eval=<n>", "read at most n items, DynamoDB's Limit");
+    line(out, "after=<token>", "start after the page whose page.json said next");
+    if context.index.is_none_or(|index| index.kind == IndexKind::Local) {
+        line(out, "consistent", "consistent read");
+    }
+    line(out, "typed", "items in DynamoDB JSON");
+    if context.kind == QueryKind::Scan {
+        line(out, "segment=<i>,<n>", "the i-th of n parts, from 0");
+    }
+}
+
+const RESULTS: &str = "
+Results:
+  items.ndjson            an item a line
+  items.json              one JSON array
+  items.ddbjson           DynamoDB JSON, an item a line
+  keys                    paths of the items from the table's directory, a line each
+  count                   how many
+  page.json               one page: Items, Count, ScannedCount, next, ConsumedCapacity
+  request.json            the API request, for aws --cli-input-json
+  ls                      numbered links to the items, in order
+
+Write space, / % # , = and bytes that are no text as %XX. Result files show size 0 until read.
+";
+
+fn write_examples(context: Context<'_>, out: &mut String) {
+    let keys = context.keys();
+    out.push_str("\nExamples, from this directory:\n");
+    if context.kind == QueryKind::Scan {
+        out.push_str("  cat count\n  cat limit=10/items.ndjson\n  cat segment=0,4/keys\n");
+        return;
+    }
+    let partition: Vec<String> = keys.partition.iter().map(|a| format!("{}={}", a.name, sample(a, 0))).collect();
+    let partition = partition.join("/");
+    let _ = writeln!(out, "  cat {partition}/items.ndjson");
+    if let Some(sort) = keys.sort.first() {
+        let _ = writeln!(out, "  cat {partition}/{}.ge={}/desc/limit=3/items.ndjson", sort.name, sample(sort, 0));
+        let _ = writeln!(out, "  cat {partition}/{}.between={},{}/count", sort.name, sample(sort, 0), sample(sort, 1));
+    }
+    let _ = writeln!(out, "  ls {partition}");
+}
+
+fn line(out: &mut String, clause: &str, meaning: &str) {
+    let _ = writeln!(out, "  {clause:<34} {meaning}");
+}
+
+fn type_word(attribute: &KeyAttribute) -> &'static str {
+    match attribute.attribute_type {
+        KeyAttributeType::S => "string",
+        KeyAttributeType::N => "number",
+        KeyAttributeType::B => "bytes",
+    }
+}
+
+fn sample(attribute: &KeyAttribute, which: usize) -> &'static str {
+    match (attribute.attribute_type, which) {
+        (KeyAttributeType::S, 0) => "a",
+        (KeyAttributeType::S, _) => "m",
+        (KeyAttributeType::N, 0) => "1",
+        (KeyAttributeType::N, _) => "9",
+        (KeyAttributeType::B, 0) => "%01",
+        (KeyAttributeType::B, _) => "%FF",
+    }
+}

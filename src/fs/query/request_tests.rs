@@ -1,0 +1,180 @@
+//! Clauses to requests: the expression, the placeholders and the other members.
+
+use super::request::{Request, request_json};
+use super::test_tables::{directory, game_scores};
+use super::token::Token;
+use crate::model::{AttributeValue, Item};
+
+fn s(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+fn n(text: &str) -> AttributeValue {
+    AttributeValue::N(text.parse().expect("a number"))
+}
+
+fn request(path: &str, start: Option<Item>) -> Request {
+    let path = directory(&game_scores(), path);
+    let partition = match &path.clauses.partition {
+        super::clauses::Partition::Values(values) if !values.is_empty() => Some(values.values().cloned().collect()),
+        _ => None,
+    };
+    path.build_request(&path.resolved(partition), start)
+}
+
+/// `condition | #name=attribute … :value=… ` of a query.
+fn condition(path: &str) -> String {
+    let Request::Query(request) = request(path, None) else { panic!("{path}: a scan") };
+    let names = request.placeholders.names.unwrap_or_default().into_iter().map(|(k, v)| format!("{k}={v}"));
+    let values = request.placeholders.values.unwrap_or_default().into_iter().map(|(k, v)| match v {
+        AttributeValue::S(text) => format!("{k}={text}"),
+        AttributeValue::N(number) => format!("{k}=N{number}"),
+        AttributeValue::B(bytes) => format!("{k}=B{bytes:?}"),
+        other => panic!("{other:?}"),
+    });
+    let placeholders: Vec<String> = names.chain(values).collect();
+    format!("{} | {}", request.key_condition_expression.unwrap_or_default(), placeholders.join(" "))
+}
+
+#[test]
+fn key_conditions() {
+    for (path, expected) in [
+        ("query/@pk=101", "#pk = :pk | #pk=UserId :pk=101"),
+        ("query/@sk=a/@pk=1", "#pk = :pk AND #sk = :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
+        ("query/@pk=1/@sk.lt=a", "#pk = :pk AND #sk < :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
+        ("query/@pk=1/@sk.le=a", "#pk = :pk AND #sk <= :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
+        ("query/@pk=1/@sk.gt=a", "#pk = :pk AND #sk > :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
+        ("query/@pk=1/@sk.ge=a", "#pk = :pk AND #sk >= :sk | #pk=UserId #sk=GameTitle :pk=1 :sk=a"),
+        (
+            "query/@pk=1/@sk.between=a%2Cb,c d",
+            "#pk = :pk AND #sk BETWEEN :sk_from AND :sk_to | #pk=UserId #sk=GameTitle :pk=1 :sk_from=a,b :sk_to=c d",
+        ),
+        ("query/@pk=1/@sk.begins=a,b", "#pk = :pk AND begins_with(#sk, :sk) | #pk=UserId #sk=GameTitle :pk=1 :sk=a,b"),
+        (
+            "gsi/GameTitleIndex/query/GameTitle=Comet%20Quest/TopScore.ge=1e2",
+            "#pk = :pk AND #sk >= :sk | #pk=GameTitle #sk=TopScore :pk=Comet Quest :sk=N100",
+        ),
+        ("gsi/ByHash/query/@pk=%00a", "#pk = :pk | #pk=Hash :pk=B[0, 97]"),
+        (
+            "gsi/ByRegion/query/Hour.le=3/Region=7/Day=x/Tenant=t",
+            "#pk1 = :pk1 AND #pk2 = :pk2 AND #sk1 = :sk1 AND #sk2 <= :sk2 | #pk1=Tenant #pk2=Region #sk1=Day #sk2=Hour :pk1=t :pk2=N7 :sk1=x :sk2=N3",
+        ),
+        ("lsi/WinsIndex/query/@pk=1/Wins.Total.gt=5", "#pk = :pk AND #sk > :sk | #pk=UserId #sk=Wins.Total :pk=1 :sk=N5"),
+    ] {
+        assert_eq!(condition(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn the_other_members() {
+    let Request::Query(query) = request("query/@pk=1/desc/limit=7/eval=3/consistent/select=m.a[0],b,m.b", None) else { panic!() };
+    assert_eq!(query.projection_expression.as_deref(), Some("#a1.#a2[0], #a3, #a1.#a3"));
+    assert_eq!(query.limit, Some(3));
+    assert!(query.consistent_read && !query.scan_index_forward);
+    let Request::Scan(scan) = request("lsi/WinsIndex/scan/segment=1,4/limit=5000000000", None) else { panic!() };
+    assert_eq!(scan.index_name.map(|name| name.to_string()).as_deref(), Some("WinsIndex"));
+    assert_eq!(scan.segment.map(|segment| (segment.index, segment.total)), Some((1, 4)));
+    assert_eq!((scan.limit, scan.consistent_read), (Some(u32::MAX), false));
+    assert_eq!(scan.placeholders, Default::default());
+}
+
+#[test]
+fn counting_needs_no_projection() {
+    let mut counted = request("query/@pk=1/select=a,b", None);
+    counted.count_only();
+    let mut plain = request("query/@pk=1", None);
+    plain.count_only();
+    assert_eq!(counted, plain);
+    let mut scan = request("scan/select=a", None);
+    scan.whole_entries();
+    assert_eq!(scan, request("scan", None));
+}
+
+#[test]
+fn tokens_round_trip_and_belong_to_one_query() {
+    let last = Item::from([("UserId", s("1")), ("GameTitle", s("Comet Quest")), ("TopScore", n("42"))]);
+    let schema = game_scores();
+    for (path, partition) in [
+        ("query/@pk=1", Some(vec![s("1")])),
+        ("scan", None),
+        ("gsi/GameTitleIndex/query/@pk=Comet Quest", Some(vec![s("Comet Quest")])),
+        ("gsi/GameTitleIndex/scan", None),
+    ] {
+        let path = directory(&schema, path);
+        let resolved = path.resolved(partition);
+        let scope = path.scope(&resolved);
+        let names: Vec<&str> = super::source::cursor_attributes(scope.schema, scope.index).iter().map(|a| a.name.as_str()).collect();
+        let key = Item(last.0.clone().into_iter().filter(|(name, _)| names.contains(&name.as_str())).collect());
+        let text = Token::new(resolved.check, &key, scope).text();
+        assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");
+        let token = Token::parse(&text).expect("our own token");
+        assert_eq!(super::token::decode_cursor(&super::token::encode_cursor(&key, scope), scope), Some(key));
+        assert_eq!(token.text(), text);
+        assert!(matches!(path.child(format!("after={text}").as_bytes()), Ok(super::Child::Dir(_))));
+        let broken = format!("{}A", text.get(1..).expect("ASCII"));
+        assert!(Token::parse(&broken).is_err());
+    }
+    let check = |path: &str, partition: &str| directory(&schema, path).resolved(Some(vec![s(partition)])).check;
+    let own = check("query/@pk=1/@sk.ge=a", "1");
+    assert_eq!(own, check("query/typed/limit=3/@sk.ge=a/@pk=1", "1"));
+    for (path, partition) in [
+        ("query/@pk=1/@sk.ge=b", "1"),
+        ("query/@pk=1/@sk.gt=a", "1"),
+        ("query/@pk=2/@sk.ge=a", "2"),
+        ("query/@pk=1/@sk.ge=a/desc", "1"),
+        ("gsi/GameTitleIndex/query/@pk=1", "1"),
+    ] {
+        assert_ne!(own, check(path, partition), "{path}");
+    }
+}
+
+#[test]
+fn the_longest_token_fits_in_a_name() {
+    let path = directory(&game_scores(), "gsi/GameTitleIndex/scan");
+    let resolved = path.resolved(None);
+    for length in [1, 50, 150, 160, 170, 180, 1024] {
+        let last = Item::from([("UserId", s(&"u".repeat(length))), ("GameTitle", s(&"ü".repeat(length / 2))), ("TopScore", n("1"))]);
+        let text = Token::new(resolved.check, &last, path.scope(&resolved)).text();
+        assert!("after=".len() + text.len() <= 255, "{length}: {}", text.len());
+        assert!(Token::parse(&text).is_ok());
+    }
+}
+
+#[test]
+fn request_json_is_what_the_aws_command_takes() {
+    let start = Item::from([("UserId", s("101")), ("GameTitle", s("A"))]);
+    let text = request_json(&request("query/@pk=101/@sk.ge=M/desc/limit=5/select=TopScore", Some(start))).expect("JSON");
+    let expected = r##"{
+  "TableName": "GameScores",
+  "KeyConditionExpression": "#pk = :pk AND #sk >= :sk",
+  "ProjectionExpression": "#a1",
+  "ExpressionAttributeNames": {
+    "#a1": "TopScore",
+    "#pk": "UserId",
+    "#sk": "GameTitle"
+  },
+  "ExpressionAttributeValues": {
+    ":pk": {
+      "S": "101"
+    },
+    ":sk": {
+      "S": "M"
+    }
+  },
+  "Limit": 5,
+  "ScanIndexForward": false,
+  "ExclusiveStartKey": {
+    "GameTitle": {
+      "S": "A"
+    },
+    "UserId": {
+      "S": "101"
+    }
+  }
+}
+"##;
+    assert_eq!(String::from_utf8(text).expect("text"), expected);
+    let text = request_json(&request("gsi/ByRegion/scan/segment=0,2", None)).expect("JSON");
+    let expected = "{\n  \"TableName\": \"GameScores\",\n  \"IndexName\": \"ByRegion\",\n  \"Segment\": 0,\n  \"TotalSegments\": 2\n}\n";
+    assert_eq!(String::from_utf8(text).expect("text"), expected);
+}
