@@ -39,9 +39,9 @@ pub const SUFFIX_BYTES_MAX: usize = 32;
 pub const STEM_BYTES_MAX: usize = NAME_BYTES_MAX - SUFFIX_BYTES_MAX;
 
 /// What begins the digest of an alias.
-const ALIAS_MARK: &str = "%~";
-/// Longest prefix of an alias.
-const ALIAS_PREFIX_BYTES_MAX: usize = STEM_BYTES_MAX - ALIAS_MARK.len() - base32::TEXT_BYTES;
+pub const ALIAS_MARK: &str = "%~";
+/// What an alias has after its prefix: mark and digest.
+const ALIAS_END_BYTES: usize = ALIAS_MARK.len() + base32::TEXT_BYTES;
 /// Between the components of a stem.
 const SEPARATOR: char = ',';
 
@@ -76,19 +76,19 @@ pub enum NameFault {
 /// K(value), not shortened. Only S, N and B are keys; other types give the empty text.
 #[must_use]
 pub fn encode(value: &AttributeValue) -> String {
-    join(std::iter::once(value)).text
+    join(std::iter::once(value), STEM_BYTES_MAX).text
 }
 
 /// The folder of an item collection or of an index partition: the partition key values in schema order.
 #[must_use]
 pub fn collection_name(partition: &[&AttributeValue]) -> String {
-    shorten(join(partition.iter().copied()), |_| key::partition_digest(partition))
+    collection_name_within(partition, STEM_BYTES_MAX)
 }
 
 /// The item stem in a composite table's collection.
 #[must_use]
 pub fn item_stem(sort: &AttributeValue) -> String {
-    shorten(join(std::iter::once(sort)), |_| sort_digest(sort))
+    item_stem_within(sort, STEM_BYTES_MAX)
 }
 
 /// The item stem in a hash-only table.
@@ -100,7 +100,25 @@ pub fn hash_item_stem(partition: &AttributeValue) -> String {
 /// The stem of an index entry: index sort key values, then the table's key values.
 #[must_use]
 pub fn entry_stem(values: &[&AttributeValue]) -> String {
-    shorten(join(values.iter().copied()), |text| digest(text.as_bytes()))
+    entry_stem_within(values, STEM_BYTES_MAX)
+}
+
+/// [`collection_name`] in at most `bytes_max`, at least 28: where less room is, an alias with a shorter prefix and the same digest.
+#[must_use]
+pub fn collection_name_within(partition: &[&AttributeValue], bytes_max: usize) -> String {
+    shorten(join(partition.iter().copied(), bytes_max), bytes_max, |_| key::partition_digest(partition))
+}
+
+/// [`item_stem`] in at most `bytes_max`, at least 28.
+#[must_use]
+pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
+    shorten(join(std::iter::once(sort), bytes_max), bytes_max, |_| sort_digest(sort))
+}
+
+/// [`entry_stem`] in at most `bytes_max`, at least 28.
+#[must_use]
+pub fn entry_stem_within(values: &[&AttributeValue], bytes_max: usize) -> String {
+    shorten(join(values.iter().copied(), bytes_max), bytes_max, |text| digest(text.as_bytes()))
 }
 
 /// The digest that the alias of an item stem in a collection holds.
@@ -111,8 +129,8 @@ pub fn sort_digest(sort: &AttributeValue) -> Digest {
     digest(&encoded)
 }
 
-fn join<'a>(values: impl Iterator<Item = &'a AttributeValue>) -> Tokens {
-    let mut tokens = Tokens::new(ALIAS_PREFIX_BYTES_MAX);
+fn join<'a>(values: impl Iterator<Item = &'a AttributeValue>, bytes_max: usize) -> Tokens {
+    let mut tokens = Tokens::new(bytes_max.saturating_sub(ALIAS_END_BYTES));
     for (position, value) in values.enumerate() {
         if position > 0 {
             tokens.separate(SEPARATOR);
@@ -122,8 +140,8 @@ fn join<'a>(values: impl Iterator<Item = &'a AttributeValue>) -> Tokens {
     tokens
 }
 
-fn shorten(tokens: Tokens, digest: impl FnOnce(&str) -> Digest) -> String {
-    if tokens.text.len() <= STEM_BYTES_MAX {
+fn shorten(tokens: Tokens, bytes_max: usize, digest: impl FnOnce(&str) -> Digest) -> String {
+    if tokens.text.len() <= bytes_max {
         return tokens.text;
     }
     let end = base32::encode(digest(&tokens.text));

@@ -133,7 +133,7 @@ fn aliases_are_cut_between_tokens() {
         let value = text(&format!("{}{}", "x".repeat(lead), "\u{200b}".repeat(300)));
         let name = item_stem(&value);
         let prefix = name.split(ALIAS_MARK).next().expect("a prefix");
-        assert!(prefix.len() > ALIAS_PREFIX_BYTES_MAX - 3);
+        assert!(prefix.len() > (STEM_BYTES_MAX - ALIAS_END_BYTES) - 3);
         assert!(token::bytes(prefix).is_ok());
         let scan = alias_scan_prefix(prefix, &[KeyAttributeType::S]);
         assert!(matches!((&scan, &value), (Some(AttributeValue::S(start)), AttributeValue::S(all)) if all.starts_with(start)));
@@ -151,7 +151,7 @@ fn aliases_are_cut_between_tokens() {
 fn numbers_are_never_cut() {
     for longest in [format!("-0.{}{}", "0".repeat(129), "9".repeat(38)), format!("-{}{}", "9".repeat(38), "0".repeat(88))] {
         let Ok(number) = longest.parse() else { continue };
-        assert!(encode(&AttributeValue::N(number)).len() <= ALIAS_PREFIX_BYTES_MAX);
+        assert!(encode(&AttributeValue::N(number)).len() <= (STEM_BYTES_MAX - ALIAS_END_BYTES));
     }
 }
 

@@ -156,9 +156,9 @@ fn repeated_and_contradicting_clauses_are_refused() {
 #[test]
 fn values_are_checked_by_type() {
     for (path, expected) in [
-        ("query/@pk=", "UserId: a key value is not empty"),
-        ("query/@pk=%FF", "UserId: a string is UTF-8"),
-        ("query/@pk=50%", "UserId: '%' stands before two hexadecimal digits; write a percent sign as %25"),
+        ("query/@pk=", "UserId: a key value cannot be empty"),
+        ("query/@pk=%FF", "UserId: the bytes of a string key are not UTF-8"),
+        ("query/@pk=50%", "UserId: after '%' come two hexadecimal digits, '%25' is the character itself"),
         (
             "gsi/GameTitleIndex/query/TopScore=high",
             "TopScore: The parameter cannot be converted to a numeric value: high",
@@ -168,7 +168,7 @@ fn values_are_checked_by_type() {
         ("gsi/GameTitleIndex/query/TopScore.between=1,2,3", "between on TopScore takes two values, lower,upper"),
         ("gsi/GameTitleIndex/query/TopScore.between=10,9", "between on TopScore: the lower value is greater than the upper"),
         ("query/@sk.between=b,a", "between on GameTitle: the lower value is greater than the upper"),
-        ("query/@sk.between=a,", "GameTitle: a key value is not empty"),
+        ("query/@sk.between=a,", "GameTitle: a key value cannot be empty"),
         ("query/@pk.gt=1", "the partition key UserId takes '=' only"),
         ("query/UserId.begins=1", "the partition key UserId takes '=' only"),
         ("gsi/ByRegion/query/@pk=a", "@pk of this index takes 2 values, not 1"),

@@ -1,7 +1,7 @@
 //! What can be wrong with a clause: the sentence and the hint that `.ddb/errors/last` shows.
 
+use crate::codec::file_name::NameFault;
 use crate::fs::FsError;
-use crate::model::error::NumberError;
 
 /// Why a name is no clause, or not allowed in this directory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,14 +76,8 @@ pub enum ClauseFault {
 /// Why a text is no value of a key attribute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueFault {
-    #[error("a key value is not empty")]
-    Empty,
-    #[error("'%' stands before two hexadecimal digits; write a percent sign as %25")]
-    Percent,
-    #[error("a string is UTF-8")]
-    Utf8,
-    #[error("{0}")]
-    Number(#[from] NumberError),
+    #[error(transparent)]
+    Name(#[from] NameFault),
     #[error("a shortened name (%~…) works only as the whole partition key")]
     Alias,
 }

@@ -6,8 +6,8 @@
 //! both    000001,<item>.json             -> …/items/<item>.json               table without sort key
 //! ```
 //! The name holds all that the target is made of, so that a link is resolved without running the query, and stays right when
-//! the results before it change. Folder and entry are the names below `items/`; where the number makes one too long it is
-//! shortened further, which resolves to the same entry. Nothing is remembered between calls: a place in the listing is the number and
+//! the results before it change. Folder and entry are the names below `items/`; where both together are too long for one name they
+//! are shortened further, which by their digests resolves to the same entry. Nothing is remembered between calls: a place in the listing is the number and
 //! the key of the entry there.
 
 use std::ops::ControlFlow;
@@ -16,6 +16,7 @@ use super::clauses::Partition;
 use super::pages::Pages;
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{QueryKind, QueryPath, name, row};
+use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
 use crate::database::{Browse, EntryKey, Position};
 use crate::fs::FsError;
 use crate::model::{AttributeValue, Item};
@@ -90,15 +91,13 @@ impl QueryPath {
     /// The name of the link to the `number`th result.
     fn link_name(&self, number: u64, entry: &EntryKey) -> String {
         let number = format!("{number:0NUMBER_DIGITS$},");
-        let room = name::NAME_BYTES_MAX - number.len() - SUFFIX.len();
+        let room = NAME_BYTES_MAX - number.len() - SUFFIX.len();
         match (self.kind, self.has_folders()) {
             (QueryKind::Scan, true) => {
-                // The folder may take half, so that both keep a prefix to find them by.
-                let folder = name::folder(&partition_of(entry), room / 2);
-                let stem = name::entry(entry, room - folder.len() - 1);
+                let (folder, stem) = link_parts(entry, room - 1);
                 format!("{number}{folder},{stem}{SUFFIX}")
             }
-            _ => format!("{number}{}{SUFFIX}", name::entry(entry, room)),
+            _ => format!("{number}{}{SUFFIX}", name::entry(entry, STEM_BYTES_MAX.min(room))),
         }
     }
 
@@ -133,7 +132,7 @@ impl QueryPath {
             Partition::Values(values) if values.is_empty() => None,
             Partition::Values(values) => {
                 let values: Vec<&AttributeValue> = values.values().collect();
-                Some(name::folder(&values, name::NAME_BYTES_MAX))
+                Some(name::folder(&values, STEM_BYTES_MAX))
             }
         }
     }
@@ -141,12 +140,19 @@ impl QueryPath {
     /// A row's base item, relative to the table's directory.
     pub(super) fn base_path(&self, entry: &EntryKey) -> String {
         let base = EntryKey { index: None, base: entry.base.clone() };
-        let stem = name::entry(&base, name::NAME_BYTES_MAX - SUFFIX.len());
+        let stem = name::entry(&base, STEM_BYTES_MAX);
         match &entry.base.sort {
             None => format!("items/{stem}{SUFFIX}"),
-            Some(_) => format!("items/{}/{stem}{SUFFIX}", name::folder(&[&entry.base.partition], name::NAME_BYTES_MAX)),
+            Some(_) => format!("items/{}/{stem}{SUFFIX}", name::folder(&[&entry.base.partition], STEM_BYTES_MAX)),
         }
     }
+}
+
+/// Folder and entry, shortened to half of `room` each where they do not fit together.
+fn link_parts(entry: &EntryKey, room: usize) -> (String, String) {
+    let parts = |bytes_max: usize| (name::folder(&partition_of(entry), bytes_max), name::entry(entry, bytes_max));
+    let (folder, stem) = parts(STEM_BYTES_MAX);
+    if folder.len() + stem.len() <= room { (folder, stem) } else { parts(room / 2) }
 }
 
 /// The values that name the entry's folder.

@@ -1,30 +1,27 @@
 //! Names of folders and entries below `items/`, as links, targets and `keys` spell them.
 
 use crate::codec::digest::Digest;
-use crate::codec::file_name;
+use crate::codec::file_name::{self, ALIAS_MARK};
 use crate::database::EntryKey;
 use crate::model::AttributeValue;
 
-/// A file name's length (NAME_MAX).
-pub(super) const NAME_BYTES_MAX: usize = 255;
-/// Stands before the digest in a shortened name; occurs in no other.
-const ALIAS_MARK: &str = "%~";
-
 /// The folder of a partition key.
 pub(super) fn folder(partition: &[&AttributeValue], bytes_max: usize) -> String {
-    file_name::encode_all(partition, bytes_max)
+    file_name::collection_name_within(partition, bytes_max)
 }
 
 /// An entry's own name in its folder, without suffix: of a base item the sort key, or the partition key where there is none; of an
 /// index entry the index's sort key and the base key.
 pub(super) fn entry(entry: &EntryKey, bytes_max: usize) -> String {
     let base = &entry.base;
-    let values: Vec<&AttributeValue> = match (&entry.index, &base.sort) {
-        (Some((_, sort)), _) => sort.iter().chain([&base.partition]).chain(&base.sort).collect(),
-        (None, Some(sort)) => vec![sort],
-        (None, None) => vec![&base.partition],
-    };
-    file_name::encode_all(&values, bytes_max)
+    match (&entry.index, &base.sort) {
+        (Some((_, sort)), _) => {
+            let values: Vec<&AttributeValue> = sort.iter().chain([&base.partition]).chain(&base.sort).collect();
+            file_name::entry_stem_within(&values, bytes_max)
+        }
+        (None, Some(sort)) => file_name::item_stem_within(sort, bytes_max),
+        (None, None) => file_name::collection_name_within(&[&base.partition], bytes_max),
+    }
 }
 
 /// The digest of a shortened name.

@@ -1,58 +1,24 @@
-//! Values and attribute names in clauses: percent-decoded, typed by the schema.
-//!
-//! Decoding is lenient, as lookup of names is (FILESYSTEM 2): `%XX` is a byte, any other character is itself, `+` a plus.
+//! Values and attribute names in clauses: percent-decoded leniently, as names are at lookup (FILESYSTEM 2); `+` is a plus.
 
 use super::fault::ValueFault;
+use crate::codec::file_name;
+use crate::model::AttributeValue;
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Number};
 
-/// The bytes that `text` stands for.
-pub(super) fn decode(text: &str) -> Result<Vec<u8>, ValueFault> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        rest = tail;
-        if byte != b'%' {
-            out.push(byte);
-            continue;
-        }
-        match tail {
-            [high, low, tail @ ..] => {
-                out.push(hex_digit(*high)? << 4 | hex_digit(*low)?);
-                rest = tail;
-            }
-            [b'~', ..] => return Err(ValueFault::Alias),
-            _ => return Err(ValueFault::Percent),
-        }
-    }
-    Ok(out)
-}
-
-fn hex_digit(byte: u8) -> Result<u8, ValueFault> {
-    match byte {
-        b'0'..=b'9' => Ok(byte - b'0'),
-        b'a'..=b'f' => Ok(byte - b'a' + 10),
-        b'A'..=b'F' => Ok(byte - b'A' + 10),
-        b'~' => Err(ValueFault::Alias),
-        _ => Err(ValueFault::Percent),
-    }
-}
-
-/// `text` decoded, as UTF-8.
+/// `text` decoded, as UTF-8; never empty.
 pub(super) fn decode_text(text: &str) -> Result<String, ValueFault> {
-    String::from_utf8(decode(text)?).map_err(|_| ValueFault::Utf8)
+    match parse(text, KeyAttributeType::S)? {
+        AttributeValue::S(text) => Ok(text),
+        _ => Ok(String::new()),
+    }
 }
 
 /// The key value that `text` stands for.
 pub(super) fn parse(text: &str, attribute_type: KeyAttributeType) -> Result<AttributeValue, ValueFault> {
-    if text.is_empty() {
-        return Err(ValueFault::Empty);
+    if text.contains(file_name::ALIAS_MARK) {
+        return Err(ValueFault::Alias);
     }
-    Ok(match attribute_type {
-        KeyAttributeType::S => AttributeValue::S(decode_text(text)?),
-        KeyAttributeType::N => AttributeValue::N(decode_text(text)?.parse::<Number>()?),
-        KeyAttributeType::B => AttributeValue::B(decode(text)?),
-    })
+    Ok(file_name::decode_value(text, attribute_type)?)
 }
 
 #[cfg(test)]
@@ -80,11 +46,11 @@ mod tests {
         check("1+1", S, s("1+1"));
         check("caf%C3%A9 é", S, s("café é"));
         check("%00", S, s("\0"));
-        check("", S, Err("a key value is not empty"));
-        check("100%", S, Err("'%' stands before two hexadecimal digits; write a percent sign as %25"));
-        check("100%2", S, Err("'%' stands before two hexadecimal digits; write a percent sign as %25"));
-        check("%zz", S, Err("'%' stands before two hexadecimal digits; write a percent sign as %25"));
-        check("%FF", S, Err("a string is UTF-8"));
+        check("", S, Err("a key value cannot be empty"));
+        check("100%", S, Err("after '%' come two hexadecimal digits, '%25' is the character itself"));
+        check("100%2", S, Err("after '%' come two hexadecimal digits, '%25' is the character itself"));
+        check("%zz", S, Err("after '%' come two hexadecimal digits, '%25' is the character itself"));
+        check("%FF", S, Err("the bytes of a string key are not UTF-8"));
         check("abc%~", S, Err("a shortened name (%~…) works only as the whole partition key"));
     }
 
@@ -98,7 +64,7 @@ mod tests {
         check("-10", N, n("-10"));
         check("%2D10", N, n("-10"));
         check("abc", N, Err("The parameter cannot be converted to a numeric value: abc"));
-        check("", N, Err("a key value is not empty"));
+        check("", N, Err("a key value cannot be empty"));
     }
 
     #[test]
