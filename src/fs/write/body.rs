@@ -1,6 +1,5 @@
 //! A complete text to the PutItem it asks for.
 
-use crate::codec::digest::digest;
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
 use crate::codec::{dynamodb_json, key, plain_json};
 use crate::database::TextForm;
@@ -70,15 +69,8 @@ fn complete_key(item: &mut Item, attribute: &KeyAttribute, part: &KeyPart, stric
                 value.attribute_type(),
                 attribute.attribute_type.as_attribute_type()
             ))),
-            Some(value) => {
-                let mut encoded = Vec::new();
-                key::encode(value, &mut encoded);
-                if digest(&encoded) == *expected {
-                    Ok(None)
-                } else {
-                    Err(FsError::Body(format!("`{name}` in the body is not the key that the file's shortened name stands for")))
-                }
-            }
+            Some(value) if key::partition_digest(&[value]) == *expected => Ok(None),
+            Some(_) => Err(FsError::Body(format!("`{name}` in the body is not the key that the file's shortened name stands for"))),
         },
     }
 }
@@ -112,9 +104,7 @@ mod tests {
     }
 
     fn alias_of(value: &AttributeValue) -> KeyPart {
-        let mut encoded = Vec::new();
-        key::encode(value, &mut encoded);
-        KeyPart::Digest(digest(&encoded))
+        KeyPart::Digest(key::partition_digest(&[value]))
     }
 
     /// The item and the number of warnings, or the error's text.

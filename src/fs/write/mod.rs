@@ -33,7 +33,7 @@ pub use deferred::DeferredDeletes;
 pub use draft::Drafts;
 pub use item_writer::{ItemTarget, ItemWriter, KeyPart, TargetKey};
 pub use names::{is_refused_probe, is_scratch_name};
-pub use scratch::{ScratchFiles, ScratchId};
+pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 
 use crate::fs::FsError;

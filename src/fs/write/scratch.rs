@@ -22,7 +22,7 @@ const FILE_COST_BYTES: u64 = 1024;
 
 /// A scratch file, whatever its name is by now. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ScratchId(pub u64);
+pub struct FileId(pub u64);
 
 /// What stat tells of a scratch file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub struct ScratchAttributes {
 /// All scratch files, by directory identity `D` and name. Times are milliseconds since the epoch.
 #[derive(Debug)]
 pub struct ScratchFiles<D> {
-    ids: HashMap<D, BTreeMap<String, ScratchId>>,
-    files: HashMap<ScratchId, File<D>>,
+    ids: HashMap<D, BTreeMap<String, FileId>>,
+    files: HashMap<FileId, File<D>>,
     used_bytes: u64,
     last_id: u64,
 }
@@ -69,13 +69,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `Exists`, `ScratchFull`.
-    pub fn create(&mut self, directory: D, name: &str, mode: u32, now_ms: u64) -> Result<ScratchId, FsError> {
+    pub fn create(&mut self, directory: D, name: &str, mode: u32, now_ms: u64) -> Result<FileId, FsError> {
         if self.find(&directory, name).is_some() {
             return Err(FsError::Exists);
         }
         self.charge(FILE_COST_BYTES)?;
         self.last_id += 1;
-        let id = ScratchId(self.last_id);
+        let id = FileId(self.last_id);
         let place = Some((directory.clone(), name.to_owned()));
         let file = File { place, pages: BTreeMap::new(), size: 0, mode, modified_ms: now_ms, used_ms: now_ms, handles: 0 };
         self.files.insert(id, file);
@@ -87,11 +87,11 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `ScratchFull`, `TooLarge`; then nothing has changed.
-    pub fn create_with(&mut self, directory: D, name: &str, content: &[u8], now_ms: u64) -> Result<ScratchId, FsError> {
+    pub fn create_with(&mut self, directory: D, name: &str, content: &[u8], now_ms: u64) -> Result<FileId, FsError> {
         // Made aside and moved into place, so that a failure leaves the old file.
         self.charge(FILE_COST_BYTES)?;
         self.last_id += 1;
-        let id = ScratchId(self.last_id);
+        let id = FileId(self.last_id);
         let pages = BTreeMap::new();
         let file = File { place: None, pages, size: 0, mode: 0o644, modified_ms: now_ms, used_ms: now_ms, handles: 0 };
         self.files.insert(id, file);
@@ -105,18 +105,18 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// The file of that name.
     #[must_use]
-    pub fn find(&self, directory: &D, name: &str) -> Option<ScratchId> {
+    pub fn find(&self, directory: &D, name: &str) -> Option<FileId> {
         self.ids.get(directory)?.get(name).copied()
     }
 
     /// Names and files of a directory, by name.
-    pub fn list(&self, directory: &D) -> impl Iterator<Item = (&str, ScratchId)> {
+    pub fn list(&self, directory: &D) -> impl Iterator<Item = (&str, FileId)> {
         self.ids.get(directory).into_iter().flatten().map(|(name, id)| (name.as_str(), *id))
     }
 
     /// Directory and name of a file that still has one.
     #[must_use]
-    pub fn place(&self, id: ScratchId) -> Option<(&D, &str)> {
+    pub fn place(&self, id: FileId) -> Option<(&D, &str)> {
         self.files.get(&id)?.place.as_ref().map(|(directory, name)| (directory, name.as_str()))
     }
 
@@ -124,7 +124,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn open(&mut self, id: ScratchId, now_ms: u64) -> Result<(), FsError> {
+    pub fn open(&mut self, id: FileId, now_ms: u64) -> Result<(), FsError> {
         let file = self.file(id)?;
         file.handles += 1;
         file.used_ms = now_ms;
@@ -132,7 +132,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 
     /// One handle less.
-    pub fn release(&mut self, id: ScratchId, now_ms: u64) {
+    pub fn release(&mut self, id: FileId, now_ms: u64) {
         if let Ok(file) = self.file(id) {
             file.handles = file.handles.saturating_sub(1);
             file.used_ms = now_ms;
@@ -142,7 +142,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// # Errors
     /// `NotFound`.
-    pub fn attributes(&self, id: ScratchId) -> Result<ScratchAttributes, FsError> {
+    pub fn attributes(&self, id: FileId) -> Result<ScratchAttributes, FsError> {
         let file = self.files.get(&id).ok_or(FsError::NotFound)?;
         Ok(ScratchAttributes { size: file.size, mode: file.mode, modified_ms: file.modified_ms, linked: file.place.is_some() })
     }
@@ -151,7 +151,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn set_attributes(&mut self, id: ScratchId, mode: Option<u32>, modified_ms: Option<u64>) -> Result<(), FsError> {
+    pub fn set_attributes(&mut self, id: FileId, mode: Option<u32>, modified_ms: Option<u64>) -> Result<(), FsError> {
         let file = self.file(id)?;
         file.mode = mode.unwrap_or(file.mode);
         file.modified_ms = modified_ms.unwrap_or(file.modified_ms);
@@ -162,7 +162,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn read(&mut self, id: ScratchId, offset: u64, size: usize, now_ms: u64) -> Result<Vec<u8>, FsError> {
+    pub fn read(&mut self, id: FileId, offset: u64, size: usize, now_ms: u64) -> Result<Vec<u8>, FsError> {
         let file = self.file(id)?;
         file.used_ms = now_ms;
         Ok(file.read(offset, size))
@@ -172,7 +172,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn content(&self, id: ScratchId) -> Result<Vec<u8>, FsError> {
+    pub fn content(&self, id: FileId) -> Result<Vec<u8>, FsError> {
         let file = self.files.get(&id).ok_or(FsError::NotFound)?;
         Ok(file.read(0, usize::try_from(file.size).unwrap_or(usize::MAX)))
     }
@@ -181,7 +181,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`, `ScratchFull`.
-    pub fn write(&mut self, id: ScratchId, offset: u64, data: &[u8], now_ms: u64) -> Result<(), FsError> {
+    pub fn write(&mut self, id: FileId, offset: u64, data: &[u8], now_ms: u64) -> Result<(), FsError> {
         let end = offset.checked_add(data.len() as u64).filter(|&end| end <= SCRATCH_FILE_BYTES_MAX);
         let end = end.ok_or(FsError::ScratchFull)?;
         let new_pages = self.file(id)?.missing_pages(offset, end);
@@ -200,7 +200,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`, `ScratchFull`.
-    pub fn truncate(&mut self, id: ScratchId, size: u64, now_ms: u64) -> Result<(), FsError> {
+    pub fn truncate(&mut self, id: FileId, size: u64, now_ms: u64) -> Result<(), FsError> {
         if size > SCRATCH_FILE_BYTES_MAX {
             return Err(FsError::ScratchFull);
         }
@@ -254,7 +254,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         self.used_bytes
     }
 
-    fn file(&mut self, id: ScratchId) -> Result<&mut File<D>, FsError> {
+    fn file(&mut self, id: FileId) -> Result<&mut File<D>, FsError> {
         self.files.get_mut(&id).ok_or(FsError::NotFound)
     }
 
@@ -267,7 +267,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 
     /// Gives a file without a name this one, over the file that had it.
-    fn put_at(&mut self, id: ScratchId, directory: D, name: &str) {
+    fn put_at(&mut self, id: FileId, directory: D, name: &str) {
         if let Some(old) = self.unlink(&directory, name) {
             self.drop_if_unused(old);
         }
@@ -278,7 +278,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 
     /// Takes a name away; the file that had it.
-    fn unlink(&mut self, directory: &D, name: &str) -> Option<ScratchId> {
+    fn unlink(&mut self, directory: &D, name: &str) -> Option<FileId> {
         let names = self.ids.get_mut(directory)?;
         let id = names.remove(name)?;
         if names.is_empty() {
@@ -290,7 +290,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Some(id)
     }
 
-    fn drop_if_unused(&mut self, id: ScratchId) {
+    fn drop_if_unused(&mut self, id: FileId) {
         if self.files.get(&id).is_some_and(|file| file.place.is_none() && file.handles == 0)
             && let Some(file) = self.files.remove(&id)
         {
