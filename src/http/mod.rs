@@ -1,1 +1,26 @@
-//! (to be written)
+//! The DynamoDB HTTP API: `POST /` with JSON 1.0, as the AWS SDKs and command line speak it (SEMANTICS 1).
+//!
+//! ```text
+//! server    listener, connections, shutdown            origin     which hosts and web pages may speak to it
+//! route     one request to one reply, in order         auth       that there is a signature
+//! dispatch  operation: translate, call, write          target     X-Amz-Target
+//! error     errors to status, __type and text          reply      headers, bodies, request ids
+//! body      bodies within limits                       in_flight, patience   memory and time of all connections
+//! ```
+//!
+//! Bounds: 16 KB of head, 16 MiB of body, 1,024 connections, 256 MiB of bodies at once, 5 seconds for a head, 10 for the next
+//! byte of a body or for an answer to be taken, 60 between requests. A panic in a handler is an InternalServerError of its request.
+
+pub mod auth;
+pub mod body;
+pub mod dispatch;
+pub mod error;
+pub mod in_flight;
+pub mod origin;
+pub mod patience;
+pub mod reply;
+pub mod route;
+pub mod server;
+pub mod target;
+
+pub use server::{HttpOptions, RunningServer, Server};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::shape::{Element, Member, Members, Shape, Structure};
 use crate::model::error::ValueError;
-use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
+use crate::model::limits::NESTING_LEVELS_MAX;
 use crate::model::{AttributeValue, Item, Number, attribute_value};
 
 /// The shape of a value.
@@ -55,12 +55,7 @@ pub fn value(json: &Value) -> Result<AttributeValue, ValueError> {
 fn map(members: &Map<String, Value>, level: usize) -> Result<attribute_value::Map, ValueError> {
     let mut out = attribute_value::Map::new();
     for (name, json) in members {
-        if name.is_empty() {
-            return Err(ValueError::EmptyAttributeName);
-        }
-        if name.len() > ATTRIBUTE_NAME_BYTES_MAX {
-            return Err(ValueError::AttributeNameTooLong);
-        }
+        attribute_value::check_attribute_name(name)?;
         out.insert(name.clone(), value_at(json, level)?);
     }
     Ok(out)
@@ -133,47 +128,17 @@ fn texts<'a>(elements: &'a [Value], kind: &'static str) -> Result<Vec<&'a str>, 
 }
 
 fn string_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
-    let sent = texts(elements, "string")?;
-    if sent.is_empty() {
-        return Err(ValueError::EmptyStringSet);
-    }
-    let mut sorted: Vec<String> = sent.iter().map(|&text| text.to_owned()).collect();
-    sorted.sort_unstable();
-    if has_neighbours(&sorted) {
-        return Err(ValueError::DuplicateStrings(sent.join(", ")));
-    }
-    Ok(AttributeValue::Ss(sorted))
+    AttributeValue::string_set(texts(elements, "string")?.into_iter().map(str::to_owned).collect())
 }
 
 fn number_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
-    let sent = texts(elements, "number")?;
-    if sent.is_empty() {
-        return Err(ValueError::EmptyNumberSet);
-    }
-    let mut sorted: Vec<Number> = sent.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
-    sorted.sort_unstable();
-    if has_neighbours(&sorted) {
-        return Err(ValueError::DuplicateNumbers);
-    }
-    Ok(AttributeValue::Ns(sorted))
+    let numbers = texts(elements, "number")?.into_iter().map(|text| text.parse::<Number>());
+    AttributeValue::number_set(numbers.collect::<Result<_, _>>()?)
 }
 
 fn binary_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
-    let sent = texts(elements, "binary")?;
-    if sent.is_empty() {
-        return Err(ValueError::EmptyBinarySet);
-    }
-    let decoded = sent.iter().map(|text| decode_base64(text).ok_or(ValueError::NoType));
-    let mut sorted: Vec<Vec<u8>> = decoded.collect::<Result<_, _>>()?;
-    sorted.sort_unstable();
-    if has_neighbours(&sorted) {
-        return Err(ValueError::DuplicateBinaries(sent.join(", ")));
-    }
-    Ok(AttributeValue::Bs(sorted))
-}
-
-fn has_neighbours<T: PartialEq>(sorted: &[T]) -> bool {
-    sorted.windows(2).any(|pair| pair[0] == pair[1])
+    let decoded = texts(elements, "binary")?.into_iter().map(|text| decode_base64(text).ok_or(ValueError::NoType));
+    AttributeValue::binary_set(decoded.collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]

@@ -33,12 +33,6 @@ pub enum WireError {
     /// Of PutItem and DeleteItem, another legal value: ValidationException.
     #[error("ReturnValues can only be ALL_OLD or NONE")]
     ReturnValues,
-    /// ValidationException.
-    #[error("ExpressionAttributeValues contains invalid value: {fault} for key {key}")]
-    PlaceholderValue { key: String, fault: ValueError },
-    /// ValidationException.
-    #[error("ExpressionAttributeNames contains invalid value for key {0}")]
-    PlaceholderName(String),
     /// What an operation could have said too.
     #[error(transparent)]
     Request(#[from] Error),

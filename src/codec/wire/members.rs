@@ -7,6 +7,7 @@ use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::{constraint, json_type};
 use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
+use crate::model::error::{ExpressionError, ValueError};
 use crate::model::{Error, Item};
 
 /// A list of plain texts.
@@ -123,14 +124,14 @@ pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
     if let Some(names) = members.structure("ExpressionAttributeNames") {
         let read = |(key, json): (&String, &Value)| match json.as_str() {
             Some(name) if !name.is_empty() => Ok((key.clone(), name.to_owned())),
-            _ => Err(WireError::PlaceholderName(key.clone())),
+            _ => Err(ExpressionError::InvalidName { alias: key.clone(), fault: ValueError::EmptyAttributeName }),
         };
         placeholders.names = Some(names.iter().map(read).collect::<Result<_, _>>()?);
     }
     if let Some(values) = members.structure("ExpressionAttributeValues") {
         let read = |(key, json): (&String, &Value)| match attribute_value::value(json) {
             Ok(value) => Ok((key.clone(), value)),
-            Err(fault) => Err(WireError::PlaceholderValue { key: key.clone(), fault }),
+            Err(fault) => Err(ExpressionError::InvalidValue { alias: key.clone(), fault }),
         };
         placeholders.values = Some(values.iter().map(read).collect::<Result<_, _>>()?);
     }

@@ -1,0 +1,117 @@
+//! Requests carry a signature; which one does not matter yet (SEMANTICS 1.6, 27). Presence and parts are checked as the service
+//! does, so that a client that forgot to sign learns it here and not in production.
+
+/// A request without a whole signature; `Display` is the service's text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// MissingAuthenticationTokenException.
+    #[error("Request is missing Authentication Token")]
+    Missing,
+    /// InvalidSignatureException.
+    #[error("Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.")]
+    Both,
+    /// IncompleteSignatureException; the sentences, one after the other.
+    #[error("{0}")]
+    Incomplete(String),
+}
+
+/// What of a request concerns its signature.
+#[derive(Debug, Clone, Copy)]
+pub struct Signature<'a> {
+    /// `Authorization`.
+    pub header: Option<&'a str>,
+    pub query: &'a str,
+    /// `X-Amz-Date` or `Date` is there.
+    pub dated: bool,
+}
+
+/// Checks that a signature is there and has its parts.
+///
+/// # Errors
+/// [`AuthError`] in the service's order.
+pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
+    let in_query = has_parameter(signature.query, "X-Amz-Algorithm");
+    match signature.header {
+        Some(_) if in_query => Err(AuthError::Both),
+        Some(header) if header.starts_with("AWS4-") => check_header(header, signature.dated),
+        Some(_) => Err(AuthError::Missing),
+        None if in_query => check_query(signature.query),
+        None => Err(AuthError::Missing),
+    }
+}
+
+fn check_header(header: &str, dated: bool) -> Result<(), AuthError> {
+    let parameters = header.split_once(' ').map_or("", |(_, parameters)| parameters);
+    let has = |name: &str| {
+        parameters.split(',').filter_map(|part| part.trim().split_once('=')).any(|(key, value)| key == name && !value.is_empty())
+    };
+    let mut sentences = String::new();
+    for name in ["Credential", "Signature", "SignedHeaders"] {
+        if !has(name) {
+            sentences.push_str(&format!("Authorization header requires '{name}' parameter. "));
+        }
+    }
+    if !dated {
+        sentences.push_str("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ");
+    }
+    if sentences.is_empty() {
+        return Ok(());
+    }
+    Err(AuthError::Incomplete(format!("{sentences}Authorization={header}")))
+}
+
+fn check_query(query: &str) -> Result<(), AuthError> {
+    let mut sentences = String::new();
+    for name in ["X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date"] {
+        if !has_parameter(query, name) {
+            sentences.push_str(&format!("AWS query-string parameters must include '{name}'. "));
+        }
+    }
+    if sentences.is_empty() {
+        return Ok(());
+    }
+    Err(AuthError::Incomplete(format!("{sentences}Re-examine the query-string parameters.")))
+}
+
+fn has_parameter(query: &str, name: &str) -> bool {
+    query.split('&').any(|part| part.split('=').next() == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_text(header: Option<&str>, query: &str, dated: bool, expected: &str) {
+        let found = check(&Signature { header, query, dated });
+        assert_eq!(found.map_or_else(|error| error.to_string(), |()| String::new()), expected);
+    }
+
+    #[test]
+    fn signatures_must_be_whole_but_may_be_any() {
+        let whole = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=00";
+        check_text(Some(whole), "", true, "");
+        check_text(None, "", true, "Request is missing Authentication Token");
+        check_text(Some("Bearer x"), "", true, "Request is missing Authentication Token");
+        check_text(
+            Some(whole),
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256",
+            true,
+            "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.",
+        );
+        check_text(
+            Some("AWS4-HMAC-SHA256 Signature=a"),
+            "",
+            false,
+            "Authorization header requires 'Credential' parameter. Authorization header requires 'SignedHeaders' parameter. \
+             Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. \
+             Authorization=AWS4-HMAC-SHA256 Signature=a",
+        );
+        check_text(
+            None,
+            "X-Amz-Algorithm=a&X-Amz-Credential=b&X-Amz-Signature=c&X-Amz-SignedHeaders=d",
+            false,
+            "AWS query-string parameters must include 'X-Amz-Date'. Re-examine the query-string parameters.",
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! The one place where an error becomes an HTTP answer: status, `__type` and text (SEMANTICS 1.4, 24).
+
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+
+use super::auth::AuthError;
+use super::reply::Reply;
+use super::target::Operation;
+use crate::codec::dynamodb_json;
+use crate::codec::wire::WireError;
+use crate::codec::wire::write::{self, ObjectWriter};
+use crate::model::error::prefix::VALIDATION_PREFIX;
+use crate::model::{Error, Item};
+
+/// Why a request to the API failed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// The target names nothing.
+    UnknownOperation,
+    /// The target names an operation of the API that this version does not serve.
+    NotServed(&'static str),
+    /// The body is compressed.
+    ContentEncoding,
+    Auth(AuthError),
+    Wire(WireError),
+    Operation(Error),
+    /// A bug: the handler panicked.
+    Panic,
+}
+
+impl From<WireError> for Failure {
+    fn from(error: WireError) -> Self {
+        Self::Wire(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Operation(error)
+    }
+}
+
+/// The part of `__type` before `#`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Namespace {
+    /// Routing, JSON and authentication.
+    Service,
+    Validate,
+    /// Errors of the API's model.
+    DynamoDb,
+}
+
+impl Namespace {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Service => "com.amazon.coral.service",
+            Self::Validate => "com.amazon.coral.validate",
+            Self::DynamoDb => "com.amazonaws.dynamodb.v20120810",
+        }
+    }
+}
+
+/// An error's `__type` and status.
+struct Kind {
+    namespace: Namespace,
+    name: &'static str,
+    status: StatusCode,
+}
+
+const fn service(name: &'static str) -> Kind {
+    Kind { namespace: Namespace::Service, name, status: StatusCode::BAD_REQUEST }
+}
+
+const fn modelled(name: &'static str) -> Kind {
+    Kind { namespace: Namespace::DynamoDb, name, status: StatusCode::BAD_REQUEST }
+}
+
+const VALIDATION: Kind = Kind { namespace: Namespace::Validate, name: "ValidationException", status: StatusCode::BAD_REQUEST };
+const INTERNAL: Kind =
+    Kind { namespace: Namespace::DynamoDb, name: "InternalServerError", status: StatusCode::INTERNAL_SERVER_ERROR };
+
+/// The answer to a failed request; `operation` when it was known.
+pub fn reply(failure: &Failure, operation: Option<Operation>, content_type: HeaderValue) -> Reply {
+    let kind = kind(failure);
+    let mut body = Vec::new();
+    let mut object = ObjectWriter::start(&mut body);
+    write::string(&format!("{}#{}", kind.namespace.text(), kind.name), object.member("__type"));
+    if let Some(text) = text(failure, operation) {
+        let member = if kind.name == "SerializationException" { "Message" } else { "message" };
+        write::string(&text, object.member(member));
+    }
+    if let Some(item) = item(failure) {
+        dynamodb_json::write_item(item, object.member("Item"));
+    }
+    object.end();
+    Reply::new(kind.status, content_type, body)
+}
+
+fn kind(failure: &Failure) -> Kind {
+    match failure {
+        Failure::UnknownOperation | Failure::NotServed(_) => service("UnknownOperationException"),
+        Failure::ContentEncoding => service("SerializationException"),
+        Failure::Auth(AuthError::Missing) => service("MissingAuthenticationTokenException"),
+        Failure::Auth(AuthError::Both) => service("InvalidSignatureException"),
+        Failure::Auth(AuthError::Incomplete(_)) => service("IncompleteSignatureException"),
+        Failure::Wire(error) => kind_of_wire(error),
+        Failure::Operation(error) => kind_of(error),
+        Failure::Panic => INTERNAL,
+    }
+}
+
+fn kind_of_wire(error: &WireError) -> Kind {
+    match error {
+        WireError::NotAnObject | WireError::Serialization(_) => service("SerializationException"),
+        WireError::Constraints(_)
+        | WireError::TableNameMissing
+        | WireError::TableNameEmpty
+        | WireError::QueryLimit
+        | WireError::ReturnValues => VALIDATION,
+        WireError::Request(error) => kind_of(error),
+    }
+}
+
+fn kind_of(error: &Error) -> Kind {
+    match error {
+        Error::Value(_)
+        | Error::Key(_)
+        | Error::Expression(_)
+        | Error::Schema(_)
+        | Error::Query(_)
+        | Error::DeletionProtected
+        | Error::NotSupported(_) => VALIDATION,
+        Error::ResourceNotFound | Error::TableNotFound(_) => modelled("ResourceNotFoundException"),
+        Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) => modelled("ResourceInUseException"),
+        Error::ConditionalCheckFailed { .. } => modelled("ConditionalCheckFailedException"),
+        Error::ItemCollectionSizeLimitExceeded => modelled("ItemCollectionSizeLimitExceededException"),
+        Error::Store(_) => INTERNAL,
+    }
+}
+
+/// The text; a body that is no JSON object has none, as in the service.
+fn text(failure: &Failure, operation: Option<Operation>) -> Option<String> {
+    match failure {
+        Failure::UnknownOperation | Failure::Wire(WireError::NotAnObject) => None,
+        Failure::NotServed(name) => Some(format!("{name} is not served by this version of ddbfs")),
+        Failure::ContentEncoding => {
+            Some("Content-Encoding is not supported by this version of ddbfs; send the body as it is".to_owned())
+        }
+        Failure::Auth(error) => Some(error.to_string()),
+        Failure::Wire(error) => Some(prefixed(error.to_string(), operation, wire_is_prefixed(error))),
+        Failure::Operation(error) => Some(prefixed(error.to_string(), operation, error.takes_validation_prefix())),
+        Failure::Panic => Some("ddbfs failed on this request; its log says where".to_owned()),
+    }
+}
+
+/// Some operations put a count before some families of texts (SEMANTICS 3.2, 27).
+fn prefixed(text: String, operation: Option<Operation>, family: bool) -> String {
+    match operation {
+        Some(Operation::PutItem | Operation::DeleteItem | Operation::Query) if family => format!("{VALIDATION_PREFIX}{text}"),
+        _ => text,
+    }
+}
+
+fn wire_is_prefixed(error: &WireError) -> bool {
+    match error {
+        WireError::ReturnValues => true,
+        WireError::Request(error) => error.takes_validation_prefix(),
+        WireError::NotAnObject
+        | WireError::Serialization(_)
+        | WireError::Constraints(_)
+        | WireError::TableNameMissing
+        | WireError::TableNameEmpty
+        | WireError::QueryLimit => false,
+    }
+}
+
+/// The item that a failed condition returns.
+fn item(failure: &Failure) -> Option<&Item> {
+    match failure {
+        Failure::Operation(Error::ConditionalCheckFailed { item }) => item.as_deref(),
+        _ => None,
+    }
+}

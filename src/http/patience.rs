@@ -1,0 +1,148 @@
+//! A connection that gives up on a peer that is silent where it should speak, or does not take its answer.
+//!
+//! The reading side knows three phases. A new connection and one that has begun a request head have [`HEAD_TIMEOUT`] for the
+//! head; between requests a kept-alive connection may idle for [`IDLE_TIMEOUT`]; during a request the handler watches the body.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// From the first byte of a request head to its last.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two requests of a connection.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Without a byte of an answer taken.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+const HEAD: u8 = 0;
+const IDLE: u8 = 1;
+const REQUEST: u8 = 2;
+
+/// Where a connection stands; shared with the handler of its requests.
+#[derive(Debug, Clone)]
+pub struct Phase(Arc<AtomicU8>);
+
+impl Default for Phase {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU8::new(HEAD)))
+    }
+}
+
+impl Phase {
+    /// A request begins; it ends when what is returned is dropped.
+    #[must_use]
+    pub fn request(&self) -> RequestPhase {
+        self.0.store(REQUEST, Ordering::Release);
+        RequestPhase(self.clone())
+    }
+}
+
+/// A request is being handled or answered.
+#[derive(Debug)]
+pub struct RequestPhase(Phase);
+
+impl Drop for RequestPhase {
+    fn drop(&mut self) {
+        self.0.0.store(IDLE, Ordering::Release);
+    }
+}
+
+/// A TCP stream with deadlines.
+#[derive(Debug)]
+pub struct PatientStream {
+    stream: TcpStream,
+    phase: Phase,
+    /// The phase that `read_deadline` was set for.
+    waits_for: u8,
+    read_deadline: Pin<Box<Sleep>>,
+    write_deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl PatientStream {
+    #[must_use]
+    pub fn new(stream: TcpStream, phase: Phase) -> Self {
+        let read_deadline = Box::pin(sleep_until(Instant::now() + HEAD_TIMEOUT));
+        Self { stream, phase, waits_for: HEAD, read_deadline, write_deadline: None }
+    }
+
+    fn wait(&mut self, phase: u8, timeout: Duration) {
+        self.waits_for = phase;
+        self.read_deadline.as_mut().reset(Instant::now() + timeout);
+    }
+
+    /// Polled while nothing is there to read: the deadline of the phase.
+    fn poll_read_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let phase = self.phase.0.load(Ordering::Acquire);
+        if phase == REQUEST {
+            self.waits_for = REQUEST;
+            return Poll::Pending;
+        }
+        if phase == IDLE && self.waits_for == REQUEST {
+            self.wait(IDLE, IDLE_TIMEOUT);
+        }
+        ready!(self.read_deadline.as_mut().poll(cx));
+        Poll::Ready(io::ErrorKind::TimedOut.into())
+    }
+
+    fn poll_write_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + WRITE_TIMEOUT)));
+        ready!(deadline.as_mut().poll(cx));
+        Poll::Ready(io::ErrorKind::TimedOut.into())
+    }
+
+    fn outcome<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.write_deadline = None;
+            return written;
+        }
+        self.poll_write_deadline(cx).map(Err)
+    }
+}
+
+impl AsyncRead for PatientStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if Pin::new(&mut this.stream).poll_read(cx, buf)?.is_pending() {
+            return this.poll_read_deadline(cx).map(Err);
+        }
+        // The first bytes after a pause begin a head.
+        if this.phase.0.compare_exchange(IDLE, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            this.wait(HEAD, HEAD_TIMEOUT);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for PatientStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write(cx, buf);
+        this.outcome(cx, written)
+    }
+
+    fn poll_write_vectored(self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
+        this.outcome(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    }
+}

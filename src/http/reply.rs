@@ -1,0 +1,146 @@
+//! Answers: the headers that every one carries (SEMANTICS 1.2), and bodies that hold their share of memory until sent.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, SERVER};
+use hyper::{Response, StatusCode};
+
+use super::in_flight::Share;
+use super::patience::RequestPhase;
+
+/// Bytes of a body given to the connection at a time, so that its share is held until the last part.
+const FRAME_BYTES_MAX: usize = 64 * 1024;
+const REQUEST_ID_CHARS: usize = 52;
+
+const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
+
+/// The content type of the protocol.
+pub const AMZ_JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
+/// The other one that is served.
+pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+pub const XML: HeaderValue = HeaderValue::from_static("application/xml");
+
+/// What is to be answered.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub content_type: Option<HeaderValue>,
+    pub body: Vec<u8>,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Reply {
+    #[must_use]
+    pub fn new(status: StatusCode, content_type: HeaderValue, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, content_type: Some(content_type), body: body.into(), headers: Vec::new() }
+    }
+
+    /// No body and no type.
+    #[must_use]
+    pub fn empty(status: StatusCode) -> Self {
+        Self { status, content_type: None, body: Vec::new(), headers: Vec::new() }
+    }
+
+    /// The response with its headers. `held` is let go when the body is sent.
+    #[must_use]
+    pub fn into_response(self, ids: &RequestIds, mut held: Held) -> Response<ReplyBody> {
+        held.share.grow_anyway(self.body.len());
+        let checksum = crc32fast::hash(&self.body);
+        let mut response = Response::new(ReplyBody { rest: self.body.into(), _held: held });
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(SERVER, HeaderValue::from_static("Server"));
+        headers.insert(X_AMZN_REQUEST_ID, ids.next());
+        headers.insert(X_AMZ_CRC32, HeaderValue::from(checksum));
+        if let Some(content_type) = self.content_type {
+            headers.insert(CONTENT_TYPE, content_type);
+        }
+        headers.extend(self.headers);
+        response
+    }
+}
+
+/// What a request holds until its answer is sent.
+#[derive(Debug)]
+pub struct Held {
+    pub share: Share,
+    pub phase: RequestPhase,
+}
+
+/// A body in memory, sent in parts.
+#[derive(Debug)]
+pub struct ReplyBody {
+    rest: Bytes,
+    _held: Held,
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = self.get_mut();
+        if this.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        let part = this.rest.split_to(this.rest.len().min(FRAME_BYTES_MAX));
+        Poll::Ready(Some(Ok(Frame::data(part))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
+}
+
+/// Request ids: 52 of `[0-9A-Z]`, different for every answer of every run.
+#[derive(Debug)]
+pub struct RequestIds {
+    seed: u64,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    /// `seed` decides them all.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { seed, count: AtomicU64::new(0) }
+    }
+
+    /// The next id.
+    pub fn next(&self) -> HeaderValue {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.seed.to_le_bytes()).update(&count.to_le_bytes());
+        let mut bytes = [0_u8; REQUEST_ID_CHARS];
+        hasher.finalize_xof().fill(&mut bytes);
+        for byte in &mut bytes {
+            *byte = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[usize::from(*byte) % 36];
+        }
+        HeaderValue::from_bytes(&bytes).unwrap_or_else(|_| HeaderValue::from_static(""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_ids_differ_and_have_their_form() {
+        let ids = RequestIds::new(7);
+        let (one, two) = (ids.next(), ids.next());
+        assert_ne!(one, two);
+        assert_eq!(one.len(), REQUEST_ID_CHARS);
+        assert!(one.as_bytes().iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()));
+        assert_eq!(RequestIds::new(7).next(), one);
+    }
+}

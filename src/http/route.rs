@@ -1,0 +1,214 @@
+//! From an HTTP request to its reply, the checks in the service's order (SEMANTICS 1.5).
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
+
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_ENCODING,
+    CONTENT_TYPE, DATE, HOST, HeaderName, HeaderValue, ORIGIN,
+};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::Value;
+
+use super::auth::{self, Signature};
+use super::body::{self, BodyError};
+use super::dispatch;
+use super::error::{self, Failure};
+use super::in_flight::{InFlight, Share};
+use super::origin::Gate;
+use super::patience::Phase;
+use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
+use super::target::{self, Operation, Target};
+use crate::codec::wire::WireError;
+use crate::codec::wire::table_description::REGION;
+use crate::database::Database;
+
+/// Request line and headers (SEMANTICS 1.1).
+pub const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+const EXPOSED_HEADERS: HeaderValue =
+    HeaderValue::from_static("x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,x-amz-id-2,x-amzn-ErrorMessage,x-amz-crc32,Date");
+const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
+const X_AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+const X_AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
+
+/// What all requests share.
+pub struct Service {
+    pub database: Arc<dyn Database>,
+    pub gate: Gate,
+    pub in_flight: Arc<InFlight>,
+    pub ids: RequestIds,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Answers one request, whatever happens.
+    pub async fn answer(&self, request: Request<Incoming>, phase: &Phase) -> Response<ReplyBody> {
+        let mut held = Held { share: self.in_flight.share(), phase: phase.request() };
+        let (head, incoming) = request.into_parts();
+        let has_origin = head.headers.contains_key(ORIGIN);
+        let mut reply = match self.admit(&head) {
+            Err(refusal) => refusal,
+            Ok(()) => {
+                let mut reply = self.route(&head, incoming, &mut held.share).await;
+                if has_origin {
+                    reply.headers.push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
+                    reply.headers.push((ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS));
+                }
+                reply
+            }
+        };
+        if head.method == Method::HEAD {
+            reply.body = Vec::new();
+        }
+        reply.into_response(&self.ids, held)
+    }
+
+    /// Size of the head, `Host` and `Origin`; before anything else of the request is looked at.
+    fn admit(&self, head: &Parts) -> Result<(), Reply> {
+        let fields: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+        if fields + target > HEAD_BYTES_MAX {
+            return Err(plain(StatusCode::BAD_REQUEST, "The request line and headers are larger than 16 KB."));
+        }
+        let authority = head.uri.authority().map(|authority| authority.as_str());
+        // A Host of other bytes than text is no host of ours.
+        let host = head.headers.get(HOST).map_or(authority, |value| Some(value.to_str().unwrap_or("?")));
+        let origin = head.headers.get(ORIGIN).map(|value| value.to_str().unwrap_or("?"));
+        self.gate.check(host, origin).map_err(|refused| plain(StatusCode::FORBIDDEN, &refused.to_string()))
+    }
+
+    async fn route(&self, head: &Parts, incoming: Incoming, share: &mut Share) -> Reply {
+        if head.method == Method::OPTIONS && head.headers.contains_key(ORIGIN) {
+            return preflight(head);
+        }
+        if head.method == Method::GET && head.uri.path() == "/" {
+            // The blank at the end is the service's own.
+            return plain(StatusCode::OK, &format!("healthy: dynamodb.{REGION}.amazonaws.com "));
+        }
+        if head.method != Method::POST || head.uri.path() != "/" {
+            return not_found();
+        }
+        let body = match body::read(incoming, share).await {
+            Ok(body) => body,
+            Err(error) => return body_failed(error),
+        };
+        let Some(content_type) = content_type(head, !body.is_empty()) else { return not_found() };
+        self.call(head, body, content_type).await
+    }
+
+    /// The API proper: everything from here on is answered in JSON.
+    async fn call(&self, head: &Parts, body: Vec<u8>, content_type: HeaderValue) -> Reply {
+        let started = Instant::now();
+        let (operation, outcome) = match prepare(head, body) {
+            Err(failure) => (None, Err(failure)),
+            Ok((operation, json)) => (Some(operation), caught(dispatch::run(operation, json, &self.database)).await),
+        };
+        let reply = match outcome {
+            Ok(body) => Reply::new(StatusCode::OK, content_type, body),
+            Err(failure) => error::reply(&failure, operation, content_type),
+        };
+        let name = operation.map_or("-", Operation::name);
+        log::debug!("{name} {} in {:?}", reply.status.as_u16(), started.elapsed());
+        reply
+    }
+}
+
+/// The checks between the HTTP request and the operation: JSON, target, signature, an object.
+fn prepare(head: &Parts, body: Vec<u8>) -> Result<(Operation, Value), Failure> {
+    let encoding = header(head, &CONTENT_ENCODING).unwrap_or("identity");
+    if !encoding.eq_ignore_ascii_case("identity") {
+        return Err(Failure::ContentEncoding);
+    }
+    let json: Option<Value> = match body.as_slice() {
+        [] => None,
+        text => Some(serde_json::from_slice(text).map_err(|_| WireError::NotAnObject)?),
+    };
+    drop(body);
+    let operation = match target::parse(header(head, &X_AMZ_TARGET)) {
+        Target::Served(operation) => operation,
+        Target::NotServed(name) => return Err(Failure::NotServed(name)),
+        Target::Unknown => return Err(Failure::UnknownOperation),
+    };
+    let signature = Signature {
+        header: header(head, &AUTHORIZATION),
+        query: head.uri.query().unwrap_or_default(),
+        dated: head.headers.contains_key(X_AMZ_DATE) || head.headers.contains_key(DATE),
+    };
+    auth::check(&signature).map_err(Failure::Auth)?;
+    match json {
+        Some(json) if json.is_object() => Ok((operation, json)),
+        _ => Err(WireError::NotAnObject.into()),
+    }
+}
+
+fn header<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
+    head.headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The type of the answer: the request's, where it is served. `None` is a body of another type.
+fn content_type(head: &Parts, has_body: bool) -> Option<HeaderValue> {
+    let sent = header(head, &CONTENT_TYPE).map(|text| text.split(';').next().unwrap_or_default().trim());
+    match sent {
+        Some("application/json") => Some(JSON),
+        Some("application/x-amz-json-1.0") => Some(AMZ_JSON),
+        _ if has_body => None,
+        _ => Some(AMZ_JSON),
+    }
+}
+
+/// Runs a handler; a panic in it fails this request and no other.
+async fn caught<T>(handler: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let mut handler = pin!(handler);
+    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
+        Ok(poll) => poll,
+        Err(_) => Poll::Ready(Err(Failure::Panic)),
+    })
+    .await
+}
+
+fn plain(status: StatusCode, text: &str) -> Reply {
+    Reply::new(status, PLAIN, text)
+}
+
+/// What the service says to anything that is not its protocol.
+fn not_found() -> Reply {
+    Reply::new(StatusCode::NOT_FOUND, XML, "<UnknownOperationException/>\n")
+}
+
+fn body_failed(error: BodyError) -> Reply {
+    let status = match error {
+        BodyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        BodyError::Idle => StatusCode::REQUEST_TIMEOUT,
+        BodyError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        BodyError::Broken => StatusCode::BAD_REQUEST,
+    };
+    plain(status, &error.to_string())
+}
+
+/// The answer to a browser's question whether a page may send its request; the page's origin was checked before.
+fn preflight(head: &Parts) -> Reply {
+    let mut reply = Reply::empty(StatusCode::OK);
+    reply.headers.push((ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS));
+    for (asked, allowed) in [
+        (ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_ALLOW_HEADERS),
+        (ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_ALLOW_METHODS),
+    ] {
+        if let Some(value) = head.headers.get(asked) {
+            reply.headers.push((allowed, value.clone()));
+        }
+    }
+    reply
+}

@@ -1,0 +1,201 @@
+//! The listener, its connections and its end.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+
+use super::in_flight::InFlight;
+use super::origin::Gate;
+use super::patience::{PatientStream, Phase};
+use super::reply::RequestIds;
+use super::route::{HEAD_BYTES_MAX, Service};
+use crate::database::Database;
+
+/// Connections at a time; more wait to be accepted.
+pub const CONNECTIONS_MAX: usize = 1024;
+/// Bytes of all bodies in memory.
+pub const IN_FLIGHT_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Headers of one request.
+const HEADERS_MAX: usize = 200;
+/// Threads that answer requests.
+const WORKERS: usize = 2;
+/// How long requests in progress may go on when the server ends.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// After a failed accept (no descriptors left): the listener would spin otherwise.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How to serve.
+#[derive(Debug, Clone)]
+pub struct HttpOptions {
+    pub addr: SocketAddr,
+    /// Whoever reaches an address that is not loopback reads and writes everything: only on explicit wish.
+    pub allow_non_loopback: bool,
+    /// Host names that are served beside the loopback ones, without port.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may use the server beside those from loopback: `https://example.org`.
+    pub allowed_origins: Vec<String>,
+}
+
+impl HttpOptions {
+    /// Loopback only, no foreign hosts or origins.
+    #[must_use]
+    pub fn new(addr: SocketAddr) -> Self {
+        Self { addr, allow_non_loopback: false, allowed_hosts: Vec::new(), allowed_origins: Vec::new() }
+    }
+}
+
+/// The HTTP front end.
+#[derive(Debug)]
+pub struct Server;
+
+/// A server at work. Dropped without [`RunningServer::shutdown`], it breaks off its connections.
+pub struct RunningServer {
+    addr: SocketAddr,
+    stop: watch::Sender<bool>,
+    /// Holds one permit per connection.
+    connections: Arc<Semaphore>,
+    runtime: Option<Runtime>,
+}
+
+impl fmt::Debug for RunningServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningServer").field("addr", &self.addr).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Listens and serves on threads of its own.
+    ///
+    /// # Errors
+    /// An address that is not loopback without the option for it, or what the system says to the address.
+    pub fn start(options: HttpOptions, database: Arc<dyn Database>) -> io::Result<RunningServer> {
+        let loopback = options.addr.ip().is_loopback();
+        if !loopback && !options.allow_non_loopback {
+            let text = format!(
+                "{} is not a loopback address: everybody who reaches it could read and write all tables; \
+                 ask for it explicitly if that is meant",
+                options.addr
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        let listener = StdListener::bind(options.addr)?;
+        listener.set_nonblocking(true)?;
+        let addr = listener.local_addr()?;
+        let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
+        let service =
+            Arc::new(Service { database, gate, in_flight: InFlight::new(IN_FLIGHT_BYTES_MAX), ids: RequestIds::new(seed()) });
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).thread_name("ddbfs-http").enable_all().build()?;
+        let (stop, stopped) = watch::channel(false);
+        let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let listener = {
+            let _inside = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        runtime.spawn(accept(listener, service, Arc::clone(&connections), stopped));
+        Ok(RunningServer { addr, stop, connections, runtime: Some(runtime) })
+    }
+}
+
+impl RunningServer {
+    /// Where it listens; the port is real when 0 was asked for.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Accepts nothing more, lets requests in progress end, for at most ten seconds, and returns.
+    pub fn shutdown(mut self) {
+        let Some(runtime) = self.runtime.take() else { return };
+        // The accept loop holds a receiver; without one there is nobody to tell.
+        let _ = self.stop.send(true);
+        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
+        let idle = self.connections.acquire_many(all);
+        if runtime.block_on(async { tokio::time::timeout(SHUTDOWN_TIMEOUT, idle).await }).is_err() {
+            log::warn!("HTTP requests did not end within {SHUTDOWN_TIMEOUT:?}; their connections are broken off");
+        }
+        runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Differs between runs, so that request ids do.
+fn seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_secs().rotate_left(32) ^ u64::from(now.subsec_nanos()) ^ u64::from(std::process::id()).rotate_left(48)
+}
+
+async fn accept(listener: TcpListener, service: Arc<Service>, connections: Arc<Semaphore>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let stream = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop_of(&mut stopped) => return,
+        };
+        match stream {
+            Ok((stream, _)) => {
+                let serving = connection(stream, Arc::clone(&service), stopped.clone());
+                tokio::spawn(async move {
+                    serving.await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                log::warn!("HTTP accept failed: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Waits for the server's end.
+async fn stop_of(stopped: &mut watch::Receiver<bool>) {
+    // An error is a sender that is gone, which is an end too.
+    let _ = stopped.wait_for(|&stopped| stopped).await;
+}
+
+async fn connection(stream: TcpStream, service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+    // Answers are whole; waiting to join small ones only delays them.
+    let _ = stream.set_nodelay(true);
+    let phase = Phase::default();
+    let io = TokioIo::new(PatientStream::new(stream, phase.clone()));
+    let handler = service_fn(|request| {
+        let (service, phase) = (Arc::clone(&service), phase.clone());
+        async move { Ok::<_, Infallible>(service.answer(request, &phase).await) }
+    });
+    // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(2 * HEAD_BYTES_MAX).max_headers(HEADERS_MAX).header_read_timeout(None);
+    let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
+    let ended = tokio::select! {
+        ended = serving.as_mut() => Some(ended),
+        () = stop_of(&mut stopped) => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = ended {
+        log::debug!("HTTP connection ended: {error}");
+    }
+}

@@ -1,0 +1,147 @@
+//! `X-Amz-Target`: which operation a request asks for.
+
+/// An operation that this version serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    CreateTable,
+    DescribeTable,
+    ListTables,
+    DeleteTable,
+    PutItem,
+    GetItem,
+    DeleteItem,
+    Query,
+    Scan,
+}
+
+/// What a target names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Served(Operation),
+    /// An operation of the API that this version does not serve.
+    NotServed(&'static str),
+    Unknown,
+}
+
+impl Operation {
+    /// The API's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CreateTable => "CreateTable",
+            Self::DescribeTable => "DescribeTable",
+            Self::ListTables => "ListTables",
+            Self::DeleteTable => "DeleteTable",
+            Self::PutItem => "PutItem",
+            Self::GetItem => "GetItem",
+            Self::DeleteItem => "DeleteItem",
+            Self::Query => "Query",
+            Self::Scan => "Scan",
+        }
+    }
+}
+
+const SERVED: &[Operation] = &[
+    Operation::CreateTable,
+    Operation::DescribeTable,
+    Operation::ListTables,
+    Operation::DeleteTable,
+    Operation::PutItem,
+    Operation::GetItem,
+    Operation::DeleteItem,
+    Operation::Query,
+    Operation::Scan,
+];
+
+/// The other operations of the 2012-08-10 model.
+const NOT_SERVED: &[&str] = &[
+    "BatchExecuteStatement",
+    "BatchGetItem",
+    "BatchWriteItem",
+    "CancelBulkOperation",
+    "CreateBackup",
+    "CreateGlobalTable",
+    "DeleteBackup",
+    "DeleteResourcePolicy",
+    "DescribeBackup",
+    "DescribeBulkOperation",
+    "DescribeContinuousBackups",
+    "DescribeContributorInsights",
+    "DescribeEndpoints",
+    "DescribeExport",
+    "DescribeGlobalTable",
+    "DescribeGlobalTableSettings",
+    "DescribeImport",
+    "DescribeKinesisStreamingDestination",
+    "DescribeLimits",
+    "DescribeTableReplicaAutoScaling",
+    "DescribeTimeToLive",
+    "DisableKinesisStreamingDestination",
+    "EnableKinesisStreamingDestination",
+    "ExecuteStatement",
+    "ExecuteTransaction",
+    "ExportTableToPointInTime",
+    "GetResourcePolicy",
+    "ImportTable",
+    "ListBackups",
+    "ListBulkOperations",
+    "ListContributorInsights",
+    "ListExports",
+    "ListGlobalTables",
+    "ListImports",
+    "ListTagsOfResource",
+    "PutResourcePolicy",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+    "SearchVectors",
+    "StartBulkPutItems",
+    "TagResource",
+    "TransactGetItems",
+    "TransactWriteItems",
+    "UntagResource",
+    "UpdateContinuousBackups",
+    "UpdateContributorInsights",
+    "UpdateGlobalTable",
+    "UpdateGlobalTableSettings",
+    "UpdateItem",
+    "UpdateKinesisStreamingDestination",
+    "UpdateTable",
+    "UpdateTableReplicaAutoScaling",
+    "UpdateTimeToLive",
+];
+
+/// The operations of DynamoDB Streams.
+const NOT_SERVED_STREAMS: &[&str] = &["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+
+/// Reads the header's value; upper and lower case count.
+#[must_use]
+pub fn parse(header: Option<&str>) -> Target {
+    let Some((service, name)) = header.and_then(|text| text.split_once('.')) else { return Target::Unknown };
+    let listed = |names: &[&'static str]| names.iter().find(|&&known| known == name).copied();
+    match service {
+        "DynamoDB_20120810" => match SERVED.iter().find(|operation| operation.name() == name) {
+            Some(operation) => Target::Served(*operation),
+            None => listed(NOT_SERVED).map_or(Target::Unknown, Target::NotServed),
+        },
+        "DynamoDBStreams_20120810" => listed(NOT_SERVED_STREAMS).map_or(Target::Unknown, Target::NotServed),
+        _ => Target::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        let check = |header: Option<&str>, expected: Target| assert_eq!(parse(header), expected, "{header:?}");
+        check(Some("DynamoDB_20120810.PutItem"), Target::Served(Operation::PutItem));
+        check(Some("DynamoDB_20120810.UpdateItem"), Target::NotServed("UpdateItem"));
+        check(Some("DynamoDBStreams_20120810.ListStreams"), Target::NotServed("ListStreams"));
+        check(Some("DynamoDBStreams_20120810.PutItem"), Target::Unknown);
+        check(Some("DynamoDB_20120810.putitem"), Target::Unknown);
+        check(Some("DynamoDB_20111205.PutItem"), Target::Unknown);
+        check(Some("PutItem"), Target::Unknown);
+        check(None, Target::Unknown);
+    }
+}
