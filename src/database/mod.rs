@@ -4,6 +4,7 @@
 //! the local engine answers it from record headers, without decoding items.
 
 pub mod local;
+pub mod samples;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

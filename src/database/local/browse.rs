@@ -7,9 +7,7 @@ use super::LocalDatabase;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
-use crate::database::{
-    Browse, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm,
-};
+use crate::database::{Browse, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
 use crate::engine::catalog::TableEntry;
 use crate::engine::counters::CollectionValue;
 use crate::engine::keys::{self, EntryAddress};
@@ -191,9 +189,8 @@ fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddress> {
 }
 
 fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<EntryKey, StoreError> {
-    let value = |attribute: &KeyAttribute| {
-        record.attribute(&attribute.name)?.ok_or(StoreError::Corrupt("a record lacks a key attribute"))
-    };
+    let value =
+        |attribute: &KeyAttribute| record.attribute(&attribute.name)?.ok_or(StoreError::Corrupt("a record lacks a key attribute"));
     let schema = &source.table.schema.key;
     let base = Key { partition: value(&schema.partition)?, sort: schema.sort.as_ref().map(value).transpose()? };
     let index = match source.index() {
