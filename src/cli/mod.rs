@@ -1,1 +1,101 @@
-//! (to be written)
+//! Commands: arguments, progress, messages, exit codes. Every command is a file; each ends in an [`Outcome`].
+//!
+//! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
+
+mod data_dir;
+mod dump;
+mod load;
+mod progress;
+mod sample;
+mod serve;
+mod signals;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Mount a DynamoDB-compatible database and work with it as files.
+#[derive(Debug, Parser)]
+#[command(name = "ddbfs", version, about, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ddbfs sample                                  create the example tables
+  ddbfs mount ./mnt &                           tables are directories, items are JSON files
+  ls mnt; cat mnt/Pets/items/Dog/Fido.json
+  echo '{\"Age\":3}' > mnt/Pets/items/Dog/Rex.json      a PutItem
+  cat 'mnt/GameScores/gsi/GameTitleIndex/query/@pk=Meteor%20Blasters/desc/items.ndjson'
+  ddbfs umount ./mnt
+
+Set RUST_LOG=info (or debug) for a log on standard error.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the DynamoDB HTTP API alone.
+    Serve(serve::ServeArgs),
+    /// Put items from NDJSON files or standard input into a table.
+    Load(load::LoadArgs),
+    /// Write a table's items to standard output, one JSON object a line.
+    Dump(dump::DumpArgs),
+    /// Create the example tables with their data.
+    Sample(sample::SampleArgs),
+}
+
+/// Where the data lives.
+#[derive(Debug, Clone, Args)]
+pub struct DataArgs {
+    /// Data directory [default: $XDG_DATA_HOME/ddbfs, else ~/.local/share/ddbfs]
+    #[arg(long = "data", value_name = "DIR", env = "DDBFS_DATA")]
+    dir: Option<PathBuf>,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// The command ran and found or met something wrong; it has said what.
+    Failed,
+}
+
+/// Why a command could not go on: one sentence for a person.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    #[error("{0}")]
+    Database(#[from] crate::model::Error),
+    #[error("{doing}: {source}")]
+    Io { doing: String, source: std::io::Error },
+    #[error("{0}")]
+    Message(String),
+}
+
+impl CliError {
+    /// An I/O error with what was being done.
+    fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::Io { doing, source }
+    }
+}
+
+/// Runs the command; errors are printed to standard error.
+#[must_use]
+pub fn run(cli: Cli) -> ExitCode {
+    let outcome = match cli.command {
+        Command::Serve(args) => serve::run(args),
+        Command::Load(args) => load::run(args),
+        Command::Dump(args) => dump::run(args),
+        Command::Sample(args) => sample::run(args),
+    };
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("ddbfs: {error}");
+            ExitCode::from(1)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The data directory, and the engine on it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{CliError, DataArgs};
+use crate::database::local::LocalDatabase;
+use crate::engine::{Engine, EngineOptions};
+use crate::model::Error;
+use crate::store::Store;
+use crate::store::lmdb::{LmdbOptions, LmdbStore};
+
+/// An open database.
+pub struct Opened {
+    pub dir: PathBuf,
+    pub database: Arc<LocalDatabase>,
+    pub store: Arc<LmdbStore>,
+}
+
+/// The directory named, or the default one.
+pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
+    if let Some(dir) = &args.dir {
+        return Ok(dir.clone());
+    }
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("XDG_DATA_HOME")
+        .filter(|base| base.is_absolute())
+        .or_else(|| set("HOME").map(|home| home.join(".local/share")))
+        .map(|base| base.join("ddbfs"))
+        .ok_or_else(|| CliError::Message("no data directory: set HOME or XDG_DATA_HOME, or give --data DIR".into()))
+}
+
+/// Opens the data directory, creating it when missing.
+pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
+    let dir = resolve(args)?;
+    let (database, store) = open_at(&dir)?;
+    Ok(Opened { dir, database, store })
+}
+
+fn open_at(dir: &Path) -> Result<(Arc<LocalDatabase>, Arc<LmdbStore>), CliError> {
+    let open = || -> Result<_, Error> {
+        let store = Arc::new(LmdbStore::open(dir, LmdbOptions::default())?);
+        let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, EngineOptions::default())?;
+        Ok((Arc::new(LocalDatabase::new(Arc::new(engine))), store))
+    };
+    open().map_err(|error| CliError::Message(format!("cannot open the data directory {}: {error}", dir.display())))
+}
+
+impl Opened {
+    /// Ends the writer: everything acknowledged is on disk.
+    pub fn close(self) {
+        self.store.close();
+    }
+}

@@ -1,0 +1,212 @@
+//! `ddbfs load TABLE [FILE…]`: NDJSON into a table, many puts in flight so that they share commits.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use clap::Args;
+
+use super::dump::existing_table;
+use super::progress::Progress;
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::codec::{dynamodb_json, plain_json};
+use crate::database::Browse;
+use crate::model::api::PutItemRequest;
+use crate::model::{Item, TableName};
+
+/// Puts on their way at once: enough to fill a group commit, little memory.
+const IN_FLIGHT_MAX: usize = 1024;
+/// A line longer than this is no item: 400 KB in any JSON form fits.
+const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Bad lines printed; the rest are counted.
+const REPORTS_MAX: u64 = 100;
+
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// The table; it must exist
+    table: String,
+    /// NDJSON files, one item a line, plain JSON or DynamoDB JSON; - or none: standard input
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: LoadArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open(&args.data)?;
+    let table = existing_table(&*opened.database, &args.table)?;
+    let files = if args.files.is_empty() { vec![PathBuf::from("-")] } else { args.files };
+    let sources = files.iter().map(|path| open_source(path)).collect::<Result<Vec<_>, _>>()?;
+    let total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
+
+    let mut loader = Loader::new(opened.database.clone(), table, Progress::new(total));
+    let read = sources.into_iter().try_for_each(|source| loader.load(source));
+    let (stored, bad) = loader.finish();
+    opened.close();
+    read?;
+    println!("{stored} items loaded, {bad} bad lines");
+    Ok(if bad == 0 { Outcome::Done } else { Outcome::Failed })
+}
+
+struct Source {
+    name: String,
+    reader: Box<dyn BufRead>,
+    /// `None` for a pipe.
+    bytes: Option<u64>,
+}
+
+fn open_source(path: &Path) -> Result<Source, CliError> {
+    if path == Path::new("-") {
+        return Ok(Source { name: "standard input".into(), reader: Box::new(BufReader::new(std::io::stdin())), bytes: None });
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(CliError::io(name.clone()))?;
+    let metadata = file.metadata().map_err(CliError::io(name.clone()))?;
+    if metadata.is_dir() {
+        return Err(CliError::Message(format!("{name} is a directory; name NDJSON files")));
+    }
+    let bytes = metadata.is_file().then_some(metadata.len());
+    Ok(Source { name, reader: Box::new(BufReader::with_capacity(1 << 20, file)), bytes })
+}
+
+/// What happened so far; shared with the callbacks of the puts.
+#[derive(Default)]
+struct Tally {
+    stored: u64,
+    bad: u64,
+}
+
+struct Loader {
+    database: Arc<dyn Browse>,
+    table: TableName,
+    progress: Arc<Progress>,
+    tally: Arc<Mutex<Tally>>,
+    /// A token for each put on its way: sending takes a place, the put's end gives it back.
+    places: (SyncSender<()>, Arc<Mutex<Receiver<()>>>),
+    bytes_read: u64,
+}
+
+impl Loader {
+    fn new(database: Arc<dyn Browse>, table: TableName, progress: Progress) -> Self {
+        let (sender, receiver) = sync_channel(IN_FLIGHT_MAX);
+        Self {
+            database,
+            table,
+            progress: Arc::new(progress),
+            tally: Arc::default(),
+            places: (sender, Arc::new(Mutex::new(receiver))),
+            bytes_read: 0,
+        }
+    }
+
+    fn load(&mut self, mut source: Source) -> Result<(), CliError> {
+        let mut line = Vec::new();
+        for number in 1_u64.. {
+            line.clear();
+            let limited = &mut source.reader.by_ref().take(LINE_BYTES_MAX);
+            let read = limited.read_until(b'\n', &mut line).map_err(CliError::io(source.name.clone()))?;
+            if read == 0 {
+                return Ok(());
+            }
+            self.bytes_read += read as u64;
+            if read as u64 == LINE_BYTES_MAX && line.last() != Some(&b'\n') {
+                self.bad(&source.name, number, "the line is longer than any item can be");
+                self.skip_line(&mut source)?;
+                continue;
+            }
+            if !line.trim_ascii().is_empty() {
+                self.load_line(&source.name, number, &line);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads on to the end of an over-long line, in bounded memory.
+    fn skip_line(&mut self, source: &mut Source) -> Result<(), CliError> {
+        loop {
+            let buffer = source.reader.fill_buf().map_err(CliError::io(source.name.clone()))?;
+            let end = buffer.iter().position(|&byte| byte == b'\n');
+            let used = end.map_or(buffer.len(), |at| at + 1);
+            if used == 0 {
+                return Ok(());
+            }
+            source.reader.consume(used);
+            self.bytes_read += used as u64;
+            if end.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn load_line(&self, source: &str, number: u64, line: &[u8]) {
+        match parse_line(line) {
+            Ok(item) => self.put(source, number, item),
+            Err(text) => self.bad(source, number, &text),
+        }
+    }
+
+    fn put(&self, source: &str, number: u64, item: Item) {
+        // Blocks while IN_FLIGHT_MAX puts are on their way. The receiver lives as long as self.
+        let _ = self.places.0.send(());
+        let (tally, places, progress) = (Arc::clone(&self.tally), Arc::clone(&self.places.1), Arc::clone(&self.progress));
+        let (source, bytes_read) = (source.to_owned(), self.bytes_read);
+        self.database.put_item_then(
+            PutItemRequest::new(self.table.clone(), item),
+            Box::new(move |outcome| {
+                match outcome {
+                    Ok(_) => {
+                        let stored = count(&tally, |tally| &mut tally.stored);
+                        progress.update(bytes_read, stored);
+                    }
+                    Err(error) => report(&tally, &progress, &source, number, &error.to_string()),
+                }
+                if let Ok(receiver) = places.lock() {
+                    let _ = receiver.try_recv();
+                }
+            }),
+        );
+    }
+
+    fn bad(&self, source: &str, number: u64, text: &str) {
+        report(&self.tally, &self.progress, source, number, text);
+    }
+
+    /// Waits for every put; how many were stored and how many lines were bad.
+    fn finish(self) -> (u64, u64) {
+        for _ in 0..IN_FLIGHT_MAX {
+            // Holding every place means that no put is on its way.
+            let _ = self.places.0.send(());
+        }
+        self.progress.finish();
+        let tally = self.tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        (tally.stored, tally.bad)
+    }
+}
+
+fn count(tally: &Mutex<Tally>, member: impl Fn(&mut Tally) -> &mut u64) -> u64 {
+    let mut tally = tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let value = member(&mut tally);
+    *value += 1;
+    *value
+}
+
+fn report(tally: &Mutex<Tally>, progress: &Progress, source: &str, number: u64, text: &str) {
+    let bad = count(tally, |tally| &mut tally.bad);
+    if bad <= REPORTS_MAX {
+        progress.line(&format!("{source}:{number}: {text}"));
+    } else if bad == REPORTS_MAX + 1 {
+        progress.line("more bad lines follow; they are counted only");
+    }
+}
+
+/// One item of a line: DynamoDB JSON when every top-level value is a lone type tag, else plain JSON.
+fn parse_line(line: &[u8]) -> Result<Item, String> {
+    let plain = plain_json::parse(line);
+    match plain {
+        Ok(item) if !plain_json::looks_like_dynamodb_json(&item) => Ok(item),
+        // A typed value such as {"B":"…"} may not be fine as plain JSON and the other way round: the typed reader decides.
+        Ok(_) => dynamodb_json::parse(line).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,41 @@
+//! A progress bar on standard error when that is a terminal; silent otherwise.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Progress over bytes read, with rate and time left when the total is known.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// `total_bytes` is `None` for a pipe.
+    pub fn new(total_bytes: Option<u64>) -> Self {
+        let bar = match total_bytes {
+            Some(total) => ProgressBar::new(total)
+                .with_style(style("{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {bytes_per_sec}  {msg} items  {eta} left")),
+            None => ProgressBar::new_spinner().with_style(style("{spinner} {bytes}  {bytes_per_sec}  {msg} items  {elapsed}")),
+        };
+        // stderr() draws nothing when standard error is no terminal.
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        Self { bar }
+    }
+
+    /// `bytes` read so far, `items` stored so far.
+    pub fn update(&self, bytes: u64, items: u64) {
+        self.bar.set_position(bytes);
+        self.bar.set_message(items.to_string());
+    }
+
+    /// Prints a line to standard error above the bar.
+    pub fn line(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

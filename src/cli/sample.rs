@@ -1,0 +1,33 @@
+//! `ddbfs sample`: the example tables with their data.
+
+use clap::Args;
+
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::database::samples::sample_tables;
+use crate::database::{Browse, Database};
+use crate::model::api::PutItemRequest;
+
+#[derive(Debug, Args)]
+pub struct SampleArgs {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: SampleArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open(&args.data)?;
+    for (request, items) in sample_tables() {
+        let name = request.table_name.clone();
+        if opened.database.schema(&name)?.is_some() {
+            println!("{name}: there already, left as it is");
+            continue;
+        }
+        opened.database.create_table(request)?;
+        let count = items.len();
+        for item in items {
+            opened.database.put_item(PutItemRequest::new(name.clone(), item))?;
+        }
+        println!("{name}: {count} items");
+    }
+    opened.close();
+    Ok(Outcome::Done)
+}

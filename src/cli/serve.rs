@@ -1,0 +1,62 @@
+//! `ddbfs serve`: the HTTP API without a mount.
+
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::database::Database;
+use crate::http::{HttpOptions, RunningServer, Server};
+
+/// Where the HTTP API listens unless told otherwise; DynamoDB Local's address.
+pub const HTTP_ADDRESS: &str = "127.0.0.1:8000";
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Address to listen on
+    #[arg(long = "http", value_name = "ADDR", default_value = HTTP_ADDRESS)]
+    address: String,
+    #[command(flatten)]
+    http: HttpArgs,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// How wide the HTTP API opens.
+#[derive(Debug, Clone, Args)]
+pub struct HttpArgs {
+    /// Allow an address other hosts can reach; there is no access control
+    #[arg(long)]
+    http_allow_remote: bool,
+    /// Accept this Host header beside the loopback names (repeatable)
+    #[arg(long, value_name = "HOST")]
+    http_allow_host: Vec<String>,
+    /// Accept browser requests from this Origin (repeatable)
+    #[arg(long, value_name = "ORIGIN")]
+    http_allow_origin: Vec<String>,
+}
+
+pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
+    let signals = super::signals::Signals::new()?;
+    let opened = data_dir::open(&args.data)?;
+    let server = start(&args.address, &args.http, opened.database.clone())?;
+    println!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display());
+    signals.wait();
+    server.shutdown();
+    opened.close();
+    Ok(Outcome::Done)
+}
+
+/// Starts the HTTP API on `address`.
+pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Database>) -> Result<RunningServer, CliError> {
+    let address = address
+        .parse()
+        .map_err(|_| CliError::Message(format!("--http {address}: expected IP:PORT, for instance {HTTP_ADDRESS}")))?;
+    let options = HttpOptions {
+        allow_non_loopback: args.http_allow_remote,
+        allowed_hosts: args.http_allow_host.clone(),
+        allowed_origins: args.http_allow_origin.clone(),
+        ..HttpOptions::new(address)
+    };
+    Server::start(options, database).map_err(CliError::io(format!("cannot serve HTTP on {address}")))
+}
