@@ -161,6 +161,12 @@ fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
     (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
 }
 
+/// The source of an entry's or collection's key; `None` when it is neither.
+#[must_use]
+pub fn source_of(key: &[u8]) -> Option<SourceId> {
+    parse_source(ENTRY, key).or_else(|| parse_source(COLLECTION, key)).map(|(source, _)| source)
+}
+
 /// The part of an entry's or collection's key after the source: its place in the order of the source.
 #[must_use]
 pub fn place_in_source(key: &[u8]) -> &[u8] {

@@ -8,7 +8,6 @@
 //! transaction.rs  an operation's change as a job of the writer thread
 //! view.rs         a consistent read
 //! item_key.rs     checks of keys in items and Key parameters
-//! item_value.rs   checks of whole items
 //! index.rs        which entries an item has, and what a change of it does to them
 //! write.rs        one item's change: base, collections, indexes, counters
 //! capacity.rs     capacity units
@@ -22,12 +21,11 @@ pub mod batch;
 pub mod capacity;
 pub mod catalog;
 pub mod catalog_json;
-// pub mod check;
+pub mod check;
 pub mod clock;
 pub mod counters;
 pub mod index;
 pub mod item_key;
-pub mod item_value;
 pub mod keys;
 pub mod ops;
 pub mod purge;

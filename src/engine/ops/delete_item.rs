@@ -2,14 +2,14 @@
 
 use crate::engine::transaction::Transaction;
 use crate::engine::write::{self, Stored};
-use crate::engine::{Done, Engine, item_key, item_value};
-use crate::model::Error;
+use crate::engine::{Done, Engine, item_key};
 use crate::model::api::{DeleteItemRequest, DeleteItemResponse, ReturnValues};
+use crate::model::{AttributeValue, Error};
 
 impl Engine {
     /// Starts a delete; `done` hears of it after the commit.
     pub fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        if let Err(error) = request.key.0.values().try_for_each(item_value::check_value) {
+        if let Err(error) = request.key.0.values().try_for_each(AttributeValue::check_nesting) {
             return done(Err(error.into()));
         }
         self.shared.submit(move |transaction| delete(transaction, &request), done);

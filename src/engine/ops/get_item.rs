@@ -3,10 +3,10 @@
 use crate::engine::capacity::read_units;
 use crate::engine::keys::EntryAddress;
 use crate::engine::read::projected::{self, KeyRoles};
-use crate::engine::{Engine, item_key, item_value};
+use crate::engine::{Engine, item_key};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders, projection};
-use crate::model::Error;
 use crate::model::api::{ConsumedCapacity, GetItemRequest, GetItemResponse};
+use crate::model::{AttributeValue, Error};
 
 impl Engine {
     /// Reads one item.
@@ -14,7 +14,7 @@ impl Engine {
     /// # Errors
     /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
-        request.key.0.values().try_for_each(item_value::check_value)?;
+        request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
         let projection = parse_projection(request)?;
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;

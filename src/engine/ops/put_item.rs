@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::engine::transaction::Transaction;
 use crate::engine::write::{self, Stored};
-use crate::engine::{Done, Engine, index, item_key, item_value};
+use crate::engine::{Done, Engine, index, item_key};
 use crate::model::api::{PutItemRequest, PutItemResponse, ReturnValues};
 use crate::model::{Error, Key, TableSchema};
 
 impl Engine {
     /// Starts a put; `done` hears of it after the commit.
     pub fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        if let Err(error) = item_value::check_item(&request.item) {
+        if let Err(error) = request.item.check_limits() {
             return done(Err(error.into()));
         }
         self.shared.submit(move |transaction| put(transaction, &request), done);
@@ -22,7 +22,7 @@ impl Engine {
     /// # Errors
     /// The error a write would get.
     pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
-        item_value::check_item(&request.item)?;
+        request.item.check_limits()?;
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
         let key = check_keys(&table, request)?;

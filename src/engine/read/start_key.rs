@@ -3,7 +3,6 @@
 use super::segment;
 use super::source::ReadSource;
 use crate::codec::key::partition_digest;
-use crate::engine::item_value;
 use crate::engine::keys::EntryAddress;
 use crate::expr::{KeyCondition, SortRange};
 use crate::model::api::Segment;
@@ -16,7 +15,7 @@ use crate::model::{AttributeValue, IndexSchema, Item, KeyAttribute};
 /// `StartKeyValue`.
 pub fn check_values(start: Option<&Item>) -> Result<(), QueryError> {
     let mut values = start.into_iter().flat_map(|item| item.0.values());
-    values.try_for_each(item_value::check_value).map_err(|fault| QueryError::StartKeyValue { inner: fault.to_string() })
+    values.try_for_each(AttributeValue::check_nesting).map_err(|fault| QueryError::StartKeyValue { inner: fault.to_string() })
 }
 
 /// A start key with exactly the attributes and types of its source's cursor. Where it lies is still to be checked.

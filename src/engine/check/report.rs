@@ -1,0 +1,149 @@
+//! What a check found.
+
+use std::fmt;
+
+use crate::codec::plain_json;
+use crate::model::{IndexName, Item, TableName};
+
+/// Differences kept in a report; the others are only counted.
+pub const DIFFERENCES_MAX: usize = 1_000;
+
+/// The outcome of a check.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckReport {
+    pub tables: u64,
+    pub items: u64,
+    pub index_entries: u64,
+    /// All differences, those beyond [`DIFFERENCES_MAX`] too.
+    pub total: u64,
+    /// The first of them.
+    pub differences: Vec<Difference>,
+}
+
+impl CheckReport {
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.total == 0
+    }
+}
+
+/// One thing that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub kind: DifferenceKind,
+    pub table: Option<TableName>,
+    pub index: Option<IndexName>,
+    /// The key as plain JSON, or stored bytes in hexadecimal, or what else says where.
+    pub key: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DifferenceKind {
+    /// Stored bytes that are no record, collection or catalog entry.
+    Unreadable,
+    /// An item without a legal key.
+    BadKey,
+    /// An item that does not lie where its key says.
+    Misplaced,
+    /// A record whose sizes or content differ from what they should be.
+    WrongRecord,
+    /// A version that was never given.
+    UnknownVersion,
+    MissingEntry,
+    OrphanEntry,
+    MissingCollection,
+    WrongCollection,
+    EmptyCollection,
+    WrongCounters,
+    /// Entries that belong to no table.
+    UnknownSource,
+}
+
+impl fmt::Display for DifferenceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreadable => "cannot be read",
+            Self::BadKey => "has no legal key",
+            Self::Misplaced => "does not lie where its key says",
+            Self::WrongRecord => "differs from what it should be",
+            Self::UnknownVersion => "has a version that was never given",
+            Self::MissingEntry => "index entry is missing",
+            Self::OrphanEntry => "index entry without its item",
+            Self::MissingCollection => "item collection is not counted",
+            Self::WrongCollection => "item collection is counted wrongly",
+            Self::EmptyCollection => "item collection has no entries",
+            Self::WrongCounters => "counters are wrong",
+            Self::UnknownSource => "belongs to no table",
+        })
+    }
+}
+
+/// `Thread/LastPostIndex {"ForumName":"S3"}: index entry is missing`
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(table) = &self.table {
+            write!(f, "{table}")?;
+        }
+        if let Some(index) = &self.index {
+            write!(f, "/{index}")?;
+        }
+        let blank = if self.table.is_some() && !self.key.is_empty() { " " } else { "" };
+        write!(f, "{blank}{}: {}", self.key, self.kind)
+    }
+}
+
+/// Where a difference is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'p> {
+    table: Option<&'p TableName>,
+    index: Option<&'p IndexName>,
+}
+
+impl<'p> Place<'p> {
+    pub const NONE: Place<'static> = Place { table: None, index: None };
+
+    pub fn table(name: &'p TableName) -> Self {
+        Self { table: Some(name), index: None }
+    }
+
+    pub fn index(&self, name: &'p IndexName) -> Self {
+        Self { index: Some(name), ..*self }
+    }
+}
+
+/// Gathers a report.
+#[derive(Debug, Default)]
+pub struct Reporter(CheckReport);
+
+impl Reporter {
+    pub fn add(&mut self, kind: DifferenceKind, place: Place<'_>, key: String) {
+        self.0.total += 1;
+        if self.0.differences.len() < DIFFERENCES_MAX {
+            let (table, index) = (place.table.cloned(), place.index.cloned());
+            self.0.differences.push(Difference { kind, table, index, key });
+        }
+    }
+
+    pub fn count_table(&mut self) {
+        self.0.tables += 1;
+    }
+
+    pub fn count_item(&mut self) {
+        self.0.items += 1;
+    }
+
+    pub fn count_entry(&mut self) {
+        self.0.index_entries += 1;
+    }
+
+    pub fn into_report(self) -> CheckReport {
+        self.0
+    }
+}
+
+/// Key attributes as plain JSON.
+pub fn key_text(key: &Item) -> String {
+    let mut text = Vec::new();
+    plain_json::write_line(key, &[], &mut text);
+    String::from_utf8_lossy(&text).trim_end().to_owned()
+}
