@@ -3,6 +3,7 @@
 
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
+use crate::model::error::{KeyError, StoreError, ValueError};
 
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -19,6 +20,10 @@ pub enum FsError {
     /// A query path clause that means nothing or is not allowed here; says what is wrong, with a hint.
     #[error("{message}")]
     Clause { message: String, hint: String },
+    /// A file moved onto an item whose text cannot become one. Its own errno, since `mv` explains EINVAL as "cannot move to a
+    /// subdirectory of itself".
+    #[error("{0}")]
+    Moved(Box<FsError>),
     #[error("no such file or directory")]
     NotFound,
     #[error("the name exists")]
@@ -49,6 +54,231 @@ pub enum FsError {
     /// Not served by this version or not by any; quiet for programs that probe.
     #[error("not supported")]
     NotSupported,
+    /// An extended attribute that is not there.
+    #[error("no such attribute")]
+    NoAttribute,
     #[error("bad file handle")]
     BadHandle,
+    /// A defect of ddbfs: the call was abandoned.
+    #[error("an internal error; see the log of ddbfs")]
+    Internal,
+}
+
+/// Defines the errors of POSIX that the view answers with: variant, `libc`'s number, name.
+macro_rules! errnos {
+    ($($variant:ident = $name:ident),* $(,)?) => {
+        /// An error number of POSIX.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Errno {
+            $($variant),*
+        }
+
+        impl Errno {
+            /// The number, as `errno` holds it.
+            #[must_use]
+            pub fn code(self) -> i32 {
+                match self {
+                    $(Self::$variant => libc::$name),*
+                }
+            }
+
+            /// `EINVAL`.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($name)),*
+                }
+            }
+        }
+    };
+}
+
+errnos! {
+    Invalid = EINVAL,
+    BadMessage = EBADMSG,
+    NotFound = ENOENT,
+    Exists = EEXIST,
+    Stale = ESTALE,
+    Canceled = ECANCELED,
+    FileTooLarge = EFBIG,
+    NameTooLong = ENAMETOOLONG,
+    NoSpace = ENOSPC,
+    Busy = EBUSY,
+    NotEmpty = ENOTEMPTY,
+    ReadOnly = EROFS,
+    NotPermitted = EPERM,
+    CrossDevice = EXDEV,
+    Io = EIO,
+    NotDirectory = ENOTDIR,
+    IsDirectory = EISDIR,
+    NotSupported = EOPNOTSUPP,
+    NoAttribute = ENODATA,
+    BadHandle = EBADF,
+}
+
+impl FsError {
+    /// The errno of this failure (FILESYSTEM 9).
+    #[must_use]
+    pub fn errno(&self) -> Errno {
+        match self {
+            Self::Database(error) => database_errno(error),
+            Self::Json(error) => match &error.fault {
+                crate::codec::plain_json::PlainJsonFault::Value(ValueError::ItemTooLarge) => Errno::FileTooLarge,
+                _ => Errno::Invalid,
+            },
+            Self::Body(_) | Self::Clause { .. } | Self::Invalid(_) => Errno::Invalid,
+            Self::Moved(error) => match error.errno() {
+                Errno::Invalid => Errno::BadMessage,
+                other => other,
+            },
+            Self::NotFound => Errno::NotFound,
+            Self::Exists => Errno::Exists,
+            Self::NotDirectory => Errno::NotDirectory,
+            Self::IsDirectory => Errno::IsDirectory,
+            Self::NotEmpty => Errno::NotEmpty,
+            Self::Derived => Errno::ReadOnly,
+            Self::Stale => Errno::Stale,
+            Self::NotPermitted(_) => Errno::NotPermitted,
+            Self::TooLarge => Errno::FileTooLarge,
+            Self::NameTooLong => Errno::NameTooLong,
+            Self::ScratchFull => Errno::NoSpace,
+            Self::CrossDevice => Errno::CrossDevice,
+            Self::NotSupported => Errno::NotSupported,
+            Self::NoAttribute => Errno::NoAttribute,
+            Self::BadHandle => Errno::BadHandle,
+            Self::Internal => Errno::Io,
+        }
+    }
+
+    /// DynamoDB's word for this failure, where it has one.
+    #[must_use]
+    pub fn exception(&self) -> Option<&'static str> {
+        match self {
+            Self::Database(error) => exception(error),
+            Self::Json(_) | Self::Body(_) | Self::TooLarge => Some("ValidationException"),
+            Self::Stale | Self::Exists => Some("ConditionalCheckFailedException"),
+            Self::Moved(error) => error.exception(),
+            Self::Clause { .. }
+            | Self::NotFound
+            | Self::NotDirectory
+            | Self::IsDirectory
+            | Self::NotEmpty
+            | Self::Derived
+            | Self::NotPermitted(_)
+            | Self::NameTooLong
+            | Self::ScratchFull
+            | Self::CrossDevice
+            | Self::Invalid(_)
+            | Self::NotSupported
+            | Self::NoAttribute
+            | Self::BadHandle
+            | Self::Internal => None,
+        }
+    }
+
+    /// Is this worth remembering for `.ddb/errors/last`? Programs probe names and attributes all the time; those answers would
+    /// push out the failure that a person wants to read.
+    #[must_use]
+    pub fn is_remarkable(&self) -> bool {
+        match self.errno() {
+            Errno::NotFound | Errno::NotSupported | Errno::NoAttribute | Errno::BadHandle | Errno::NotDirectory | Errno::IsDirectory => {
+                false
+            }
+            // `mkdir -p` and O_EXCL loops ask for these.
+            Errno::Exists => false,
+            Errno::Invalid
+            | Errno::BadMessage
+            | Errno::Stale
+            | Errno::Canceled
+            | Errno::FileTooLarge
+            | Errno::NameTooLong
+            | Errno::NoSpace
+            | Errno::Busy
+            | Errno::NotEmpty
+            | Errno::ReadOnly
+            | Errno::NotPermitted
+            | Errno::CrossDevice
+            | Errno::Io => true,
+        }
+    }
+
+    /// The explanation below the first line of `.ddb/errors/last`, each line with its newline.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        match self {
+            Self::Clause { message, hint } if !hint.is_empty() => format!("  {message}\n  hint: {hint}\n"),
+            other => format!("  {other}\n"),
+        }
+    }
+}
+
+fn database_errno(error: &Error) -> Errno {
+    match error {
+        Error::Value(ValueError::ItemTooLarge) => Errno::FileTooLarge,
+        Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
+        Error::Value(_) | Error::Key(_) | Error::Expression(_) | Error::Schema(_) | Error::Query(_) => Errno::Invalid,
+        Error::ResourceNotFound | Error::TableNotFound(_) => Errno::NotFound,
+        Error::TableAlreadyExists(_) => Errno::Exists,
+        Error::TableBeingDeleted(_) => Errno::Busy,
+        Error::DeletionProtected => Errno::NotPermitted,
+        Error::ConditionalCheckFailed { .. } => Errno::Canceled,
+        Error::ItemCollectionSizeLimitExceeded | Error::Store(StoreError::NoSpace) => Errno::NoSpace,
+        Error::NotSupported(_) => Errno::NotSupported,
+        Error::Store(
+            StoreError::Io(_) | StoreError::Corrupt(_) | StoreError::Format(_) | StoreError::ReadOnly | StoreError::Closed,
+        ) => Errno::Io,
+    }
+}
+
+fn exception(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::Value(_) | Error::Key(_) | Error::Expression(_) | Error::Schema(_) | Error::Query(_) | Error::NotSupported(_) => {
+            "ValidationException"
+        }
+        Error::DeletionProtected => "ValidationException",
+        Error::ResourceNotFound | Error::TableNotFound(_) => "ResourceNotFoundException",
+        Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) => "ResourceInUseException",
+        Error::ConditionalCheckFailed { .. } => "ConditionalCheckFailedException",
+        Error::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
+        Error::Store(_) => "InternalServerError",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::error::QueryError;
+
+    #[test]
+    fn table_of_errnos() {
+        let cases: &[(FsError, &str)] = &[
+            (FsError::Body("x".to_owned()), "EINVAL"),
+            (FsError::Moved(Box::new(FsError::Body("x".to_owned()))), "EBADMSG"),
+            (FsError::Moved(Box::new(FsError::TooLarge)), "EFBIG"),
+            (FsError::NotFound, "ENOENT"),
+            (FsError::Database(Error::ResourceNotFound), "ENOENT"),
+            (FsError::Exists, "EEXIST"),
+            (FsError::Stale, "ESTALE"),
+            (FsError::Database(Error::ConditionalCheckFailed { item: None }), "ECANCELED"),
+            (FsError::Database(Error::Value(ValueError::ItemTooLarge)), "EFBIG"),
+            (FsError::Database(Error::Key(KeyError::SortTooLarge)), "ENAMETOOLONG"),
+            (FsError::Database(Error::Store(StoreError::NoSpace)), "ENOSPC"),
+            (FsError::Database(Error::Store(StoreError::Corrupt("x"))), "EIO"),
+            (FsError::Database(Error::Query(QueryError::ConsistentOnGlobal)), "EINVAL"),
+            (FsError::Database(Error::DeletionProtected), "EPERM"),
+            (FsError::ScratchFull, "ENOSPC"),
+            (FsError::NotEmpty, "ENOTEMPTY"),
+            (FsError::Derived, "EROFS"),
+            (FsError::CrossDevice, "EXDEV"),
+        ];
+        for (error, name) in cases {
+            assert_eq!(error.errno().name(), *name, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_platform() {
+        assert_eq!(Errno::Invalid.code(), libc::EINVAL);
+        assert_eq!(Errno::BadMessage.code(), libc::EBADMSG);
+    }
 }

@@ -1,1 +1,338 @@
-//! (to be written)
+//! The tree: what a name in a directory means, what a node's attributes are, what a directory lists, what a file says. One file per
+//! kind of directory; this one chooses between them.
+//!
+//! [`Tree::resolve`] says what a name means whether or not it exists; [`Tree::attr`] whether it exists.
+
+mod collection;
+mod folders;
+mod index;
+mod items;
+pub mod names;
+mod query;
+mod root;
+mod schema;
+mod service;
+mod stats;
+mod table;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+pub use folders::Folders;
+
+use super::FsError;
+use super::attr::Attr;
+use super::directory_stream::{FixedLister, Listed, Lister};
+use super::journal::Journal;
+use super::node::{Node, Service};
+use super::write::{DeferredDeletes, Drafts, ScratchFiles, is_refused_probe};
+use crate::database::{Browse, EntryKey, Source};
+use crate::model::{Key, TableName, TableSchema};
+
+/// What the nodes are read from: the database, and what lives in memory beside it.
+pub struct Tree {
+    pub db: Arc<dyn Browse>,
+    pub folders: Mutex<Folders>,
+    pub drafts: Mutex<Drafts>,
+    pub scratch: Mutex<ScratchFiles>,
+    deferred: Mutex<DeferredDeletes<(TableName, Key)>>,
+    /// Entries of `deferred`, so that nobody locks it while it is empty.
+    hidden: AtomicUsize,
+    pub journal: Journal,
+    /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
+    pub started_ms: u64,
+    created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
+}
+
+impl std::fmt::Debug for Tree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tree").field("started_ms", &self.started_ms).finish_non_exhaustive()
+    }
+}
+
+/// The process behind a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Caller {
+    /// The calling thread, as the kernel names it; 0 when it is in another pid namespace.
+    pub pid: u32,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+impl Tree {
+    #[must_use]
+    pub fn new(db: Arc<dyn Browse>) -> Self {
+        Self {
+            db,
+            folders: Mutex::default(),
+            drafts: Mutex::default(),
+            scratch: Mutex::default(),
+            deferred: Mutex::default(),
+            hidden: AtomicUsize::new(0),
+            journal: Journal::default(),
+            started_ms: now_ms(),
+            created: Mutex::default(),
+        }
+    }
+
+    /// What `name` means in the directory `parent`, whether or not it exists.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when the name can mean nothing there.
+    pub fn resolve(&self, parent: &Node, name: &[u8]) -> Result<Node, FsError> {
+        let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
+        if is_refused_probe(name) {
+            return Err(FsError::NotFound);
+        }
+        match parent {
+            Node::Root => root::resolve(name),
+            Node::Service(service) => service::resolve(*service, name),
+            Node::Table(table) => table::resolve(self, table, name),
+            Node::Indexes(table, kind) => index::resolve_index(self, table, *kind, name),
+            Node::Index(source) => index::resolve(self, source, name),
+            Node::Items(source) => items::resolve(self, source, name),
+            Node::Collection(source, partition) => collection::resolve(self, source, partition, name),
+            Node::Query(path) => query::resolve(path, name),
+            Node::Readme
+            | Node::Schema(_)
+            | Node::Stats(_)
+            | Node::Entry(_)
+            | Node::Alias(_)
+            | Node::Base(..)
+            | Node::Scratch(_)
+            | Node::QueryResult(..)
+            | Node::QueryLink(..) => Err(FsError::NotDirectory),
+        }
+    }
+
+    /// The attributes of a node.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when it does not exist (any more).
+    pub fn attr(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
+        match node {
+            Node::Root => Ok(Attr::directory(node.ino(), self.started_ms)),
+            Node::Readme => Ok(Attr::read_only(node.ino(), root::README.len() as u64, self.started_ms)),
+            Node::Service(service) => Ok(service::attr(self, *service, caller)),
+            Node::Table(table) => table::attr(self, table),
+            Node::Schema(source) => schema::attr(self, source),
+            Node::Stats(source) => stats::attr(self, source),
+            Node::Items(source) => Ok(Attr::directory(node.ino(), self.source_time(source)?)),
+            Node::Indexes(table, _) => Ok(Attr::directory(node.ino(), self.table_time(table)?)),
+            Node::Index(source) => Ok(Attr::directory(node.ino(), self.source_time(source)?)),
+            Node::Collection(source, partition) => collection::attr(self, source, partition),
+            Node::Entry(entry) => items::attr(self, entry),
+            Node::Base(source, key) => index::base_attr(self, source, key),
+            Node::Query(_) | Node::QueryResult(..) | Node::QueryLink(..) => query::attr(self, node),
+            Node::Scratch(id) => items::scratch_attr(self, *id),
+            Node::Alias(_) => Err(FsError::NotFound),
+        }
+    }
+
+    /// Makes the lister of a directory.
+    ///
+    /// # Errors
+    /// Not a directory, or gone.
+    pub fn lister(&self, node: &Node) -> Result<Box<dyn Lister>, FsError> {
+        Ok(match node {
+            Node::Root => Box::new(FixedLister::new(root::list(self)?)),
+            Node::Service(service) => Box::new(FixedLister::new(service::list(*service))),
+            Node::Table(table) => Box::new(FixedLister::new(table::list(self, table)?)),
+            Node::Indexes(table, kind) => Box::new(FixedLister::new(index::list_indexes(self, table, *kind)?)),
+            Node::Index(source) => Box::new(FixedLister::new(index::list(source))),
+            Node::Items(source) => items::lister(self, source)?,
+            Node::Collection(source, partition) => Box::new(collection::lister(self, source, partition)?),
+            Node::Query(path) => Box::new(query::QueryLister::new((**path).clone())),
+            Node::Readme
+            | Node::Schema(_)
+            | Node::Stats(_)
+            | Node::Entry(_)
+            | Node::Alias(_)
+            | Node::Base(..)
+            | Node::Scratch(_)
+            | Node::QueryResult(..)
+            | Node::QueryLink(..) => return Err(FsError::NotDirectory),
+        })
+    }
+
+    /// The bytes of a file that is rendered as a whole when it is opened.
+    ///
+    /// # Errors
+    /// Gone, not such a file, or the database failed.
+    pub fn text(&self, node: &Node, caller: Caller) -> Result<Vec<u8>, FsError> {
+        match node {
+            Node::Readme => Ok(root::README.as_bytes().to_vec()),
+            Node::Service(service) => service::text(self, *service, caller),
+            Node::Schema(source) => schema::text(self, source),
+            Node::Stats(source) => stats::text(self, source),
+            Node::Entry(entry) => Ok(items::text(self, entry)?.0),
+            Node::Alias(_) => Err(FsError::NotFound),
+            Node::Scratch(_) | Node::QueryResult(..) | Node::Base(..) | Node::QueryLink(..) => Err(FsError::BadHandle),
+            Node::Root
+            | Node::Table(_)
+            | Node::Items(_)
+            | Node::Indexes(..)
+            | Node::Index(_)
+            | Node::Collection(..)
+            | Node::Query(_) => Err(FsError::IsDirectory),
+        }
+    }
+
+    /// The target of a symlink.
+    ///
+    /// # Errors
+    /// Not a symlink, or gone.
+    pub fn link_target(&self, node: &Node) -> Result<String, FsError> {
+        match node {
+            Node::Base(_, key) => Ok(index::base_target(key)),
+            Node::QueryLink(path, name) => query::target(path, name),
+            _ => Err(FsError::Invalid("not a symbolic link")),
+        }
+    }
+
+    /// The table's definition.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when there is no such table.
+    pub fn schema(&self, table: &TableName) -> Result<Arc<TableSchema>, FsError> {
+        self.db.schema(table)?.ok_or(FsError::NotFound)
+    }
+
+    /// The definition of the table that `source` reads; the index exists in it.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when there is no such table or index.
+    pub fn source_schema(&self, source: &Source) -> Result<Arc<TableSchema>, FsError> {
+        let schema = self.schema(&source.table)?;
+        match &source.index {
+            Some(index) if schema.index(index.as_str()).is_none() => Err(FsError::NotFound),
+            _ => Ok(schema),
+        }
+    }
+
+    /// When the table of `source` was created, milliseconds since the epoch. Directories and statistics carry this time: a time that
+    /// moved with every write would make backup programs complain.
+    fn source_time(&self, source: &Source) -> Result<u64, FsError> {
+        self.source_schema(source)?;
+        self.table_time(&source.table)
+    }
+
+    fn table_time(&self, table: &TableName) -> Result<u64, FsError> {
+        let schema = self.schema(table)?;
+        if let Some((known, created_ms)) = self.created.lock().get(table)
+            && Arc::ptr_eq(known, &schema)
+        {
+            return Ok(*created_ms);
+        }
+        let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
+        let mut created = self.created.lock();
+        if created.len() >= CREATED_MAX {
+            created.clear();
+        }
+        created.insert(table.clone(), (schema, description.created_ms));
+        Ok(description.created_ms)
+    }
+
+    /// Is this version of a base item hidden by a delete that waits?
+    pub(super) fn is_hidden(&self, source: &Source, key: &EntryKey, version: u64) -> bool {
+        source.index.is_none()
+            && self.hidden.load(Ordering::Acquire) > 0
+            && self.deferred.lock().is_hidden(&(source.table.clone(), key.base.clone()), version)
+    }
+
+    /// Does any delete wait? Listings then ask of each entry.
+    pub(super) fn hides_any(&self) -> bool {
+        self.hidden.load(Ordering::Acquire) > 0
+    }
+
+    /// Works on the waiting deletes.
+    pub(super) fn with_deferred<T>(&self, work: impl FnOnce(&mut DeferredDeletes<(TableName, Key)>) -> T) -> T {
+        let mut deferred = self.deferred.lock();
+        let out = work(&mut deferred);
+        self.hidden.store(usize::from(!deferred.is_empty()), Ordering::Release);
+        out
+    }
+
+    /// The path of a node below the mount, for people.
+    #[must_use]
+    pub fn path(&self, node: &Node) -> String {
+        match node {
+            Node::Root => String::new(),
+            Node::Readme => root::README_NAME.to_owned(),
+            Node::Service(service) => service::path(*service).to_owned(),
+            Node::Table(table) => table.to_string(),
+            Node::Schema(source) => format!("{}/{}", self.source_path(source), table::SCHEMA_NAME),
+            Node::Stats(source) => format!("{}/{}", self.source_path(source), table::STATS_NAME),
+            Node::Items(source) => format!("{}/{}", self.source_path(source), table::ITEMS_NAME),
+            Node::Indexes(table, kind) => format!("{table}/{}", index::kind_name(*kind)),
+            Node::Index(source) => self.source_path(source),
+            Node::Collection(source, partition) => {
+                format!("{}/{}/{}", self.source_path(source), table::ITEMS_NAME, names::collection_name(partition))
+            }
+            Node::Entry(entry) => {
+                let path = names::entry_path(&entry.key, entry.form);
+                format!("{}/{}/{path}", self.source_path(&entry.source), table::ITEMS_NAME)
+            }
+            Node::Alias(alias) => format!("{}/{}/{}", alias.table, table::ITEMS_NAME, alias.name),
+            Node::Base(source, key) => {
+                let path = names::base_path(key);
+                format!("{}/{}/{path}", self.source_path(source), table::ITEMS_NAME)
+            }
+            Node::Scratch(id) => self.scratch.lock().path(*id).unwrap_or_default(),
+            Node::Query(path) => query::path(self, path),
+            Node::QueryResult(path, kind) => format!("{}/{}", query::path(self, path), kind.name()),
+            Node::QueryLink(path, name) => format!("{}/{name}", query::path(self, path)),
+        }
+    }
+
+    fn source_path(&self, source: &Source) -> String {
+        let Some(index) = &source.index else { return source.table.to_string() };
+        let schema = self.db.schema(&source.table).ok().flatten();
+        let kind = schema.as_ref().and_then(|schema| schema.index(index.as_str())).map(|index| index.kind);
+        match kind {
+            Some(kind) => format!("{}/{}/{index}", source.table, index::kind_name(kind)),
+            None => format!("{}/{index}", source.table),
+        }
+    }
+
+    /// The inode numbers of "." and ".." of a directory.
+    #[must_use]
+    pub fn dots(&self, node: &Node) -> [u64; 2] {
+        [node.ino(), self.parent(node).ino()]
+    }
+
+    fn parent(&self, node: &Node) -> Node {
+        match node {
+            Node::Service(Service::Errors) => Node::Service(Service::Root),
+            Node::Indexes(table, _) => Node::Table(table.clone()),
+            Node::Items(source) if source.index.is_none() => Node::Table(source.table.clone()),
+            Node::Items(source) => Node::Index(source.clone()),
+            Node::Collection(source, _) => Node::Items(source.clone()),
+            Node::Index(source) => {
+                let kind = self.schema(&source.table).ok().and_then(|schema| {
+                    source.index.as_ref().and_then(|index| schema.index(index.as_str()).map(|index| index.kind))
+                });
+                Node::Indexes(source.table.clone(), kind.unwrap_or(crate::model::IndexKind::Global))
+            }
+            Node::Query(path) => query::parent(path),
+            _ => Node::Root,
+        }
+    }
+}
+
+/// Tables whose creation time is remembered.
+const CREATED_MAX: usize = 10_000;
+
+/// A listed name of a fixed directory.
+fn listed(node: &Node, name: &str) -> Listed {
+    Listed { ino: node.ino(), kind: node.kind(), name: name.to_owned() }
+}
+
+/// Wall-clock time, milliseconds since the epoch.
+pub(super) fn now_ms() -> u64 {
+    let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,252 @@
+//! An open directory: `readdir` over a source of any size, in constant memory.
+//!
+//! | difficulty | solved by |
+//! |---|---|
+//! | a directory of a million items, no snapshot held between calls | a [`Lister`] reads one batch after a [`Cursor`], which is a place in the key order, not a count |
+//! | entries come and go while it is read | the cursor's key need not exist any more: what stays is neither skipped nor repeated |
+//! | the kernel asks again for entries that did not fit its caller's buffer | the window of the last entries and their cursors |
+//! | `telldir` cookies kept from long ago | sparse checkpoints, their distance doubling so that their number is bounded |
+//! | `rewinddir` must show changes | offset 0 starts anew |
+//!
+//! An entry's offset is the number of entries up to and including it, "." being 1.
+
+use std::collections::VecDeque;
+
+use super::FsError;
+use super::node::Kind;
+use super::tree::Tree;
+use crate::database::Position;
+
+/// Entries read from the source at a time.
+pub const BATCH: usize = 512;
+/// Entries that can be asked for again without reading them again.
+const WINDOW: usize = 2 * BATCH;
+/// Checkpoints kept of one open directory.
+const CHECKPOINTS_MAX: usize = 256;
+
+/// A name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub ino: u64,
+    pub kind: Kind,
+    pub name: String,
+}
+
+/// A place in a listing: strictly after what it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cursor {
+    /// Before everything.
+    Start,
+    /// After this position of the source's order.
+    After(Position),
+    /// The source is done; after so many of the names that follow it.
+    Tail(usize),
+}
+
+/// Reads a directory's names in a fixed order.
+pub trait Lister: Send {
+    /// Starts anew: takes up what it keeps over a whole listing.
+    ///
+    /// # Errors
+    /// The directory is gone, or the database failed.
+    fn start(&mut self, tree: &Tree) -> Result<(), FsError>;
+
+    /// Appends up to [`BATCH`] names after `from`, each with its own place. None exactly at the end.
+    ///
+    /// # Errors
+    /// The directory is gone, or the database failed.
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError>;
+}
+
+/// A directory of few names, all known at the start.
+#[derive(Debug, Default)]
+pub struct FixedLister {
+    names: Vec<Listed>,
+}
+
+impl FixedLister {
+    #[must_use]
+    pub fn new(names: Vec<Listed>) -> Self {
+        Self { names }
+    }
+}
+
+impl Lister for FixedLister {
+    fn start(&mut self, _tree: &Tree) -> Result<(), FsError> {
+        Ok(())
+    }
+
+    fn fetch(&mut self, _tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+        fetch_tail(&self.names, from, out);
+        Ok(())
+    }
+}
+
+/// Appends names of a list held in memory.
+pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Vec<(Listed, Cursor)>) {
+    let start = match from {
+        Cursor::Tail(count) => *count,
+        Cursor::Start | Cursor::After(_) => 0,
+    };
+    for (index, listed) in names.iter().enumerate().skip(start).take(BATCH) {
+        out.push((listed.clone(), Cursor::Tail(index + 1)));
+    }
+}
+
+/// Makes the lister of a directory; again for each rewind.
+pub type MakeLister = Box<dyn Fn(&Tree) -> Result<Box<dyn Lister>, FsError> + Send>;
+
+/// See the module.
+pub struct DirectoryStream {
+    make: MakeLister,
+    lister: Option<Box<dyn Lister>>,
+    /// The last entries read, in order.
+    window: VecDeque<(Listed, Cursor)>,
+    /// Index of the window's first entry, "." and ".." not counted.
+    first: u64,
+    /// The place before the window's first entry.
+    before: Cursor,
+    /// (index, place before the entry of that index), ascending.
+    checkpoints: Vec<(u64, Cursor)>,
+    /// Least distance of checkpoints.
+    stride: u64,
+    dots: [u64; 2],
+}
+
+impl std::fmt::Debug for DirectoryStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DirectoryStream").field("first", &self.first).field("window", &self.window.len()).finish_non_exhaustive()
+    }
+}
+
+impl DirectoryStream {
+    /// `dots` are the inode numbers of "." and "..".
+    #[must_use]
+    pub fn new(dots: [u64; 2], make: MakeLister) -> Self {
+        Self {
+            make,
+            lister: None,
+            window: VecDeque::new(),
+            first: 0,
+            before: Cursor::Start,
+            checkpoints: Vec::new(),
+            stride: BATCH as u64,
+            dots,
+        }
+    }
+
+    /// Gives the entries after `offset` to `emit`, each with its own offset, until it says that it is full or the directory ends.
+    ///
+    /// # Errors
+    /// The directory is gone, or the database failed, before the first entry.
+    pub fn read(&mut self, tree: &Tree, offset: u64, emit: &mut dyn FnMut(&Listed, u64) -> bool) -> Result<(), FsError> {
+        if offset == 0 {
+            self.rewind();
+        }
+        let mut next = offset;
+        for (index, name) in [".", ".."].into_iter().enumerate() {
+            if next == index as u64 {
+                let listed = Listed { ino: self.dots[index], kind: Kind::Directory, name: name.to_owned() };
+                next += 1;
+                if emit(&listed, next) {
+                    return Ok(());
+                }
+            }
+        }
+        let mut emitted = next > offset;
+        loop {
+            match self.ensure(tree, next - 2) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                // What was emitted stands; the next call meets the error again.
+                Err(_) if emitted => return Ok(()),
+                Err(error) => return Err(error),
+            }
+            let start = usize::try_from(next - 2 - self.first).unwrap_or(usize::MAX);
+            for (listed, _) in self.window.iter().skip(start) {
+                if emit(listed, next + 1) {
+                    return Ok(());
+                }
+                next += 1;
+                emitted = true;
+            }
+        }
+    }
+
+    fn rewind(&mut self) {
+        self.lister = None;
+        self.window.clear();
+        self.first = 0;
+        self.before = Cursor::Start;
+        self.checkpoints.clear();
+        self.stride = BATCH as u64;
+    }
+
+    /// Brings entry `index` into the window; false when the directory ends before it.
+    fn ensure(&mut self, tree: &Tree, index: u64) -> Result<bool, FsError> {
+        if index < self.first {
+            self.go_back(index);
+        }
+        while index >= self.first + self.window.len() as u64 {
+            if !self.advance(tree)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Moves the window to the last checkpoint at or before `index`.
+    fn go_back(&mut self, index: u64) {
+        let found = self.checkpoints.iter().rev().find(|(at, _)| *at <= index).cloned();
+        let (at, cursor) = found.unwrap_or((0, Cursor::Start));
+        self.window.clear();
+        self.first = at;
+        self.before = cursor;
+    }
+
+    /// Reads one more batch; false at the end.
+    fn advance(&mut self, tree: &Tree) -> Result<bool, FsError> {
+        let from = self.window.back().map_or_else(|| self.before.clone(), |(_, cursor)| cursor.clone());
+        self.checkpoint(self.first + self.window.len() as u64, &from);
+        let lister = match &mut self.lister {
+            Some(lister) => lister,
+            none => {
+                let mut lister = (self.make)(tree)?;
+                lister.start(tree)?;
+                none.insert(lister)
+            }
+        };
+        let mut batch = Vec::with_capacity(BATCH);
+        lister.fetch(tree, &from, &mut batch)?;
+        if batch.is_empty() {
+            return Ok(false);
+        }
+        self.window.extend(batch);
+        while self.window.len() > WINDOW {
+            if let Some((_, cursor)) = self.window.pop_front() {
+                self.before = cursor;
+                self.first += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    fn checkpoint(&mut self, index: u64, before: &Cursor) {
+        let due = match self.checkpoints.last() {
+            Some((last, _)) => index >= last + self.stride,
+            None => true,
+        };
+        if !due {
+            return;
+        }
+        if self.checkpoints.len() == CHECKPOINTS_MAX {
+            let mut keep = false;
+            self.checkpoints.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.stride *= 2;
+        }
+        self.checkpoints.push((index, before.clone()));
+    }
+}

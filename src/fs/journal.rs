@@ -1,0 +1,210 @@
+//! The failures people can read back: `.ddb/errors/last` of the reader's own session, `.ddb/errors.ndjson` of all.
+//!
+//! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
+//! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
+
+use std::collections::{HashMap, VecDeque};
+
+use parking_lot::Mutex;
+
+/// Failures kept for `errors.ndjson` (FILESYSTEM 9).
+pub const ENTRIES_MAX: usize = 1_000;
+/// Sessions whose last failure is kept; the oldest is dropped.
+pub const SESSIONS_MAX: usize = 1_000;
+/// A failure's text; longer ones are cut.
+const TEXT_BYTES_MAX: usize = 4 * 1024;
+
+/// One failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// The call: `write`, `mkdir`.
+    pub operation: &'static str,
+    /// Path below the mount.
+    pub path: String,
+    /// `EINVAL`.
+    pub errno: &'static str,
+    /// `ValidationException`, if DynamoDB has a word for it.
+    pub exception: Option<&'static str>,
+    /// Lines of explanation, each with its newline.
+    pub text: String,
+    /// Milliseconds since the epoch.
+    pub time_ms: u64,
+}
+
+impl Failed {
+    /// The text of `.ddb/errors/last`.
+    fn render(&self) -> String {
+        let exception = self.exception.map(|word| format!(" {word}")).unwrap_or_default();
+        let mut out = format!("{} {}: {}{exception}\n", self.operation, escape(&self.path), self.errno);
+        for line in self.text.lines() {
+            if !line.starts_with("  ") {
+                out.push_str("  ");
+            }
+            out.push_str(&escape(line));
+            out.push('\n');
+        }
+        cut(&mut out);
+        out
+    }
+
+    fn render_line(&self) -> String {
+        let mut text = self.text.clone();
+        cut(&mut text);
+        let line = serde_json::json!({
+            "time_ms": self.time_ms,
+            "operation": self.operation,
+            "path": self.path,
+            "errno": self.errno,
+            "exception": self.exception,
+            "text": text,
+        });
+        format!("{line}\n")
+    }
+}
+
+fn cut(text: &mut String) {
+    if text.len() > TEXT_BYTES_MAX {
+        let mut end = TEXT_BYTES_MAX;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('\n');
+    }
+}
+
+/// Control bytes would run as terminal commands.
+fn escape(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let control = c.is_control();
+            let escaped = control.then(|| c.escape_default());
+            let plain = (!control).then_some(c);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect()
+}
+
+#[derive(Debug, Default)]
+struct State {
+    all: VecDeque<Failed>,
+    last: HashMap<u32, Failed>,
+    /// Sessions, the one whose failure is oldest first.
+    order: VecDeque<u32>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Journal {
+    state: Mutex<State>,
+}
+
+impl Journal {
+    /// Keeps a failure of a session.
+    pub fn record(&self, session: u32, failed: Failed) {
+        let mut state = self.state.lock();
+        if state.all.len() == ENTRIES_MAX {
+            state.all.pop_front();
+        }
+        state.all.push_back(failed.clone());
+        state.order.retain(|&known| known != session);
+        state.order.push_back(session);
+        state.last.insert(session, failed);
+        if state.order.len() > SESSIONS_MAX
+            && let Some(oldest) = state.order.pop_front()
+        {
+            state.last.remove(&oldest);
+        }
+    }
+
+    /// `.ddb/errors/last` as that session reads it; empty when nothing failed.
+    #[must_use]
+    pub fn last(&self, session: u32) -> String {
+        self.state.lock().last.get(&session).map(Failed::render).unwrap_or_default()
+    }
+
+    /// `.ddb/errors.ndjson`, the oldest first.
+    #[must_use]
+    pub fn all(&self) -> String {
+        self.state.lock().all.iter().map(Failed::render_line).collect()
+    }
+}
+
+/// The session of a process or thread, from `/proc/<pid>/stat`; 0 when it cannot be found out (another pid namespace, gone).
+#[must_use]
+pub fn session_of(pid: u32) -> u32 {
+    stat_field(pid, 3).unwrap_or(0)
+}
+
+/// A numeric field of `/proc/<pid>/stat`, counted from the state, which follows the command's name in parentheses.
+fn stat_field(pid: u32, index: usize) -> Option<u32> {
+    if pid == 0 {
+        return None;
+    }
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(index)?.parse().ok()
+}
+
+/// The thread group (process) of a thread: the kernel names threads in requests.
+#[must_use]
+pub fn process_of(thread: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok()).unwrap_or(thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(path: &str) -> Failed {
+        Failed {
+            operation: "write",
+            path: path.to_owned(),
+            errno: "EINVAL",
+            exception: Some("ValidationException"),
+            text: "  {\"status\":open}\n            ^ expected a JSON value at byte 10\nhint: strings need quotes.\n".to_owned(),
+            time_ms: 1,
+        }
+    }
+
+    #[test]
+    fn the_last_failure_reads_as_the_contract_shows_it() {
+        let journal = Journal::default();
+        journal.record(7, failed("Orders/items/u1/o1.json"));
+        let expected = "write Orders/items/u1/o1.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes.\n";
+        assert_eq!(journal.last(7), expected);
+    }
+
+    #[test]
+    fn sessions_never_see_each_other() {
+        let journal = Journal::default();
+        journal.record(7, failed("a"));
+        assert_eq!(journal.last(8), "");
+        assert_eq!(journal.all().lines().count(), 1);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_stay() {
+        let journal = Journal::default();
+        for session in 0..3_000 {
+            journal.record(session, failed(&format!("p{session}")));
+        }
+        assert_eq!(journal.all().lines().count(), ENTRIES_MAX);
+        assert_eq!(journal.last(0), "");
+        assert!(journal.last(2_999).starts_with("write p2999: "));
+    }
+
+    #[test]
+    fn control_bytes_are_shown_not_sent() {
+        let journal = Journal::default();
+        journal.record(1, failed("a\u{1b}[2Jb"));
+        assert!(journal.last(1).starts_with("write a\\u{1b}[2Jb: "));
+    }
+
+    #[test]
+    fn this_process_has_a_session_and_is_its_own_thread_group() {
+        assert_eq!(process_of(std::process::id()), std::process::id());
+        assert_eq!(session_of(0), 0);
+    }
+}

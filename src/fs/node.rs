@@ -1,0 +1,290 @@
+//! What a filesystem path means, and its inode number.
+//!
+//! A [`Node`] holds the whole identity of what it names and no state, so it may be built from a directory listing, thrown away and
+//! built again. Its inode number is a function of that identity, equal across mounts, so that `d_ino` and `st_ino` always agree:
+//!
+//! ```text
+//! 1 .. 63                                   the root, README.md and the service files
+//! 0 1 | 58 bits of digest | 4 bits role     tables and indexes: one digest per table or index, the role orders its files,
+//!                                           schema.json lowest of its directory
+//! 1 | 63 bits of digest                     items, collections, index entries, query paths
+//! ```
+
+use std::hash::{Hash, Hasher};
+
+use super::query::{QueryKind, QueryPath, ResultKind};
+use super::write::ScratchId;
+use crate::codec::digest::digest;
+use crate::codec::key;
+use crate::database::{EntryKey, PartitionKey, Source, TextForm};
+use crate::model::{AttributeValue, IndexKind, TableName};
+
+/// The root's inode number, FUSE's own.
+pub const ROOT_INO: u64 = 1;
+
+/// What a filesystem path means.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Node {
+    Root,
+    Readme,
+    Service(Service),
+    /// A table's directory, or a draft's.
+    Table(TableName),
+    /// `schema.json` of a table, a draft or an index.
+    Schema(Source),
+    /// `stats.json` of a table or an index.
+    Stats(Source),
+    /// `items/` of a table or an index.
+    Items(Source),
+    /// `gsi/` or `lsi/`.
+    Indexes(TableName, IndexKind),
+    /// `gsi/<index>/` or `lsi/<index>/`; the source has an index.
+    Index(Source),
+    /// `items/K(pk)/` of a composite table or an index.
+    Collection(Source, PartitionKey),
+    /// `X.json` or `X.ddbjson`.
+    Entry(Box<EntryNode>),
+    /// `X.base` beside an index entry: a symlink to the base item.
+    Base(Source, Box<EntryKey>),
+    /// A file that lives in memory.
+    Scratch(ScratchId),
+    /// `query/`, `scan/` and the directories of clauses below.
+    Query(Box<QueryPath>),
+    /// A result file in a query directory.
+    QueryResult(Box<QueryPath>, ResultKind),
+    /// `000001,<name>.json` in a query directory: a symlink.
+    QueryLink(Box<QueryPath>, String),
+}
+
+/// A base item or index entry in one of its text forms.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EntryNode {
+    pub source: Source,
+    pub key: EntryKey,
+    pub form: TextForm,
+}
+
+/// What lies below `/.ddb/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Service {
+    /// `.ddb/`
+    Root,
+    /// `.ddb/errors/`
+    Errors,
+    /// `.ddb/errors/last`: of the reader's own session.
+    LastError,
+    /// `.ddb/errors.ndjson`
+    ErrorLog,
+    /// `.ddb/version`
+    Version,
+}
+
+/// File, directory or symlink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Directory,
+    File,
+    Symlink,
+}
+
+impl Node {
+    /// File, directory or symlink.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Root
+            | Self::Service(Service::Root | Service::Errors)
+            | Self::Table(_)
+            | Self::Items(_)
+            | Self::Indexes(..)
+            | Self::Index(_)
+            | Self::Collection(..)
+            | Self::Query(_) => Kind::Directory,
+            Self::Base(..) | Self::QueryLink(..) => Kind::Symlink,
+            Self::Readme
+            | Self::Service(Service::LastError | Service::ErrorLog | Service::Version)
+            | Self::Schema(_)
+            | Self::Stats(_)
+            | Self::Entry(_)
+            | Self::Scratch(_)
+            | Self::QueryResult(..) => Kind::File,
+        }
+    }
+
+    /// The table this node belongs to.
+    #[must_use]
+    pub fn table(&self) -> Option<&TableName> {
+        match self {
+            Self::Root | Self::Readme | Self::Service(_) | Self::Scratch(_) => None,
+            Self::Table(table) | Self::Indexes(table, _) => Some(table),
+            Self::Schema(source)
+            | Self::Stats(source)
+            | Self::Items(source)
+            | Self::Index(source)
+            | Self::Collection(source, _)
+            | Self::Base(source, _) => Some(&source.table),
+            Self::Entry(entry) => Some(&entry.source.table),
+            Self::Query(path) | Self::QueryResult(path, _) | Self::QueryLink(path, _) => Some(&path.schema().name),
+        }
+    }
+
+    /// The inode number.
+    #[must_use]
+    pub fn ino(&self) -> u64 {
+        match self {
+            Self::Root => ROOT_INO,
+            Self::Readme => 2,
+            Self::Service(Service::Root) => 3,
+            Self::Service(Service::Errors) => 4,
+            Self::Service(Service::LastError) => 5,
+            Self::Service(Service::ErrorLog) => 6,
+            Self::Service(Service::Version) => 7,
+            Self::Schema(source) => structure(source, Role::Schema),
+            Self::Stats(source) => structure(source, Role::Stats),
+            Self::Items(source) => structure(source, Role::Items),
+            Self::Index(source) => structure(source, Role::Directory),
+            Self::Table(table) => structure(&Source { table: table.clone(), index: None }, Role::Directory),
+            Self::Indexes(table, kind) => {
+                let role = match kind {
+                    IndexKind::Global => Role::Global,
+                    IndexKind::Local => Role::Local,
+                };
+                structure(&Source { table: table.clone(), index: None }, role)
+            }
+            Self::Collection(source, partition) => {
+                let mut bytes = identity(Tag::Collection, source);
+                encode_all(partition, &mut bytes);
+                data(&bytes)
+            }
+            Self::Entry(entry) => entry_ino(&entry.source, &entry.key, entry.form),
+            Self::Base(source, key) => data(&entry_identity(Tag::Base, source, key)),
+            Self::Scratch(id) => {
+                let mut bytes = vec![Tag::Scratch as u8];
+                bytes.extend_from_slice(format!("{id:?}").as_bytes());
+                data(&bytes)
+            }
+            Self::Query(path) => data(&query_identity(Tag::Query, path)),
+            Self::QueryResult(path, kind) => {
+                let mut bytes = query_identity(Tag::QueryResult, path);
+                bytes.extend_from_slice(format!("{kind:?}").as_bytes());
+                data(&bytes)
+            }
+            Self::QueryLink(path, name) => query_link_ino(path, name),
+        }
+    }
+}
+
+/// The inode number of a listed entry, without building its node.
+#[must_use]
+pub fn entry_ino(source: &Source, key: &EntryKey, form: TextForm) -> u64 {
+    let tag = match form {
+        TextForm::PlainJson => Tag::PlainJson,
+        TextForm::DynamoDbJson => Tag::DynamoDbJson,
+    };
+    data(&entry_identity(tag, source, key))
+}
+
+/// The inode number of a link in a query directory.
+#[must_use]
+pub fn query_link_ino(path: &QueryPath, name: &str) -> u64 {
+    let mut bytes = query_identity(Tag::QueryLink, path);
+    bytes.extend_from_slice(name.as_bytes());
+    data(&bytes)
+}
+
+/// The files of a table's or index's directory, in the order of their inode numbers.
+#[derive(Clone, Copy)]
+enum Role {
+    Directory = 0,
+    Schema = 1,
+    Stats = 2,
+    Items = 3,
+    Global = 4,
+    Local = 5,
+}
+
+/// Keeps identities of different kinds apart.
+#[derive(Clone, Copy)]
+enum Tag {
+    Structure = 1,
+    Collection,
+    PlainJson,
+    DynamoDbJson,
+    Base,
+    Scratch,
+    Query,
+    QueryResult,
+    QueryLink,
+}
+
+const ROLE_BITS: u32 = 4;
+
+/// The first 8 bytes of a digest.
+fn hash64(bytes: &[u8]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = digest(bytes);
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+fn structure(source: &Source, role: Role) -> u64 {
+    let hash = hash64(&identity(Tag::Structure, source));
+    (1 << 62) | ((hash >> 2) & !((1 << ROLE_BITS) - 1)) & !(3 << 62) | role as u64
+}
+
+fn data(bytes: &[u8]) -> u64 {
+    (1 << 63) | hash64(bytes)
+}
+
+/// Names cannot hold NUL, so the parts are told apart.
+fn identity(tag: Tag, source: &Source) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(128);
+    bytes.push(tag as u8);
+    bytes.extend_from_slice(source.table.as_str().as_bytes());
+    bytes.push(0);
+    if let Some(index) = &source.index {
+        bytes.extend_from_slice(index.as_str().as_bytes());
+    }
+    bytes.push(0);
+    bytes
+}
+
+fn entry_identity(tag: Tag, source: &Source, entry: &EntryKey) -> Vec<u8> {
+    let mut bytes = identity(tag, source);
+    if let Some((partition, sort)) = &entry.index {
+        encode_all(partition, &mut bytes);
+        encode_all(sort, &mut bytes);
+    }
+    key::encode(&entry.base.partition, &mut bytes);
+    if let Some(sort) = &entry.base.sort {
+        key::encode(sort, &mut bytes);
+    }
+    bytes
+}
+
+fn encode_all(values: &[AttributeValue], bytes: &mut Vec<u8>) {
+    for value in values {
+        key::encode(value, bytes);
+    }
+}
+
+fn query_identity(tag: Tag, path: &QueryPath) -> Vec<u8> {
+    let source = Source { table: path.schema().name.clone(), index: path.index().cloned() };
+    let mut bytes = identity(tag, &source);
+    bytes.push(match path.kind() {
+        QueryKind::Query => b'q',
+        QueryKind::Scan => b's',
+    });
+    for name in path.names() {
+        // A file name cannot hold a slash.
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.push(b'/');
+    }
+    bytes
+}
+
+/// A 64-bit hash for choosing a shard; not an inode number.
+#[must_use]
+pub fn shard(value: &impl Hash, shards: usize) -> usize {
+    let mut hasher = std::hash::DefaultHasher::new();
+    value.hash(&mut hasher);
+    usize::try_from(hasher.finish() % shards.max(1) as u64).unwrap_or(0)
+}

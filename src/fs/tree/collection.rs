@@ -1,0 +1,155 @@
+//! `items/K(pk)/`: an item collection of a composite table, or of an index.
+
+use std::ops::ControlFlow;
+
+use super::names::{self, Parsed, Suffix};
+use super::{Tree, items};
+use crate::database::{Entries, EntryKey, PartitionKey, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister};
+use crate::fs::node::{AliasNode, EntryNode, Kind, Node, entry_ino};
+use crate::fs::write::{KeyPart, TargetKey};
+use crate::model::schema::KeyAttributeType;
+use crate::model::{Key, TableSchema};
+
+/// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
+pub fn resolve(tree: &Tree, source: &Source, partition: &PartitionKey, name: &str) -> Result<Node, FsError> {
+    let Some((stem, suffix)) = names::split_suffix(name) else {
+        return items::resolve_scratch(tree, source, Some(partition), name);
+    };
+    let schema = tree.source_schema(source)?;
+    let types = stem_types(&schema, source)?;
+    let key = match names::parse(stem, &types).ok_or(FsError::NotFound)? {
+        Parsed::Values(values) => entry_key(&schema, source, partition, values)?,
+        Parsed::Alias(alias) => match find_alias(tree, source, partition, &types, stem)? {
+            Some(key) => key,
+            None => return unstored(source, partition, name, &alias),
+        },
+    };
+    items::entry(source, key, suffix)
+}
+
+/// The types of the values that an entry's name holds.
+fn stem_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
+    let base = schema.key.attributes().map(|attribute| attribute.attribute_type);
+    let Some(index) = &source.index else { return Ok(base.skip(1).collect()) };
+    let index = schema.index(index.as_str()).ok_or(FsError::NotFound)?;
+    Ok(index.sort.iter().map(|attribute| attribute.attribute_type).chain(base).collect())
+}
+
+/// The key that the values of a name say, in the order of [`stem_types`].
+fn entry_key(
+    schema: &TableSchema,
+    source: &Source,
+    partition: &PartitionKey,
+    values: Vec<crate::model::AttributeValue>,
+) -> Result<EntryKey, FsError> {
+    let mut values = values.into_iter();
+    let Some(index) = &source.index else {
+        let base = Key { partition: partition.first().ok_or(FsError::NotFound)?.clone(), sort: values.next() };
+        return Ok(EntryKey { index: None, base });
+    };
+    let index = schema.index(index.as_str()).ok_or(FsError::NotFound)?;
+    let sort = values.by_ref().take(index.sort.len()).collect();
+    let base = Key { partition: values.next().ok_or(FsError::NotFound)?, sort: values.next() };
+    Ok(EntryKey { index: Some((partition.clone(), sort)), base })
+}
+
+/// The stored entry whose shortened name this is. Its key begins with what the name shows of it.
+fn find_alias(
+    tree: &Tree,
+    source: &Source,
+    partition: &PartitionKey,
+    types: &[KeyAttributeType],
+    stem: &str,
+) -> Result<Option<EntryKey>, FsError> {
+    let sort_prefix = match types.first() {
+        Some(KeyAttributeType::S | KeyAttributeType::B) => names::alias_prefix(stem),
+        Some(KeyAttributeType::N) | None => None,
+    };
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix };
+    let mut found = None;
+    tree.db.entries(source, &range, None, &mut |key, _, _| {
+        if names::entry_stem(&key) == stem {
+            found = Some(key);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// A shortened name of a base item that is not stored: it can still be created, its body holding the key.
+fn unstored(source: &Source, partition: &PartitionKey, name: &str, alias: &names::Alias) -> Result<Node, FsError> {
+    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
+    let key = TargetKey { partition: KeyPart::Value(value.clone()), sort: Some(KeyPart::Digest(alias.digest)) };
+    let path = format!("{}/{name}", names::collection_name(partition));
+    let form = match names::split_suffix(name) {
+        Some((_, Suffix::DdbJson)) => TextForm::DynamoDbJson,
+        _ => TextForm::PlainJson,
+    };
+    Ok(Node::Alias(Box::new(AliasNode { table: source.table.clone(), key, form, name: path })))
+}
+
+pub fn attr(tree: &Tree, source: &Source, partition: &PartitionKey) -> Result<Attr, FsError> {
+    let node = Node::Collection(source.clone(), partition.clone());
+    if let Some(collection) = tree.db.collection(source, partition)? {
+        return Ok(Attr::directory(node.ino(), collection.modified_ms));
+    }
+    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
+    let since_ms = tree.folders.lock().since(&source.table, value).ok_or(FsError::NotFound)?;
+    // The table may be gone.
+    tree.schema(&source.table)?;
+    Ok(Attr::directory(node.ino(), since_ms))
+}
+
+/// Lists entries of a source: a whole hash-only table, or one collection.
+#[derive(Debug)]
+pub struct EntryLister {
+    source: Source,
+    range: Entries,
+}
+
+impl EntryLister {
+    pub fn new(source: Source, range: Entries) -> Self {
+        Self { source, range }
+    }
+}
+
+pub fn lister(tree: &Tree, source: &Source, partition: &PartitionKey) -> Result<EntryLister, FsError> {
+    tree.source_schema(source)?;
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix: None };
+    Ok(EntryLister::new(source.clone(), range))
+}
+
+impl Lister for EntryLister {
+    fn start(&mut self, _tree: &Tree) -> Result<(), FsError> {
+        Ok(())
+    }
+
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+        let after = match from {
+            Cursor::Start => None,
+            Cursor::After(position) => Some(position),
+            Cursor::Tail(_) => return Ok(()),
+        };
+        let hides = tree.hides_any();
+        let source = &self.source;
+        tree.db.entries(source, &self.range, after, &mut |key, stat, position| {
+            if hides && tree.is_hidden(source, &key, stat.version) {
+                return ControlFlow::Continue(());
+            }
+            let name = names::entry_name(&key, TextForm::PlainJson);
+            let ino = entry_ino(source, &key, TextForm::PlainJson);
+            out.push((Listed { ino, kind: Kind::File, name }, Cursor::After(position)));
+            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(())
+    }
+}
+
+/// The node of an entry.
+pub fn entry_node(source: &Source, key: EntryKey, form: TextForm) -> Node {
+    Node::Entry(Box::new(EntryNode { source: source.clone(), key, form }))
+}

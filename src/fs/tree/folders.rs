@@ -1,0 +1,128 @@
+//! Collection folders that exist without items: made by mkdir, or emptied by unlink and not yet removed. In memory only.
+
+use std::collections::HashMap;
+
+use crate::model::{AttributeValue, TableName};
+
+/// Folders made by mkdir and not removed, over all tables.
+pub const MADE_MAX: usize = 100_000;
+/// Folders remembered because something in them was unlinked; the kernel's forget frees them.
+const EMPTIED_MAX: usize = 100_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Folder {
+    /// By mkdir: stays until rmdir. Else until the kernel forgets it.
+    made: bool,
+    since_ms: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Folders {
+    tables: HashMap<TableName, HashMap<AttributeValue, Folder>>,
+    made: usize,
+    emptied: usize,
+}
+
+impl Folders {
+    /// mkdir. False when there are too many.
+    pub fn make(&mut self, table: &TableName, partition: AttributeValue, now_ms: u64) -> bool {
+        if self.made >= MADE_MAX {
+            return false;
+        }
+        self.remove(table, &partition);
+        self.made += 1;
+        self.tables.entry(table.clone()).or_default().insert(partition, Folder { made: true, since_ms: now_ms });
+        true
+    }
+
+    /// Something was unlinked there: the folder stays although it may now be empty.
+    pub fn keep(&mut self, table: &TableName, partition: &AttributeValue, now_ms: u64) {
+        if self.emptied >= EMPTIED_MAX || self.since(table, partition).is_some() {
+            return;
+        }
+        self.emptied += 1;
+        self.tables.entry(table.clone()).or_default().insert(partition.clone(), Folder { made: false, since_ms: now_ms });
+    }
+
+    /// rmdir, or the first item arrived. Was it there?
+    pub fn remove(&mut self, table: &TableName, partition: &AttributeValue) -> bool {
+        let Some(folders) = self.tables.get_mut(table) else { return false };
+        let removed = folders.remove(partition);
+        if folders.is_empty() {
+            self.tables.remove(table);
+        }
+        match removed {
+            Some(Folder { made: true, .. }) => self.made -= 1,
+            Some(Folder { made: false, .. }) => self.emptied -= 1,
+            None => return false,
+        }
+        true
+    }
+
+    /// The kernel forgot the folder.
+    pub fn forget(&mut self, table: &TableName, partition: &AttributeValue) {
+        let emptied = self.tables.get(table).and_then(|folders| folders.get(partition)).is_some_and(|folder| !folder.made);
+        if emptied {
+            self.remove(table, partition);
+        }
+    }
+
+    /// The table is gone.
+    pub fn drop_table(&mut self, table: &TableName) {
+        for folder in self.tables.remove(table).unwrap_or_default().into_values() {
+            if folder.made {
+                self.made -= 1;
+            } else {
+                self.emptied -= 1;
+            }
+        }
+    }
+
+    /// Since when the folder is kept here, milliseconds since the epoch.
+    #[must_use]
+    pub fn since(&self, table: &TableName, partition: &AttributeValue) -> Option<u64> {
+        self.tables.get(table)?.get(partition).map(|folder| folder.since_ms)
+    }
+
+    /// The folders of a table, in no order.
+    #[must_use]
+    pub fn of(&self, table: &TableName) -> Vec<AttributeValue> {
+        self.tables.get(table).map(|folders| folders.keys().cloned().collect()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> (TableName, AttributeValue) {
+        (TableName::new("Orders").unwrap(), AttributeValue::S("u9".to_owned()))
+    }
+
+    #[test]
+    fn a_made_folder_outlives_forget_and_an_emptied_one_does_not() {
+        let (table, u9) = names();
+        let mut folders = Folders::default();
+        assert!(folders.make(&table, u9.clone(), 5));
+        folders.keep(&table, &u9, 6);
+        folders.forget(&table, &u9);
+        assert_eq!(folders.since(&table, &u9), Some(5));
+        assert!(folders.remove(&table, &u9));
+        folders.keep(&table, &u9, 7);
+        assert_eq!(folders.since(&table, &u9), Some(7));
+        folders.forget(&table, &u9);
+        assert_eq!(folders.since(&table, &u9), None);
+        assert_eq!((folders.made, folders.emptied), (0, 0));
+    }
+
+    #[test]
+    fn dropping_a_table_takes_its_folders() {
+        let (table, u9) = names();
+        let mut folders = Folders::default();
+        folders.make(&table, u9.clone(), 1);
+        folders.drop_table(&table);
+        assert!(folders.of(&table).is_empty());
+        assert_eq!((folders.made, folders.emptied), (0, 0));
+    }
+}

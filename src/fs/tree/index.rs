@@ -1,0 +1,65 @@
+//! `gsi/` and `lsi/`, and an index's own directory. Below its `items/` it is like a table's: see `items.rs`, `collection.rs`.
+
+use super::table::{GLOBAL_NAME, ITEMS_NAME, LOCAL_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME};
+use super::{Tree, items, listed, names, query};
+use crate::database::{EntryKey, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::directory_stream::Listed;
+use crate::fs::node::Node;
+use crate::fs::query::QueryKind;
+use crate::model::{IndexKind, TableName};
+
+pub fn kind_name(kind: IndexKind) -> &'static str {
+    match kind {
+        IndexKind::Global => GLOBAL_NAME,
+        IndexKind::Local => LOCAL_NAME,
+    }
+}
+
+pub fn resolve_index(tree: &Tree, table: &TableName, kind: IndexKind, name: &str) -> Result<Node, FsError> {
+    let schema = tree.schema(table)?;
+    let index = schema.indexes_of(kind).find(|index| index.name.as_str() == name).ok_or(FsError::NotFound)?;
+    Ok(Node::Index(Source { table: table.clone(), index: Some(index.name.clone()) }))
+}
+
+pub fn list_indexes(tree: &Tree, table: &TableName, kind: IndexKind) -> Result<Vec<Listed>, FsError> {
+    let schema = tree.schema(table)?;
+    let names = schema.indexes_of(kind).map(|index| {
+        let node = Node::Index(Source { table: table.clone(), index: Some(index.name.clone()) });
+        listed(&node, index.name.as_str())
+    });
+    Ok(names.collect())
+}
+
+pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError> {
+    match name {
+        SCHEMA_NAME => Ok(Node::Schema(source.clone())),
+        STATS_NAME => Ok(Node::Stats(source.clone())),
+        ITEMS_NAME => Ok(Node::Items(source.clone())),
+        QUERY_NAME => query::directory(tree, source, QueryKind::Query),
+        SCAN_NAME => query::directory(tree, source, QueryKind::Scan),
+        _ => Err(FsError::NotFound),
+    }
+}
+
+pub fn list(source: &Source) -> Vec<Listed> {
+    vec![
+        listed(&Node::Schema(source.clone()), SCHEMA_NAME),
+        listed(&Node::Stats(source.clone()), STATS_NAME),
+        listed(&Node::Items(source.clone()), ITEMS_NAME),
+    ]
+}
+
+/// `X.base` exists while its entry does.
+pub fn base_attr(tree: &Tree, source: &Source, key: &EntryKey) -> Result<Attr, FsError> {
+    let stat = items::stat(tree, source, key)?;
+    let node = Node::Base(source.clone(), Box::new(key.clone()));
+    Ok(Attr::symlink(node.ino(), &base_target(key), stat.modified_ms))
+}
+
+/// From `<Table>/gsi/<index>/items/K(ixpk)/` up to the table and down to the item.
+pub fn base_target(key: &EntryKey) -> String {
+    let base = EntryKey { index: None, base: key.base.clone() };
+    format!("../../../../{ITEMS_NAME}/{}", names::entry_path(&base, TextForm::PlainJson))
+}

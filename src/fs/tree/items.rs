@@ -1,0 +1,210 @@
+//! `items/`: item files of a hash-only table, collection folders of a composite table or an index.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use super::collection::{EntryLister, entry_node};
+use super::names::{self, Parsed, Suffix};
+use super::{Tree, listed};
+use crate::database::{Entries, EntryKey, EntryStat, PartitionKey, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister, fetch_tail};
+use crate::fs::node::{AliasNode, EntryNode, Node};
+use crate::fs::write::{KeyPart, ScratchId, TargetKey, is_scratch_name};
+use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, Key, TableSchema};
+
+pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError> {
+    let schema = tree.source_schema(source)?;
+    if is_flat(&schema, source) { resolve_flat(tree, &schema, source, name) } else { resolve_folder(tree, &schema, source, name) }
+}
+
+/// Does `items/` hold item files, not folders?
+fn is_flat(schema: &TableSchema, source: &Source) -> bool {
+    source.index.is_none() && schema.key.sort.is_none()
+}
+
+/// `K(pk).json`.
+fn resolve_flat(tree: &Tree, schema: &TableSchema, source: &Source, name: &str) -> Result<Node, FsError> {
+    let Some((stem, suffix)) = names::split_suffix(name) else { return resolve_scratch(tree, source, None, name) };
+    let types = [schema.key.partition.attribute_type];
+    let value = match names::parse(stem, &types).ok_or(FsError::NotFound)? {
+        Parsed::Values(values) => values.into_iter().next(),
+        Parsed::Alias(alias) => {
+            let Some(partition) = tree.db.partition_by_digest(source, alias.digest)? else {
+                let key = TargetKey { partition: KeyPart::Digest(alias.digest), sort: None };
+                let form = suffix.form().ok_or(FsError::NotFound)?;
+                let alias = AliasNode { table: source.table.clone(), key, form, name: name.to_owned() };
+                return Ok(Node::Alias(Box::new(alias)));
+            };
+            partition.into_iter().next()
+        }
+    };
+    let base = Key { partition: value.ok_or(FsError::NotFound)?, sort: None };
+    entry(source, EntryKey { index: None, base }, suffix)
+}
+
+/// `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.
+fn resolve_folder(tree: &Tree, schema: &TableSchema, source: &Source, name: &str) -> Result<Node, FsError> {
+    if name.starts_with('.') {
+        return resolve_scratch(tree, source, None, name);
+    }
+    let types = partition_types(schema, source)?;
+    let partition = match names::parse(name, &types).ok_or(FsError::NotFound)? {
+        Parsed::Values(values) => values,
+        Parsed::Alias(alias) => tree.db.partition_by_digest(source, alias.digest)?.ok_or(FsError::NotFound)?,
+    };
+    Ok(Node::Collection(source.clone(), partition))
+}
+
+fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
+    let Some(index) = &source.index else { return Ok(vec![schema.key.partition.attribute_type]) };
+    let index = schema.index(index.as_str()).ok_or(FsError::NotFound)?;
+    Ok(index.partition.iter().map(|attribute| attribute.attribute_type).collect())
+}
+
+/// The node of an entry's file by its suffix.
+pub fn entry(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsError> {
+    match (suffix.form(), suffix) {
+        (Some(form), _) => Ok(entry_node(source, key, form)),
+        (None, Suffix::Base) if source.index.is_some() => Ok(Node::Base(source.clone(), Box::new(key))),
+        (None, _) => Err(FsError::NotFound),
+    }
+}
+
+/// A name that is no item: a file in memory, if it was made.
+pub fn resolve_scratch(tree: &Tree, source: &Source, partition: Option<&PartitionKey>, name: &str) -> Result<Node, FsError> {
+    let directory = scratch_directory(source, partition).ok_or(FsError::NotFound)?;
+    if !is_scratch_name(name) {
+        return Err(FsError::NotFound);
+    }
+    tree.scratch.lock().find(&directory, name).map(Node::Scratch).ok_or(FsError::NotFound)
+}
+
+/// The directory of a scratch file as the scratch files know it: its path. `None` where there are none: below an index.
+pub fn scratch_directory(source: &Source, partition: Option<&PartitionKey>) -> Option<String> {
+    if source.index.is_some() {
+        return None;
+    }
+    let items = format!("{}/{}", source.table, super::table::ITEMS_NAME);
+    Some(match partition {
+        Some(partition) => format!("{items}/{}", names::collection_name(partition)),
+        None => items,
+    })
+}
+
+pub fn scratch_attr(tree: &Tree, id: ScratchId) -> Result<Attr, FsError> {
+    let scratch = tree.scratch.lock();
+    let (size, modified_ms) = scratch.stat(id).ok_or(FsError::NotFound)?;
+    Ok(Attr::file(Node::Scratch(id).ino(), size, modified_ms))
+}
+
+/// What is stored under this key, if no waiting delete hides it.
+pub fn stat(tree: &Tree, source: &Source, key: &EntryKey) -> Result<EntryStat, FsError> {
+    let stat = tree.db.stat(source, key)?.ok_or(FsError::NotFound)?;
+    if tree.is_hidden(source, key, stat.version) { Err(FsError::NotFound) } else { Ok(stat) }
+}
+
+pub fn attr(tree: &Tree, entry: &EntryNode) -> Result<Attr, FsError> {
+    let ino = crate::fs::node::entry_ino(&entry.source, &entry.key, entry.form);
+    let writable = entry.source.index.is_none();
+    match entry.form {
+        TextForm::PlainJson => Ok(Attr::entry(ino, &stat(tree, &entry.source, &entry.key)?, writable)),
+        TextForm::DynamoDbJson => {
+            let (text, stat) = text(tree, entry)?;
+            let size = text.len() as u64;
+            Ok(Attr { size, ..Attr::entry(ino, &stat, writable) })
+        }
+    }
+}
+
+/// The text of an entry and the version it is of.
+pub fn text(tree: &Tree, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
+    let (text, stat) = tree.db.text(&entry.source, &entry.key, entry.form)?.ok_or(FsError::NotFound)?;
+    if tree.is_hidden(&entry.source, &entry.key, stat.version) {
+        return Err(FsError::NotFound);
+    }
+    Ok((text, stat))
+}
+
+pub fn lister(tree: &Tree, source: &Source) -> Result<Box<dyn Lister>, FsError> {
+    let schema = tree.source_schema(source)?;
+    if is_flat(&schema, source) {
+        return Ok(Box::new(EntryLister::new(source.clone(), Entries::All)));
+    }
+    Ok(Box::new(CollectionLister { source: source.clone(), kept: HashMap::new(), tail: Vec::new() }))
+}
+
+/// Lists the collections of a source, then the folders that exist without items.
+///
+/// A folder may get its first item, or lose its last, while it is listed. The folders kept in memory are noted at the start; each is
+/// listed once, at its place among the collections or else at the end.
+#[derive(Debug)]
+struct CollectionLister {
+    source: Source,
+    /// Folders kept in memory at the start; were they listed among the collections?
+    kept: HashMap<AttributeValue, bool>,
+    /// The names at the end, made when the collections are done.
+    tail: Vec<Listed>,
+}
+
+impl Lister for CollectionLister {
+    fn start(&mut self, tree: &Tree) -> Result<(), FsError> {
+        if self.source.index.is_none() {
+            let kept = tree.folders.lock().of(&self.source.table);
+            self.kept = kept.into_iter().map(|value| (value, false)).collect();
+        }
+        Ok(())
+    }
+
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+        if let Cursor::Start | Cursor::After(_) = from {
+            self.fetch_collections(tree, from, out)?;
+            if !out.is_empty() {
+                return Ok(());
+            }
+            self.tail = self.end_of_listing(tree)?;
+        }
+        fetch_tail(&self.tail, from, out);
+        Ok(())
+    }
+}
+
+impl CollectionLister {
+    fn fetch_collections(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+        let after = match from {
+            Cursor::After(position) => Some(position),
+            Cursor::Start | Cursor::Tail(_) => None,
+        };
+        let (source, kept) = (&self.source, &mut self.kept);
+        tree.db.collections(source, after, &mut |collection, position| {
+            if let Some(done) = collection.partition.first().and_then(|value| kept.get_mut(value)) {
+                *done = true;
+            }
+            let name = names::collection_name(&collection.partition);
+            let node = Node::Collection(source.clone(), collection.partition);
+            out.push((listed(&node, &name), Cursor::After(position)));
+            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(())
+    }
+
+    /// The kept folders that were not listed and still exist, sorted by name.
+    fn end_of_listing(&self, tree: &Tree) -> Result<Vec<Listed>, FsError> {
+        let mut names = Vec::new();
+        for (value, _) in self.kept.iter().filter(|(_, done)| !**done) {
+            let partition = vec![value.clone()];
+            match super::collection::attr(tree, &self.source, &partition) {
+                Ok(_) => {
+                    let name = names::collection_name(&partition);
+                    names.push(listed(&Node::Collection(self.source.clone(), partition), &name));
+                }
+                Err(FsError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        names.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(names)
+    }
+}

@@ -1,0 +1,114 @@
+//! `query/` and `scan/`: the nodes of `fs::query`'s paths.
+
+use std::ops::ControlFlow;
+
+use super::{Tree, table};
+use crate::database::Source;
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister};
+use crate::fs::node::{Kind, Node, query_link_ino};
+use crate::fs::query::{Child, QueryKind, QueryPath, ResultSize};
+
+/// The `query/` or `scan/` directory of a table or index.
+pub fn directory(tree: &Tree, source: &Source, kind: QueryKind) -> Result<Node, FsError> {
+    let schema = tree.source_schema(source)?;
+    Ok(Node::Query(Box::new(QueryPath::new(schema, source.index.as_ref(), kind)?)))
+}
+
+pub fn resolve(path: &QueryPath, name: &str) -> Result<Node, FsError> {
+    Ok(match path.child(name.as_bytes())? {
+        Child::Dir(path) => Node::Query(Box::new(path)),
+        Child::Result(path, kind) => Node::QueryResult(Box::new(path), kind),
+        Child::Link { .. } => Node::QueryLink(Box::new(path.clone()), name.to_owned()),
+    })
+}
+
+pub fn attr(tree: &Tree, node: &Node) -> Result<Attr, FsError> {
+    let (Node::Query(path) | Node::QueryResult(path, _) | Node::QueryLink(path, _)) = node else {
+        return Err(FsError::NotFound);
+    };
+    let modified_ms = tree.table_time(&path.schema().name)?;
+    Ok(match node {
+        Node::QueryResult(path, kind) => {
+            let size = match path.size(*kind) {
+                ResultSize::Exact(size) => size,
+                ResultSize::Unknown => 0,
+            };
+            Attr::read_only(node.ino(), size, modified_ms)
+        }
+        Node::QueryLink(path, name) => Attr::symlink(node.ino(), &target(path, name)?, modified_ms),
+        _ => Attr { writable: false, ..Attr::directory(node.ino(), modified_ms) },
+    })
+}
+
+pub fn target(path: &QueryPath, name: &str) -> Result<String, FsError> {
+    match path.child(name.as_bytes())? {
+        Child::Link { target } => Ok(target),
+        Child::Dir(_) | Child::Result(..) => Err(FsError::NotFound),
+    }
+}
+
+/// The path below the mount.
+pub fn path(tree: &Tree, path: &QueryPath) -> String {
+    let source = Source { table: path.schema().name.clone(), index: path.index().cloned() };
+    let kind = match path.kind() {
+        QueryKind::Query => table::QUERY_NAME,
+        QueryKind::Scan => table::SCAN_NAME,
+    };
+    let mut out = format!("{}/{kind}", tree.source_path(&source));
+    for name in path.names() {
+        out.push('/');
+        out.push_str(name);
+    }
+    out
+}
+
+/// The directory above: with one clause less, or the table or index.
+pub fn parent(path: &QueryPath) -> Node {
+    let source = Source { table: path.schema().name.clone(), index: path.index().cloned() };
+    let above = path.names().split_last().and_then(|(_, names)| {
+        let start = QueryPath::new(path.schema().clone(), path.index(), path.kind()).ok()?;
+        names.iter().try_fold(start, |path, name| match path.child(name.as_bytes()) {
+            Ok(Child::Dir(path)) => Some(path),
+            _ => None,
+        })
+    });
+    match above {
+        Some(path) => Node::Query(Box::new(path)),
+        None if source.index.is_some() => Node::Index(source),
+        None => Node::Table(source.table),
+    }
+}
+
+/// Lists the results of a query as symlinks.
+#[derive(Debug)]
+pub struct QueryLister {
+    path: QueryPath,
+}
+
+impl QueryLister {
+    pub fn new(path: QueryPath) -> Self {
+        Self { path }
+    }
+}
+
+impl Lister for QueryLister {
+    fn start(&mut self, _tree: &Tree) -> Result<(), FsError> {
+        Ok(())
+    }
+
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+        let after = match from {
+            Cursor::Start => None,
+            Cursor::After(position) => Some(position),
+            Cursor::Tail(_) => return Ok(()),
+        };
+        let path = &self.path;
+        path.listing(&*tree.db, after, &mut |name, position| {
+            let ino = query_link_ino(path, &name);
+            out.push((Listed { ino, kind: Kind::Symlink, name }, Cursor::After(position)));
+            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    }
+}

@@ -1,0 +1,40 @@
+//! `/`: the tables, the drafts, README.md; `.ddb` for lookup only.
+
+use super::{Tree, listed};
+use crate::fs::FsError;
+use crate::fs::directory_stream::Listed;
+use crate::fs::node::{Node, Service};
+use crate::model::TableName;
+
+pub const README_NAME: &str = "README.md";
+const SERVICE_NAME: &str = ".ddb";
+
+/// The text of `README.md`.
+pub const README: &str = include_str!("README.md");
+
+pub fn resolve(name: &str) -> Result<Node, FsError> {
+    match name {
+        README_NAME => Ok(Node::Readme),
+        SERVICE_NAME => Ok(Node::Service(Service::Root)),
+        // A leading dot is legal in a table's name but no shell glob sees it; such a table is still found by name.
+        _ => Ok(Node::Table(TableName::new(name).map_err(|_| FsError::NotFound)?)),
+    }
+}
+
+pub fn list(tree: &Tree) -> Result<Vec<Listed>, FsError> {
+    let mut names = vec![listed(&Node::Readme, README_NAME)];
+    let tables = tree.db.table_names()?;
+    let drafts = tree.drafts.lock().names();
+    let drafts = drafts.into_iter().filter(|draft| tables.binary_search(draft).is_err());
+    let drafts: Vec<TableName> = drafts.collect();
+    names.extend(tables.into_iter().chain(drafts).filter(|table| !is_taken(table)).map(|table| {
+        let name = table.to_string();
+        listed(&Node::Table(table), &name)
+    }));
+    Ok(names)
+}
+
+/// Table names that mean something else here; such tables are reached through the HTTP API only.
+fn is_taken(table: &TableName) -> bool {
+    matches!(table.as_str(), README_NAME | SERVICE_NAME)
+}

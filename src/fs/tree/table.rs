@@ -1,0 +1,64 @@
+//! `/<Table>/`: a table's or draft's own files and directories.
+
+use super::{Tree, listed, query};
+use crate::database::Source;
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::directory_stream::Listed;
+use crate::fs::node::Node;
+use crate::fs::query::QueryKind;
+use crate::model::{IndexKind, TableName};
+
+pub const SCHEMA_NAME: &str = "schema.json";
+pub const STATS_NAME: &str = "stats.json";
+pub const ITEMS_NAME: &str = "items";
+pub const GLOBAL_NAME: &str = "gsi";
+pub const LOCAL_NAME: &str = "lsi";
+pub const QUERY_NAME: &str = "query";
+pub const SCAN_NAME: &str = "scan";
+
+/// The base table as a source.
+pub fn base(table: &TableName) -> Source {
+    Source { table: table.clone(), index: None }
+}
+
+pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
+    match name {
+        SCHEMA_NAME => Ok(Node::Schema(base(table))),
+        STATS_NAME => Ok(Node::Stats(base(table))),
+        ITEMS_NAME => Ok(Node::Items(base(table))),
+        GLOBAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Global)),
+        LOCAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Local)),
+        QUERY_NAME => query::directory(tree, &base(table), QueryKind::Query),
+        SCAN_NAME => query::directory(tree, &base(table), QueryKind::Scan),
+        _ => Err(FsError::NotFound),
+    }
+}
+
+pub fn attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {
+    let ino = Node::Table(table.clone()).ino();
+    match tree.table_time(table) {
+        Err(FsError::NotFound) if tree.drafts.lock().contains(table) => Ok(Attr::directory(ino, tree.started_ms)),
+        time => Ok(Attr::directory(ino, time?)),
+    }
+}
+
+/// A draft has only its schema.
+pub fn list(tree: &Tree, table: &TableName) -> Result<Vec<Listed>, FsError> {
+    let schema = listed(&Node::Schema(base(table)), SCHEMA_NAME);
+    if tree.db.schema(table)?.is_none() {
+        let drafts = tree.drafts.lock();
+        return match (drafts.contains(table), drafts.schema_text(table)) {
+            (true, Some(_)) => Ok(vec![schema]),
+            (true, None) => Ok(Vec::new()),
+            (false, _) => Err(FsError::NotFound),
+        };
+    }
+    Ok(vec![
+        schema,
+        listed(&Node::Stats(base(table)), STATS_NAME),
+        listed(&Node::Items(base(table)), ITEMS_NAME),
+        listed(&Node::Indexes(table.clone(), IndexKind::Global), GLOBAL_NAME),
+        listed(&Node::Indexes(table.clone(), IndexKind::Local), LOCAL_NAME),
+    ])
+}
