@@ -146,9 +146,15 @@ fn stat_field(pid: u32, index: usize) -> Option<u32> {
     fields.split_whitespace().nth(index)?.parse().ok()
 }
 
-/// The thread group (process) of a thread: the kernel names threads in requests.
+/// Are both threads of one process? A thread that is gone counts as a process of its own.
 #[must_use]
-pub fn process_of(thread: u32) -> u32 {
+pub fn same_process(a: u32, b: u32) -> bool {
+    // Most programs have one thread: no need to ask.
+    a == b || process_of(a) == process_of(b)
+}
+
+/// The thread group (process) of a thread: the kernel names threads in requests.
+fn process_of(thread: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok()).unwrap_or(thread)
 }

@@ -1,17 +1,28 @@
 //! The filesystem view (FILESYSTEM.md): filesystem paths to nodes, nodes to bytes, bytes to requests. Knows no fuser.
 //!
 //! ```text
-//! view.rs        what the shell calls: lookup, getattr, open, read, write, readdir, …; one method a call, each a few lines
+//! view/          what the shell calls: lookup, getattr, open, read, write, readdir, …; one method a call
 //! node.rs        Node: what a filesystem path means; its inode number
+//! inode_table.rs the nodes that the kernel knows by number
+//! directory_stream.rs  readdir over listings of any size
+//! handle.rs      open files and directories
 //! tree/          one file per kind of directory: lookup a name, list names, render a file
 //! write/         per-handle write state machine, incremental JSON check, scratch files, draft tables
 //! query/         query/ and scan/ paths: clauses, results, listings
 //! error.rs       FsError, its errno and its sentence; journal.rs keeps the last one of each session
 //! ```
 
+pub mod attr;
+pub mod directory_stream;
 pub mod error;
+pub mod handle;
+pub mod inode_table;
+pub mod journal;
+pub mod node;
 pub mod query;
 pub mod tree;
+pub mod view;
 pub mod write;
 
 pub use error::FsError;
+pub use view::View;

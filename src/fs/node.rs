@@ -10,10 +10,9 @@
 //! 1 | 63 bits of digest                     items, collections, index entries, query paths
 //! ```
 
-use std::hash::{Hash, Hasher};
-
 use super::query::{QueryKind, QueryPath, ResultKind};
-use super::write::ScratchId;
+use super::write::TargetKey;
+use super::write::scratch::FileId;
 use crate::codec::digest::digest;
 use crate::codec::key;
 use crate::database::{EntryKey, PartitionKey, Source, TextForm};
@@ -30,6 +29,8 @@ pub enum Node {
     Service(Service),
     /// A table's directory, or a draft's.
     Table(TableName),
+    /// A folder made below a draft, its path relative to the draft.
+    DraftFolder(TableName, String),
     /// `schema.json` of a table, a draft or an index.
     Schema(Source),
     /// `stats.json` of a table or an index.
@@ -44,10 +45,12 @@ pub enum Node {
     Collection(Source, PartitionKey),
     /// `X.json` or `X.ddbjson`.
     Entry(Box<EntryNode>),
+    /// `X.json` by a shortened name, its item not stored: it can only be created.
+    Alias(Box<AliasNode>),
     /// `X.base` beside an index entry: a symlink to the base item.
     Base(Source, Box<EntryKey>),
     /// A file that lives in memory.
-    Scratch(ScratchId),
+    Scratch(FileId),
     /// `query/`, `scan/` and the directories of clauses below.
     Query(Box<QueryPath>),
     /// A result file in a query directory.
@@ -62,6 +65,16 @@ pub struct EntryNode {
     pub source: Source,
     pub key: EntryKey,
     pub form: TextForm,
+}
+
+/// A base item that is not stored, named by the digest of its key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AliasNode {
+    pub table: TableName,
+    pub key: TargetKey,
+    pub form: TextForm,
+    /// Path below `items/`.
+    pub path: String,
 }
 
 /// What lies below `/.ddb/`.
@@ -99,6 +112,7 @@ impl Node {
             | Self::Indexes(..)
             | Self::Index(_)
             | Self::Collection(..)
+            | Self::DraftFolder(..)
             | Self::Query(_) => Kind::Directory,
             Self::Base(..) | Self::QueryLink(..) => Kind::Symlink,
             Self::Readme
@@ -106,6 +120,7 @@ impl Node {
             | Self::Schema(_)
             | Self::Stats(_)
             | Self::Entry(_)
+            | Self::Alias(_)
             | Self::Scratch(_)
             | Self::QueryResult(..) => Kind::File,
         }
@@ -116,7 +131,7 @@ impl Node {
     pub fn table(&self) -> Option<&TableName> {
         match self {
             Self::Root | Self::Readme | Self::Service(_) | Self::Scratch(_) => None,
-            Self::Table(table) | Self::Indexes(table, _) => Some(table),
+            Self::Table(table) | Self::Indexes(table, _) | Self::DraftFolder(table, _) => Some(table),
             Self::Schema(source)
             | Self::Stats(source)
             | Self::Items(source)
@@ -124,6 +139,7 @@ impl Node {
             | Self::Collection(source, _)
             | Self::Base(source, _) => Some(&source.table),
             Self::Entry(entry) => Some(&entry.source.table),
+            Self::Alias(alias) => Some(&alias.table),
             Self::Query(path) | Self::QueryResult(path, _) | Self::QueryLink(path, _) => Some(&path.schema().name),
         }
     }
@@ -157,10 +173,20 @@ impl Node {
                 data(&bytes)
             }
             Self::Entry(entry) => entry_ino(&entry.source, &entry.key, entry.form),
+            Self::Alias(alias) => {
+                let mut bytes = identity(Tag::Alias, &Source { table: alias.table.clone(), index: None });
+                bytes.extend_from_slice(alias.path.as_bytes());
+                data(&bytes)
+            }
+            Self::DraftFolder(table, path) => {
+                let mut bytes = identity(Tag::DraftFolder, &Source { table: table.clone(), index: None });
+                bytes.extend_from_slice(path.as_bytes());
+                data(&bytes)
+            }
             Self::Base(source, key) => data(&entry_identity(Tag::Base, source, key)),
             Self::Scratch(id) => {
                 let mut bytes = vec![Tag::Scratch as u8];
-                bytes.extend_from_slice(format!("{id:?}").as_bytes());
+                bytes.extend_from_slice(&id.0.to_be_bytes());
                 data(&bytes)
             }
             Self::Query(path) => data(&query_identity(Tag::Query, path)),
@@ -215,6 +241,8 @@ enum Tag {
     Query,
     QueryResult,
     QueryLink,
+    Alias,
+    DraftFolder,
 }
 
 const ROLE_BITS: u32 = 4;
@@ -279,12 +307,4 @@ fn query_identity(tag: Tag, path: &QueryPath) -> Vec<u8> {
         bytes.push(b'/');
     }
     bytes
-}
-
-/// A 64-bit hash for choosing a shard; not an inode number.
-#[must_use]
-pub fn shard(value: &impl Hash, shards: usize) -> usize {
-    let mut hasher = std::hash::DefaultHasher::new();
-    value.hash(&mut hasher);
-    usize::try_from(hasher.finish() % shards.max(1) as u64).unwrap_or(0)
 }

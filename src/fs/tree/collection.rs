@@ -20,9 +20,9 @@ pub fn resolve(tree: &Tree, source: &Source, partition: &PartitionKey, name: &st
     };
     let schema = tree.source_schema(source)?;
     let types = stem_types(&schema, source)?;
-    let key = match names::parse(stem, &types).ok_or(FsError::NotFound)? {
+    let key = match names::parse(stem, &types)? {
         Parsed::Values(values) => entry_key(&schema, source, partition, values)?,
-        Parsed::Alias(alias) => match find_alias(tree, source, partition, &types, stem)? {
+        Parsed::Alias(alias) => match find_alias(tree, source, partition, &alias, stem)? {
             Some(key) => key,
             None => return unstored(source, partition, name, &alias),
         },
@@ -61,14 +61,10 @@ fn find_alias(
     tree: &Tree,
     source: &Source,
     partition: &PartitionKey,
-    types: &[KeyAttributeType],
+    alias: &names::Alias,
     stem: &str,
 ) -> Result<Option<EntryKey>, FsError> {
-    let sort_prefix = match types.first() {
-        Some(KeyAttributeType::S | KeyAttributeType::B) => names::alias_prefix(stem),
-        Some(KeyAttributeType::N) | None => None,
-    };
-    let range = Entries::Collection { partition: partition.clone(), sort_prefix };
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix: alias.prefix.clone() };
     let mut found = None;
     tree.db.entries(source, &range, None, &mut |key, _, _| {
         if names::entry_stem(&key) == stem {
@@ -89,7 +85,7 @@ fn unstored(source: &Source, partition: &PartitionKey, name: &str, alias: &names
         Some((_, Suffix::DdbJson)) => TextForm::DynamoDbJson,
         _ => TextForm::PlainJson,
     };
-    Ok(Node::Alias(Box::new(AliasNode { table: source.table.clone(), key, form, name: path })))
+    Ok(Node::Alias(Box::new(AliasNode { table: source.table.clone(), key, form, path })))
 }
 
 pub fn attr(tree: &Tree, source: &Source, partition: &PartitionKey) -> Result<Attr, FsError> {

@@ -11,7 +11,8 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister, fetch_tail};
 use crate::fs::node::{AliasNode, EntryNode, Node};
-use crate::fs::write::{KeyPart, ScratchId, TargetKey, is_scratch_name};
+use crate::fs::write::scratch::FileId;
+use crate::fs::write::{KeyPart, TargetKey, is_scratch_name};
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Key, TableSchema};
 
@@ -29,13 +30,13 @@ fn is_flat(schema: &TableSchema, source: &Source) -> bool {
 fn resolve_flat(tree: &Tree, schema: &TableSchema, source: &Source, name: &str) -> Result<Node, FsError> {
     let Some((stem, suffix)) = names::split_suffix(name) else { return resolve_scratch(tree, source, None, name) };
     let types = [schema.key.partition.attribute_type];
-    let value = match names::parse(stem, &types).ok_or(FsError::NotFound)? {
+    let value = match names::parse(stem, &types)? {
         Parsed::Values(values) => values.into_iter().next(),
         Parsed::Alias(alias) => {
             let Some(partition) = tree.db.partition_by_digest(source, alias.digest)? else {
                 let key = TargetKey { partition: KeyPart::Digest(alias.digest), sort: None };
                 let form = suffix.form().ok_or(FsError::NotFound)?;
-                let alias = AliasNode { table: source.table.clone(), key, form, name: name.to_owned() };
+                let alias = AliasNode { table: source.table.clone(), key, form, path: name.to_owned() };
                 return Ok(Node::Alias(Box::new(alias)));
             };
             partition.into_iter().next()
@@ -51,7 +52,7 @@ fn resolve_folder(tree: &Tree, schema: &TableSchema, source: &Source, name: &str
         return resolve_scratch(tree, source, None, name);
     }
     let types = partition_types(schema, source)?;
-    let partition = match names::parse(name, &types).ok_or(FsError::NotFound)? {
+    let partition = match names::parse(name, &types)? {
         Parsed::Values(values) => values,
         Parsed::Alias(alias) => tree.db.partition_by_digest(source, alias.digest)?.ok_or(FsError::NotFound)?,
     };
@@ -82,22 +83,20 @@ pub fn resolve_scratch(tree: &Tree, source: &Source, partition: Option<&Partitio
     tree.scratch.lock().find(&directory, name).map(Node::Scratch).ok_or(FsError::NotFound)
 }
 
-/// The directory of a scratch file as the scratch files know it: its path. `None` where there are none: below an index.
-pub fn scratch_directory(source: &Source, partition: Option<&PartitionKey>) -> Option<String> {
+/// The directory that a scratch file is in. `None` where there are none: below an index.
+pub fn scratch_directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> {
     if source.index.is_some() {
         return None;
     }
-    let items = format!("{}/{}", source.table, super::table::ITEMS_NAME);
     Some(match partition {
-        Some(partition) => format!("{items}/{}", names::collection_name(partition)),
-        None => items,
+        Some(partition) => Node::Collection(source.clone(), partition.clone()),
+        None => Node::Items(source.clone()),
     })
 }
 
-pub fn scratch_attr(tree: &Tree, id: ScratchId) -> Result<Attr, FsError> {
-    let scratch = tree.scratch.lock();
-    let (size, modified_ms) = scratch.stat(id).ok_or(FsError::NotFound)?;
-    Ok(Attr::file(Node::Scratch(id).ino(), size, modified_ms))
+pub fn scratch_attr(tree: &Tree, id: FileId) -> Result<Attr, FsError> {
+    let attributes = tree.scratch.lock().attributes(id)?;
+    Ok(Attr::file(Node::Scratch(id).ino(), attributes.size, attributes.modified_ms))
 }
 
 /// What is stored under this key, if no waiting delete hides it.

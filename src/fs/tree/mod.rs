@@ -4,6 +4,7 @@
 //! [`Tree::resolve`] says what a name means whether or not it exists; [`Tree::attr`] whether it exists.
 
 mod collection;
+mod draft;
 mod folders;
 mod index;
 mod items;
@@ -28,6 +29,7 @@ use super::attr::Attr;
 use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
 use super::node::{Node, Service};
+use super::write::scratch::FileId;
 use super::write::{DeferredDeletes, Drafts, ScratchFiles, is_refused_probe};
 use crate::database::{Browse, EntryKey, Source};
 use crate::model::{Key, TableName, TableSchema};
@@ -37,7 +39,7 @@ pub struct Tree {
     pub db: Arc<dyn Browse>,
     pub folders: Mutex<Folders>,
     pub drafts: Mutex<Drafts>,
-    pub scratch: Mutex<ScratchFiles>,
+    pub scratch: Mutex<ScratchFiles<Node>>,
     deferred: Mutex<DeferredDeletes<(TableName, Key)>>,
     /// Entries of `deferred`, so that nobody locks it while it is empty.
     hidden: AtomicUsize,
@@ -91,6 +93,7 @@ impl Tree {
             Node::Root => root::resolve(name),
             Node::Service(service) => service::resolve(*service, name),
             Node::Table(table) => table::resolve(self, table, name),
+            Node::DraftFolder(table, path) => draft::resolve(self, table, path, name),
             Node::Indexes(table, kind) => index::resolve_index(self, table, *kind, name),
             Node::Index(source) => index::resolve(self, source, name),
             Node::Items(source) => items::resolve(self, source, name),
@@ -118,6 +121,7 @@ impl Tree {
             Node::Readme => Ok(Attr::read_only(node.ino(), root::README.len() as u64, self.started_ms)),
             Node::Service(service) => Ok(service::attr(self, *service, caller)),
             Node::Table(table) => table::attr(self, table),
+            Node::DraftFolder(table, path) => draft::attr(self, table, path),
             Node::Schema(source) => schema::attr(self, source),
             Node::Stats(source) => stats::attr(self, source),
             Node::Items(source) => Ok(Attr::directory(node.ino(), self.source_time(source)?)),
@@ -141,6 +145,7 @@ impl Tree {
             Node::Root => Box::new(FixedLister::new(root::list(self)?)),
             Node::Service(service) => Box::new(FixedLister::new(service::list(*service))),
             Node::Table(table) => Box::new(FixedLister::new(table::list(self, table)?)),
+            Node::DraftFolder(table, path) => Box::new(FixedLister::new(draft::list(self, table, path)?)),
             Node::Indexes(table, kind) => Box::new(FixedLister::new(index::list_indexes(self, table, *kind)?)),
             Node::Index(source) => Box::new(FixedLister::new(index::list(source))),
             Node::Items(source) => items::lister(self, source)?,
@@ -173,6 +178,7 @@ impl Tree {
             Node::Scratch(_) | Node::QueryResult(..) | Node::Base(..) | Node::QueryLink(..) => Err(FsError::BadHandle),
             Node::Root
             | Node::Table(_)
+            | Node::DraftFolder(..)
             | Node::Items(_)
             | Node::Indexes(..)
             | Node::Index(_)
@@ -199,6 +205,14 @@ impl Tree {
     /// [`FsError::NotFound`] when there is no such table.
     pub fn schema(&self, table: &TableName) -> Result<Arc<TableSchema>, FsError> {
         self.db.schema(table)?.ok_or(FsError::NotFound)
+    }
+
+    /// Is there a draft of this name and no table?
+    fn is_draft(&self, table: &TableName) -> Result<bool, FsError> {
+        if self.drafts.lock().get(table).is_none() {
+            return Ok(false);
+        }
+        Ok(self.db.schema(table)?.is_none())
     }
 
     /// The definition of the table that `source` reads; the index exists in it.
@@ -264,6 +278,7 @@ impl Tree {
             Node::Readme => root::README_NAME.to_owned(),
             Node::Service(service) => service::path(*service).to_owned(),
             Node::Table(table) => table.to_string(),
+            Node::DraftFolder(table, path) => format!("{table}/{path}"),
             Node::Schema(source) => format!("{}/{}", self.source_path(source), table::SCHEMA_NAME),
             Node::Stats(source) => format!("{}/{}", self.source_path(source), table::STATS_NAME),
             Node::Items(source) => format!("{}/{}", self.source_path(source), table::ITEMS_NAME),
@@ -276,15 +291,23 @@ impl Tree {
                 let path = names::entry_path(&entry.key, entry.form);
                 format!("{}/{}/{path}", self.source_path(&entry.source), table::ITEMS_NAME)
             }
-            Node::Alias(alias) => format!("{}/{}/{}", alias.table, table::ITEMS_NAME, alias.name),
+            Node::Alias(alias) => format!("{}/{}/{}", alias.table, table::ITEMS_NAME, alias.path),
             Node::Base(source, key) => {
                 let path = names::base_path(key);
                 format!("{}/{}/{path}", self.source_path(source), table::ITEMS_NAME)
             }
-            Node::Scratch(id) => self.scratch.lock().path(*id).unwrap_or_default(),
+            Node::Scratch(id) => self.scratch_path(*id),
             Node::Query(path) => query::path(self, path),
             Node::QueryResult(path, kind) => format!("{}/{}", query::path(self, path), kind.name()),
             Node::QueryLink(path, name) => format!("{}/{name}", query::path(self, path)),
+        }
+    }
+
+    fn scratch_path(&self, id: FileId) -> String {
+        let place = self.scratch.lock().place(id).map(|(directory, name)| (directory.clone(), name.to_owned()));
+        match place {
+            Some((directory, name)) => format!("{}/{name}", self.path(&directory)),
+            None => String::from("(removed)"),
         }
     }
 
@@ -308,6 +331,7 @@ impl Tree {
         match node {
             Node::Service(Service::Errors) => Node::Service(Service::Root),
             Node::Indexes(table, _) => Node::Table(table.clone()),
+            Node::DraftFolder(table, path) => draft::parent(table, path),
             Node::Items(source) if source.index.is_none() => Node::Table(source.table.clone()),
             Node::Items(source) => Node::Index(source.clone()),
             Node::Collection(source, _) => Node::Items(source.clone()),

@@ -24,9 +24,10 @@ pub fn resolve(name: &str) -> Result<Node, FsError> {
 pub fn list(tree: &Tree) -> Result<Vec<Listed>, FsError> {
     let mut names = vec![listed(&Node::Readme, README_NAME)];
     let tables = tree.db.table_names()?;
-    let drafts = tree.drafts.lock().names();
-    let drafts = drafts.into_iter().filter(|draft| tables.binary_search(draft).is_err());
-    let drafts: Vec<TableName> = drafts.collect();
+    let drafts: Vec<TableName> = {
+        let drafts = tree.drafts.lock();
+        drafts.names().filter(|draft| tables.binary_search(draft).is_err()).cloned().collect()
+    };
     names.extend(tables.into_iter().chain(drafts).filter(|table| !is_taken(table)).map(|table| {
         let name = table.to_string();
         listed(&Node::Table(table), &name)

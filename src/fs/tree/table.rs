@@ -1,6 +1,6 @@
 //! `/<Table>/`: a table's or draft's own files and directories.
 
-use super::{Tree, listed, query};
+use super::{Tree, draft, listed, query};
 use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
@@ -23,8 +23,13 @@ pub fn base(table: &TableName) -> Source {
 }
 
 pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
+    if name == SCHEMA_NAME {
+        return Ok(Node::Schema(base(table)));
+    }
+    if tree.is_draft(table)? {
+        return draft::resolve(tree, table, "", name);
+    }
     match name {
-        SCHEMA_NAME => Ok(Node::Schema(base(table))),
         STATS_NAME => Ok(Node::Stats(base(table))),
         ITEMS_NAME => Ok(Node::Items(base(table))),
         GLOBAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Global)),
@@ -37,25 +42,19 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
 
 pub fn attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {
     let ino = Node::Table(table.clone()).ino();
-    match tree.table_time(table) {
-        Err(FsError::NotFound) if tree.drafts.lock().contains(table) => Ok(Attr::directory(ino, tree.started_ms)),
-        time => Ok(Attr::directory(ino, time?)),
+    if tree.is_draft(table)? {
+        return draft::attr(tree, table, "");
     }
+    Ok(Attr::directory(ino, tree.table_time(table)?))
 }
 
-/// A draft has only its schema.
 pub fn list(tree: &Tree, table: &TableName) -> Result<Vec<Listed>, FsError> {
-    let schema = listed(&Node::Schema(base(table)), SCHEMA_NAME);
-    if tree.db.schema(table)?.is_none() {
-        let drafts = tree.drafts.lock();
-        return match (drafts.contains(table), drafts.schema_text(table)) {
-            (true, Some(_)) => Ok(vec![schema]),
-            (true, None) => Ok(Vec::new()),
-            (false, _) => Err(FsError::NotFound),
-        };
+    if tree.is_draft(table)? {
+        return draft::list(tree, table, "");
     }
+    tree.schema(table)?;
     Ok(vec![
-        schema,
+        listed(&Node::Schema(base(table)), SCHEMA_NAME),
         listed(&Node::Stats(base(table)), STATS_NAME),
         listed(&Node::Items(base(table)), ITEMS_NAME),
         listed(&Node::Indexes(table.clone(), IndexKind::Global), GLOBAL_NAME),

@@ -1,0 +1,156 @@
+//! File names of keys: K(value) parts and suffixes (FILESYSTEM 1 and 2).
+
+use crate::codec::digest::Digest;
+use crate::codec::file_name::{self, Decoded};
+use crate::database::{EntryKey, TextForm};
+use crate::fs::FsError;
+use crate::model::AttributeValue;
+use crate::model::schema::KeyAttributeType;
+
+/// The final suffix of a file beside an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suffix {
+    Json,
+    DdbJson,
+    Base,
+}
+
+impl Suffix {
+    /// The text form of an item that this suffix names.
+    #[must_use]
+    pub fn form(self) -> Option<TextForm> {
+        match self {
+            Self::Json => Some(TextForm::PlainJson),
+            Self::DdbJson => Some(TextForm::DynamoDbJson),
+            Self::Base => None,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Json => ".json",
+            Self::DdbJson => ".ddbjson",
+            Self::Base => ".base",
+        }
+    }
+}
+
+/// What the stem of a name says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parsed {
+    /// The values, as many as there were types.
+    Values(Vec<AttributeValue>),
+    /// A name too long to be written out.
+    Alias(Alias),
+}
+
+/// A shortened name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alias {
+    pub digest: Digest,
+    /// What the first value begins with, for types whose order is that of their bytes.
+    pub prefix: Option<Vec<u8>>,
+}
+
+/// Strips the one mandatory suffix. `None` for names that are no item's: they begin with a dot or have no known suffix.
+#[must_use]
+pub fn split_suffix(name: &str) -> Option<(&str, Suffix)> {
+    if name.starts_with('.') {
+        return None;
+    }
+    [Suffix::Json, Suffix::DdbJson, Suffix::Base].into_iter().find_map(|suffix| {
+        let stem = name.strip_suffix(suffix.text())?;
+        (!stem.is_empty()).then_some((stem, suffix))
+    })
+}
+
+/// What a stem, or a collection's name, means where keys of `types` are expected.
+///
+/// # Errors
+/// [`FsError::NotFound`]: no key has such a name.
+pub fn parse(stem: &str, types: &[KeyAttributeType]) -> Result<Parsed, FsError> {
+    match file_name::decode(stem.as_bytes(), types).map_err(|_| FsError::NotFound)? {
+        Decoded::Values(values) => Ok(Parsed::Values(values)),
+        Decoded::Alias { prefix, digest } => {
+            let prefix = match file_name::alias_scan_prefix(&prefix, types) {
+                Some(AttributeValue::S(text)) => Some(text.into_bytes()),
+                Some(AttributeValue::B(bytes)) => Some(bytes),
+                _ => None,
+            };
+            Ok(Parsed::Alias(Alias { digest, prefix }))
+        }
+    }
+}
+
+/// The folder of a collection.
+#[must_use]
+pub fn collection_name(partition: &[AttributeValue]) -> String {
+    file_name::collection_name(&partition.iter().collect::<Vec<_>>())
+}
+
+/// An entry's name without its suffix.
+#[must_use]
+pub fn entry_stem(key: &EntryKey) -> String {
+    match (&key.index, &key.base.sort) {
+        (Some((_, sort)), base_sort) => {
+            let values: Vec<_> = sort.iter().chain([&key.base.partition]).chain(base_sort).collect();
+            file_name::entry_stem(&values)
+        }
+        (None, Some(sort)) => file_name::item_stem(sort),
+        (None, None) => file_name::hash_item_stem(&key.base.partition),
+    }
+}
+
+/// `X.json` or `X.ddbjson`.
+#[must_use]
+pub fn entry_name(key: &EntryKey, form: TextForm) -> String {
+    let suffix = match form {
+        TextForm::PlainJson => Suffix::Json,
+        TextForm::DynamoDbJson => Suffix::DdbJson,
+    };
+    let mut name = entry_stem(key);
+    name.push_str(suffix.text());
+    name
+}
+
+/// An entry's path below `items/`.
+#[must_use]
+pub fn entry_path(key: &EntryKey, form: TextForm) -> String {
+    in_collection(key, entry_name(key, form))
+}
+
+/// The path of `X.base` below an index's `items/`.
+#[must_use]
+pub fn base_path(key: &EntryKey) -> String {
+    in_collection(key, format!("{}{}", entry_stem(key), Suffix::Base.text()))
+}
+
+fn in_collection(key: &EntryKey, name: String) -> String {
+    match (&key.index, &key.base.sort) {
+        (Some((partition, _)), _) => format!("{}/{name}", collection_name(partition)),
+        (None, Some(_)) => format!("{}/{name}", file_name::collection_name(&[&key.base.partition])),
+        (None, None) => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_suffix_is_stripped_once() {
+        let cases = [
+            ("config.json.json", Some(("config.json", Suffix::Json))),
+            ("foo.patch.json", Some(("foo.patch", Suffix::Json))),
+            ("x.ddbjson", Some(("x", Suffix::DdbJson))),
+            ("x.base", Some(("x", Suffix::Base))),
+            ("x.patch", None),
+            (".json", None),
+            (".x.json", None),
+            ("x", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(split_suffix(name), expected, "{name}");
+        }
+    }
+}

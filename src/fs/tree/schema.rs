@@ -1,0 +1,53 @@
+//! `schema.json`: a table's definition as CreateTable takes it, a draft's template, an index's definition as a member of CreateTable's.
+
+use serde_json::Value;
+
+use super::Tree;
+use crate::codec::wire;
+use crate::database::Source;
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::node::Node;
+use crate::model::{IndexKind, IndexName, TableSchema};
+
+pub fn attr(tree: &Tree, source: &Source) -> Result<Attr, FsError> {
+    let ino = Node::Schema(source.clone()).ino();
+    if tree.is_draft(&source.table)? {
+        let drafts = tree.drafts.lock();
+        let size = drafts.schema_text(&source.table)?.len() as u64;
+        let created_ms = drafts.get(&source.table).map_or(tree.started_ms, |draft| draft.created_ms);
+        return Ok(Attr::file(ino, size, created_ms));
+    }
+    let size = text(tree, source)?.len() as u64;
+    let modified_ms = tree.table_time(&source.table)?;
+    Ok(match source.index {
+        Some(_) => Attr::read_only(ino, size, modified_ms),
+        None => Attr::file(ino, size, modified_ms),
+    })
+}
+
+pub fn text(tree: &Tree, source: &Source) -> Result<Vec<u8>, FsError> {
+    if tree.is_draft(&source.table)? {
+        return tree.drafts.lock().schema_text(&source.table);
+    }
+    let schema = tree.source_schema(source)?;
+    let json = wire::create_table::to_json(&schema);
+    match &source.index {
+        None => Ok(pretty(&json)),
+        Some(index) => Ok(pretty(index_json(&json, &schema, index).ok_or(FsError::NotFound)?)),
+    }
+}
+
+fn pretty(json: &Value) -> Vec<u8> {
+    format!("{json:#}\n").into_bytes()
+}
+
+/// The index's element in a CreateTable request.
+fn index_json<'a>(table: &'a Value, schema: &TableSchema, index: &IndexName) -> Option<&'a Value> {
+    let member = match schema.index(index.as_str())?.kind {
+        IndexKind::Global => "GlobalSecondaryIndexes",
+        IndexKind::Local => "LocalSecondaryIndexes",
+    };
+    let indexes = table.get(member)?.as_array()?;
+    indexes.iter().find(|element| element.get("IndexName").and_then(Value::as_str) == Some(index.as_str()))
+}

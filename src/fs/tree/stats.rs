@@ -1,0 +1,84 @@
+//! `stats.json`: the counters of a table or an index. Its size and times never change, so that a backup of a table in use finds
+//! nothing wrong: the JSON is padded with white space.
+
+use serde_json::{Value, json};
+
+use super::Tree;
+use crate::database::Source;
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::node::Node;
+use crate::model::IndexKind;
+use crate::model::api::{IndexDescription, TableDescription, TableStatus};
+
+/// Size of every `stats.json`: the longest is a name of 255 bytes, some words and numbers of 20 digits.
+pub const STATS_BYTES: usize = 1024;
+
+pub fn attr(tree: &Tree, source: &Source) -> Result<Attr, FsError> {
+    let modified_ms = tree.source_time(source)?;
+    Ok(Attr::read_only(Node::Stats(source.clone()).ino(), STATS_BYTES as u64, modified_ms))
+}
+
+pub fn text(tree: &Tree, source: &Source) -> Result<Vec<u8>, FsError> {
+    let table = tree.db.describe(&source.table)?.ok_or(FsError::NotFound)?;
+    let stats = tree.db.stats(source)?;
+    let json = match &source.index {
+        None => table_json(&table, stats.bytes, stats.partition_keys),
+        Some(name) => {
+            let place = table.schema.indexes.iter().position(|index| index.name == *name).ok_or(FsError::NotFound)?;
+            let description = table.indexes.get(place).ok_or(FsError::NotFound)?;
+            index_json(&table, place, description, stats.bytes)
+        }
+    };
+    Ok(pad(&json))
+}
+
+fn table_json(table: &TableDescription, bytes: u64, partition_keys: u64) -> Value {
+    json!({
+        "name": table.schema.name.as_str(),
+        "status": status(table.status),
+        "items": table.item_count,
+        "bytes": bytes,
+        "average_item_bytes": average(bytes, table.item_count),
+        "partition_keys": partition_keys,
+        "gsi": table.schema.indexes_of(IndexKind::Global).count(),
+        "lsi": table.schema.indexes_of(IndexKind::Local).count(),
+    })
+}
+
+fn index_json(table: &TableDescription, place: usize, index: &IndexDescription, bytes: u64) -> Value {
+    let schema = &table.schema.indexes[place];
+    let sparsity = if table.item_count == 0 { 0.0 } else { 1.0 - index.item_count as f64 / table.item_count as f64 };
+    json!({
+        "name": schema.name.as_str(),
+        "kind": super::index::kind_name(schema.kind),
+        "status": status(index.status),
+        "backfilling": index.status == TableStatus::Creating,
+        "entries": index.item_count,
+        "table_items": table.item_count,
+        "sparsity": (sparsity.max(0.0) * 1e6).round() / 1e6,
+        "bytes": bytes,
+        "partition_keys": index.partition_keys,
+    })
+}
+
+fn average(bytes: u64, items: u64) -> u64 {
+    bytes.checked_div(items).unwrap_or(0)
+}
+
+fn status(status: TableStatus) -> &'static str {
+    match status {
+        TableStatus::Creating => "CREATING",
+        TableStatus::Active => "ACTIVE",
+        TableStatus::Deleting => "DELETING",
+        TableStatus::Updating => "UPDATING",
+    }
+}
+
+/// Indented JSON, spaces, newline: always the same length.
+fn pad(json: &Value) -> Vec<u8> {
+    let mut text = format!("{json:#}").into_bytes();
+    text.resize(STATS_BYTES - 1, b' ');
+    text.push(b'\n');
+    text
+}

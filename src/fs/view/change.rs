@@ -1,0 +1,237 @@
+//! mkdir, unlink, rmdir.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::commit::base;
+use super::{Caller, Reply, View};
+use crate::database::{PartitionKey, Source};
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::node::{EntryNode, Node};
+use crate::fs::tree::now_ms;
+use crate::fs::write::draft;
+use crate::model::api::{DeleteItemRequest, DeleteTableRequest};
+use crate::model::{Error, TableName};
+
+impl View {
+    /// MKDIR: a draft table, a table in one step (`Orders@pk:S,sk:N`), or the folder of an item collection.
+    ///
+    /// # Errors
+    /// `Exists`, or no directory can be made there.
+    pub fn mkdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
+        let parent = self.node(parent)?;
+        let made = self.mkdir_in(caller, &parent, name);
+        self.noted(caller, "mkdir", &parent, name, made)
+    }
+
+    fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
+        let text = std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+        let node = match parent {
+            Node::Root => self.make_table(text)?,
+            Node::Table(table) | Node::DraftFolder(table, _) if self.tree.is_draft(table)? => {
+                self.make_draft_folder(caller, parent, table, text)?
+            }
+            Node::Items(source) if source.index.is_none() => self.make_collection(caller, parent, text)?,
+            Node::Collection(source, _) if source.index.is_none() => {
+                return Err(FsError::NotPermitted("an item collection holds items, not folders"));
+            }
+            Node::Table(_) | Node::DraftFolder(..) => return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only"))),
+            Node::Indexes(..) => return Err(FsError::NotPermitted("indexes are made with their table, in its schema.json")),
+            _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
+        };
+        let attr = self.attr_of(&node, caller)?;
+        self.remember(node, attr)
+    }
+
+    /// `mkdir -p` asks for what is there.
+    fn existing_or(&self, caller: Caller, parent: &Node, name: &[u8], error: FsError) -> FsError {
+        let there = self.tree.resolve(parent, name).and_then(|node| self.attr_of(&node, caller));
+        if there.is_ok() { FsError::Exists } else { error }
+    }
+
+    fn make_table(&self, name: &str) -> Result<Node, FsError> {
+        if let Some(request) = draft::one_step(name) {
+            let request = request?;
+            let table = request.table_name.clone();
+            self.create_table(request)?;
+            // The name the caller asked for resolves to nothing later; the table has its own.
+            return Ok(Node::Table(table));
+        }
+        if let Ok(Node::Readme | Node::Service(_)) = self.tree.resolve(&Node::Root, name.as_bytes()) {
+            return Err(FsError::Exists);
+        }
+        if let Ok(table) = TableName::new(name)
+            && self.tree.db.schema(&table)?.is_some()
+        {
+            return Err(FsError::Exists);
+        }
+        Ok(Node::Table(self.tree.drafts.lock().create(name, now_ms())?))
+    }
+
+    fn make_draft_folder(&self, caller: Caller, parent: &Node, table: &TableName, name: &str) -> Result<Node, FsError> {
+        if self.tree.resolve(parent, name.as_bytes()).and_then(|node| self.attr_of(&node, caller)).is_ok() {
+            return Err(FsError::Exists);
+        }
+        let path = match parent {
+            Node::DraftFolder(_, folder) => format!("{folder}/{name}"),
+            _ => name.to_owned(),
+        };
+        self.tree.drafts.lock().make_folder(table, &path)?;
+        Ok(Node::DraftFolder(table.clone(), path))
+    }
+
+    fn make_collection(&self, caller: Caller, parent: &Node, name: &str) -> Result<Node, FsError> {
+        let node = match self.tree.resolve(parent, name.as_bytes()) {
+            Ok(node @ Node::Collection(..)) => node,
+            Err(FsError::NotFound) if name.contains("%~") => {
+                return Err(FsError::Invalid("a shortened name needs an item with its key; write that through the API"));
+            }
+            Ok(_) | Err(FsError::NotFound) => {
+                return Err(FsError::NotPermitted("here are item files, or folders named by a partition key"));
+            }
+            Err(error) => return Err(error),
+        };
+        if self.attr_of(&node, caller).is_ok() {
+            return Err(FsError::Exists);
+        }
+        if let Node::Collection(source, partition) = &node
+            && let Some(value) = partition.first()
+            && !self.tree.folders.lock().make(&source.table, value.clone(), now_ms())
+        {
+            return Err(FsError::NotPermitted("too many empty folders; write items into them or remove some"));
+        }
+        Ok(node)
+    }
+
+    /// UNLINK: DeleteItem of an item file, answered after its commit.
+    pub fn unlink(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8], reply: Reply<()>) {
+        let parent = match self.node(parent) {
+            Ok(parent) => parent,
+            Err(error) => return reply(Err(error)),
+        };
+        let (view, path) = (Arc::clone(self), self.child_path(&parent, name));
+        let reply: Reply<()> = Box::new(move |ended| reply(view.noted_at(caller, "unlink", || path, ended)));
+        match self.tree.resolve(&parent, name) {
+            Ok(Node::Entry(entry)) if entry.source.index.is_none() => self.delete_item(caller, &entry, reply),
+            Ok(node) => reply(self.unlink_other(caller, &parent, &node, name)),
+            Err(error) => reply(Err(error)),
+        }
+    }
+
+    fn unlink_other(&self, caller: Caller, parent: &Node, node: &Node, name: &[u8]) -> Result<(), FsError> {
+        match node {
+            Node::Scratch(_) => {
+                let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
+                self.tree.scratch.lock().remove(parent, name)
+            }
+            Node::Schema(source) if source.index.is_none() => {
+                if self.tree.is_draft(&source.table)? {
+                    return self.tree.drafts.lock().unlink_schema(&source.table);
+                }
+                self.vetoes.add(&source.table, caller.pid, Instant::now());
+                Err(FsError::NotPermitted("a table is not deleted file by file; use rmdir when it has no items"))
+            }
+            Node::Stats(_) | Node::Readme => Err(FsError::NotPermitted("this file is part of the tree")),
+            _ if node.kind() == crate::fs::node::Kind::Directory => Err(FsError::IsDirectory),
+            _ => {
+                self.attr_of(node, caller)?;
+                Err(FsError::Derived)
+            }
+        }
+    }
+
+    fn delete_item(self: &Arc<Self>, caller: Caller, entry: &EntryNode, reply: Reply<()>) {
+        let (table, key) = (entry.source.table.clone(), entry.key.base.clone());
+        if let Err(error) = self.may_delete(&table, caller) {
+            return reply(Err(error));
+        }
+        let schema = match self.tree.schema(&table) {
+            Ok(schema) => schema,
+            Err(error) => return reply(Err(error)),
+        };
+        // Hidden: renamed away, its name is gone already.
+        if self.tree.hides_any()
+            && let Err(error) = crate::fs::tree::items::stat(&self.tree, &entry.source, &entry.key)
+        {
+            return reply(Err(error));
+        }
+        let request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
+        let composite = schema.key.sort.is_some();
+        let tree = Arc::clone(&self.tree);
+        self.tree.db.delete_item_then(
+            request,
+            Box::new(move |outcome| match outcome {
+                Ok(response) if response.existed => {
+                    if composite {
+                        tree.folders.lock().keep(&table, &key.partition, now_ms());
+                    }
+                    reply(Ok(()));
+                }
+                Ok(_) => reply(Err(FsError::NotFound)),
+                Err(error) => reply(Err(error.into())),
+            }),
+        );
+    }
+
+    fn may_delete(&self, table: &TableName, caller: Caller) -> Result<(), FsError> {
+        if self.vetoes.holds(table, caller.pid, Instant::now()) {
+            return Err(FsError::NotPermitted("this process tried to delete the whole table; its items stay"));
+        }
+        Ok(())
+    }
+
+    /// RMDIR: DeleteTable of a table without items, the end of a draft, an empty collection's folder.
+    ///
+    /// # Errors
+    /// `NotEmpty`, `NotFound`, or the directory is part of the tree.
+    pub fn rmdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
+        let parent = self.node(parent)?;
+        let removed = self.tree.resolve(&parent, name).and_then(|node| self.rmdir_node(caller, &node));
+        self.noted(caller, "rmdir", &parent, name, removed)
+    }
+
+    fn rmdir_node(&self, caller: Caller, node: &Node) -> Result<(), FsError> {
+        match node {
+            Node::Table(table) if self.tree.is_draft(table)? => self.tree.drafts.lock().remove(table),
+            Node::Table(table) => self.delete_table(caller, table),
+            Node::DraftFolder(table, path) => self.tree.drafts.lock().remove_folder(table, path),
+            Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(source, partition),
+            Node::Items(_) | Node::Indexes(..) => Err(FsError::NotPermitted("this folder is part of its table")),
+            Node::Index(_) => Err(FsError::NotPermitted("an index goes with its table")),
+            Node::Collection(..) | Node::Query(_) | Node::Root | Node::Service(_) => Err(FsError::Derived),
+            Node::Readme
+            | Node::Schema(_)
+            | Node::Stats(_)
+            | Node::Entry(_)
+            | Node::Alias(_)
+            | Node::Base(..)
+            | Node::Scratch(_)
+            | Node::QueryResult(..)
+            | Node::QueryLink(..) => Err(FsError::NotDirectory),
+        }
+    }
+
+    fn delete_table(&self, caller: Caller, table: &TableName) -> Result<(), FsError> {
+        self.tree.schema(table)?;
+        self.may_delete(table, caller)?;
+        if self.tree.db.stats(&base(table))?.entries > 0 {
+            return Err(FsError::NotEmpty);
+        }
+        match self.tree.db.delete_table(DeleteTableRequest { table_name: table.clone() }) {
+            Ok(_) => {}
+            Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),
+            Err(error) => return Err(error.into()),
+        }
+        self.tree.folders.lock().drop_table(table);
+        Ok(())
+    }
+
+    fn remove_collection(&self, source: &Source, partition: &PartitionKey) -> Result<(), FsError> {
+        if self.tree.db.collection(source, partition)?.is_some() {
+            return Err(FsError::NotEmpty);
+        }
+        let value = partition.first().ok_or(FsError::NotFound)?;
+        if self.tree.folders.lock().remove(&source.table, value) { Ok(()) } else { Err(FsError::NotFound) }
+    }
+}

@@ -1,0 +1,225 @@
+//! Calls on files open for writing: what their state machine asks for is performed here.
+
+use std::sync::Arc;
+
+use super::{Caller, Reply, View};
+use crate::codec::file_name;
+use crate::database::Source;
+use crate::fs::FsError;
+use crate::fs::handle::{OpenState, OpenText};
+use crate::fs::journal::same_process;
+use crate::fs::node::Node;
+use crate::fs::write::draft::SchemaTarget;
+use crate::fs::write::{Commit, Failure, ItemTarget, Target, WriteStep};
+use crate::model::api::{CreateTableRequest, Precondition, PutItemRequest, Version};
+use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
+
+/// A call on an open text.
+#[derive(Debug)]
+pub enum Call {
+    Write { offset: u64, data: Vec<u8> },
+    Truncate(u64),
+    Flush,
+    Fsync,
+    Release,
+}
+
+impl Call {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Write { .. } => "write",
+            Self::Truncate(_) => "truncate",
+            Self::Flush => "close",
+            Self::Fsync => "fsync",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// Performs the request of a text.
+pub trait Performer: Target + Sized + Send + 'static {
+    /// Starts it; `done` hears of the outcome.
+    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
+}
+
+/// Told the version stored by a request.
+pub type Outcome = Box<dyn FnOnce(Result<Version, Error>) + Send>;
+
+impl View {
+    /// Runs a call on an open text, after the calls before it.
+    pub(super) fn run<T: Performer>(self: &Arc<Self>, caller: Caller, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>) {
+        let mut state = open.state.lock();
+        if state.committing {
+            let (view, again) = (Arc::clone(self), Arc::clone(open));
+            state.waiting.push_back(Box::new(move || view.run(caller, &again, call, reply)));
+            return;
+        }
+        let operation = call.name();
+        match step(&mut state, open.opener, caller, call) {
+            WriteStep::Done => {
+                drop(state);
+                reply(Ok(()));
+            }
+            WriteStep::Fail(failure) => {
+                drop(state);
+                reply(Err(self.noted_failure(caller, operation, &open.path, failure)));
+            }
+            WriteStep::Commit(Commit { request, warnings }) => {
+                state.committing = true;
+                drop(state);
+                for warning in warnings {
+                    log::warn!("{}: {warning}", open.path);
+                }
+                let (view, again) = (Arc::clone(self), Arc::clone(open));
+                let done: Outcome =
+                    Box::new(move |outcome| view.finish(&again, outcome, |view, ended| reply(ended.map_err(|failure| {
+                        view.noted_failure(caller, operation, &again.path, failure)
+                    }))));
+                T::perform(self, open, request, done);
+            }
+        }
+    }
+
+    /// The commit ended: its call is answered, then those that waited go on.
+    fn finish<T: Performer>(
+        self: &Arc<Self>,
+        open: &Arc<OpenText<T>>,
+        outcome: Result<Version, Error>,
+        answer: impl FnOnce(&Self, Result<(), Failure>),
+    ) {
+        let (ended, waiting) = {
+            let mut state = open.state.lock();
+            let ended = state.writer.committed(outcome);
+            state.committing = false;
+            (ended, std::mem::take(&mut state.waiting))
+        };
+        answer(self, ended);
+        // One of them may commit again; the rest then queue up behind it in their order.
+        for call in waiting {
+            call();
+        }
+    }
+
+    /// An item was put through the mount: it is not being created, hidden or waiting for its delete any more.
+    pub(super) fn item_stored(&self, table: &TableName, key: &Key) {
+        let mut folders = self.tree.folders.lock();
+        if folders.since(table, &key.partition).is_some() {
+            folders.remove(table, &key.partition);
+        }
+    }
+
+    /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
+    pub(super) fn revive(&self, table: &TableName, key: &Key, precondition: Option<Precondition>) -> Option<Precondition> {
+        if !self.tree.hides_any() {
+            return precondition;
+        }
+        let place = (table.clone(), key.clone());
+        self.tree.with_deferred(|deferred| {
+            let hidden = deferred.hidden_version(&place);
+            deferred.cancel(&place);
+            match (hidden, precondition) {
+                (Some(version), Some(Precondition::Absent)) => Some(Precondition::Version(version)),
+                (_, precondition) => precondition,
+            }
+        })
+    }
+}
+
+fn step<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, call: Call) -> WriteStep<T::Request> {
+    match call {
+        Call::Write { offset, data } => state.writer.write(offset, &data),
+        Call::Truncate(size) => state.writer.truncate(size),
+        Call::Flush if same_process(opener, caller.pid) => state.writer.flush(opener),
+        Call::Flush => state.writer.flush(caller.pid),
+        Call::Fsync => state.writer.fsync(),
+        Call::Release => state.writer.release(),
+    }
+}
+
+impl Performer for ItemTarget {
+    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
+        let (schema, table) = {
+            let state = open.state.lock();
+            (state.writer.target().key_schema.clone(), request.table_name.clone())
+        };
+        let key = request.item.key(&schema);
+        if let Some(key) = &key {
+            request.precondition = view.revive(&table, key, request.precondition);
+        }
+        let (view, open) = (Arc::clone(view), Arc::clone(open));
+        let db = Arc::clone(&view.tree.db);
+        db.put_item_then(
+            request,
+            Box::new(move |outcome| {
+                if outcome.is_ok() {
+                    view.creations.remove(&open);
+                    if let Some(key) = &key {
+                        view.item_stored(&table, key);
+                    }
+                }
+                done(outcome.map(|response| response.version));
+            }),
+        );
+    }
+}
+
+impl Performer for SchemaTarget {
+    fn perform(view: &Arc<View>, _open: &Arc<OpenText<Self>>, request: CreateTableRequest, done: Outcome) {
+        done(view.create_table(request).map(|()| 0));
+    }
+}
+
+impl View {
+    /// CreateTable; the draft of that name becomes the table.
+    pub(super) fn create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
+        let table = request.table_name.clone();
+        let created = self.tree.db.create_table(request)?;
+        let folders = self.tree.drafts.lock().created(&table);
+        let schema = &created.table_description.schema.key;
+        for value in folders.iter().filter_map(|folder| collection_of(folder, schema)) {
+            self.tree.folders.lock().make(&table, value, super::now_ms());
+        }
+        Ok(())
+    }
+
+    /// PutItem of nothing but the key: `touch` of a new name.
+    pub(super) fn put_key(self: &Arc<Self>, caller: Caller, node: &Node, reply: Reply<()>) {
+        let Node::Entry(entry) = node else {
+            return reply(Err(FsError::Body("the name is shortened: write the item with its key in it".to_owned())));
+        };
+        let (table, key) = (entry.source.table.clone(), entry.key.base.clone());
+        let schema = match self.tree.schema(&table) {
+            Ok(schema) => schema,
+            Err(error) => return reply(Err(error)),
+        };
+        let mut request = PutItemRequest::new(table.clone(), key.to_item(&schema.key));
+        request.precondition = self.revive(&table, &key, Some(Precondition::Absent));
+        let (view, path) = (Arc::clone(self), self.tree.path(node));
+        self.tree.db.put_item_then(
+            request,
+            Box::new(move |outcome| {
+                let ended = match outcome {
+                    // Somebody else was first: the name exists, as touch wants it.
+                    Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
+                    Err(error) => Err(FsError::Database(error)),
+                };
+                if ended.is_ok() {
+                    view.item_stored(&table, &key);
+                }
+                reply(view.noted_at(caller, "touch", || path, ended));
+            }),
+        );
+    }
+}
+
+/// The partition key value of a draft's folder `items/K(pk)`, of a composite table.
+fn collection_of(folder: &str, schema: &KeySchema) -> Option<AttributeValue> {
+    schema.sort.as_ref()?;
+    let name = folder.strip_prefix("items/")?;
+    file_name::decode_value(name, schema.partition.attribute_type).ok()
+}
+
+/// The base table of a source.
+pub(super) fn base(table: &TableName) -> Source {
+    Source { table: table.clone(), index: None }
+}

@@ -1,0 +1,60 @@
+//! Names between create and their first complete text. The item does not exist yet, to no other front end and to no listing; but
+//! programs stat what they have just created.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::fs::attr::Attr;
+use crate::fs::handle::OpenText;
+use crate::fs::tree::now_ms;
+use crate::fs::write::ItemTarget;
+
+#[derive(Debug)]
+struct Creation {
+    handles: Vec<Arc<OpenText<ItemTarget>>>,
+    since_ms: u64,
+}
+
+/// Open handles by inode number, of files that did not exist when they were opened.
+#[derive(Debug, Default)]
+pub struct Creations {
+    by_ino: Mutex<HashMap<u64, Creation>>,
+}
+
+impl Creations {
+    /// A file was created through this handle.
+    pub fn add(&self, handle: Arc<OpenText<ItemTarget>>) {
+        let mut by_ino = self.by_ino.lock();
+        let creation = by_ino.entry(handle.ino).or_insert_with(|| Creation { handles: Vec::new(), since_ms: now_ms() });
+        creation.handles.push(handle);
+    }
+
+    /// The handle is closed.
+    pub fn remove(&self, handle: &Arc<OpenText<ItemTarget>>) {
+        let mut by_ino = self.by_ino.lock();
+        if let Some(creation) = by_ino.get_mut(&handle.ino) {
+            creation.handles.retain(|open| !Arc::ptr_eq(open, handle));
+            if creation.handles.is_empty() {
+                by_ino.remove(&handle.ino);
+            }
+        }
+    }
+
+    /// A handle of that file.
+    pub fn get(&self, ino: u64) -> Option<Arc<OpenText<ItemTarget>>> {
+        self.by_ino.lock().get(&ino)?.handles.last().cloned()
+    }
+
+    /// Attributes of a file that is being created.
+    pub fn attr(&self, ino: u64) -> Option<Attr> {
+        let (handle, since_ms) = {
+            let by_ino = self.by_ino.lock();
+            let creation = by_ino.get(&ino)?;
+            (creation.handles.last()?.clone(), creation.since_ms)
+        };
+        let size = handle.state.lock().writer.len() as u64;
+        Some(Attr::file(ino, size, since_ms))
+    }
+}

@@ -1,0 +1,294 @@
+//! What the FUSE shell calls: one method a system call, in plain types.
+//!
+//! | difficulty | solved by |
+//! |---|---|
+//! | a durable commit takes milliseconds, and two event threads serve everybody | calls that commit take a [`Reply`] and return at once; the reply is sent from the committer |
+//! | the next call of a handle may come before its commit is done | [`super::handle::OpenText`] lets it wait in line |
+//! | a name must exist between create and the first complete text, and the item must not | [`Creations`] |
+//! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
+//! | `rm -r Orders` must not empty a table by accident | [`Vetoes`] |
+//!
+//! Locks are short and none is held across a call of the database, save a directory stream's own.
+
+mod change;
+mod commit;
+mod creations;
+mod keeper;
+mod open;
+mod rename;
+mod vetoes;
+
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+pub use open::{Created, OpenFlags};
+pub use rename::RenameFlags;
+
+use super::FsError;
+use super::attr::Attr;
+use super::directory_stream::{DirectoryStream, Listed};
+use super::handle::{Handle, Handles};
+use super::inode_table::InodeTable;
+use super::journal::{Failed, session_of};
+use super::node::Node;
+use super::tree::{Tree, now_ms};
+use super::write::Failure;
+use creations::Creations;
+use vetoes::Vetoes;
+
+pub use super::tree::Caller;
+use crate::database::Browse;
+
+/// Told once how a call ended; from any thread, must not block.
+pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
+
+/// What a mount decides about the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ViewOptions {
+    /// A key in a body that differs from the path's is an error instead of a warning.
+    pub strict_keys: bool,
+}
+
+/// The filesystem; see the module.
+#[derive(Debug)]
+pub struct View {
+    tree: Arc<Tree>,
+    inodes: InodeTable,
+    handles: Handles,
+    creations: Creations,
+    vetoes: Vetoes,
+    options: ViewOptions,
+    keeper: keeper::Keeper,
+}
+
+/// New attributes; `None` leaves as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NewAttr {
+    pub mode: Option<u32>,
+    pub size: Option<u64>,
+    /// Milliseconds since the epoch.
+    pub modified_ms: Option<u64>,
+    /// mtime is to be now: `touch`.
+    pub touched: bool,
+}
+
+/// What statfs shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilesystemStat {
+    pub block_bytes: u32,
+    pub blocks: u64,
+    pub blocks_free: u64,
+    /// Inode numbers, for programs that refuse to write without.
+    pub files: u64,
+    pub files_free: u64,
+    pub name_bytes_max: u32,
+}
+
+/// The longest name of a file.
+const NAME_BYTES_MAX: usize = 255;
+const STATFS_BLOCK_BYTES: u32 = 4096;
+
+impl View {
+    /// A view of a database. Its keeper thread lives until [`View::shut_down`].
+    #[must_use]
+    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
+        let tree = Arc::new(Tree::new(db));
+        let view = Arc::new(Self {
+            keeper: keeper::Keeper { wake: Condvar::new(), stop: Mutex::new(false), thread: Mutex::new(None) },
+            tree,
+            inodes: InodeTable::default(),
+            handles: Handles::default(),
+            creations: Creations::default(),
+            vetoes: Vetoes::default(),
+            options,
+        });
+        keeper::start(&view);
+        view
+    }
+
+    /// The tree behind the view.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Inode numbers the kernel knows.
+    #[must_use]
+    pub fn known_inodes(&self) -> usize {
+        self.inodes.len()
+    }
+
+    fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
+        self.inodes.get(ino).ok_or(FsError::Stale)
+    }
+
+    /// Attributes of what is stored, or of what is just being created.
+    fn attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
+        match self.tree.attr(node, caller) {
+            Err(FsError::NotFound) => self.creations.attr(node.ino()).ok_or(FsError::NotFound),
+            attr => attr,
+        }
+    }
+
+    /// LOOKUP: counts one reference, to be given back by [`View::forget`].
+    ///
+    /// # Errors
+    /// `NotFound`, `NotDirectory`, a bad clause of a query path.
+    pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
+        let parent = self.node(parent)?;
+        let found = self.find(caller, &parent, name);
+        self.noted(caller, "lookup", &parent, name, found)
+    }
+
+    fn find(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
+        if name.len() > NAME_BYTES_MAX {
+            return Err(FsError::NameTooLong);
+        }
+        let node = self.tree.resolve(parent, name)?;
+        let attr = self.attr_of(&node, caller)?;
+        self.remember(node, attr)
+    }
+
+    fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
+        let path = || self.tree.path(&node);
+        let known = self.inodes.remember(node.clone());
+        if known.is_none() {
+            log::error!("two names have one inode number: {}", path());
+        }
+        known.map(|_| attr).ok_or(FsError::Internal)
+    }
+
+    /// FORGET: gives back `count` references.
+    pub fn forget(&self, ino: u64, count: u64) {
+        if let Some(node) = self.inodes.forget(ino, count)
+            && let Node::Collection(source, partition) = &*node
+            && source.index.is_none()
+            && let Some(value) = partition.first()
+        {
+            self.tree.folders.lock().forget(&source.table, value);
+        }
+    }
+
+    /// GETATTR.
+    ///
+    /// # Errors
+    /// `NotFound` when it is gone.
+    pub fn getattr(&self, caller: Caller, ino: u64) -> Result<Attr, FsError> {
+        self.attr_of(&*self.node(ino)?, caller)
+    }
+
+    /// READLINK.
+    ///
+    /// # Errors
+    /// Not a symlink.
+    pub fn readlink(&self, ino: u64) -> Result<String, FsError> {
+        self.tree.link_target(&*self.node(ino)?)
+    }
+
+    /// OPENDIR; a handle.
+    ///
+    /// # Errors
+    /// Not a directory, or gone.
+    pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
+        let node = self.node(ino)?;
+        self.attr_of(&node, caller)?;
+        let dots = self.tree.dots(&node);
+        let make = Box::new(move |tree: &Tree| tree.lister(&node));
+        Ok(self.handles.insert(Handle::Directory(Mutex::new(DirectoryStream::new(dots, make)))))
+    }
+
+    /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
+    ///
+    /// # Errors
+    /// The directory is gone, or the database failed.
+    pub fn readdir(
+        &self,
+        caller: Caller,
+        handle: u64,
+        offset: u64,
+        emit: &mut dyn FnMut(&Listed, u64) -> bool,
+    ) -> Result<(), FsError> {
+        let handle = self.handles.get(handle).ok_or(FsError::BadHandle)?;
+        let Handle::Directory(stream) = &*handle else { return Err(FsError::NotDirectory) };
+        let read = stream.lock().read(&self.tree, offset, emit);
+        self.noted_at(caller, "readdir", String::new, read)
+    }
+
+    /// RELEASEDIR.
+    pub fn releasedir(&self, handle: u64) {
+        self.handles.remove(handle);
+    }
+
+    /// STATFS.
+    #[must_use]
+    pub fn statfs(&self) -> FilesystemStat {
+        let info = self.tree.db.store_info();
+        let block = u64::from(STATFS_BLOCK_BYTES);
+        // Never zero: `df` hides such a filesystem and installers refuse it.
+        let total = info.total_bytes.max(info.used_bytes + info.free_bytes).max(block);
+        FilesystemStat {
+            block_bytes: STATFS_BLOCK_BYTES,
+            blocks: total.div_ceil(block),
+            blocks_free: info.free_bytes / block,
+            files: u64::from(u32::MAX),
+            files_free: u64::from(u32::MAX) / 2,
+            name_bytes_max: NAME_BYTES_MAX as u32,
+        }
+    }
+
+    /// GETXATTR. None is there yet; ACLs never are.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn getxattr(&self, name: &[u8]) -> FsError {
+        if name.starts_with(b"system.posix_acl_") { FsError::NotSupported } else { FsError::NoAttribute }
+    }
+
+    /// Remembers a failed call on `name` in `parent` for `.ddb/errors/last`.
+    fn noted<T>(
+        &self,
+        caller: Caller,
+        operation: &'static str,
+        parent: &Node,
+        name: &[u8],
+        result: Result<T, FsError>,
+    ) -> Result<T, FsError> {
+        self.noted_at(caller, operation, || self.child_path(parent, name), result)
+    }
+
+    fn noted_at<T>(
+        &self,
+        caller: Caller,
+        operation: &'static str,
+        path: impl FnOnce() -> String,
+        result: Result<T, FsError>,
+    ) -> Result<T, FsError> {
+        if let Err(error) = &result
+            && error.is_remarkable()
+        {
+            self.record(caller, operation, path(), error, error.explanation());
+        }
+        result
+    }
+
+    /// Remembers a failed call on an open text with its own report.
+    fn noted_failure(&self, caller: Caller, operation: &'static str, path: &str, failure: Failure) -> FsError {
+        if failure.error.is_remarkable() {
+            self.record(caller, operation, path.to_owned(), &failure.error, failure.report);
+        }
+        failure.error
+    }
+
+    fn record(&self, caller: Caller, operation: &'static str, path: String, error: &FsError, text: String) {
+        let errno = error.errno().name();
+        let failed = Failed { operation, path, errno, exception: error.exception(), text, time_ms: now_ms() };
+        self.tree.journal.record(session_of(caller.pid), failed);
+    }
+
+    fn child_path(&self, parent: &Node, name: &[u8]) -> String {
+        let parent = self.tree.path(parent);
+        let name = String::from_utf8_lossy(name);
+        if parent.is_empty() { name.into_owned() } else { format!("{parent}/{name}") }
+    }
+}

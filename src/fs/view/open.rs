@@ -1,0 +1,395 @@
+//! open, create, read, write, flush, fsync, release, and the size of setattr.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::commit::{Call, base};
+use super::{Caller, NewAttr, Reply, View};
+use crate::database::TextForm;
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::handle::{Handle, OpenText};
+use crate::fs::node::{EntryNode, Node};
+use crate::fs::tree::{items, now_ms};
+use crate::fs::write::draft::{Draft, SchemaTarget};
+use crate::fs::write::scratch::FileId;
+use crate::fs::write::{ItemTarget, ItemWriter, KeyPart, Opener, TargetKey, TextWriter, is_refused_probe, is_scratch_name};
+use crate::model::TableName;
+use crate::model::api::Precondition;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenFlags {
+    pub write: bool,
+    /// O_TRUNC.
+    pub truncate: bool,
+    /// O_EXCL, of create.
+    pub exclusive: bool,
+    /// O_APPEND.
+    pub append: bool,
+}
+
+/// Answer of create: the file's attributes and its handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Created {
+    pub attr: Attr,
+    pub handle: u64,
+}
+
+/// Bytes read, a part of something kept alive with them.
+#[derive(Debug)]
+pub struct Bytes {
+    of: BytesOf,
+    range: Range<usize>,
+}
+
+#[derive(Debug)]
+enum BytesOf {
+    Handle(Arc<Handle>),
+    Own(Vec<u8>),
+}
+
+impl Bytes {
+    fn own(bytes: Vec<u8>) -> Self {
+        Self { range: 0..bytes.len(), of: BytesOf::Own(bytes) }
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        let all = match &self.of {
+            BytesOf::Own(bytes) => bytes.as_slice(),
+            BytesOf::Handle(handle) => match &**handle {
+                Handle::Text(text) => text.as_slice(),
+                _ => &[],
+            },
+        };
+        all.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl View {
+    /// OPEN; a handle.
+    ///
+    /// # Errors
+    /// Gone, or written where nothing can be.
+    pub fn open(&self, caller: Caller, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
+        let node = self.node(ino)?;
+        let opened = if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node) };
+        let opened = self.noted_at(caller, "open", || self.tree.path(&node), opened)?;
+        Ok(self.handles.insert(opened))
+    }
+
+    fn open_for_reading(&self, caller: Caller, node: &Node) -> Result<Handle, FsError> {
+        match node {
+            Node::QueryResult(path, kind) => Ok(Handle::Results(Mutex::new(path.open(*kind)))),
+            Node::Scratch(id) => self.open_scratch(*id, false),
+            _ => Ok(Handle::Text(self.tree.text(node, caller)?)),
+        }
+    }
+
+    fn open_for_writing(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        match node {
+            Node::Entry(entry) if entry.source.index.is_none() => self.open_item(caller, node, entry, flags),
+            Node::Alias(_) => self.create_item(caller, node, flags),
+            Node::Schema(source) if source.index.is_none() => self.open_schema(caller, node, &source.table, flags),
+            Node::Scratch(id) => self.open_scratch(*id, flags.truncate),
+            Node::Root
+            | Node::Table(_)
+            | Node::DraftFolder(..)
+            | Node::Items(_)
+            | Node::Indexes(..)
+            | Node::Index(_)
+            | Node::Collection(..)
+            | Node::Query(_) => Err(FsError::IsDirectory),
+            Node::Entry(_)
+            | Node::Schema(_)
+            | Node::Readme
+            | Node::Service(_)
+            | Node::Stats(_)
+            | Node::Base(..)
+            | Node::QueryResult(..)
+            | Node::QueryLink(..) => Err(FsError::Derived),
+        }
+    }
+
+    /// An item that may be stored, or be being created.
+    fn open_item(&self, caller: Caller, node: &Node, entry: &EntryNode, flags: OpenFlags) -> Result<Handle, FsError> {
+        if flags.truncate {
+            let stored = items::stat(&self.tree, &entry.source, &entry.key);
+            return match stored {
+                Ok(_) => Ok(Handle::Item(self.item_handle(caller, node, flags, ItemWriter::stream)?)),
+                Err(FsError::NotFound) => self.create_item(caller, node, flags),
+                Err(error) => Err(error),
+            };
+        }
+        match items::text(&self.tree, entry) {
+            Ok((text, stat)) => {
+                let edit = |target, opener| ItemWriter::edit(target, text, Some(Precondition::Version(stat.version)), opener);
+                Ok(Handle::Item(self.item_handle(caller, node, flags, edit)?))
+            }
+            Err(FsError::NotFound) => self.create_item(caller, node, flags),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An item that is not stored.
+    fn create_item(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        let writer = if flags.exclusive { ItemWriter::stream_exclusive } else { ItemWriter::stream };
+        let open = self.item_handle(caller, node, flags, writer)?;
+        self.creations.add(Arc::clone(&open));
+        Ok(Handle::Item(open))
+    }
+
+    fn item_handle(
+        &self,
+        caller: Caller,
+        node: &Node,
+        flags: OpenFlags,
+        writer: impl FnOnce(ItemTarget, Opener) -> ItemWriter,
+    ) -> Result<Arc<OpenText<ItemTarget>>, FsError> {
+        let target = self.target_of(node)?;
+        let writer = writer(target, Opener { pid: caller.pid, append: flags.append });
+        Ok(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer)))
+    }
+
+    fn open_schema(&self, caller: Caller, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
+        if !self.tree.is_draft(table)? {
+            return Err(FsError::NotPermitted("a table's definition cannot be changed here yet; make another table"));
+        }
+        let opener = Opener { pid: caller.pid, append: flags.append };
+        let target = SchemaTarget { table: table.clone() };
+        let text = if flags.truncate { None } else { self.tree.drafts.lock().schema_text(table).ok() };
+        let writer = match text {
+            Some(text) => TextWriter::edit(target, text, None, opener),
+            None => TextWriter::stream(target, opener),
+        };
+        Ok(Handle::Schema(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer))))
+    }
+
+    fn open_scratch(&self, id: FileId, truncate: bool) -> Result<Handle, FsError> {
+        let mut scratch = self.tree.scratch.lock();
+        scratch.open(id, now_ms())?;
+        if truncate {
+            scratch.truncate(id, 0, now_ms())?;
+        }
+        Ok(Handle::Scratch(id))
+    }
+
+    /// CREATE: a new file, open; or an old one when the kernel did not know of it.
+    ///
+    /// # Errors
+    /// `Exists` with O_EXCL, or the name can be no file there.
+    pub fn create(&self, caller: Caller, parent: u64, name: &[u8], mode: u32, flags: OpenFlags) -> Result<Created, FsError> {
+        let parent = self.node(parent)?;
+        let created = self.create_in(caller, &parent, name, mode, flags);
+        self.noted(caller, "create", &parent, name, created)
+    }
+
+    fn create_in(&self, caller: Caller, parent: &Node, name: &[u8], mode: u32, flags: OpenFlags) -> Result<Created, FsError> {
+        if name.len() > super::NAME_BYTES_MAX {
+            return Err(FsError::NameTooLong);
+        }
+        let node = match self.tree.resolve(parent, name) {
+            Err(FsError::NotFound) => Node::Scratch(self.create_scratch(parent, name, mode)?),
+            Ok(Node::Collection(source, _)) if source.index.is_none() => {
+                return Err(FsError::NotPermitted("items of this table are in folders, items/<partition key>/<sort key>.json"));
+            }
+            Ok(Node::Table(_)) => return Err(FsError::NotPermitted("here are only tables; mkdir makes one")),
+            node => node?,
+        };
+        let exists = self.attr_of(&node, caller).is_ok();
+        if exists && flags.exclusive && !matches!(node, Node::Scratch(_)) {
+            return Err(FsError::Exists);
+        }
+        let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
+        let handle = self.open_for_writing(caller, &node, flags)?;
+        let attr = match self.attr_of(&node, caller) {
+            // A draft's schema.json that was unlinked and is written anew.
+            Err(FsError::NotFound) => Attr::file(node.ino(), 0, now_ms()),
+            attr => attr?,
+        };
+        let attr = self.remember(node, attr)?;
+        Ok(Created { attr, handle: self.handles.insert(handle) })
+    }
+
+    /// A file in memory, where the name is one of those and the directory has them.
+    fn create_scratch(&self, parent: &Node, name: &[u8], mode: u32) -> Result<FileId, FsError> {
+        let name = std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+        if is_refused_probe(name) {
+            return Err(FsError::NotFound);
+        }
+        match parent {
+            Node::Items(source) | Node::Collection(source, _) if source.index.is_none() => {
+                if !is_scratch_name(name) {
+                    return Err(FsError::NotSupported);
+                }
+                self.tree.scratch.lock().create(parent.clone(), name, mode, now_ms())
+            }
+            Node::DraftFolder(..) => Err(Draft::file_refused()),
+            Node::Table(table) if self.tree.is_draft(table)? => Err(Draft::file_refused()),
+            Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
+            _ => Err(FsError::Derived),
+        }
+    }
+
+    /// READ: the bytes at `offset`, fewer than `size` only at the end.
+    ///
+    /// # Errors
+    /// The query failed.
+    pub fn read(&self, caller: Caller, handle: u64, offset: u64, size: usize) -> Result<Bytes, FsError> {
+        let handle = self.handles.get(handle).ok_or(FsError::BadHandle)?;
+        let bytes = match &*handle {
+            Handle::Text(text) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
+                let end = start.saturating_add(size).min(text.len());
+                return Ok(Bytes { range: start..end, of: BytesOf::Handle(Arc::clone(&handle)) });
+            }
+            Handle::Results(reader) => {
+                let mut reader = reader.lock();
+                let read = reader.read(&*self.tree.db, offset, size).map(<[u8]>::to_vec);
+                self.noted_at(caller, "read", || String::from("a query's result"), read)?
+            }
+            Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),
+            Handle::Schema(open) => open.state.lock().writer.read(offset, size).to_vec(),
+            Handle::Scratch(id) => self.tree.scratch.lock().read(*id, offset, size, now_ms())?,
+            Handle::Directory(_) => return Err(FsError::IsDirectory),
+        };
+        Ok(Bytes::own(bytes))
+    }
+
+    /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
+    pub fn write(self: &Arc<Self>, caller: Caller, handle: u64, offset: u64, data: &[u8], reply: Reply<()>) {
+        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+        match &*handle {
+            Handle::Item(open) => self.run(caller, open, Call::Write { offset, data: data.to_vec() }, reply),
+            Handle::Schema(open) => self.run(caller, open, Call::Write { offset, data: data.to_vec() }, reply),
+            Handle::Scratch(id) => {
+                let written = self.tree.scratch.lock().write(*id, offset, data, now_ms());
+                reply(self.noted_at(caller, "write", || self.tree.path(&Node::Scratch(*id)), written));
+            }
+            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
+        }
+    }
+
+    /// FLUSH: a descriptor is closed. An incomplete text of the closer is an error.
+    pub fn flush(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
+        self.settle(caller, handle, Call::Flush, reply);
+    }
+
+    /// FSYNC.
+    pub fn fsync(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
+        self.settle(caller, handle, Call::Fsync, reply);
+    }
+
+    fn settle(self: &Arc<Self>, caller: Caller, handle: u64, call: Call, reply: Reply<()>) {
+        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+        match &*handle {
+            Handle::Item(open) => self.run(caller, open, call, reply),
+            Handle::Schema(open) => self.run(caller, open, call, reply),
+            Handle::Scratch(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
+        }
+    }
+
+    /// RELEASE: the handle is gone. Text that a mapping left behind is stored; nobody hears of a failure but the log.
+    pub fn release(self: &Arc<Self>, caller: Caller, handle: u64, reply: Reply<()>) {
+        let Some(handle) = self.handles.remove(handle) else { return reply(Err(FsError::BadHandle)) };
+        match &*handle {
+            Handle::Item(open) => {
+                let (view, again) = (Arc::clone(self), Arc::clone(open));
+                let reply = logged(reply, open.path.clone());
+                let done = Box::new(move |ended| {
+                    view.creations.remove(&again);
+                    reply(ended);
+                });
+                self.run(caller, open, Call::Release, done);
+            }
+            Handle::Schema(open) => self.run(caller, open, Call::Release, logged(reply, open.path.clone())),
+            Handle::Scratch(id) => {
+                self.tree.scratch.lock().release(*id, now_ms());
+                reply(Ok(()));
+            }
+            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
+        }
+    }
+
+    /// SETATTR. Truncation is a property of the handle: without one it touches no item. Owner, mode and times of items are not
+    /// kept, and setting them succeeds.
+    pub fn setattr(self: &Arc<Self>, caller: Caller, ino: u64, handle: Option<u64>, new: NewAttr, reply: Reply<Attr>) {
+        let node = match self.node(ino) {
+            Ok(node) => node,
+            Err(error) => return reply(Err(error)),
+        };
+        if let Node::Scratch(id) = &*node {
+            let set = self.set_scratch_attr(*id, new);
+            let set = self.noted_at(caller, "setattr", || self.tree.path(&node), set);
+            return reply(set.and_then(|()| self.getattr(caller, ino)));
+        }
+        let view = Arc::clone(self);
+        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino))));
+        match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
+            (Some(size), Some(handle)) => match &*handle {
+                Handle::Item(open) => self.run(caller, open, Call::Truncate(size), answer),
+                Handle::Schema(open) => self.run(caller, open, Call::Truncate(size), answer),
+                _ => answer(Err(FsError::BadHandle)),
+            },
+            (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),
+            // A truncated item would be no item; the writer that follows opens it itself.
+            (Some(0), None) => answer(Ok(())),
+            (Some(_), None) => answer(Err(FsError::Invalid("an item has the size of its text; write it as a whole"))),
+            (None, _) if new.touched && self.creations.get(ino).is_some() && self.is_absent(&node, caller) => {
+                self.put_key(caller, &node, answer);
+            }
+            (None, _) => answer(Ok(())),
+        }
+    }
+
+    fn is_absent(&self, node: &Node, caller: Caller) -> bool {
+        matches!(self.tree.attr(node, caller), Err(FsError::NotFound))
+            && self.creations.get(node.ino()).is_some_and(|open| open.state.lock().writer.len() == 0)
+    }
+
+    fn is_derived(&self, node: &Node) -> bool {
+        match node {
+            Node::Entry(entry) => entry.source.index.is_some(),
+            Node::Schema(source) => source.index.is_some(),
+            Node::Alias(_) => false,
+            _ => true,
+        }
+    }
+
+    fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<(), FsError> {
+        let mut scratch = self.tree.scratch.lock();
+        if let Some(size) = new.size {
+            scratch.truncate(id, size, now_ms())?;
+        }
+        let modified_ms = if new.touched { Some(now_ms()) } else { new.modified_ms };
+        scratch.set_attributes(id, new.mode, modified_ms)
+    }
+
+    /// The item of a base table that a scratch file is moved onto, as a target for its text.
+    pub(super) fn target_of(&self, node: &Node) -> Result<ItemTarget, FsError> {
+        let (table, key, form): (TableName, TargetKey, TextForm) = match node {
+            Node::Entry(entry) if entry.source == base(&entry.source.table) => {
+                let sort = entry.key.base.sort.clone().map(KeyPart::Value);
+                let key = TargetKey { partition: KeyPart::Value(entry.key.base.partition.clone()), sort };
+                (entry.source.table.clone(), key, entry.form)
+            }
+            Node::Alias(alias) => (alias.table.clone(), alias.key.clone(), alias.form),
+            _ => return Err(FsError::Derived),
+        };
+        let key_schema = self.tree.schema(&table)?.key.clone();
+        Ok(ItemTarget { table, key_schema, key, form, strict_keys: self.options.strict_keys })
+    }
+}
+
+fn logged(reply: Reply<()>, path: String) -> Reply<()> {
+    Box::new(move |ended| {
+        if let Err(error) = &ended {
+            log::warn!("{path}: text left at the last close was not stored: {error}");
+        }
+        reply(ended);
+    })
+}

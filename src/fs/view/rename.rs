@@ -1,0 +1,194 @@
+//! rename: a scratch file onto an item is a PutItem; an item onto a scratch name hides it and deletes it a little later.
+
+use std::sync::Arc;
+
+use super::{Caller, Reply, View};
+use crate::database::TextForm;
+use crate::fs::FsError;
+use crate::fs::node::{EntryNode, Kind, Node};
+use crate::fs::tree::{items, now_ms};
+use crate::fs::write::report::report;
+use crate::fs::write::scratch::FileId;
+use crate::fs::write::{Commit, Failure, Target, is_refused_probe, is_scratch_name};
+use crate::model::Error;
+use crate::model::api::{Precondition, PutItemRequest};
+
+/// How a name is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RenameFlags {
+    /// RENAME_NOREPLACE.
+    pub no_replace: bool,
+    /// RENAME_EXCHANGE, or one not known.
+    pub other: bool,
+}
+
+impl View {
+    /// RENAME, answered after its commit.
+    pub fn rename(
+        self: &Arc<Self>,
+        caller: Caller,
+        from: (u64, &[u8]),
+        to: (u64, &[u8]),
+        flags: RenameFlags,
+        reply: Reply<()>,
+    ) {
+        let parents = self.node(from.0).and_then(|old| Ok((old, self.node(to.0)?)));
+        let (old_parent, new_parent) = match parents {
+            Ok(parents) => parents,
+            Err(error) => return reply(Err(error)),
+        };
+        let (view, path) = (Arc::clone(self), self.child_path(&new_parent, to.1));
+        let again = path.clone();
+        let reply: Moved = Box::new(move |ended| {
+            reply(match ended {
+                Ok(()) => Ok(()),
+                Err(Failure { error, report }) if report.is_empty() => view.noted_at(caller, "rename", || path, Err(error)),
+                Err(failure) => Err(view.noted_failure(caller, "rename", &again, failure)),
+            });
+        });
+        match self.tree.resolve(&old_parent, from.1) {
+            Ok(old) => self.move_node(caller, &old, (&old_parent, from.1), (&new_parent, to.1), flags, reply),
+            Err(error) => reply(Err(plain(error))),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn move_node(
+        self: &Arc<Self>,
+        caller: Caller,
+        old: &Node,
+        from: (&Node, &[u8]),
+        to: (&Node, &[u8]),
+        flags: RenameFlags,
+        reply: Moved,
+    ) {
+        if flags.other {
+            return reply(Err(plain(FsError::Invalid("names are not exchanged"))));
+        }
+        let new = self.tree.resolve(to.0, to.1);
+        let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
+        if flags.no_replace && exists {
+            return reply(Err(plain(FsError::Exists)));
+        }
+        match (old, new) {
+            (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
+                self.put_scratch(*id, from, &new, flags.no_replace, reply);
+            }
+            (Node::Scratch(_), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => reply(self.move_scratch(from, to).map_err(plain)),
+            (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) if old.source.index.is_none() => {
+                reply(self.hide_item(old, to).map_err(plain));
+            }
+            (Node::Table(_), _) => reply(Err(plain(FsError::NotPermitted("a table keeps its name")))),
+            (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => reply(Err(plain(error))),
+            (old, _) => reply(Err(plain(self.cannot_move(caller, old)))),
+        }
+    }
+
+    /// `mv` copies and deletes what crosses devices.
+    fn cannot_move(&self, caller: Caller, old: &Node) -> FsError {
+        if let Err(error) = self.attr_of(old, caller) {
+            return error;
+        }
+        match old {
+            Node::Entry(entry) if entry.source.index.is_none() => FsError::CrossDevice,
+            Node::Collection(source, _) if source.index.is_none() => FsError::CrossDevice,
+            Node::Scratch(_) => FsError::CrossDevice,
+            Node::Schema(_) | Node::Stats(_) | Node::Items(_) | Node::Indexes(..) | Node::DraftFolder(..) => {
+                FsError::NotPermitted("this name is part of its table")
+            }
+            _ => FsError::Derived,
+        }
+    }
+
+    /// The text of a scratch file becomes the item; then the file is gone.
+    fn put_scratch(self: &Arc<Self>, id: FileId, from: (&Node, &[u8]), new: &Node, no_replace: bool, reply: Moved) {
+        let request = match self.scratch_request(id, new, no_replace) {
+            Ok(request) => request,
+            Err(failure) => return reply(Err(failure)),
+        };
+        let schema = match self.tree.schema(&request.table_name) {
+            Ok(schema) => schema,
+            Err(error) => return reply(Err(plain(error))),
+        };
+        let key = request.item.key(&schema.key);
+        let table = request.table_name.clone();
+        let mut request = request;
+        if let Some(key) = &key {
+            request.precondition = self.revive(&table, key, request.precondition);
+        }
+        let (view, from) = (Arc::clone(self), (from.0.clone(), from.1.to_vec()));
+        self.tree.db.put_item_then(
+            request,
+            Box::new(move |outcome| match outcome {
+                Ok(_) => {
+                    if let Some(key) = &key {
+                        view.item_stored(&table, key);
+                    }
+                    if let Ok(name) = std::str::from_utf8(&from.1) {
+                        // It may have been unlinked meanwhile.
+                        let _ = view.tree.scratch.lock().remove(&from.0, name);
+                    }
+                    reply(Ok(()));
+                }
+                Err(Error::ConditionalCheckFailed { .. }) => reply(Err(plain(FsError::Exists))),
+                Err(error) => reply(Err(moved(error.into(), &[]))),
+            }),
+        );
+    }
+
+    fn scratch_request(&self, id: FileId, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
+        let target = self.target_of(new).map_err(plain)?;
+        let text = self.tree.scratch.lock().content(id).map_err(plain)?;
+        let precondition = no_replace.then_some(Precondition::Absent);
+        let Commit { request, warnings } = target.request(&text, precondition).map_err(|error| moved(error, &text))?;
+        for warning in warnings {
+            log::warn!("{}: {warning}", self.tree.path(new));
+        }
+        Ok(request)
+    }
+
+    fn move_scratch(&self, from: (&Node, &[u8]), to: (&Node, &[u8])) -> Result<(), FsError> {
+        let old = std::str::from_utf8(from.1).map_err(|_| FsError::NotFound)?;
+        let new = scratch_name(to)?;
+        self.tree.scratch.lock().rename((from.0, old), (to.0.clone(), new), now_ms())
+    }
+
+    /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
+    fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
+        let name = scratch_name(to)?;
+        let entry = EntryNode { form: TextForm::PlainJson, ..old.clone() };
+        let (text, stat) = items::text(&self.tree, &entry)?;
+        self.tree.scratch.lock().create_with(to.0.clone(), &name, &text, now_ms())?;
+        let place = (old.source.table.clone(), old.key.base.clone());
+        self.tree.with_deferred(|deferred| deferred.hide(place, stat.version, now_ms()));
+        drop(self.keeper.stop.lock());
+        self.keeper.wake.notify_all();
+        Ok(())
+    }
+}
+
+/// Told how a rename ended; a report that is empty is made from the error.
+type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
+
+fn plain(error: FsError) -> Failure {
+    Failure { error, report: String::new() }
+}
+
+/// A text that cannot become an item.
+fn moved(error: FsError, text: &[u8]) -> Failure {
+    let report = report(text, &error, "The item is unchanged.");
+    Failure { error: FsError::Moved(Box::new(error)), report }
+}
+
+/// The name in memory that a file may be moved to.
+fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {
+    let name = std::str::from_utf8(to.1).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+    match to.0 {
+        Node::Items(source) | Node::Collection(source, _)
+            if source.index.is_none() && is_scratch_name(name) && !is_refused_probe(name) =>
+        {
+            Ok(name.to_owned())
+        }
+        _ => Err(FsError::CrossDevice),
+    }
+}
