@@ -97,7 +97,7 @@ pub struct EntryStat {
 }
 
 /// The text forms of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextForm {
     /// One compact line, newline.
     PlainJson,

@@ -7,7 +7,7 @@ mod collection;
 mod draft;
 mod folders;
 mod index;
-mod items;
+pub(super) mod items;
 pub mod names;
 mod query;
 mod root;
@@ -208,7 +208,7 @@ impl Tree {
     }
 
     /// Is there a draft of this name and no table?
-    fn is_draft(&self, table: &TableName) -> Result<bool, FsError> {
+    pub(super) fn is_draft(&self, table: &TableName) -> Result<bool, FsError> {
         if self.drafts.lock().get(table).is_none() {
             return Ok(false);
         }

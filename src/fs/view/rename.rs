@@ -150,7 +150,7 @@ impl View {
     fn move_scratch(&self, from: (&Node, &[u8]), to: (&Node, &[u8])) -> Result<(), FsError> {
         let old = std::str::from_utf8(from.1).map_err(|_| FsError::NotFound)?;
         let new = scratch_name(to)?;
-        self.tree.scratch.lock().rename((from.0, old), (to.0.clone(), new), now_ms())
+        self.tree.scratch.lock().rename((from.0, old), (to.0.clone(), &new), now_ms())
     }
 
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.

@@ -24,7 +24,7 @@ pub struct ItemTarget {
 }
 
 /// The key that the filesystem path says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TargetKey {
     pub partition: KeyPart,
     /// Of a composite table.
@@ -32,7 +32,7 @@ pub struct TargetKey {
 }
 
 /// A key attribute as the path says it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum KeyPart {
     Value(AttributeValue),
     /// The alias of a long key that is not stored yet (`%~` and the digest): the body must hold the value. The digest is that of
