@@ -176,15 +176,16 @@ impl Target for SchemaTarget {
 
     fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<CreateTableRequest>, FsError> {
         let mut json: serde_json::Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut warnings = Vec::new();
         if let Some(members) = json.as_object_mut() {
-            let name = members.entry("TableName").or_insert_with(|| self.table.as_str().into());
-            if name.as_str() != Some(self.table.as_str()) {
-                let table = &self.table;
-                return Err(FsError::Body(format!("TableName in the body is {name}, the directory is {table}; leave it out")));
+            // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.
+            let replaced = members.insert("TableName".to_owned(), self.table.as_str().into());
+            if replaced.is_some_and(|name| name.as_str() != Some(self.table.as_str())) {
+                warnings.push(format!("TableName in the body is not {}; the directory's name was taken", self.table));
             }
         }
         let request = create_table::request(&json).map_err(request_error)?;
-        Ok(Commit { request, warnings: Vec::new() })
+        Ok(Commit { request, warnings })
     }
 
     fn unchanged(&self) -> &'static str {
@@ -315,11 +316,17 @@ mod tests {
     }
 
     #[test]
-    fn the_table_name_may_be_left_out_but_not_differ() {
+    fn the_directory_names_the_table() {
         let keys = r#""AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST""#;
-        assert_eq!(request(&format!("{{{keys}}}")).unwrap().table_name, table("Orders"));
-        let error = request(&format!(r#"{{"TableName":"Others",{keys}}}"#)).unwrap_err().to_string();
-        assert_eq!(error, "TableName in the body is \"Others\", the directory is Orders; leave it out");
+        let cases = [
+            (format!("{{{keys}}}"), 0),
+            (format!(r#"{{"TableName":"Orders",{keys}}}"#), 0),
+            (format!(r#"{{"TableName":"Others",{keys}}}"#), 1),
+        ];
+        for (text, warnings) in cases {
+            let commit = SchemaTarget { table: table("Orders") }.request(text.as_bytes(), None).unwrap();
+            assert_eq!((commit.request.table_name, commit.warnings.len()), (table("Orders"), warnings), "{text}");
+        }
         assert!(request(r#"{"KeySchema":1}"#).is_err());
     }
 
