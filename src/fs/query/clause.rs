@@ -16,6 +16,7 @@ use super::source::SourceKeys;
 use super::token::Token;
 use super::{QueryKind, ResultKind, name as names, nearest, value};
 use crate::codec::digest::Digest;
+use crate::codec::file_name::{ALIAS_MARK, NameFault};
 use crate::model::api::Segment;
 use crate::model::limits::SEGMENTS_MAX;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
@@ -43,7 +44,10 @@ pub(super) enum Clause {
     /// The whole partition key by its shortened name.
     PartitionAlias(PartitionAlias),
     /// A condition on the sort attribute at `position`.
-    Sort { position: usize, condition: SortCondition },
+    Sort {
+        position: usize,
+        condition: SortCondition,
+    },
     Select(Vec<DocumentPath>),
     Order(Order),
     /// Items to return at most.
@@ -179,10 +183,10 @@ fn whole_number<T: FromStr>(text: &str) -> Option<T> {
 /// `select=`: the paths, each projected by the source if it is a global index. A local index fetches what it lacks.
 fn parse_select(text: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
     let paths = select::parse(text)?;
-    if let Some(index) = context.index.filter(|index| index.kind == IndexKind::Global) {
-        if let Some(path) = paths.iter().find(|path| !index.projects(&context.schema.key, &path.head)) {
-            return Err(ClauseFault::NotProjected { index: index.name.to_string(), attribute: path.head.clone() });
-        }
+    if let Some(index) = context.index.filter(|index| index.kind == IndexKind::Global)
+        && let Some(path) = paths.iter().find(|path| !index.projects(&context.schema.key, &path.head))
+    {
+        return Err(ClauseFault::NotProjected { index: index.name.to_string(), attribute: path.head.clone() });
     }
     Ok(Clause::Select(paths))
 }
@@ -292,10 +296,13 @@ fn partition_clause(
     if operator.is_some() {
         return Err(ClauseFault::PartitionOperator { attribute: attribute.name.clone() });
     }
-    if partition.len() == 1 {
-        if let Some(digest) = names::alias_digest(text) {
-            return Ok(Clause::PartitionAlias(PartitionAlias { name: text.to_owned(), digest }));
-        }
+    if partition.len() == 1
+        && let Some(digest) = names::alias_digest(text)
+    {
+        return Ok(Clause::PartitionAlias(PartitionAlias { name: text.to_owned(), digest }));
+    }
+    if partition.len() == 1 && text.contains(ALIAS_MARK) {
+        return Err(ClauseFault::Value { attribute: attribute.name.clone(), fault: NameFault::Alias.into() });
     }
     Ok(Clause::Partition(vec![(position, typed(attribute, text)?)]))
 }
@@ -335,11 +342,7 @@ fn sort_clause(sort: &[KeyAttribute], position: usize, operator: Option<&str>, t
         Some("begins") => SortCondition::BeginsWith(one()?),
         Some(other) => {
             let nearest = if other == "eq" { "=" } else { nearest::nearest(other, &OPERATORS).unwrap_or("=") };
-            return Err(ClauseFault::UnknownOperator {
-                attribute: attribute.name.clone(),
-                operator: other.to_owned(),
-                nearest,
-            });
+            return Err(ClauseFault::UnknownOperator { attribute: attribute.name.clone(), operator: other.to_owned(), nearest });
         }
     };
     Ok(Clause::Sort { position, condition })

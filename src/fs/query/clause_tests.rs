@@ -69,7 +69,10 @@ fn a_query_needs_its_partition_key() {
     check("gsi/ByRegion/query/Tenant=a/count", "a query needs all of its partition key; Region is missing");
     check("gsi/ByRegion/query/count", "a query needs all of its partition key; Tenant, Region is missing");
     check_hint("gsi/ByRegion/query/count", "for example Tenant=…/Region=…/items.ndjson");
-    check("gsi/ByRegion/query/@pk=a,1/Hour=3/count", "a condition on Hour needs '=' conditions on the sort attributes before it: Day has none");
+    check(
+        "gsi/ByRegion/query/@pk=a,1/Hour=3/count",
+        "a condition on Hour needs '=' conditions on the sort attributes before it: Day has none",
+    );
     check(
         "gsi/ByRegion/query/@pk=a,1/Day.ge=a/Hour=3/count",
         "a condition on Hour needs '=' conditions on the sort attributes before it: Day has none",
@@ -159,16 +162,14 @@ fn values_are_checked_by_type() {
         ("query/@pk=", "UserId: a key value cannot be empty"),
         ("query/@pk=%FF", "UserId: the bytes of a string key are not UTF-8"),
         ("query/@pk=50%", "UserId: after '%' come two hexadecimal digits, '%25' is the character itself"),
-        (
-            "gsi/GameTitleIndex/query/TopScore=high",
-            "TopScore: The parameter cannot be converted to a numeric value: high",
-        ),
+        ("gsi/GameTitleIndex/query/TopScore=high", "TopScore: The parameter cannot be converted to a numeric value: high"),
         ("gsi/GameTitleIndex/query/TopScore.begins=1", "'begins' does not work on TopScore, a number"),
         ("gsi/GameTitleIndex/query/TopScore.between=5", "between on TopScore takes two values, lower,upper"),
         ("gsi/GameTitleIndex/query/TopScore.between=1,2,3", "between on TopScore takes two values, lower,upper"),
         ("gsi/GameTitleIndex/query/TopScore.between=10,9", "between on TopScore: the lower value is greater than the upper"),
         ("query/@sk.between=b,a", "between on GameTitle: the lower value is greater than the upper"),
         ("query/@sk.between=a,", "GameTitle: a key value cannot be empty"),
+        ("query/@pk=a%~b", "UserId: a shortened name ends in '%~' and 26 characters a-z, 2-7"),
         ("query/@pk.gt=1", "the partition key UserId takes '=' only"),
         ("query/UserId.begins=1", "the partition key UserId takes '=' only"),
         ("gsi/ByRegion/query/@pk=a", "@pk of this index takes 2 values, not 1"),
@@ -239,8 +240,14 @@ fn links_are_resolved_from_their_names() {
         ("query/@pk=101/1000000,a.json", "-> ../../items/101/a.json"),
         ("scan/000001,101,Starship%20X.json", "-> ../items/101/Starship%20X.json"),
         ("scan/000001,101.json", "ENOENT"),
-        ("gsi/GameTitleIndex/query/@pk=Comet Quest/desc/000001,0,123,Comet%20Quest.json", "-> ../../../items/Comet%20Quest/0,123,Comet%20Quest.json"),
-        ("gsi/GameTitleIndex/scan/000001,Comet%20Quest,0,123,Comet%20Quest.json", "-> ../items/Comet%20Quest/0,123,Comet%20Quest.json"),
+        (
+            "gsi/GameTitleIndex/query/@pk=Comet Quest/desc/000001,0,123,Comet%20Quest.json",
+            "-> ../../../items/Comet%20Quest/0,123,Comet%20Quest.json",
+        ),
+        (
+            "gsi/GameTitleIndex/scan/000001,Comet%20Quest,0,123,Comet%20Quest.json",
+            "-> ../items/Comet%20Quest/0,123,Comet%20Quest.json",
+        ),
         ("gsi/ByRegion/query/Tenant=a/Region=1/000001,2024,5,u1,g.json", "-> ../../../items/a,1/2024,5,u1,g.json"),
         ("gsi/ByRegion/scan/000001,a,1,2024,5,u1,g.json", "-> ../items/a,1/2024,5,u1,g.json"),
     ] {
@@ -275,7 +282,13 @@ fn help_uses_the_tables_own_names() {
     let super::ResultSize::Exact(size) = path.size(kind) else { panic!("help has a size") };
     let text = super::help::text(path.context());
     assert_eq!(text.len() as u64, size);
-    for expected in ["index GameTitleIndex of table GameScores", "GameTitle=<string>", "TopScore.ge=<value>", "cat GameTitle=a/items.ndjson", "limit="] {
+    for expected in [
+        "index GameTitleIndex of table GameScores",
+        "GameTitle=<string>",
+        "TopScore.ge=<value>",
+        "cat GameTitle=a/items.ndjson",
+        "limit=",
+    ] {
         assert!(text.contains(expected), "{expected}:\n{text}");
     }
     assert!(!text.contains("TopScore.begins"), "{text}");

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::QueryKind;
 use super::clause::{Context, OPERATORS};
-use crate::model::schema::{KeyAttribute, KeyAttributeType};
 use crate::model::IndexKind;
+use crate::model::schema::{KeyAttribute, KeyAttributeType};
 
 pub(super) fn text(context: Context<'_>) -> String {
     let mut out = String::new();
@@ -15,7 +15,9 @@ pub(super) fn text(context: Context<'_>) -> String {
     };
     // Writing to a String cannot fail.
     let _ = match context.kind {
-        QueryKind::Query => write!(out, "Query the {what}: each directory is a clause, in any order; the last name is a result.\n\n"),
+        QueryKind::Query => {
+            write!(out, "Query the {what}: each directory is a clause, in any order; the last name is a result.\n\n")
+        }
         QueryKind::Scan => write!(out, "Scan the {what}: each directory is a clause, in any order; the last name is a result.\n\n"),
     };
     if context.kind == QueryKind::Query {

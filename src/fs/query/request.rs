@@ -128,8 +128,7 @@ impl QueryPath {
         let placeholders = expression.placeholders();
         match self.kind {
             QueryKind::Query => {
-                let mut request =
-                    QueryRequest::new(self.schema.name.clone(), condition.unwrap_or_default(), placeholders);
+                let mut request = QueryRequest::new(self.schema.name.clone(), condition.unwrap_or_default(), placeholders);
                 request.index_name = self.index.clone();
                 request.projection_expression = projection;
                 request.limit = limit;

@@ -103,7 +103,8 @@ fn tokens_round_trip_and_belong_to_one_query() {
         let path = directory(&schema, path);
         let resolved = path.resolved(partition);
         let scope = path.scope(&resolved);
-        let names: Vec<&str> = super::source::cursor_attributes(scope.schema, scope.index).iter().map(|a| a.name.as_str()).collect();
+        let names: Vec<&str> =
+            super::source::cursor_attributes(scope.schema, scope.index).iter().map(|a| a.name.as_str()).collect();
         let key = Item(last.0.clone().into_iter().filter(|(name, _)| names.contains(&name.as_str())).collect());
         let text = Token::new(resolved.check, &key, scope).text();
         assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{text}");
@@ -133,7 +134,8 @@ fn the_longest_token_fits_in_a_name() {
     let path = directory(&game_scores(), "gsi/GameTitleIndex/scan");
     let resolved = path.resolved(None);
     for length in [1, 50, 150, 160, 170, 180, 1024] {
-        let last = Item::from([("UserId", s(&"u".repeat(length))), ("GameTitle", s(&"ü".repeat(length / 2))), ("TopScore", n("1"))]);
+        let last =
+            Item::from([("UserId", s(&"u".repeat(length))), ("GameTitle", s(&"ü".repeat(length / 2))), ("TopScore", n("1"))]);
         let text = Token::new(resolved.check, &last, path.scope(&resolved)).text();
         assert!("after=".len() + text.len() <= 255, "{length}: {}", text.len());
         assert!(Token::parse(&text).is_ok());
@@ -175,6 +177,7 @@ fn request_json_is_what_the_aws_command_takes() {
 "##;
     assert_eq!(String::from_utf8(text).expect("text"), expected);
     let text = request_json(&request("gsi/ByRegion/scan/segment=0,2", None)).expect("JSON");
-    let expected = "{\n  \"TableName\": \"GameScores\",\n  \"IndexName\": \"ByRegion\",\n  \"Segment\": 0,\n  \"TotalSegments\": 2\n}\n";
+    let expected =
+        "{\n  \"TableName\": \"GameScores\",\n  \"IndexName\": \"ByRegion\",\n  \"Segment\": 0,\n  \"TotalSegments\": 2\n}\n";
     assert_eq!(String::from_utf8(text).expect("text"), expected);
 }

@@ -16,8 +16,8 @@ use super::token::Token;
 use crate::codec::row::Row;
 use crate::database::Browse;
 use crate::fs::FsError;
-use crate::model::api::{ConsumedCapacity, Page, ReturnConsumedCapacity};
 use crate::model::Error;
+use crate::model::api::{ConsumedCapacity, Page, ReturnConsumedCapacity};
 
 /// The result files. They exist for lookup only and are never listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
