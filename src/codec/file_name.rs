@@ -118,7 +118,17 @@ pub fn item_stem_within(sort: &AttributeValue, bytes_max: usize) -> String {
 /// [`entry_stem`] in at most `bytes_max`, at least 28.
 #[must_use]
 pub fn entry_stem_within(values: &[&AttributeValue], bytes_max: usize) -> String {
-    shorten(join(values.iter().copied(), bytes_max), bytes_max, |text| digest(text.as_bytes()))
+    shorten(join(values.iter().copied(), bytes_max), bytes_max, stem_digest)
+}
+
+/// The digest that the alias of an entry stem holds.
+#[must_use]
+pub fn entry_digest(values: &[&AttributeValue]) -> Digest {
+    stem_digest(&join(values.iter().copied(), STEM_BYTES_MAX).text)
+}
+
+fn stem_digest(stem: &str) -> Digest {
+    digest(stem.as_bytes())
 }
 
 /// The digest that the alias of an item stem in a collection holds.

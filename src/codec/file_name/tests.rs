@@ -253,3 +253,18 @@ fn shells_and_xargs_take_names_as_single_words() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), input, "{shell}");
     }
 }
+
+#[test]
+fn an_alias_in_less_room_has_the_same_digest() {
+    let long = AttributeValue::S("ü/".repeat(200));
+    for bytes_max in [28, 30, 31, 100, STEM_BYTES_MAX, 254] {
+        let name = item_stem_within(&long, bytes_max);
+        assert!(name.len() <= bytes_max, "{bytes_max}: {name}");
+        assert_eq!(alias_digest(&name), Some(sort_digest(&long)));
+        assert_eq!(alias_digest(&collection_name_within(&[&long], bytes_max)), Some(key::partition_digest(&[&long])));
+        let entry = [&long, &long];
+        assert_eq!(alias_digest(&entry_stem_within(&entry, bytes_max)), Some(entry_digest(&entry)));
+    }
+    let short = AttributeValue::S("a".to_owned());
+    assert_eq!(item_stem_within(&short, 28), "a");
+}

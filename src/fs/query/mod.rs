@@ -86,7 +86,7 @@ pub enum Child {
 }
 
 /// Names that programs look for in any directory; they must not count as failed clauses.
-const PROBED: [&str; 18] = [
+const PROBED: [&str; 15] = [
     "RCS",
     "CVS",
     "SCCS",
@@ -102,9 +102,6 @@ const PROBED: [&str; 18] = [
     "desktop.ini",
     "Desktop.ini",
     "Thumbs.db",
-    "BUCK",
-    "Makefile",
-    "node_modules",
 ];
 
 /// Not looked at as a clause: hidden names, names that programs look for, globs that the shell found no match for.

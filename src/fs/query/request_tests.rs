@@ -181,3 +181,29 @@ fn request_json_is_what_the_aws_command_takes() {
         "{\n  \"TableName\": \"GameScores\",\n  \"IndexName\": \"ByRegion\",\n  \"Segment\": 0,\n  \"TotalSegments\": 2\n}\n";
     assert_eq!(String::from_utf8(text).expect("text"), expected);
 }
+
+proptest::proptest! {
+    /// The names that the filesystem shows can be used as values.
+    #[test]
+    fn key_names_are_values(text in "\\PC{1,60}|[ -~]{1,60}", bytes in proptest::collection::vec(0..=255u8, 1..60), number in -1_000_000..1_000_000i64) {
+        let schema = game_scores();
+        let number = AttributeValue::N(number.into());
+        for (start, attribute, value) in [
+            ("query", "@pk", AttributeValue::S(text)),
+            ("gsi/ByHash/query", "Hash", AttributeValue::B(bytes)),
+            ("gsi/GameTitleIndex/query/@pk=a", "TopScore.lt", number),
+        ] {
+            let name = crate::codec::file_name::encode(&value);
+            let path = directory(&schema, start).child(format!("{attribute}={name}").as_bytes());
+            let Ok(super::Child::Dir(path)) = path else { panic!("{attribute}={name}: {path:?}") };
+            let found = match &path.clauses.partition {
+                super::clauses::Partition::Values(values) if path.clauses.sort.is_empty() => values.get(&0).cloned(),
+                _ => match path.clauses.sort.get(&0) {
+                    Some(super::clause::SortCondition::Less(value)) => Some(value.clone()),
+                    other => panic!("{other:?}"),
+                },
+            };
+            proptest::prop_assert_eq!(found, Some(value));
+        }
+    }
+}

@@ -274,9 +274,16 @@ fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -
     if typed {
         return Ok(row.write_dynamodb_json(out).map_err(Error::from)?);
     }
-    let cursor = cursor_attributes(&path.schema, path.index_schema());
-    let first: Vec<&str> = cursor.iter().map(|attribute| attribute.name.as_str()).collect();
-    row.write_plain_json(&first, out).map_err(Error::from)?;
+    match row {
+        // A record has its order in itself.
+        Row::Record(record) => record.write_plain_json(out),
+        Row::Item(_) => {
+            let cursor = cursor_attributes(&path.schema, path.index_schema());
+            let first: Vec<&str> = cursor.iter().map(|attribute| attribute.name.as_str()).collect();
+            row.write_plain_json(&first, out)
+        }
+    }
+    .map_err(Error::from)?;
     if out.last() == Some(&b'\n') {
         out.pop();
     }
