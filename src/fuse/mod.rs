@@ -1,1 +1,149 @@
-//! (to be written)
+//! The FUSE shell: converts requests, calls the view, replies.
+//!
+//! ```text
+//! shell.rs       fuser's callbacks, a few lines each
+//! convert.rs     attributes, flags and errors to fuser's types
+//! mountpoint.rs  what is mounted where; ending dead mounts
+//! ```
+//! Everything is answered with time-outs of zero: the kernel asks again each time, so a write through any front end or process is
+//! seen by the next system call.
+
+mod convert;
+mod mountpoint;
+mod shell;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use fuser::{Config, MountOption, Session, SessionUnmounter};
+use parking_lot::Mutex;
+
+use crate::fs::View;
+use shell::Shell;
+
+pub use mountpoint::{MountState, state, unmount};
+
+/// Two are the best for most loads; each has a file descriptor of its own.
+const EVENT_THREADS: usize = 2;
+/// How often [`Mounted::end`] looks whether the kernel has let go.
+const POLL: Duration = Duration::from_millis(20);
+
+/// How to mount.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    pub mountpoint: PathBuf,
+    /// The data directory, which must not be below the mountpoint.
+    pub data: Option<PathBuf>,
+    pub read_only: bool,
+}
+
+impl MountOptions {
+    /// A mount that can be written.
+    #[must_use]
+    pub fn new(mountpoint: impl Into<PathBuf>) -> Self {
+        Self { mountpoint: mountpoint.into(), data: None, read_only: false }
+    }
+}
+
+/// A mounted view. Dropping it unmounts.
+#[derive(Debug)]
+pub struct Mounted {
+    view: Arc<View>,
+    mountpoint: PathBuf,
+    unmounter: Mutex<SessionUnmounter>,
+    session: Option<JoinHandle<io::Result<()>>>,
+}
+
+/// Mounts a view. A dead mount of ours at that place is cleared away first.
+///
+/// # Errors
+/// No such directory, something is mounted there, the data is below it, or the kernel refuses.
+pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
+    let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref())?;
+    let mut session = Session::new(Shell::new(Arc::clone(&view)), &mountpoint, &config(options))?;
+    let unmounter = Mutex::new(session.unmount_callable());
+    let session = std::thread::Builder::new().name("ddbfs-fuse".to_owned()).spawn(move || session.run())?;
+    Ok(Mounted { view, mountpoint, unmounter, session: Some(session) })
+}
+
+/// Owner only (the kernel's default), and no `default_permissions`: it costs a request at every create and unlink, and answers EACCES
+/// for derived files where the view says EROFS and why.
+fn config(options: &MountOptions) -> Config {
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName("ddbfs".to_owned()),
+        MountOption::Subtype("ddbfs".to_owned()),
+        MountOption::NoSuid,
+        MountOption::NoDev,
+        MountOption::NoExec,
+        MountOption::NoAtime,
+    ];
+    if options.read_only {
+        config.mount_options.push(MountOption::RO);
+    }
+    config.n_threads = Some(EVENT_THREADS);
+    config.clone_fd = true;
+    config
+}
+
+impl Mounted {
+    /// Where it is mounted, absolute.
+    #[must_use]
+    pub fn mountpoint(&self) -> &Path {
+        &self.mountpoint
+    }
+
+    /// The mounted view.
+    #[must_use]
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+
+    /// Has somebody unmounted it (`umount`, `fusermount3 -u`)?
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.session.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Unmounts, waits up to `patience` for the programs that still use it, and ends the view. Open files of programs that do not
+    /// let go give errors from then on.
+    ///
+    /// # Errors
+    /// The kernel refused; the mount stays.
+    pub fn end(mut self, patience: Duration) -> io::Result<()> {
+        self.finish(patience)
+    }
+
+    fn finish(&mut self, patience: Duration) -> io::Result<()> {
+        let Some(session) = self.session.take() else { return Ok(()) };
+        if !session.is_finished()
+            && let Err(error) = self.unmounter.lock().unmount()
+        {
+            log::info!("{}: {error}; detaching it", self.mountpoint.display());
+            mountpoint::detach(&self.mountpoint)?;
+        }
+        let deadline = Instant::now() + patience;
+        while !session.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(POLL);
+        }
+        let ended = if session.is_finished() {
+            session.join().unwrap_or_else(|_| Err(io::Error::other("the FUSE session failed")))
+        } else {
+            log::warn!("{}: programs still use it", self.mountpoint.display());
+            Ok(())
+        };
+        self.view.shut_down();
+        ended
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Err(error) = self.finish(Duration::from_secs(1)) {
+            log::error!("{}: cannot unmount: {error}", self.mountpoint.display());
+        }
+    }
+}

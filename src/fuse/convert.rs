@@ -1,0 +1,92 @@
+//! The view's types to fuser's and back.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fuser::{Errno, FileAttr, FileType, INodeNo, Request, TimeOrNow};
+
+use crate::fs::FsError;
+use crate::fs::attr::Attr;
+use crate::fs::node::Kind;
+use crate::fs::view::{Caller, OpenFlags, RenameFlags};
+
+/// Block size for programs that ask how much to read at once.
+const IO_BYTES: u32 = 128 * 1024;
+
+/// Whose files they are: the mounting user's.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+impl Owner {
+    /// Of this process.
+    #[allow(unsafe_code)]
+    pub fn current() -> Self {
+        // SAFETY: two system calls without arguments that cannot fail.
+        unsafe { Self { uid: libc::geteuid(), gid: libc::getegid() } }
+    }
+}
+
+pub fn file_type(kind: Kind) -> FileType {
+    match kind {
+        Kind::Directory => FileType::Directory,
+        Kind::File => FileType::RegularFile,
+        Kind::Symlink => FileType::Symlink,
+    }
+}
+
+pub fn file_attr(attr: &Attr, owner: Owner) -> FileAttr {
+    let time = UNIX_EPOCH + Duration::from_millis(attr.modified_ms);
+    FileAttr {
+        ino: INodeNo(attr.ino),
+        size: attr.size,
+        blocks: attr.blocks(),
+        atime: time,
+        mtime: time,
+        ctime: time,
+        crtime: time,
+        kind: file_type(attr.kind),
+        perm: attr.permissions(),
+        nlink: 1,
+        uid: owner.uid,
+        gid: owner.gid,
+        rdev: 0,
+        blksize: IO_BYTES,
+        flags: 0,
+    }
+}
+
+pub fn errno(error: &FsError) -> Errno {
+    Errno::from_i32(error.errno().code())
+}
+
+pub fn caller(request: &Request) -> Caller {
+    Caller { pid: request.pid(), uid: request.uid(), gid: request.gid() }
+}
+
+pub fn open_flags(flags: i32) -> OpenFlags {
+    OpenFlags {
+        write: flags & libc::O_ACCMODE != libc::O_RDONLY,
+        truncate: flags & libc::O_TRUNC != 0,
+        exclusive: flags & libc::O_EXCL != 0,
+        append: flags & libc::O_APPEND != 0,
+    }
+}
+
+pub fn rename_flags(flags: fuser::RenameFlags) -> RenameFlags {
+    let no_replace = fuser::RenameFlags::RENAME_NOREPLACE;
+    RenameFlags { no_replace: flags.contains(no_replace), other: !(flags - no_replace).is_empty() }
+}
+
+/// Milliseconds since the epoch; `None` for "now".
+pub fn time_ms(time: TimeOrNow) -> Option<u64> {
+    match time {
+        TimeOrNow::Now => None,
+        TimeOrNow::SpecificTime(time) => Some(system_time_ms(time)),
+    }
+}
+
+fn system_time_ms(time: SystemTime) -> u64 {
+    u64::try_from(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,187 @@
+//! What is mounted where, from `/proc/self/mountinfo`; unmounting what a dead daemon left.
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The type of our mounts, as the kernel lists it.
+const FILESYSTEM_TYPE: &str = "fuse.ddbfs";
+const MOUNTINFO: &str = "/proc/self/mountinfo";
+
+/// What is mounted at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MountState {
+    /// A directory like any other.
+    Nothing,
+    /// A ddbfs that answers.
+    Live,
+    /// A ddbfs whose process is gone: "Transport endpoint is not connected".
+    Dead,
+    /// Another filesystem, of this type.
+    Other(String),
+}
+
+/// What is mounted at `mountpoint`.
+///
+/// # Errors
+/// The path, or the list of mounts, cannot be read.
+pub fn state(mountpoint: &Path) -> io::Result<MountState> {
+    let path = absolute(mountpoint)?;
+    let Some(kind) = mounted_type(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
+    if kind != FILESYSTEM_TYPE {
+        return Ok(MountState::Other(kind));
+    }
+    match std::fs::metadata(&path) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Ok(MountState::Dead),
+        _ => Ok(MountState::Live),
+    }
+}
+
+/// Checks a directory before it is mounted on; its absolute path.
+pub fn prepare(mountpoint: &Path, data: Option<&Path>) -> io::Result<PathBuf> {
+    let refuse = |why: String| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", mountpoint.display()));
+    match state(mountpoint)? {
+        MountState::Nothing => {}
+        MountState::Dead => {
+            log::info!("{}: clearing a dead mount", mountpoint.display());
+            detach(&absolute(mountpoint)?)?;
+        }
+        MountState::Live => return Err(refuse("a ddbfs is mounted here already; end it with: ddbfs umount".to_owned())),
+        MountState::Other(kind) => return Err(refuse(format!("a filesystem of type {kind} is mounted here"))),
+    }
+    let path = mountpoint.canonicalize().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", mountpoint.display())))?;
+    if !path.is_dir() {
+        return Err(refuse("is not a directory".to_owned()));
+    }
+    // The daemon would wait for itself.
+    if let Some(data) = data
+        && absolute(data)?.starts_with(&path)
+    {
+        return Err(refuse("the data directory is below it; choose another mountpoint".to_owned()));
+    }
+    Ok(path)
+}
+
+/// Ends a ddbfs mount, live or dead.
+///
+/// # Errors
+/// Nothing of ours is mounted there, it is in use, or the kernel refuses.
+pub fn unmount(mountpoint: &Path) -> io::Result<()> {
+    let path = absolute(mountpoint)?;
+    match state(mountpoint)? {
+        MountState::Live => end(&path, false),
+        MountState::Dead => end(&path, true),
+        MountState::Nothing => Err(io::Error::new(io::ErrorKind::NotFound, "nothing is mounted here")),
+        MountState::Other(kind) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {kind}, not ddbfs"))),
+    }
+}
+
+/// Takes a mount out of the tree even when it is in use.
+pub fn detach(mountpoint: &Path) -> io::Result<()> {
+    end(mountpoint, true)
+}
+
+fn end(path: &Path, lazy: bool) -> io::Result<()> {
+    match umount2(path, lazy) {
+        // Only root may; the setuid helper ends a user's own mounts.
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => fusermount(path, lazy),
+        ended => ended,
+    }
+}
+
+#[allow(unsafe_code)]
+fn umount2(path: &Path, lazy: bool) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let flags = libc::UMOUNT_NOFOLLOW | if lazy { libc::MNT_DETACH } else { 0 };
+    // SAFETY: the path is a C string that lives through the call.
+    if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn fusermount(path: &Path, lazy: bool) -> io::Result<()> {
+    let flags = if lazy { "-uz" } else { "-u" };
+    let output = Command::new("fusermount3").arg(flags).arg("--").arg(path).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// The absolute path without symlinks, of a path whose last component may be a dead mount.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let why = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    match path.canonicalize() {
+        Ok(path) => Ok(path),
+        Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {
+            let path = std::path::absolute(path)?;
+            match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => Ok(parent.canonicalize().map_err(why)?.join(name)),
+                _ => Err(why(error)),
+            }
+        }
+        Err(error) => Err(why(error)),
+    }
+}
+
+/// The type of the topmost mount at exactly this path, from the text of mountinfo: proc(5).
+fn mounted_type(mountinfo: &[u8], path: &Path) -> Option<String> {
+    let lines = mountinfo.split(|&byte| byte == b'\n').rev();
+    lines.into_iter().find_map(|line| {
+        let mut fields = line.split(|&byte| byte == b' ');
+        if unescape(fields.nth(4)?) != path {
+            return None;
+        }
+        let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+        Some(String::from_utf8_lossy(kind).into_owned())
+    })
+}
+
+/// Blank, tab, newline and backslash are `\ooo` in mountinfo.
+fn unescape(field: &[u8]) -> PathBuf {
+    let mut out = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        match (byte, tail) {
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..]) => {
+                out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+                rest = tail;
+            }
+            _ => out.push(byte),
+        }
+    }
+    PathBuf::from(OsString::from_vec(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &[u8] = b"22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
+        40 22 0:40 / /mnt/a\\040b rw,nosuid shared:7 master:2 - fuse.ddbfs ddbfs rw,user_id=0\n\
+        41 22 0:41 / /mnt/c rw - tmpfs tmpfs rw\n\
+        42 41 0:42 / /mnt/c rw - fuse.ddbfs ddbfs rw\n";
+
+    #[test]
+    fn mountinfo_is_read_by_path_and_the_last_mount_wins() {
+        let cases = [("/", Some("ext4")), ("/mnt/a b", Some("fuse.ddbfs")), ("/mnt/c", Some("fuse.ddbfs")), ("/mnt", None)];
+        for (path, expected) in cases {
+            assert_eq!(mounted_type(MOUNTS, Path::new(path)).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_ordinary_directory_can_be_mounted_on_unless_the_data_is_below() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let data = path.join("data");
+        std::fs::create_dir(&data).unwrap();
+        assert_eq!(state(&path).unwrap(), MountState::Nothing);
+        assert_eq!(prepare(&path, None).unwrap(), path);
+        assert!(prepare(&path, Some(&data)).is_err());
+        assert!(prepare(&data, Some(&path)).is_ok());
+        assert!(prepare(&path.join("none"), None).is_err());
+        assert!(unmount(&path).is_err());
+    }
+}

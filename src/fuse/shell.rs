@@ -1,0 +1,408 @@
+//! fuser's callbacks: convert, call the view, reply.
+//!
+//! A panic in the view must not take an event thread with it: [`guard`] ends the call; fuser answers EIO for a reply that is dropped
+//! unsent.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents, PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyCreate,
+    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyPoll, ReplyStatfs, ReplyWrite,
+    ReplyXattr, Request, TimeOrNow, WriteFlags,
+};
+
+use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
+use crate::fs::attr::Attr;
+use crate::fs::view::NewAttr;
+use crate::fs::{FsError, View};
+
+/// Nothing is cached by the kernel: see the module.
+const TTL: Duration = Duration::ZERO;
+/// Inode numbers are never reused for something else.
+const GENERATION: Generation = Generation(0);
+/// The largest write asked of the kernel; an item is smaller.
+const WRITE_BYTES_MAX: u32 = 1024 * 1024;
+
+/// What is asked of the kernel where it can.
+const CAPABILITIES: [InitFlags; 4] = [
+    // O_TRUNC comes with open: truncation is a property of the handle.
+    InitFlags::FUSE_ATOMIC_O_TRUNC,
+    InitFlags::FUSE_PARALLEL_DIROPS,
+    // No file has capabilities or set-id bits to kill: saves asking for security.capability at each write.
+    InitFlags::FUSE_HANDLE_KILLPRIV_V2,
+    InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
+];
+
+/// A view behind fuser's trait.
+#[derive(Debug)]
+pub struct Shell {
+    view: Arc<View>,
+    owner: Owner,
+}
+
+impl Shell {
+    pub fn new(view: Arc<View>) -> Self {
+        Self { view, owner: Owner::current() }
+    }
+}
+
+fn guard(call: &'static str, work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        log::error!("{call}: abandoned after a panic");
+    }
+}
+
+fn reply_entry(reply: ReplyEntry, owner: Owner, entry: Result<Attr, FsError>) {
+    match entry {
+        Ok(attr) => reply.entry(&TTL, &file_attr(&attr, owner), GENERATION),
+        Err(error) => reply.error(errno(&error)),
+    }
+}
+
+fn reply_attr(reply: ReplyAttr, owner: Owner, attr: Result<Attr, FsError>) {
+    match attr {
+        Ok(attr) => reply.attr(&TTL, &file_attr(&attr, owner)),
+        Err(error) => reply.error(errno(&error)),
+    }
+}
+
+fn reply_empty(reply: ReplyEmpty, ended: Result<(), FsError>) {
+    match ended {
+        Ok(()) => reply.ok(),
+        Err(error) => reply.error(errno(&error)),
+    }
+}
+
+/// Direct I/O: each handle reads its own version, and two handles of one inode must not share pages. Readers need no flush.
+fn fopen_flags(write: bool) -> FopenFlags {
+    if write { FopenFlags::FOPEN_DIRECT_IO } else { FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH }
+}
+
+impl Filesystem for Shell {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        for capability in CAPABILITIES {
+            if config.add_capabilities(capability).is_err() {
+                log::debug!("the kernel has no {capability:?}");
+            }
+        }
+        // An answer "too large" names the most that it takes, which is then the default.
+        let _ = config.set_max_write(WRITE_BYTES_MAX);
+        Ok(())
+    }
+
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        guard("lookup", || {
+            reply_entry(reply, self.owner, self.view.lookup(caller(request), parent.0, name.as_bytes()));
+        });
+    }
+
+    fn forget(&self, _request: &Request, ino: INodeNo, count: u64) {
+        guard("forget", || self.view.forget(ino.0, count));
+    }
+
+    fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        guard("getattr", || reply_attr(reply, self.owner, self.view.getattr(caller(request), ino.0)));
+    }
+
+    fn setattr(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        mode: Option<u32>,
+        _uid: Option<u32>,
+        _gid: Option<u32>,
+        size: Option<u64>,
+        _atime: Option<TimeOrNow>,
+        mtime: Option<TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        guard("setattr", || {
+            let touched = matches!(mtime, Some(TimeOrNow::Now));
+            let new = NewAttr { mode, size, modified_ms: mtime.and_then(time_ms), touched };
+            let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
+            let done = Box::new(move |attr| reply_attr(reply, owner, attr));
+            self.view.setattr(caller(request), ino.0, handle, new, done);
+        });
+    }
+
+    fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
+        guard("readlink", || match self.view.readlink(ino.0) {
+            Ok(target) => reply.data(target.as_bytes()),
+            Err(error) => reply.error(errno(&error)),
+        });
+    }
+
+    fn mknod(&self, _: &Request, _parent: INodeNo, _name: &OsStr, _mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
+        guard("mkdir", || reply_entry(reply, self.owner, self.view.mkdir(caller(request), parent.0, name.as_bytes())));
+    }
+
+    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        guard("unlink", || {
+            let done = Box::new(move |ended| reply_empty(reply, ended));
+            self.view.unlink(caller(request), parent.0, name.as_bytes(), done);
+        });
+    }
+
+    fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        guard("rmdir", || reply_empty(reply, self.view.rmdir(caller(request), parent.0, name.as_bytes())));
+    }
+
+    fn symlink(&self, _request: &Request, _parent: INodeNo, _name: &OsStr, _target: &Path, reply: ReplyEntry) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn rename(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        newparent: INodeNo,
+        newname: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        guard("rename", || {
+            let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
+            let done = Box::new(move |ended| reply_empty(reply, ended));
+            self.view.rename(caller(request), from, to, rename_flags(flags), done);
+        });
+    }
+
+    fn link(&self, _request: &Request, _ino: INodeNo, _newparent: INodeNo, _newname: &OsStr, reply: ReplyEntry) {
+        reply.error(Errno::EPERM);
+    }
+
+    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        guard("open", || {
+            let flags = open_flags(flags.0);
+            match self.view.open(caller(request), ino.0, flags) {
+                Ok(handle) => reply.opened(FileHandle(handle), fopen_flags(flags.write)),
+                Err(error) => reply.error(errno(&error)),
+            }
+        });
+    }
+
+    fn read(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        guard("read", || match self.view.read(caller(request), handle.0, offset, size as usize) {
+            Ok(bytes) => reply.data(bytes.as_ref()),
+            Err(error) => reply.error(errno(&error)),
+        });
+    }
+
+    fn write(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        guard("write", || {
+            // The kernel never sends more than WRITE_BYTES_MAX.
+            let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
+            let done = Box::new(move |ended| match ended {
+                Ok(()) => reply.written(written),
+                Err(error) => reply.error(errno(&error)),
+            });
+            self.view.write(caller(request), handle.0, offset, data, done);
+        });
+    }
+
+    fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
+        guard("flush", || {
+            let done = Box::new(move |ended| reply_empty(reply, ended));
+            self.view.flush(caller(request), handle.0, done);
+        });
+    }
+
+    fn release(
+        &self,
+        request: &Request,
+        _ino: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        guard("release", || {
+            let done = Box::new(move |ended| reply_empty(reply, ended));
+            self.view.release(caller(request), handle.0, done);
+        });
+    }
+
+    fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+        guard("fsync", || {
+            let done = Box::new(move |ended| reply_empty(reply, ended));
+            self.view.fsync(caller(request), handle.0, done);
+        });
+    }
+
+    fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        guard("opendir", || match self.view.opendir(caller(request), ino.0) {
+            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+            Err(error) => reply.error(errno(&error)),
+        });
+    }
+
+    fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        guard("readdir", || {
+            let read = self.view.readdir(caller(request), handle.0, offset, &mut |listed, offset| {
+                reply.add(INodeNo(listed.ino), offset, file_type(listed.kind), &listed.name)
+            });
+            match read {
+                Ok(()) => reply.ok(),
+                Err(error) => reply.error(errno(&error)),
+            }
+        });
+    }
+
+    fn releasedir(&self, _request: &Request, _ino: INodeNo, handle: FileHandle, _flags: OpenFlags, reply: ReplyEmpty) {
+        guard("releasedir", || {
+            self.view.releasedir(handle.0);
+            reply.ok();
+        });
+    }
+
+    /// What a directory shows was durable before the call that made it returned.
+    fn fsyncdir(&self, _request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+        reply.ok();
+    }
+
+    fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
+        guard("statfs", || {
+            let stat = self.view.statfs();
+            let (block, free) = (stat.block_bytes, stat.blocks_free);
+            reply.statfs(stat.blocks, free, free, stat.files, stat.files_free, block, stat.name_bytes_max, block);
+        });
+    }
+
+    fn setxattr(&self, _: &Request, _ino: INodeNo, _name: &OsStr, _value: &[u8], _flags: i32, _at: u32, reply: ReplyEmpty) {
+        reply.error(Errno::EOPNOTSUPP);
+    }
+
+    fn getxattr(&self, _request: &Request, _ino: INodeNo, name: &OsStr, _size: u32, reply: ReplyXattr) {
+        reply.error(errno(&self.view.getxattr(name.as_bytes())));
+    }
+
+    fn listxattr(&self, _request: &Request, _ino: INodeNo, size: u32, reply: ReplyXattr) {
+        if size == 0 { reply.size(0) } else { reply.data(&[]) }
+    }
+
+    fn removexattr(&self, _request: &Request, _ino: INodeNo, _name: &OsStr, reply: ReplyEmpty) {
+        reply.error(Errno::EOPNOTSUPP);
+    }
+
+    fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        guard("access", || match self.view.getattr(caller(request), ino.0) {
+            Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => reply.error(Errno::EROFS),
+            Ok(attr) if mask.contains(AccessFlags::X_OK) && attr.permissions() & 0o111 == 0 => reply.error(Errno::EACCES),
+            Ok(_) => reply.ok(),
+            Err(error) => reply.error(errno(&error)),
+        });
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        guard("create", || match self.view.create(caller(request), parent.0, name.as_bytes(), mode, open_flags(flags)) {
+            Ok(created) => {
+                let attr = file_attr(&created.attr, self.owner);
+                reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
+            }
+            Err(error) => reply.error(errno(&error)),
+        });
+    }
+
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _flags: IoctlFlags,
+        _command: u32,
+        _data: &[u8],
+        _out_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        reply.error(Errno::ENOTTY);
+    }
+
+    /// ENOSYS: the kernel treats every file as ready, and asks no more.
+    fn poll(
+        &self,
+        _request: &Request,
+        _ino: INodeNo,
+        _handle: FileHandle,
+        _notifier: PollNotifier,
+        _events: PollEvents,
+        _flags: PollFlags,
+        reply: ReplyPoll,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn fallocate(&self, _: &Request, _ino: INodeNo, _: FileHandle, _offset: u64, _length: u64, _mode: i32, reply: ReplyEmpty) {
+        reply.error(Errno::EOPNOTSUPP);
+    }
+
+    /// ENOSYS: the kernel seeks by itself, and asks no more.
+    fn lseek(&self, _request: &Request, _ino: INodeNo, _handle: FileHandle, _offset: i64, _whence: i32, reply: ReplyLseek) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    /// ENOSYS: the kernel copies by reading and writing, and asks no more.
+    fn copy_file_range(
+        &self,
+        _request: &Request,
+        _ino_in: INodeNo,
+        _handle_in: FileHandle,
+        _offset_in: u64,
+        _ino_out: INodeNo,
+        _handle_out: FileHandle,
+        _offset_out: u64,
+        _length: u64,
+        _flags: CopyFileRangeFlags,
+        reply: ReplyWrite,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+}
