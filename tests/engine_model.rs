@@ -33,13 +33,7 @@ struct Shape {
 
 const SHAPES: [Shape; 4] = [
     Shape { index: None, kind: None, partition: "pk", sort: Some("sk"), projected: None },
-    Shape {
-        index: Some("by-a"),
-        kind: Some(IndexKind::Global),
-        partition: "a",
-        sort: Some("c"),
-        projected: Some(&["d"]),
-    },
+    Shape { index: Some("by-a"), kind: Some(IndexKind::Global), partition: "a", sort: Some("c"), projected: Some(&["d"]) },
     Shape { index: Some("by-c"), kind: Some(IndexKind::Global), partition: "c", sort: None, projected: Some(&[]) },
     Shape { index: Some("by-b"), kind: Some(IndexKind::Local), partition: "pk", sort: Some("b"), projected: Some(&[]) },
 ];
@@ -58,10 +52,7 @@ fn create_request() -> CreateTableRequest {
                 kind,
                 key_schema: key(shape.partition, shape.sort),
                 projection: match shape.projected {
-                    Some([]) => ProjectionDefinition {
-                        projection_type: Some(ProjectionType::KeysOnly),
-                        non_key_attributes: None,
-                    },
+                    Some([]) => ProjectionDefinition { projection_type: Some(ProjectionType::KeysOnly), non_key_attributes: None },
                     Some(names) => ProjectionDefinition {
                         projection_type: Some(ProjectionType::Include),
                         non_key_attributes: Some(names.iter().map(|name| (*name).to_owned()).collect()),
@@ -81,9 +72,7 @@ fn create_request() -> CreateTableRequest {
     ];
     CreateTableRequest {
         table_name: table(TABLE),
-        attribute_definitions: types
-            .map(|(name, attribute_type)| KeyAttribute { name: name.into(), attribute_type })
-            .to_vec(),
+        attribute_definitions: types.map(|(name, attribute_type)| KeyAttribute { name: name.into(), attribute_type }).to_vec(),
         key_schema: key("pk", Some("sk")),
         billing_mode: Some(BillingMode::PayPerRequest),
         throughput: None,
@@ -130,9 +119,7 @@ impl Model {
                 };
                 let keeps = |name: &str| {
                     shape.projected.is_none_or(|names| {
-                        names.contains(&name)
-                            || ["pk", "sk", shape.partition].contains(&name)
-                            || shape.sort == Some(name)
+                        names.contains(&name) || ["pk", "sk", shape.partition].contains(&name) || shape.sort == Some(name)
                     })
                 };
                 let kept = item.0.iter().filter(|(name, _)| keeps(name));
@@ -190,15 +177,13 @@ fn any_item() -> impl Strategy<Value = Item> {
         ]
     };
     let free = |name: &'static str| prop::option::of((0..3u8).prop_map(move |pick| (name, s(&"z".repeat(pick.into())))));
-    (0..4u8, 0..5u8, optional("a"), optional("b"), optional("c"), free("d"), free("e")).prop_map(
-        |(pk, sk, a, b, c, d, e)| {
-            let mut item = key(pk, sk);
-            for (name, value) in [a, b, c, d, e].into_iter().flatten() {
-                item.0.insert(name.to_owned(), value);
-            }
-            item
-        },
-    )
+    (0..4u8, 0..5u8, optional("a"), optional("b"), optional("c"), free("d"), free("e")).prop_map(|(pk, sk, a, b, c, d, e)| {
+        let mut item = key(pk, sk);
+        for (name, value) in [a, b, c, d, e].into_iter().flatten() {
+            item.0.insert(name.to_owned(), value);
+        }
+        item
+    })
 }
 
 fn any_operation() -> impl Strategy<Value = Operation> {
@@ -265,6 +250,13 @@ impl Run {
     }
 
     fn query(&self, shape: &Shape, pick: u8, range: Option<(u8, u8, u8)>, (forward, limit): (bool, Option<u32>)) {
+        let text = match (range, shape.sort) {
+            (Some((operator, _, _)), Some(sort)) => match range_text(operator, sort) {
+                Some(text) => Some(text),
+                None => return,
+            },
+            _ => None,
+        };
         let partition = value(shape.partition, pick);
         let mut expected: Vec<Item> = self
             .model
@@ -282,12 +274,12 @@ impl Run {
         }
         let mut values = vec![(":p", partition)];
         let mut condition = format!("{} = :p", shape.partition);
-        if let (Some((operator, low, high)), Some(sort)) = (range, shape.sort) {
-            let Some(text) = range_text(operator, sort) else { return };
+        if let (Some((operator, low, high)), Some(sort), Some(text)) = (range, shape.sort, text) {
             condition = format!("{text} AND {condition}");
-            values.push((":l", value(sort, low.min(high))));
+            let (low, high) = bounds(sort, low, high);
+            values.push((":l", low));
             if operator == 5 {
-                values.push((":h", value(sort, low.max(high))));
+                values.push((":h", high));
             }
         }
         let source = shape.index.map_or(TABLE.to_owned(), |index| format!("{TABLE}/{index}"));
@@ -326,8 +318,7 @@ impl Run {
     /// Counters, collections, listings and the engine's own check.
     fn finish(&self) {
         for shape in &SHAPES {
-            let source =
-                Source { table: table(TABLE), index: shape.index.map(|index| IndexName::new(index).unwrap()) };
+            let source = Source { table: table(TABLE), index: shape.index.map(|index| IndexName::new(index).unwrap()) };
             let entries = self.model.entries(shape);
             let stats = self.database.stats(&source).unwrap();
             assert_eq!(stats.entries, entries.len() as u64);
@@ -336,13 +327,13 @@ impl Run {
             let mut after = None;
             loop {
                 let before = collections.len();
+                let from = after.clone();
                 let visit = &mut |collection, position| {
                     collections.push(collection);
                     after = Some(position);
                     // One at a time: every place is gone on from.
                     std::ops::ControlFlow::Break(())
                 };
-                let from = after.clone();
                 self.database.collections(&source, from.as_ref(), visit).unwrap();
                 if collections.len() == before {
                     break;
@@ -371,8 +362,15 @@ impl Run {
     }
 }
 
+/// Two values of an attribute, the lower first.
+fn bounds(name: &str, one: u8, other: u8) -> (AttributeValue, AttributeValue) {
+    let (one, other) = (value(name, one), value(name, other));
+    if encoded(&one) <= encoded(&other) { (one, other) } else { (other, one) }
+}
+
 fn in_range((operator, low, high): (u8, u8, u8), name: &str, sort: &AttributeValue) -> bool {
-    let (low, high) = (encoded(&value(name, low.min(high))), encoded(&value(name, low.max(high))));
+    let (low, high) = bounds(name, low, high);
+    let (low, high) = (encoded(&low), encoded(&high));
     let sort = encoded(sort);
     match operator {
         0 => sort == low,
