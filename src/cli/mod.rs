@@ -2,13 +2,16 @@
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
 
+mod check;
 mod data_dir;
 mod dump;
 mod load;
+mod mount;
 mod progress;
 mod sample;
 mod serve;
 mod signals;
+mod umount;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,12 +39,18 @@ Set RUST_LOG=info (or debug) for a log on standard error.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Mount the database; SIGINT, SIGTERM or `ddbfs umount` end it cleanly.
+    Mount(mount::MountArgs),
+    /// Unmount; also clears a dead mount ("Transport endpoint is not connected").
+    Umount(umount::UmountArgs),
     /// Serve the DynamoDB HTTP API alone.
     Serve(serve::ServeArgs),
     /// Put items from NDJSON files or standard input into a table.
     Load(load::LoadArgs),
     /// Write a table's items to standard output, one JSON object a line.
     Dump(dump::DumpArgs),
+    /// Recompute every index entry and counter from the items and compare.
+    Check(check::CheckArgs),
     /// Create the example tables with their data.
     Sample(sample::SampleArgs),
 }
@@ -85,9 +94,12 @@ impl CliError {
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
+        Command::Mount(args) => mount::run(args),
+        Command::Umount(args) => umount::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Load(args) => load::run(args),
         Command::Dump(args) => dump::run(args),
+        Command::Check(args) => check::run(&args),
         Command::Sample(args) => sample::run(args),
     };
     match outcome {

@@ -1,0 +1,27 @@
+//! `ddbfs check`: every index entry, collection and counter against the items.
+
+use clap::Args;
+
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::engine::check::check;
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open(&args.data)?;
+    let report = check(opened.database.engine());
+    opened.close();
+    let report = report?;
+    for difference in &report.differences {
+        println!("{difference}");
+    }
+    println!(
+        "{} tables, {} items, {} index entries: {} differences",
+        report.tables, report.items, report.index_entries, report.total
+    );
+    Ok(if report.is_clean() { Outcome::Done } else { Outcome::Failed })
+}

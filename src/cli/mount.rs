@@ -1,0 +1,144 @@
+//! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::serve::{self, HttpArgs};
+use super::signals::Signals;
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::fs::View;
+use crate::fs::view::ViewOptions;
+use crate::fuse::{self, MountOptions, Mounted};
+
+/// What the background process prints on its standard output once the mount answers.
+const READY: &str = "ready";
+/// Marks the process that `--background` started.
+const BACKGROUND_CHILD: &str = "DDBFS_BACKGROUND_CHILD";
+/// How often the mount is asked whether somebody unmounted it.
+const POLL: Duration = Duration::from_millis(100);
+/// How long programs may hold on to files at the end.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The background process's log, in the data directory.
+const LOG_FILE: &str = "ddbfs.log";
+
+#[derive(Debug, Args)]
+pub struct MountArgs {
+    /// An empty directory
+    mountpoint: PathBuf,
+    /// Serve the DynamoDB HTTP API too, for instance on 127.0.0.1:8000
+    #[arg(long = "http", value_name = "ADDR")]
+    address: Option<String>,
+    /// Mount options, comma-separated: ro
+    #[arg(short = 'o', value_name = "OPT,…", value_delimiter = ',')]
+    options: Vec<String>,
+    /// Return once mounted and go on in the background; the log goes to ddbfs.log in the data directory
+    #[arg(long)]
+    background: bool,
+    #[command(flatten)]
+    http: HttpArgs,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: MountArgs) -> Result<Outcome, CliError> {
+    let dir = data_dir::resolve(&args.data)?;
+    let options = mount_options(&args, &dir)?;
+    if args.background {
+        return start_in_background(&dir);
+    }
+    let outcome = run_here(&args, &options);
+    if let (Err(error), true) = (&outcome, is_background_child()) {
+        // The parent prints what stands on our standard output; standard error is the log.
+        println!("{error}");
+    }
+    outcome
+}
+
+fn is_background_child() -> bool {
+    std::env::var_os(BACKGROUND_CHILD).is_some()
+}
+
+fn mount_options(args: &MountArgs, data_dir: &Path) -> Result<MountOptions, CliError> {
+    let mut options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
+    for option in &args.options {
+        match option.as_str() {
+            "ro" => options.read_only = true,
+            "rw" => options.read_only = false,
+            _ => return Err(CliError::Message(format!("unknown mount option {option:?}; known are ro and rw"))),
+        }
+    }
+    Ok(options)
+}
+
+fn run_here(args: &MountArgs, options: &MountOptions) -> Result<Outcome, CliError> {
+    let signals = Signals::new()?;
+    let opened = data_dir::open(&args.data)?;
+    let view = View::new(opened.database.clone(), ViewOptions::default());
+    let mounted = fuse::mount(options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
+    let server = args.address.as_ref().map(|address| serve::start(address, &args.http, opened.database.clone())).transpose()?;
+
+    if is_background_child() {
+        println!("{READY}");
+    } else {
+        println!("mounted at {}, data in {}", args.mountpoint.display(), opened.dir.display());
+        if let Some(server) = &server {
+            println!("DynamoDB API on http://{}", server.local_addr());
+        }
+    }
+    wait_for_end(signals, &mounted);
+    if let Some(server) = server {
+        server.shutdown();
+    }
+    let ended = mounted.end(PATIENCE);
+    opened.close();
+    ended.map_err(CliError::io("the mount failed"))?;
+    Ok(Outcome::Done)
+}
+
+/// Returns at a signal, or when somebody unmounted.
+fn wait_for_end(signals: Signals, mounted: &Mounted) {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        signals.wait();
+        // Nobody listens any more when the mount ended by itself.
+        let _ = sender.send(());
+    });
+    while !mounted.is_finished() && receiver.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {}
+}
+
+/// Starts this command again as a process of its own session; returns when its mount answers.
+fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
+    let exe = std::env::current_exe().map_err(CliError::io("cannot find the ddbfs program"))?;
+    let args = std::env::args_os().skip(1).filter(|arg| arg != "--background");
+    let log = open_log(data_dir)?;
+    let mut child = Command::new("setsid")
+        .arg(exe)
+        .args(args)
+        .env(BACKGROUND_CHILD, "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .map_err(CliError::io("cannot start the background process"))?;
+    let mut first_line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut first_line).map_err(CliError::io("the background process"))?;
+    }
+    match first_line.trim_end() {
+        READY => Ok(Outcome::Done),
+        "" => Err(CliError::Message(format!("the background process ended early; see {}", data_dir.join(LOG_FILE).display()))),
+        error => Err(CliError::Message(error.to_owned())),
+    }
+}
+
+fn open_log(data_dir: &Path) -> Result<std::fs::File, CliError> {
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    let doing = || format!("cannot write the log in {}", data_dir.display());
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(CliError::io(doing()))?;
+    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(data_dir.join(LOG_FILE)).map_err(CliError::io(doing()))
+}

@@ -1,0 +1,179 @@
+//! The commands as a person types them: output, messages, exit codes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod daemon;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use daemon::{DDBFS, Mount, check, texts};
+
+fn ddbfs(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
+    let mut child = Command::new(DDBFS)
+        .args(args)
+        .env("DDBFS_DATA", data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that reads no input may have closed it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output: Output = child.wait_with_output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.code().unwrap_or(-1), out, err)
+}
+
+fn sampled() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = ddbfs(dir.path(), &["sample"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("GameScores: 13 items"), "{out}");
+    dir
+}
+
+#[test]
+fn sample_twice_leaves_the_tables_as_they_are() {
+    let dir = sampled();
+    let (code, out, _) = ddbfs(dir.path(), &["sample"], "");
+    assert_eq!(code, 0);
+    assert!(out.contains("GameScores: there already, left as it is"), "{out}");
+}
+
+#[test]
+fn load_takes_both_forms_reports_bad_lines_and_loads_the_rest() {
+    let dir = sampled();
+    let input = "{\"AnimalType\":\"Owl\",\"Name\":\"Hedwig\"}\n\
+                 {bad\n\
+                 \n\
+                 {\"AnimalType\":{\"S\":\"Owl\"},\"Name\":{\"S\":\"Archimedes\"}}\n\
+                 {\"Name\":\"no partition key\"}\n";
+    let (code, out, err) = ddbfs(dir.path(), &["load", "Pets"], input);
+    assert_eq!(code, 1);
+    assert!(out.contains("2 items loaded, 2 bad lines"), "{out}");
+    assert!(err.contains("standard input:2: "), "{err}");
+    assert!(
+        err.contains("standard input:5: One or more parameter values were invalid: Missing the key AnimalType in the item"),
+        "{err}"
+    );
+    let (_, dump, _) = ddbfs(dir.path(), &["dump", "Pets"], "");
+    assert!(
+        dump.contains("{\"AnimalType\":\"Owl\",\"Name\":\"Archimedes\"}\n{\"AnimalType\":\"Owl\",\"Name\":\"Hedwig\"}\n"),
+        "{dump}"
+    );
+    assert!(check(dir.path()).0);
+}
+
+#[test]
+fn dump_and_load_make_an_equal_table() {
+    let dir = sampled();
+    for form in [&["dump", "Thread"][..], &["dump", "--typed", "Thread"]] {
+        let (code, lines, _) = ddbfs(dir.path(), form, "");
+        assert_eq!((code, lines.lines().count()), (0, 10), "{lines}");
+        let (code, out, _) = ddbfs(dir.path(), &["load", "Thread"], &lines);
+        assert_eq!((code, out.as_str()), (0, "10 items loaded, 0 bad lines\n"));
+        assert_eq!(ddbfs(dir.path(), form, "").1, lines);
+    }
+}
+
+#[test]
+fn load_of_many_items_is_whole() {
+    let dir = sampled();
+    let lines: String = (0..20_000).map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"{n:05}\",\"n\":{n}}}\n")).collect();
+    let (code, out, _) = ddbfs(dir.path(), &["load", "Pets"], &lines);
+    assert_eq!((code, out.as_str()), (0, "20000 items loaded, 0 bad lines\n"));
+    let (_, dump, _) = ddbfs(dir.path(), &["dump", "Pets"], "");
+    assert_eq!(dump.lines().filter(|line| line.contains("\"Ant\"")).count(), 20_000);
+    assert!(check(dir.path()).0);
+}
+
+#[test]
+fn usage_is_2_and_failures_are_1_with_a_sentence() {
+    let dir = sampled();
+    for (args, code, message) in [
+        (&["frobnicate"][..], 2, "unrecognized subcommand"),
+        (&["load"], 2, "TABLE"),
+        (&["load", "Nope"], 1, "no table \"Nope\"; the tables are "),
+        (&["dump", "Nope"], 1, "no table \"Nope\"; the tables are "),
+        (&["load", "Pets", "/does/not/exist"], 1, "/does/not/exist: No such file or directory"),
+        (&["serve", "--http", "nonsense"], 1, "expected IP:PORT"),
+        (&["serve", "--http", "0.0.0.0:0"], 1, "loopback"),
+        (&["mount", "-o", "frob", "/tmp"], 1, "unknown mount option \"frob\""),
+        (&["mount", "/does/not/exist"], 1, "cannot mount at /does/not/exist"),
+        (&["umount", "/does/not/exist"], 1, "cannot unmount /does/not/exist"),
+    ] {
+        let (actual, out, err) = ddbfs(dir.path(), args, "");
+        assert_eq!(actual, code, "{args:?}: {out}{err}");
+        assert!(err.contains(message), "{args:?}: {err}");
+    }
+    for command in ["", "mount", "umount", "serve", "load", "dump", "check", "sample"] {
+        let args: Vec<&str> = [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
+        let (code, out, _) = ddbfs(dir.path(), &args, "");
+        assert!(code == 0 && out.contains("Usage: ddbfs"), "{command}: {out}");
+    }
+}
+
+#[test]
+fn check_says_what_it_checked() {
+    let dir = sampled();
+    let (clean, report) = check(dir.path());
+    assert!(clean && report.contains("GameScores"), "{report}");
+}
+
+#[test]
+fn a_dead_mount_is_cleared_by_umount_and_by_mounting_again() {
+    let mut mount = Mount::with_samples();
+    mount.kill();
+    assert_eq!(std::fs::metadata(mount.point()).unwrap_err().raw_os_error(), Some(107), "the mount is dead");
+    let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
+    assert!(status.success() && std::fs::metadata(mount.point()).is_ok());
+    mount.start(&[]);
+    mount.kill();
+    mount.start(&[]);
+    assert_eq!(mount.ok("cat Pets/items/Dog/Fido.json | jq -r .Name"), "Fido\n");
+}
+
+#[test]
+fn background_returns_when_the_mount_answers_and_umount_ends_the_process() {
+    let dir = sampled();
+    let point = dir.path().join("point");
+    std::fs::create_dir(&point).unwrap();
+    let data = dir.path().join("elsewhere");
+    let point_text = point.to_str().unwrap();
+    let (code, out, err) = ddbfs(&data, &["mount", "--background", point_text], "");
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
+    assert!(point.join("README.md").exists());
+    let (code, _, err) = ddbfs(&data, &["mount", point_text], "");
+    assert_eq!(code, 1, "a live mount is not mounted over: {err}");
+    let (code, _, err) = ddbfs(&data, &["umount", point_text], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(!point.join("README.md").exists());
+}
+
+#[test]
+fn sigterm_ends_the_mount_cleanly() {
+    let mount = Mount::with_samples();
+    mount.ok("echo '{\"Age\":9}' > Pets/items/Dog/Rex.json");
+    let status = Command::new("kill").arg("-TERM").arg(mount.pid().to_string()).status().unwrap();
+    assert!(status.success());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while mount.point().join("README.md").exists() {
+        assert!(std::time::Instant::now() < deadline, "still mounted after SIGTERM");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(check(&mount.data()).0);
+}
+
+#[test]
+fn a_second_process_writes_and_the_mount_sees_it_at_once() {
+    let mount = Mount::with_samples();
+    for n in 0..20 {
+        let line = format!("{{\"AnimalType\":\"Ant\",\"Name\":\"a\",\"n\":{n}}}\n");
+        let (code, out, err) = ddbfs(&mount.data(), &["load", "Pets"], &line);
+        assert_eq!(code, 0, "{out}{err}");
+        assert_eq!(mount.ok("jq .n Pets/items/Ant/a.json"), format!("{n}\n"));
+        assert_eq!(mount.ok("cat Pets/query/@pk=Ant/items.ndjson | jq .n"), format!("{n}\n"));
+    }
+}

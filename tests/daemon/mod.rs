@@ -1,0 +1,154 @@
+//! A real mount of the `ddbfs` binary for tests, and shells run in it.
+
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub const DDBFS: &str = env!("CARGO_BIN_EXE_ddbfs");
+
+/// How long a mount may take to come up on a busy machine.
+const MOUNT_SECONDS_MAX: u64 = 60;
+
+/// A mounted data directory; unmounted when dropped.
+pub struct Mount {
+    /// The mount point is `dir/mnt`, the data directory `dir/data`.
+    pub dir: tempfile::TempDir,
+    child: Option<Child>,
+}
+
+impl Mount {
+    /// Mounts an empty data directory.
+    pub fn empty() -> Self {
+        Self::with_args(&[])
+    }
+
+    /// Mounts the sample tables.
+    pub fn with_samples() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let status =
+            Command::new(DDBFS).arg("sample").arg("--data").arg(dir.path().join("data")).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success(), "ddbfs sample failed");
+        Self::at(dir, &[])
+    }
+
+    /// Mounts an empty data directory with further arguments of `ddbfs mount`.
+    pub fn with_args(args: &[&str]) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), args)
+    }
+
+    fn at(dir: tempfile::TempDir, args: &[&str]) -> Self {
+        std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
+        let mut mount = Self { dir, child: None };
+        mount.start(args);
+        mount
+    }
+
+    /// Starts the daemon and waits until the mount answers.
+    pub fn start(&mut self, args: &[&str]) {
+        let mut child = Command::new(DDBFS)
+            .arg("mount")
+            .arg("--data")
+            .arg(self.data())
+            .args(args)
+            .arg(self.point())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(MOUNT_SECONDS_MAX);
+        while !self.point().join("README.md").exists() {
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("ddbfs mount ended early: {status}");
+            }
+            assert!(Instant::now() < deadline, "the mount did not come up");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.child = Some(child);
+    }
+
+    pub fn point(&self) -> PathBuf {
+        self.dir.path().join("mnt")
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// The daemon's process id.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
+    /// kill -9 of the daemon; the mount point is left dead.
+    pub fn kill(&mut self) {
+        let mut child = self.child.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// `ddbfs umount`, and the daemon's end.
+    pub fn unmount(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let status = Command::new(DDBFS).arg("umount").arg(self.point()).status().unwrap();
+        if !status.success() {
+            let _ = child.kill();
+            let _ = Command::new("umount").arg("-l").arg(self.point()).status();
+        }
+        let _ = child.wait();
+    }
+
+    /// Runs a bash script, in a session of its own, in the mount point.
+    pub fn bash(&self, script: &str) -> Output {
+        bash_in(&self.point(), script)
+    }
+
+    /// Runs a script that must end with status 0 and nothing on standard error; its output.
+    pub fn ok(&self, script: &str) -> String {
+        let output = self.bash(script);
+        let (out, err) = texts(&output);
+        assert!(output.status.success() && err.is_empty(), "{script}\n{}\nstdout: {out}\nstderr: {err}", output.status);
+        out
+    }
+
+    /// Runs a script that must fail; its standard error.
+    pub fn fails(&self, script: &str) -> String {
+        let output = self.bash(script);
+        let (out, err) = texts(&output);
+        assert!(!output.status.success(), "{script}\nsucceeded\nstdout: {out}\nstderr: {err}");
+        err
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.unmount();
+        let _ = Command::new("umount").arg("-l").arg(self.point()).stderr(Stdio::null()).status();
+    }
+}
+
+/// Runs a bash script in `dir` in a session of its own, with `ddbfs` on the PATH.
+pub fn bash_in(dir: &Path, script: &str) -> Output {
+    let bin = Path::new(DDBFS).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    Command::new("setsid")
+        .args(["--wait", "bash", "-c", script])
+        .current_dir(dir)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("LC_ALL", "C.UTF-8")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Standard output and standard error as text.
+pub fn texts(output: &Output) -> (String, String) {
+    (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// `ddbfs check` of a data directory: whether it is clean, and its report.
+pub fn check(data: &Path) -> (bool, String) {
+    let output = Command::new(DDBFS).arg("check").arg("--data").arg(data).output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.success(), out + &err)
+}
