@@ -306,8 +306,11 @@ fn a_client_that_expects_to_go_on_is_told_to() {
 }
 
 #[test]
-fn a_silent_peer_is_left() {
+fn a_silent_peer_is_left_and_a_resting_one_is_kept() {
     let server = start();
+    let mut resting = TcpStream::connect(server.local_addr()).unwrap();
+    resting.write_all(&api("ListTables", "{}")).unwrap();
+    assert_eq!(read_answer(&mut resting).status, 200);
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: loc").unwrap();
     let mut rest = Vec::new();
@@ -316,6 +319,8 @@ fn a_silent_peer_is_left() {
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     stream.write_all(&raw("POST /", &[("Content-Length", "10")], "{")).unwrap();
     assert_eq!(read_answer(&mut stream).status, 408);
+    resting.write_all(&api("ListTables", "{}")).unwrap();
+    assert_eq!(read_answer(&mut resting).status, 200);
 }
 
 #[test]
@@ -477,4 +482,31 @@ fn failures_of_the_database_are_answers_and_the_server_lives() {
         r#"{"__type":"com.amazonaws.dynamodb.v20120810#ItemCollectionSizeLimitExceededException","message":"Collection size exceeded."}"#,
     );
     check("ListTables", 200, r#"{"LastEvaluatedTableName":"abc","TableNames":[]}"#);
+}
+
+#[test]
+fn an_answer_that_nobody_takes_ends_its_connection_only() {
+    let server = start();
+    let addr = server.local_addr();
+    ok(
+        addr,
+        "CreateTable",
+        &json!({
+            "TableName": "Large", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "N"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        }),
+    );
+    for pk in 0..3 {
+        let item = json!({"pk": {"N": pk.to_string()}, "text": {"S": "x".repeat(350_000)}});
+        ok(addr, "PutItem", &json!({"TableName": "Large", "Item": item}));
+    }
+    let mut stream = TcpStream::connect(addr).unwrap();
+    let scan = api("Scan", r#"{"TableName":"Large"}"#);
+    for _ in 0..40 {
+        stream.write_all(&scan).unwrap();
+    }
+    assert_eq!(ok(addr, "ListTables", &json!({})), json!({"TableNames": ["Large"]}));
+    // The server gives the connection up while shutting down, at the latest.
+    server.shutdown();
 }

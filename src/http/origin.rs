@@ -73,10 +73,10 @@ fn is_loopback_name(host: &str) -> bool {
 
 /// `[::1]:8000` to `[::1]`, `localhost:8000` to `localhost`.
 fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !(name.contains(':') && !name.ends_with(']')) => name,
-        _ => host,
-    }
+    let Some((name, port)) = host.rsplit_once(':') else { return host };
+    // A bare IPv6 address has colons of its own.
+    let is_host = !name.contains(':') || name.ends_with(']');
+    if is_host && port.bytes().all(|b| b.is_ascii_digit()) { name } else { host }
 }
 
 #[cfg(test)]

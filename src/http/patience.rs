@@ -60,7 +60,7 @@ impl Drop for RequestPhase {
 pub struct PatientStream {
     stream: TcpStream,
     phase: Phase,
-    /// The phase that `read_deadline` was set for.
+    /// The phase that `read_deadline` was set for: head or idle.
     waits_for: u8,
     read_deadline: Pin<Box<Sleep>>,
     write_deadline: Option<Pin<Box<Sleep>>>,
@@ -82,10 +82,10 @@ impl PatientStream {
     fn poll_read_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let phase = self.phase.0.load(Ordering::Acquire);
         if phase == REQUEST {
-            self.waits_for = REQUEST;
             return Poll::Pending;
         }
-        if phase == IDLE && self.waits_for == REQUEST {
+        // The first wait after an answer; until then the deadline is that of the answered request's head.
+        if phase == IDLE && self.waits_for != IDLE {
             self.wait(IDLE, IDLE_TIMEOUT);
         }
         ready!(self.read_deadline.as_mut().poll(cx));

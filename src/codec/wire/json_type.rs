@@ -116,7 +116,7 @@ fn blob(json: &Value) -> Result<(), SerializationError> {
 
 fn base64_text(text: &str) -> Result<(), SerializationError> {
     let length = text.chars().count();
-    if length % 4 != 0 {
+    if !length.is_multiple_of(4) {
         return Err(SerializationError::Base64Length(length));
     }
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');

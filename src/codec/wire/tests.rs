@@ -1,5 +1,6 @@
 //! Whole bodies through the translations: what is accepted, and what is said of the rest.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -376,4 +377,76 @@ fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
         assert_eq!(String::from_utf8(writer.finish(&page, &reporting)?)?, expected);
     }
     Ok(())
+}
+
+/// Any JSON, made of names and texts that the shapes know, so that it gets far.
+fn any_json() -> impl Strategy<Value = Value> {
+    let name = prop::sample::select(vec![
+        "TableName",
+        "Item",
+        "Key",
+        "S",
+        "N",
+        "B",
+        "BOOL",
+        "NULL",
+        "SS",
+        "NS",
+        "BS",
+        "L",
+        "M",
+        "Limit",
+        "Select",
+        "Segment",
+        "TotalSegments",
+        "ExclusiveStartKey",
+        "KeySchema",
+        "AttributeDefinitions",
+        "AttributeName",
+        "AttributeType",
+        "KeyType",
+        "GlobalSecondaryIndexes",
+        "LocalSecondaryIndexes",
+        "IndexName",
+        "Projection",
+        "NonKeyAttributes",
+        "ProvisionedThroughput",
+        "ReadCapacityUnits",
+        "WriteCapacityUnits",
+        "Tags",
+        "StreamSpecification",
+        "OnDemandThroughput",
+        "MaxReadRequestUnits",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "BillingMode",
+        "",
+    ]);
+    let text = prop::sample::select(vec!["abc", "a", "", "1", "HASH", "RANGE", "S", "PAY_PER_REQUEST", "YQ==", "Y", "\u{1F600}"]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        text.prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 8, move |inner| {
+        let members = prop::collection::vec((name.clone(), inner.clone()), 0..8);
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(Value::from),
+            members.prop_map(|members| members.into_iter().map(|(name, json)| (name.to_owned(), json)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_body_breaks_a_translation(body in any_json()) {
+        for read in [put, delete, get, query, scan, create, list] {
+            // Whatever it says, it comes back; a text of an error is bounded.
+            if let Err(error) = read(&body) {
+                prop_assert!(error.to_string().len() < 64 * 1024);
+            }
+        }
+    }
 }
