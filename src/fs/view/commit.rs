@@ -61,8 +61,9 @@ impl View {
                 reply(Ok(()));
             }
             WriteStep::Fail(failure) => {
+                let known = state.failed.replace(failure.clone()).is_some_and(|known| known == failure);
                 drop(state);
-                reply(Err(self.noted_failure(caller, operation, &open.path, failure)));
+                reply(Err(if known { failure.error } else { self.noted_failure(caller, operation, &open.path, failure) }));
             }
             WriteStep::Commit(Commit { request, warnings }) => {
                 state.committing = true;
@@ -90,6 +91,7 @@ impl View {
         let (ended, waiting) = {
             let mut state = open.state.lock();
             let ended = state.writer.committed(outcome);
+            state.failed = ended.clone().err();
             state.committing = false;
             (ended, std::mem::take(&mut state.waiting))
         };
