@@ -26,7 +26,7 @@ struct Log {
 }
 
 fn schema() -> &'static str {
-    r#"{"TableName":"T","BillingMode":"PAY_PER_REQUEST",
+    r#"{"TableName":"Tab","BillingMode":"PAY_PER_REQUEST",
         "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
         "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},
             {"AttributeName":"n","AttributeType":"N"}],
@@ -40,8 +40,8 @@ fn kill_minus_nine_loses_nothing_acknowledged_and_check_is_clean() {
     let port = free_port();
     let address = format!("127.0.0.1:{port}");
     let mut mount = Mount::with_args(&["--http", &address]);
-    std::fs::create_dir(mount.point().join("T")).unwrap();
-    std::fs::write(mount.point().join("T/schema.json"), schema()).unwrap();
+    std::fs::create_dir(mount.point().join("Tab")).unwrap();
+    std::fs::write(mount.point().join("Tab/schema.json"), schema()).unwrap();
     let log = Arc::new(Mutex::new(Log::default()));
     let mut sequence = 0;
     for round in 0..KILLS {
@@ -49,7 +49,7 @@ fn kill_minus_nine_loses_nothing_acknowledged_and_check_is_clean() {
         let writers: Vec<_> = (0..4_u64)
             .map(|writer| {
                 let (log, stop, first) = (Arc::clone(&log), Arc::clone(&stop), sequence);
-                let items = mount.point().join("T/items");
+                let items = mount.point().join("Tab/items");
                 let address = address.clone();
                 std::thread::spawn(move || {
                     write_until(&stop, first, writer, &log, |key, n| {
@@ -101,7 +101,7 @@ fn put_file(items: &std::path::Path, key: &str, n: u64) -> bool {
 }
 
 fn put_http(address: &str, key: &str, n: u64) -> bool {
-    let body = format!(r#"{{"TableName":"T","Item":{{"pk":{{"S":"p"}},"sk":{{"S":"{key}"}},"n":{{"N":"{n}"}}}}}}"#);
+    let body = format!(r#"{{"TableName":"Tab","Item":{{"pk":{{"S":"p"}},"sk":{{"S":"{key}"}},"n":{{"N":"{n}"}}}}}}"#);
     let request = format!(
         "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Type: application/x-amz-json-1.0\r\n\
          Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
@@ -122,7 +122,7 @@ fn put_http(address: &str, key: &str, n: u64) -> bool {
 /// Every acknowledged write is there, or one of that key that was on its way when the daemon died.
 fn verify(mount: &Mount, log: &mut Log, round: u64) {
     for (key, &n) in &log.acknowledged.clone() {
-        let path = mount.point().join(format!("T/items/p/{key}.json"));
+        let path = mount.point().join(format!("Tab/items/p/{key}.json"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("kill {round}: {key} is lost: {error}"));
         let item: serde_json::Value = serde_json::from_str(&text).unwrap();
         let found = item["n"].as_u64().unwrap();

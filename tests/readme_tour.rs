@@ -41,11 +41,15 @@ fn every_command_of_the_tour_prints_what_the_readme_shows() {
     let output = bash_in(mount.dir.path(), &script);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let outputs: Vec<&str> = text.split("=== end\n").collect();
+    let mut wrong = String::new();
     for (step, actual) in steps.iter().zip(outputs) {
-        let actual = without_line_number(actual);
-        assert_eq!(actual, without_line_number(&step.expected), "\n$ {}", step.command);
-        println!("ok: {}", step.command);
+        let (actual, expected) = (without_line_number(actual), without_line_number(&step.expected));
+        if actual != expected {
+            wrong += &format!("$ {}\n--- the README shows\n{expected}--- the mount says\n{actual}\n", step.command);
+        }
     }
+    assert!(wrong.is_empty(), "\n{wrong}");
+    println!("{} commands print what the README shows", steps.len());
 }
 
 /// bash says `bash: line 7: echo: …`; the number depends on the script around it.

@@ -6,8 +6,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The type of our mounts, as the kernel lists it.
-const FILESYSTEM_TYPE: &str = "fuse.ddbfs";
+/// The type of our mounts as the kernel lists it: with the subtype where fusermount3 mounted, bare where we did, as root.
+const FILESYSTEM_TYPES: [&str; 2] = ["fuse.ddbfs", "fuse"];
+/// The source that all our mounts name.
+const FILESYSTEM_SOURCE: &str = "ddbfs";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// What is mounted at a path.
@@ -29,8 +31,8 @@ pub enum MountState {
 /// The path, or the list of mounts, cannot be read.
 pub fn state(mountpoint: &Path) -> io::Result<MountState> {
     let path = absolute(mountpoint)?;
-    let Some(kind) = mounted_type(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
-    if kind != FILESYSTEM_TYPE {
+    let Some((kind, source)) = mounted(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
+    if !FILESYSTEM_TYPES.contains(&kind.as_str()) || source != FILESYSTEM_SOURCE {
         return Ok(MountState::Other(kind));
     }
     match std::fs::metadata(&path) {
@@ -124,16 +126,17 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The type of the topmost mount at exactly this path, from the text of mountinfo: proc(5).
-fn mounted_type(mountinfo: &[u8], path: &Path) -> Option<String> {
+/// Type and source of the topmost mount at exactly this path, from the text of mountinfo: proc(5).
+fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
     let lines = mountinfo.split(|&byte| byte == b'\n').rev();
     lines.into_iter().find_map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
         if unescape(fields.nth(4)?) != path {
             return None;
         }
-        let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
-        Some(String::from_utf8_lossy(kind).into_owned())
+        let mut after = fields.skip_while(|field| *field != b"-").skip(1);
+        let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+        Some((text(after.next()?), text(after.next()?)))
     })
 }
 
@@ -161,13 +164,19 @@ mod tests {
     const MOUNTS: &[u8] = b"22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
         40 22 0:40 / /mnt/a\\040b rw,nosuid shared:7 master:2 - fuse.ddbfs ddbfs rw,user_id=0\n\
         41 22 0:41 / /mnt/c rw - tmpfs tmpfs rw\n\
-        42 41 0:42 / /mnt/c rw - fuse.ddbfs ddbfs rw\n";
+        42 41 0:42 / /mnt/c rw - fuse ddbfs rw\n";
 
     #[test]
     fn mountinfo_is_read_by_path_and_the_last_mount_wins() {
-        let cases = [("/", Some("ext4")), ("/mnt/a b", Some("fuse.ddbfs")), ("/mnt/c", Some("fuse.ddbfs")), ("/mnt", None)];
+        let cases = [
+            ("/", Some(("ext4", "/dev/sda1"))),
+            ("/mnt/a b", Some(("fuse.ddbfs", "ddbfs"))),
+            ("/mnt/c", Some(("fuse", "ddbfs"))),
+            ("/mnt", None),
+        ];
         for (path, expected) in cases {
-            assert_eq!(mounted_type(MOUNTS, Path::new(path)).as_deref(), expected, "{path}");
+            let expected = expected.map(|(kind, source)| (kind.to_owned(), source.to_owned()));
+            assert_eq!(mounted(MOUNTS, Path::new(path)), expected, "{path}");
         }
     }
 
