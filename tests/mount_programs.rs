@@ -117,7 +117,7 @@ fn shells() {
             script: r#"echo '{"status":open}' > $f"#,
             succeeds: FAILS,
             after: Some(r#"{"a":1}"#),
-            error: "EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes. The item is unchanged.\n",
+            error: "write Orders/items/i5.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes. The item is unchanged.\n",
         },
         Case {
             name: "bad JSON, no item",
@@ -128,12 +128,20 @@ fn shells() {
             error: "expected a member name in quotes",
         },
         Case {
-            name: "two documents at once",
+            name: "two documents in one write",
+            before: None,
+            script: r#"printf '{"a":1} {"a":2}' > $f"#,
+            succeeds: FAILS,
+            after: None,
+            error: "nothing more after the object|The item is unchanged.",
+        },
+        Case {
+            name: "two documents in two writes, as bash does with lines",
             before: None,
             script: r#"printf '{"a":1}\n{"a":2}\n' > $f"#,
             succeeds: FAILS,
-            after: None,
-            error: "nothing more after the object",
+            after: Some(r#"{"a":1}"#),
+            error: "write Orders|nothing more after the object|stored before stays stored.",
         },
         Case {
             name: "noclobber, no item",

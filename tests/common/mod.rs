@@ -1,19 +1,30 @@
-//! A mount of its own for a test: a fresh data directory, the real binary, bash.
+//! A mount of its own for a test: a fresh data directory, the mounted view, bash.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, dead_code)]
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::fs::View;
+use ddbfs::fs::view::ViewOptions;
+use ddbfs::fuse::{self, MountOptions, Mounted};
+use ddbfs::store::Store;
+use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 
 /// How long anything may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// `ddbfs mount` running in a temporary directory; ended and removed on drop.
+/// A mount in a temporary directory; ended and removed on drop.
 #[derive(Debug)]
 pub struct Mount {
+    // Fields end in this order.
+    mounted: Mounted,
+    store: Arc<LmdbStore>,
     directory: tempfile::TempDir,
-    process: Child,
 }
 
 /// What a script did.
@@ -43,17 +54,12 @@ impl Mount {
         let point = directory.path().join("mnt");
         std::fs::create_dir_all(&point).expect("mount point");
         std::fs::create_dir_all(directory.path().join("outside")).expect("directory outside");
-        let process = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
-            .arg("mount")
-            .arg("--data")
-            .arg(directory.path().join("data"))
-            .arg(&point)
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("ddbfs");
-        let mut mount = Self { directory, process };
-        mount.wait_until_mounted();
-        mount
+        let store = LmdbStore::open(&directory.path().join("data"), LmdbOptions::default()).expect("store");
+        let store = Arc::new(store);
+        let database = LocalDatabase::open(Arc::clone(&store) as Arc<dyn Store>, EngineOptions::default()).expect("database");
+        let view = View::new(Arc::new(database), ViewOptions::default());
+        let mounted = fuse::mount(&MountOptions::new(point), view).expect("mount");
+        Self { mounted, store, directory }
     }
 
     /// The mount point.
@@ -81,32 +87,4 @@ impl Mount {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
-
-    fn wait_until_mounted(&mut self) {
-        let start = Instant::now();
-        while !is_mounted(&self.point()) {
-            if let Some(status) = self.process.try_wait().expect("wait") {
-                panic!("ddbfs mount ended: {status}");
-            }
-            assert!(start.elapsed() < PATIENCE, "ddbfs mount does not mount");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let point = self.point();
-        let unmounted = Command::new("fusermount3").arg("-u").arg(&point).status().is_ok_and(|status| status.success());
-        if !unmounted {
-            let _ = Command::new("fusermount3").arg("-uz").arg(&point).status();
-            let _ = self.process.kill();
-        }
-        let _ = self.process.wait();
-    }
-}
-
-fn is_mounted(point: &Path) -> bool {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    mounts.lines().any(|line| line.split(' ').nth(4) == point.to_str())
 }

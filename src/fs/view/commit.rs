@@ -65,6 +65,10 @@ impl View {
                 drop(state);
                 reply(Err(if known { failure.error } else { self.noted_failure(caller, operation, &open.path, failure) }));
             }
+            WriteStep::FailAgain(error) => {
+                drop(state);
+                reply(Err(error));
+            }
             WriteStep::Commit(Commit { request, warnings }) => {
                 state.committing = true;
                 drop(state);

@@ -60,8 +60,10 @@ pub enum WriteStep<R> {
     Done,
     /// Perform the request, call [`text_writer::TextWriter::committed`] with the outcome, answer the call with what that returns.
     Commit(Commit<R>),
-    /// The call fails.
+    /// The call fails; note it for `.ddb/errors/last`.
     Fail(Failure),
+    /// The call fails for a reason that an earlier call on this handle has failed for and noted: close after a bad write.
+    FailAgain(FsError),
 }
 
 /// A request that a complete text asks for.
@@ -92,6 +94,6 @@ pub trait Target {
     /// The text is not fit for this file.
     fn request(&self, text: &[u8], precondition: Option<Precondition>) -> Result<Commit<Self::Request>, FsError>;
 
-    /// The last sentence of a failure's hint: what did not happen. `The item is unchanged.`
+    /// The last sentence of a failure's hint, as long as the handle has stored nothing: `The item is unchanged.`
     fn unchanged(&self) -> &'static str;
 }

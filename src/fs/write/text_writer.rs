@@ -33,7 +33,12 @@ pub struct TextWriter<T> {
     dirty: bool,
     /// The opener was told that this very text is not acceptable.
     reported: bool,
+    /// Something was stored through this handle.
+    has_stored: bool,
 }
+
+/// The last sentence of a failure's hint after this handle has stored something.
+const STORED_BEFORE: &str = "What this open file stored before stays stored.";
 
 #[derive(Debug)]
 enum Mode {
@@ -42,7 +47,7 @@ enum Mode {
         /// Digest of the text as it was opened or last committed.
         stored: Option<Digest>,
     },
-    Poisoned(Failure),
+    Poisoned(FsError),
 }
 
 impl<T: Target> TextWriter<T> {
@@ -69,7 +74,7 @@ impl<T: Target> TextWriter<T> {
     }
 
     fn new(target: T, opener: Opener, text: Vec<u8>, mode: Mode, precondition: Option<Precondition>) -> Self {
-        Self { target, opener, text, mode, precondition, dirty: false, reported: false }
+        Self { target, opener, text, mode, precondition, dirty: false, reported: false, has_stored: false }
     }
 
     pub fn target(&self) -> &T {
@@ -99,8 +104,8 @@ impl<T: Target> TextWriter<T> {
 
     /// write(2), pwrite(2).
     pub fn write(&mut self, offset: u64, data: &[u8]) -> WriteStep<T::Request> {
-        if let Mode::Poisoned(failure) = &self.mode {
-            return WriteStep::Fail(failure.clone());
+        if let Mode::Poisoned(error) = &self.mode {
+            return WriteStep::FailAgain(error.clone());
         }
         if data.is_empty() {
             return WriteStep::Done;
@@ -126,14 +131,14 @@ impl<T: Target> TextWriter<T> {
                 self.dirty = true;
                 WriteStep::Done
             }
-            Mode::Poisoned(failure) => WriteStep::Fail(failure.clone()),
+            Mode::Poisoned(error) => WriteStep::FailAgain(error.clone()),
         }
     }
 
     /// ftruncate(2).
     pub fn truncate(&mut self, size: u64) -> WriteStep<T::Request> {
-        if let Mode::Poisoned(failure) = &self.mode {
-            return WriteStep::Fail(failure.clone());
+        if let Mode::Poisoned(error) = &self.mode {
+            return WriteStep::FailAgain(error.clone());
         }
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         if size > TEXT_BYTES_MAX {
@@ -177,6 +182,7 @@ impl<T: Target> TextWriter<T> {
         match outcome {
             Ok(version) => {
                 self.dirty = false;
+                self.has_stored = true;
                 self.precondition = self.precondition.map(|_| Precondition::Version(version));
                 if let Mode::Edit { stored } = &mut self.mode {
                     *stored = Some(digest(&self.text));
@@ -208,12 +214,12 @@ impl<T: Target> TextWriter<T> {
     fn settle(&mut self, must_be_complete: bool) -> WriteStep<T::Request> {
         if !self.dirty {
             return match &self.mode {
-                Mode::Poisoned(failure) => WriteStep::Fail(failure.clone()),
+                Mode::Poisoned(error) => WriteStep::FailAgain(error.clone()),
                 Mode::Stream(_) | Mode::Edit { .. } => WriteStep::Done,
             };
         }
         let check = match &self.mode {
-            Mode::Poisoned(failure) => return WriteStep::Fail(failure.clone()),
+            Mode::Poisoned(error) => return WriteStep::FailAgain(error.clone()),
             Mode::Stream(check) => check.clone(),
             Mode::Edit { stored } if *stored == Some(digest(&self.text)) => {
                 self.dirty = false;
@@ -227,17 +233,22 @@ impl<T: Target> TextWriter<T> {
         };
         match check.state() {
             PrefixState::Complete => self.commit(),
-            PrefixState::Incomplete if must_be_complete => WriteStep::Fail(self.refuse(FsError::Json(check.incomplete()))),
-            PrefixState::Incomplete => WriteStep::Done,
-            PrefixState::Invalid(error) => WriteStep::Fail(self.refuse(FsError::Json(error))),
+            PrefixState::Incomplete if !must_be_complete => WriteStep::Done,
+            PrefixState::Incomplete => self.refuse_text(FsError::Json(check.incomplete())),
+            PrefixState::Invalid(error) => self.refuse_text(FsError::Json(error)),
         }
     }
 
     fn commit(&mut self) -> WriteStep<T::Request> {
         match self.target.request(&self.text, self.precondition) {
             Ok(commit) => WriteStep::Commit(commit),
-            Err(error) => WriteStep::Fail(self.refuse(error)),
+            Err(error) => self.refuse_text(error),
         }
+    }
+
+    /// The text as it is now cannot be stored.
+    fn refuse_text(&mut self, error: FsError) -> WriteStep<T::Request> {
+        if self.reported { WriteStep::FailAgain(error) } else { WriteStep::Fail(self.refuse(error)) }
     }
 
     /// A complete or final text was not accepted. A stream cannot be mended, an edited text can.
@@ -248,14 +259,14 @@ impl<T: Target> TextWriter<T> {
     }
 
     fn failure(&self, error: FsError) -> Failure {
-        let report = report(&self.text, &error, self.target.unchanged());
+        let report = report(&self.text, &error, if self.has_stored { STORED_BEFORE } else { self.target.unchanged() });
         Failure { error, report }
     }
 
     /// Ends this handle: nothing of it will be stored.
     fn poison(&mut self, error: FsError) -> Failure {
         let failure = self.failure(error);
-        self.mode = Mode::Poisoned(failure.clone());
+        self.mode = Mode::Poisoned(failure.error.clone());
         self.text = Vec::new();
         failure
     }

@@ -57,13 +57,14 @@ impl Script {
     fn event(mut self, call: impl FnOnce(&mut TextWriter<AnyText>) -> WriteStep<<AnyText as Target>::Request>) -> Self {
         let answer = match call(&mut self.writer) {
             WriteStep::Done => Ok(()),
-            WriteStep::Fail(failure) => Err(failure),
+            WriteStep::Fail(failure) => Err(failure.error.to_string()),
+            WriteStep::FailAgain(error) => Err(format!("again: {error}")),
             WriteStep::Commit(commit) => {
                 let outcome = self.put(commit.request);
-                self.writer.committed(outcome)
+                self.writer.committed(outcome).map_err(|failure| failure.error.to_string())
             }
         };
-        self.log.push(answer.map_or_else(|failure| failure.error.to_string(), |()| "ok".to_owned()));
+        self.log.push(answer.map_or_else(|error| error, |()| "ok".to_owned()));
         self
     }
 
@@ -150,8 +151,9 @@ fn a_text_in_pieces_is_stored_when_it_is_complete() {
 
 #[test]
 fn bad_json_fails_in_write_and_ends_the_handle() {
+    let again = format!("again: {MORE}");
     Script::stream(Some("old")).write(0, "{\"a\":x").write(6, "}").flush(OPENER).fsync().truncate(0).release().check(
-        &[MORE, MORE, MORE, MORE, MORE, "ok"],
+        &[MORE, &again, &again, &again, &again, "ok"],
         Some("old"),
         0,
     );
@@ -160,7 +162,7 @@ fn bad_json_fails_in_write_and_ends_the_handle() {
 #[test]
 fn an_unfit_object_fails_in_the_write_that_completes_it() {
     Script::stream(Some("old")).write(0, "{\"bad\":").write(7, "1}").flush(OPENER).release().check(
-        &["ok", "bad item", "bad item", "ok"],
+        &["ok", "bad item", "again: bad item", "ok"],
         Some("old"),
         0,
     );
@@ -170,6 +172,15 @@ fn an_unfit_object_fails_in_the_write_that_completes_it() {
 fn a_second_document_fails() {
     Script::stream(None).write(0, "{\"a\":1}\n{\"b\":2}").release().check(&[TWO, "ok"], None, 0);
     Script::stream(None).write(0, "{\"a\":1}\n").write(8, "{\"b\":2}").check(&["ok", TWO], Some("{\"a\":1}\n"), 1);
+}
+
+#[test]
+fn the_hint_tells_whether_something_was_stored() {
+    let mut script = Script::stream(Some("old")).write(0, "{}\n");
+    let WriteStep::Fail(failure) = script.writer.write(3, b"{}") else { panic!("accepted") };
+    assert!(failure.report.ends_with("What this open file stored before stays stored.\n"), "{}", failure.report);
+    let WriteStep::Fail(failure) = Script::stream(Some("old")).writer.write(0, b"x") else { panic!("accepted") };
+    assert!(failure.report.ends_with("The item is unchanged.\n"), "{}", failure.report);
 }
 
 #[test]
@@ -184,7 +195,7 @@ fn a_group_writes_from_several_processes() {
 #[test]
 fn an_incomplete_text_fails_the_openers_flush_and_may_go_on() {
     Script::stream(Some("old")).write(0, "{\"a\":").flush(OPENER).flush(OPENER).write(5, "1}").flush(OPENER).check(
-        &["ok", MORE, MORE, "ok", "ok"],
+        &["ok", MORE, "again: expected a JSON value at byte 5", "ok", "ok"],
         Some("{\"a\":1}"),
         1,
     );
@@ -201,7 +212,7 @@ fn an_incomplete_text_nobody_was_told_of_fails_release_for_the_log() {
 fn exclusive_creation_fails_when_the_item_came_first() {
     Script::exclusive(None).write(0, "{}").write(0, "{ }").flush(OPENER).check(&["ok", "ok", "ok"], Some("{ }"), 2);
     Script::exclusive(None).meanwhile("{\"b\":1}").write(0, "{}").flush(OPENER).release().check(
-        &["the name exists", "the name exists", "ok"],
+        &["the name exists", "again: the name exists", "ok"],
         Some("{\"b\":1}"),
         0,
     );
@@ -213,7 +224,7 @@ fn a_failed_commit_of_a_stream_ends_the_handle() {
     let WriteStep::Commit(_) = script.writer.write(0, b"{}") else { panic!("no commit") };
     let failure = script.writer.committed(Err(Error::Value(ValueError::ItemTooLarge))).unwrap_err();
     assert_eq!(failure.error, FsError::TooLarge);
-    script.flush(OPENER).release().check(&["an item holds at most 400 KB", "ok"], Some("old"), 0);
+    script.flush(OPENER).release().check(&["again: an item holds at most 400 KB", "ok"], Some("old"), 0);
 }
 
 #[test]
@@ -288,8 +299,9 @@ fn a_shorter_text_in_place_is_cut_afterwards() {
 
 #[test]
 fn appending_to_an_item_is_a_second_document() {
+    let nine = TWO.replace("byte 8", "byte 9");
     Script::edit("{\"a\":1}\n", true).write(0, "\n").write(9, "{}").flush(OPENER).release().check(
-        &["ok", &TWO.replace("byte 8", "byte 9"), &TWO.replace("byte 8", "byte 9"), "ok"],
+        &["ok", &nine, &format!("again: {nine}"), "ok"],
         Some("{\"a\":1}\n"),
         0,
     );
