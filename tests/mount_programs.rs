@@ -563,6 +563,30 @@ fn python() {
             error: QUIET,
         },
         Case {
+            name: "a shared mapping",
+            before: Some(r#"{"n":1}"#),
+            script: "python3 - $f <<'END'\nimport mmap, sys\nwith open(sys.argv[1], 'r+b') as f:\n    with mmap.mmap(f.fileno(), 0) as m:\n        at = m.find(b'1}')\n        m[at:at + 1] = b'2'\n        m.flush()\nEND",
+            succeeds: SUCCEEDS,
+            after: Some(r#"{"n":2}"#),
+            error: QUIET,
+        },
+        Case {
+            name: "a text closed by another thread",
+            before: None,
+            script: "python3 - $f <<'END'\nimport os, sys, threading\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\nos.write(fd, b'{')\ndef close():\n    try:\n        os.close(fd)\n    except OSError:\n        print('refused')\nthread = threading.Thread(target=close)\nthread.start()\nthread.join()\nEND",
+            succeeds: SUCCEEDS,
+            after: None,
+            error: "the text ends too early",
+        },
+        Case {
+            name: "removed while it is written",
+            before: Some(r#"{"n":1}"#),
+            script: "python3 - $f <<'END'\nimport os, sys\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)\nos.write(fd, b'{\"n\":')\nos.unlink(sys.argv[1])\nos.write(fd, b'2}')\nos.close(fd)\nEND",
+            succeeds: SUCCEEDS,
+            after: Some(r#"{"n":2}"#),
+            error: QUIET,
+        },
+        Case {
             name: "killed in the middle",
             before: Some(r#"{"n":1}"#),
             script: "python3 - $f <<'END'\nimport os, signal, sys\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)\nos.write(fd, b'{\"n\":')\nos.kill(os.getpid(), signal.SIGKILL)\nEND",
@@ -585,6 +609,9 @@ fn tar_and_cp_clone_a_table() {
     let archive = archive.display();
     mount.sh(&format!("tar -C Orders -cf {archive} schema.json items && mkdir Copy && tar -C Copy -xf {archive}")).expect_success();
     mount.sh("diff -r Orders/items Copy/items").expect_success();
+    // Over what is there.
+    mount.sh(&format!("echo '{{}}' > Copy/items/u1/2.json && tar -C Copy -xf {archive} items")).expect_success();
+    mount.sh("diff -r Orders/items Copy/items").expect_success();
     mount.sh("mkdir Third && cp -r Orders/schema.json Orders/items Third && diff -r Orders/items Third/items").expect_success();
 }
 
@@ -593,6 +620,7 @@ fn a_draft_table_becomes_one_when_its_schema_is_written() {
     let mount = Mount::start();
     mount.sh("mkdir Pets && grep -q TableName Pets/schema.json").expect_success();
     mount.sh("mkdir -p Pets/items; echo '{}' > Pets/items/x.json").expect_failure("the table is a draft");
+    mount.sh("grep -q 'write its schema.json first' .ddb/errors/last").expect_success();
     mount.sh("echo '{\"KeySchema\":[]}' > Pets/schema.json").expect_failure("no valid request");
     mount.sh("grep -q 'No table was created.' .ddb/errors/last").expect_success();
     let copy = mount.outside().join("schema");
