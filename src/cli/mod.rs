@@ -90,9 +90,14 @@ impl CliError {
     }
 }
 
-/// Runs the command; errors are printed to standard error.
+/// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
 #[must_use]
-pub fn run(cli: Cli) -> ExitCode {
+pub fn main() -> ExitCode {
+    run(Cli::parse())
+}
+
+/// Runs the command; errors are printed to standard error.
+fn run(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
         Command::Mount(args) => mount::run(args),
         Command::Umount(args) => umount::run(&args),
