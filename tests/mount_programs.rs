@@ -3,9 +3,13 @@
 //! A case is a bash script. `$f` is the item's file, `$d` its directory, `$t` a directory outside the mount. The table has the
 //! partition key `pk` and no sort key. Programs that this machine lacks are named on standard error and left out.
 
-mod common;
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use common::Mount;
+mod support;
+
+use std::path::Path;
+
+use support::{Mount, Ran};
 
 /// One script against one item.
 struct Case<'a> {
@@ -24,39 +28,62 @@ const SUCCEEDS: bool = true;
 const FAILS: bool = false;
 const QUIET: &str = "";
 
+/// A mount on disk with the table `Orders`, and a directory that is not in the mount.
+struct Place {
+    mount: Mount,
+    outside: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let outside = tempfile::tempdir().unwrap();
+        let mount = Mount::of(support::on_disk(&outside.path().join("data")));
+        Self { mount, outside }
+    }
+
+    fn outside(&self) -> &Path {
+        self.outside.path()
+    }
+
+    fn sh(&self, script: &str) -> Ran {
+        self.mount.sh(script)
+    }
+}
+
 fn run(cases: &[Case<'_>]) {
-    let mount = Mount::start();
-    mount.sh("mkdir 'Orders@pk:S'").expect_success();
-    let failures: Vec<String> = cases.iter().enumerate().filter_map(|(n, case)| check(&mount, n, case).err()).collect();
+    let place = Place::new();
+    place.sh("mkdir 'Orders@pk:S'").ok();
+    let failures: Vec<String> = cases.iter().enumerate().filter_map(|(n, case)| check(&place, n, case).err()).collect();
+    place.mount.end();
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-fn check(mount: &Mount, number: usize, case: &Case<'_>) -> Result<(), String> {
+fn check(place: &Place, number: usize, case: &Case<'_>) -> Result<(), String> {
     let program = case.script.split([' ', '\n']).next().unwrap_or_default();
-    let known = ["vim", "jq", "rsync", "tar", "perl", "python3", "ed", "install"];
-    if known.contains(&program) && !mount.sh(&format!("command -v {program}")).success {
+    let known = ["vim", "jq", "tar", "perl", "python3", "ed", "install"];
+    if known.contains(&program) && place.sh(&format!("command -v {program}")).status != 0 {
         eprintln!("{program} is not there: case {:?} left out", case.name);
         return Ok(());
     }
     let key = format!("i{number}");
-    let environment = format!("d=Orders/items f=Orders/items/{key}.json t={}\n", mount.outside().display());
+    let environment = format!("d=Orders/items f=Orders/items/{key}.json t={}\n", place.outside().display());
     if let Some(before) = case.before {
-        mount.sh(&format!("{environment} cat > $f <<'END'\n{before}\nEND")).expect_success();
+        place.sh(&format!("{environment} cat > $f <<'END'\n{before}\nEND")).ok();
     }
     // In the same session as the script: `last` is per session.
     let ran =
-        mount.sh(&format!("{environment}{}\nstatus=$?; cat .ddb/errors/last > $t/last 2>/dev/null; exit $status", case.script));
-    let stored = mount.sh(&format!("{environment} cat $f"));
+        place.sh(&format!("{environment}{}\nstatus=$?; cat .ddb/errors/last > $t/last 2>/dev/null; exit $status", case.script));
+    let stored = place.sh(&format!("{environment} cat $f"));
+    let stored = (stored.status == 0).then(|| stored.out.trim_end().to_owned());
     let expected = case.after.map(|after| with_key(&key, after));
-    let stored = stored.success.then(|| stored.stdout.trim_end().to_owned());
-    let last = std::fs::read_to_string(mount.outside().join("last")).unwrap_or_default();
+    let last = std::fs::read_to_string(place.outside().join("last")).unwrap_or_default();
     let told = case.error.is_empty() || case.error.split('|').all(|part| last.contains(part));
-    if ran.success == case.succeeds && stored == expected && told {
+    if (ran.status == 0) == case.succeeds && stored == expected && told {
         return Ok(());
     }
     Err(format!(
-        "{}: status 0 is {}, expected {}\n  stored {stored:?}\n  expected {expected:?}\n  stderr {:?}\n  last error {last:?}, expected {:?}",
-        case.name, ran.success, case.succeeds, ran.stderr, case.error
+        "{}: status {}, expected success {}\n  stored   {stored:?}\n  expected {expected:?}\n  stderr {:?}\n  last error {last:?}, expected {:?}",
+        case.name, ran.status, case.succeeds, ran.err, case.error
     ))
 }
 
@@ -599,31 +626,29 @@ fn python() {
 
 #[test]
 fn tar_and_cp_clone_a_table() {
-    let mount = Mount::start();
-    mount.sh("mkdir 'Orders@pk:S,sk:N' && mkdir -p Orders/items/u1").expect_success();
-    mount
-        .sh(r#"for n in 1 2 3; do echo "{\"total\":$n,\"tag\":\"é \\u00e9\"}" > Orders/items/u1/$n.json || exit; done"#)
-        .expect_success();
-    let outside = mount.outside();
+    let place = Place::new();
+    place.sh("mkdir 'Orders@pk:S,sk:N' && mkdir -p Orders/items/u1").ok();
+    place.sh(r#"for n in 1 2 3; do echo "{\"total\":$n,\"tag\":\"é \\u00e9\"}" > Orders/items/u1/$n.json || exit; done"#).ok();
+    let outside = place.outside();
     let archive = outside.join("o.tar");
     let archive = archive.display();
-    mount.sh(&format!("tar -C Orders -cf {archive} schema.json items && mkdir Copy && tar -C Copy -xf {archive}")).expect_success();
-    mount.sh("diff -r Orders/items Copy/items").expect_success();
+    place.sh(&format!("tar -C Orders -cf {archive} schema.json items && mkdir Copy && tar -C Copy -xf {archive}")).ok();
+    place.sh("diff -r Orders/items Copy/items").ok();
     // Over what is there.
-    mount.sh(&format!("echo '{{}}' > Copy/items/u1/2.json && tar -C Copy -xf {archive} items")).expect_success();
-    mount.sh("diff -r Orders/items Copy/items").expect_success();
-    mount.sh("mkdir Third && cp -r Orders/schema.json Orders/items Third && diff -r Orders/items Third/items").expect_success();
+    place.sh(&format!("echo '{{}}' > Copy/items/u1/2.json && tar -C Copy -xf {archive} items")).ok();
+    place.sh("diff -r Orders/items Copy/items").ok();
+    place.sh("mkdir Third && cp -r Orders/schema.json Orders/items Third && diff -r Orders/items Third/items").ok();
 }
 
 #[test]
 fn a_draft_table_becomes_one_when_its_schema_is_written() {
-    let mount = Mount::start();
-    mount.sh("mkdir Pets && grep -q TableName Pets/schema.json").expect_success();
-    mount.sh("mkdir -p Pets/items; echo '{}' > Pets/items/x.json").expect_failure("the table is a draft");
-    mount.sh("grep -q 'write its schema.json first' .ddb/errors/last").expect_success();
-    mount.sh("echo '{\"KeySchema\":[]}' > Pets/schema.json").expect_failure("no valid request");
-    mount.sh("grep -q 'No table was created.' .ddb/errors/last").expect_success();
-    let copy = mount.outside().join("schema");
-    mount.sh(&format!("cp Pets/schema.json {0} && cp {0} Pets/schema.json", copy.display())).expect_success();
-    mount.sh("echo '{}' > Pets/items/x.json && grep -q '\"pk\":\"x\"' Pets/items/x.json").expect_success();
+    let place = Place::new();
+    place.sh("mkdir Pets && grep -q TableName Pets/schema.json").ok();
+    place.sh("mkdir -p Pets/items; echo '{}' > Pets/items/x.json").failed();
+    place.sh("grep -q 'write its schema.json first' .ddb/errors/last").ok();
+    place.sh("echo '{\"KeySchema\":[]}' > Pets/schema.json").failed();
+    place.sh("grep -q 'No table was created.' .ddb/errors/last").ok();
+    let copy = place.outside().join("schema");
+    place.sh(&format!("cp Pets/schema.json {0} && cp {0} Pets/schema.json", copy.display())).ok();
+    place.sh("echo '{}' > Pets/items/x.json && grep -q '\"pk\":\"x\"' Pets/items/x.json").ok();
 }

@@ -10,7 +10,7 @@ use super::directory_stream::DirectoryStream;
 use super::query::ResultReader;
 use super::write::draft::SchemaTarget;
 use super::write::scratch::FileId;
-use super::write::{Failure, ItemTarget, Target, TextWriter};
+use super::write::{ItemTarget, Target, TextWriter};
 
 /// What a handle number stands for.
 #[derive(Debug)]
@@ -48,8 +48,6 @@ pub struct OpenState<T> {
     pub writer: TextWriter<T>,
     pub committing: bool,
     pub waiting: VecDeque<Waiting>,
-    /// The last failure of this handle: the flush that follows a failed write says the same once more.
-    pub failed: Option<Failure>,
 }
 
 impl<T> std::fmt::Debug for OpenState<T> {
@@ -60,7 +58,7 @@ impl<T> std::fmt::Debug for OpenState<T> {
 
 impl<T: Target> OpenText<T> {
     pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
-        Self { ino, path, opener, state: Mutex::new(OpenState { writer, committing: false, waiting: VecDeque::new(), failed: None }) }
+        Self { ino, path, opener, state: Mutex::new(OpenState { writer, committing: false, waiting: VecDeque::new() }) }
     }
 }
 

@@ -7,9 +7,9 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ddbfs::database::Browse;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
-use ddbfs::database::Browse;
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::View;
 use ddbfs::fs::view::ViewOptions;

@@ -61,9 +61,8 @@ impl View {
                 reply(Ok(()));
             }
             WriteStep::Fail(failure) => {
-                let known = state.failed.replace(failure.clone()).is_some_and(|known| known == failure);
                 drop(state);
-                reply(Err(if known { failure.error } else { self.noted_failure(caller, operation, &open.path, failure) }));
+                reply(Err(self.noted_failure(caller, operation, &open.path, failure)));
             }
             WriteStep::FailAgain(error) => {
                 drop(state);
@@ -95,7 +94,6 @@ impl View {
         let (ended, waiting) = {
             let mut state = open.state.lock();
             let ended = state.writer.committed(outcome);
-            state.failed = ended.clone().err();
             state.committing = false;
             (ended, std::mem::take(&mut state.waiting))
         };
