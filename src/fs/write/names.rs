@@ -45,8 +45,7 @@ pub fn is_scratch_name(name: &str) -> bool {
     name.starts_with('.') || !KNOWN_SUFFIXES.iter().any(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
 }
 
-/// Does no such file exist, and is none created, without asking the store? Vim's probe counts up by 123 from 4913 while names exist;
-/// the first is refused for a reason other than that, so it asks no further.
+/// Is there never such a file, nor can one be created? Answered without asking the store.
 #[must_use]
 pub fn is_refused_probe(name: &str) -> bool {
     REFUSED_NAMES.contains(&name) || REFUSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
