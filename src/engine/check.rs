@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::batch::last_version;
-use super::catalog::TableEntry;
+use super::catalog::{self, TableEntry};
 use super::counters::SourceCounters;
 use super::index::{IndexView, first_names, views};
 use super::keys::{self, SourceId};
@@ -41,22 +41,28 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     let mut check = Check { view: &view, last_version: last_version(view.read())?, reporter: Reporter::default() };
     let mut known: BTreeSet<SourceId> = purge::pending(view.read())?.into_iter().collect();
     for name in table_names(&view)? {
-        match view.table(&name) {
+        // Past the cache: it is the stored entry that is checked.
+        match catalog::read_table(view.read(), &name) {
             Ok(Some(table)) => {
                 known.insert(table.source);
                 known.extend(&table.index_sources);
                 check.table(&table)?;
             }
             Ok(None) => {}
-            Err(Error::Store(StoreError::Corrupt(_))) => {
+            Err(error) if is_damage(&error) => {
                 check.reporter.add(DifferenceKind::Unreadable, Place::table(&name), String::new());
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     check.unknown_sources(&known, keys::entries_from)?;
     check.unknown_sources(&known, keys::collections_from)?;
     Ok(check.reporter.into_report())
+}
+
+/// Is it bytes that cannot be read, rather than a store that fails?
+fn is_damage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Corrupt(_) | StoreError::Format(_))
 }
 
 fn table_names(view: &View<'_>) -> Result<Vec<TableName>, StoreError> {
@@ -158,7 +164,12 @@ impl Check<'_> {
         self.walk(&keys::entries(index.source), &place, |check, key, record| {
             check.reporter.count_entry();
             let entry = record.to_item()?;
-            if !check.has_base(table, index, key, &entry)? {
+            let has_base = match check.has_base(table, index, key, &entry) {
+                // The base item is reported where it lies.
+                Err(error) if is_damage(&error) => true,
+                outcome => outcome?,
+            };
+            if !has_base {
                 let names = first_names(index.table, index.index);
                 let keys = names.iter().filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
                 check.reporter.add(DifferenceKind::OrphanEntry, place, report::key_text(&Item(keys.collect())));
@@ -271,7 +282,7 @@ impl Check<'_> {
     ) -> Result<(), Error> {
         self.each(range, |check, key, bytes| {
             match Record::parse(bytes).and_then(|record| visit(check, key, &record)) {
-                Err(StoreError::Corrupt(_)) => check.reporter.add(DifferenceKind::Unreadable, *place, hex(key)),
+                Err(error) if is_damage(&error) => check.reporter.add(DifferenceKind::Unreadable, *place, hex(key)),
                 outcome => return outcome,
             }
             Ok(())
