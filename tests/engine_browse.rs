@@ -1,5 +1,7 @@
 //! What the filesystem view asks of the local engine.
 
+#![allow(clippy::unwrap_used)]
+
 mod engine_support;
 
 use std::ops::ControlFlow;

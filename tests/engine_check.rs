@@ -1,5 +1,7 @@
 //! The check finds every kind of damage, and only that.
 
+#![allow(clippy::unwrap_used)]
+
 mod engine_support;
 
 use std::sync::Arc;

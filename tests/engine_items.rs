@@ -1,5 +1,7 @@
 //! PutItem, GetItem, DeleteItem: keys, sizes, versions, index maintenance, capacity (SEMANTICS 5, 6, 9, 10, 12).
 
+#![allow(clippy::unwrap_used)]
+
 mod engine_support;
 
 use std::sync::Arc;
@@ -320,7 +322,11 @@ fn a_full_collection_takes_only_shrinking_writes() {
     let database = database_with(EngineOptions { collection_bytes_max: 2_000, ..options() });
     create(&database, true);
     let row = |pk: &str, sk: &str, bytes: usize| {
-        put(&database, "Tab", Item::from([("pk", s(pk)), ("sk", s(sk)), ("b", s("x")), ("v", x(bytes))]))
+        let item = Item::from([("pk", s(pk)), ("sk", s(sk)), ("b", s("x")), ("v", x(bytes))]);
+        let checked = database.check_put(&PutItemRequest::new(table("Tab"), item.clone()));
+        let outcome = put(&database, "Tab", item);
+        assert_eq!(checked.err(), outcome.as_ref().err().cloned());
+        outcome
     };
     row("p", "1", 600).unwrap();
     let full = Err(Error::ItemCollectionSizeLimitExceeded);

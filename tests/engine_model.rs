@@ -1,5 +1,7 @@
 //! Generated operations against a reference model that keeps items in a map and recomputes every index.
 
+#![allow(clippy::unwrap_used)]
+
 mod engine_support;
 
 use std::collections::BTreeMap;

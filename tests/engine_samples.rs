@@ -1,5 +1,7 @@
 //! The example tables and the questions asked of them (REQUIREMENTS section 7).
 
+#![allow(clippy::unwrap_used)]
+
 mod engine_support;
 
 use ddbfs::database::Database;

@@ -1,5 +1,7 @@
 //! CreateTable, DescribeTable, ListTables, DeleteTable (SEMANTICS 11).
 
+#![allow(clippy::unwrap_used)]
+
 mod engine_support;
 
 use std::collections::BTreeMap;

@@ -89,17 +89,67 @@ pub fn replace(
     if change.is_nothing() {
         return Ok(change.applied);
     }
-    let has_indexes = !table.schema.indexes.is_empty();
-    let old_item = if has_indexes { stored.item()? } else { None };
-    let views: Vec<IndexView<'_>> = index::views(table).collect();
-    let transitions: Vec<Transition<'_>> = views.iter().map(|view| Transition::of(view, key, old_item.as_ref(), new)).collect();
-    check_collection_limit(transaction, table, &stored.address.digest, change.bytes_growth(), (&views, &transitions))?;
+    let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
+    let effects = Effects::of(table, key, old_item.as_ref(), new);
+    let limit = transaction.shared.options.collection_bytes_max;
+    effects.check_limit(transaction.batch.as_read(), limit, table, (&stored.address.digest, change.growth()))?;
 
     change.write_base(transaction, table, key, stored)?;
-    for (view, transition) in views.iter().zip(&transitions) {
+    for (view, transition) in &effects.0 {
         change.write_index(transaction, view, transition, new)?;
     }
     Ok(change.applied)
+}
+
+/// Would the put of an item be refused because its collection is full?
+///
+/// # Errors
+/// `ItemCollectionSizeLimitExceeded`; those of the store.
+pub fn check_collection(
+    read: &dyn Read,
+    limit: u64,
+    (table, key): (&TableEntry, &Key),
+    stored: &Stored,
+    new: &Item,
+) -> Result<(), Error> {
+    if !has_local_index(table) {
+        return Ok(());
+    }
+    let old = stored.item()?;
+    let size = |item: Option<&Item>| item.map_or(0, |item| signed(item.size()));
+    let growth = (i64::from(old.is_none()), size(Some(new)) - size(old.as_ref()));
+    let effects = Effects::of(table, key, old.as_ref(), Some(new));
+    effects.check_limit(read, limit, table, (&stored.address.digest, growth))
+}
+
+/// What a change of an item does in each index of its table.
+struct Effects<'i>(Vec<(IndexView<'i>, Transition<'i>)>);
+
+impl<'i> Effects<'i> {
+    fn of(table: &'i TableEntry, key: &Key, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
+        let transitions = index::views(table).map(|view| (view, Transition::of(&view, key, old, new)));
+        Self(transitions.collect())
+    }
+
+    /// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the base item.
+    fn check_limit(
+        &self,
+        read: &dyn Read,
+        limit: u64,
+        table: &TableEntry,
+        (digest, growth): (&Digest, (i64, i64)),
+    ) -> Result<(), Error> {
+        if !has_local_index(table) {
+            return Ok(());
+        }
+        let of_local = self.0.iter().filter(|(view, _)| view.index.kind == IndexKind::Local);
+        let growths = std::iter::once(growth).chain(of_local.map(|(_, transition)| transition.growth()));
+        let growth: i64 = growths.map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed()).sum();
+        if growth > 0 && collection_bytes(read, table, digest)?.saturating_add_signed(growth) > limit {
+            return Err(Error::ItemCollectionSizeLimitExceeded);
+        }
+        Ok(())
+    }
 }
 
 /// A change of one item under way.
@@ -136,13 +186,11 @@ impl Change {
         self.is_same || (self.record.is_none() && self.old_bytes.is_none())
     }
 
-    fn entries_growth(&self) -> i64 {
-        i64::from(self.new_bytes.is_some()) - i64::from(self.old_bytes.is_some())
-    }
-
-    fn bytes_growth(&self) -> (i64, i64) {
+    /// The change of the base item in entries and bytes.
+    fn growth(&self) -> (i64, i64) {
+        let entries = i64::from(self.new_bytes.is_some()) - i64::from(self.old_bytes.is_some());
         let size = |bytes: Option<usize>| bytes.map_or(0, signed);
-        (self.entries_growth(), size(self.new_bytes) - size(self.old_bytes))
+        (entries, size(self.new_bytes) - size(self.old_bytes))
     }
 
     fn write_base(
@@ -162,7 +210,7 @@ impl Change {
                 transaction.batch.delete(&store_key)?;
             }
         }
-        let (entries, bytes) = self.bytes_growth();
+        let (entries, bytes) = self.growth();
         let partition_keys = if table.has_collections() {
             let place = (table.source, stored.address.digest);
             let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
@@ -294,30 +342,6 @@ fn collection_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Res
 
 fn has_local_index(table: &TableEntry) -> bool {
     table.schema.indexes_of(IndexKind::Local).next().is_some()
-}
-
-/// Refuses growth past the limit; shrinking writes pass.
-fn check_collection_limit(
-    transaction: &Transaction<'_>,
-    table: &TableEntry,
-    digest: &Digest,
-    base_growth: (i64, i64),
-    (views, transitions): (&[IndexView<'_>], &[Transition<'_>]),
-) -> Result<(), Error> {
-    if !has_local_index(table) {
-        return Ok(());
-    }
-    let of_local = views.iter().zip(transitions).filter(|(view, _)| view.index.kind == IndexKind::Local);
-    let growths = std::iter::once(base_growth).chain(of_local.map(|(_, transition)| transition.growth()));
-    let growth: i64 = growths.map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed()).sum();
-    if growth <= 0 {
-        return Ok(());
-    }
-    let before = collection_bytes(transaction.batch.as_read(), table, digest)?;
-    if before.saturating_add_signed(growth) > transaction.shared.options.collection_bytes_max {
-        return Err(Error::ItemCollectionSizeLimitExceeded);
-    }
-    Ok(())
 }
 
 /// `ItemCollectionMetrics` after a write; `None` for a table without local indexes.

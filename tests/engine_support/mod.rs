@@ -1,5 +1,5 @@
 //! What the engine's tests share.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::sync::Arc;
 

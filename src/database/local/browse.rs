@@ -143,13 +143,11 @@ fn find(view: &View<'_>, source: &Source) -> Result<ReadSource, Error> {
     ReadSource::find(view, &source.table, source.index.as_ref())
 }
 
+/// A visitor of keys and values that can fail.
+type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
+
 /// Walks a range, strictly after `start`; an error of the visitor ends it.
-fn walk(
-    view: &View<'_>,
-    range: KeyRange,
-    start: Option<Vec<u8>>,
-    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
-) -> Result<(), Error> {
+fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut TryVisit<'_>) -> Result<(), Error> {
     let range = match start {
         Some(key) => range::after_if_inside(range, key),
         None => range,

@@ -1,12 +1,11 @@
 //! PutItem (SEMANTICS 12.2).
 
-use std::sync::Arc;
-
+use crate::engine::catalog::TableEntry;
 use crate::engine::transaction::Transaction;
 use crate::engine::write::{self, Stored};
 use crate::engine::{Done, Engine, index, item_key};
 use crate::model::api::{PutItemRequest, PutItemResponse, ReturnValues};
-use crate::model::{Error, Key, TableSchema};
+use crate::model::{Error, Key};
 
 impl Engine {
     /// Starts a put; `done` hears of it after the commit.
@@ -26,13 +25,15 @@ impl Engine {
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
         let key = check_keys(&table, request)?;
-        Stored::read(view.read(), &table, &key)?.check(request.precondition)
+        let stored = Stored::read(view.read(), &table, &key)?;
+        stored.check(request.precondition)?;
+        let limit = self.shared.options.collection_bytes_max;
+        write::check_collection(view.read(), limit, (&table, &key), &stored, &request.item)
     }
 }
 
-fn check_keys(table: &Arc<crate::engine::catalog::TableEntry>, request: &PutItemRequest) -> Result<Key, Error> {
-    let schema: &TableSchema = &table.schema;
-    let key = item_key::key_of_item(&schema.key, &request.item)?;
+fn check_keys(table: &TableEntry, request: &PutItemRequest) -> Result<Key, Error> {
+    let key = item_key::key_of_item(&table.schema.key, &request.item)?;
     index::check_item(table, &request.item)?;
     Ok(key)
 }
