@@ -250,3 +250,141 @@ impl DirectoryStream {
         self.checkpoints.push((index, before.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::database::local::LocalDatabase;
+    use crate::engine::EngineOptions;
+    use crate::store::memory::MemoryStore;
+
+    type Names = Arc<Mutex<BTreeSet<u32>>>;
+
+    struct SetLister {
+        names: Names,
+    }
+
+    impl Lister for SetLister {
+        fn start(&mut self, _tree: &Tree) -> Result<(), FsError> {
+            Ok(())
+        }
+
+        fn fetch(&mut self, _tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+            let after = match from {
+                Cursor::After(position) => u32::from_be_bytes(position.0[..].try_into().unwrap()),
+                _ => 0,
+            };
+            for &number in self.names.lock().range(after + 1..).take(BATCH) {
+                let listed = Listed { ino: u64::from(number), kind: Kind::File, name: number.to_string() };
+                out.push((listed, Cursor::After(Position(Box::from(number.to_be_bytes())))));
+            }
+            Ok(())
+        }
+    }
+
+    fn tree() -> Tree {
+        let store = Arc::new(MemoryStore::new().unwrap());
+        Tree::new(Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()))
+    }
+
+    fn stream(names: &Names) -> DirectoryStream {
+        let names = Arc::clone(names);
+        DirectoryStream::new([1, 2], Box::new(move |_| Ok(Box::new(SetLister { names: Arc::clone(&names) }))))
+    }
+
+    /// One readdir call of room for `room` entries: (name, offset) of each.
+    fn read(stream: &mut DirectoryStream, tree: &Tree, offset: u64, room: usize) -> Vec<(String, u64)> {
+        let mut out = Vec::new();
+        let mut emit = |listed: &Listed, offset: u64| {
+            if out.len() == room {
+                return true;
+            }
+            out.push((listed.name.clone(), offset));
+            false
+        };
+        stream.read(tree, offset, &mut emit).unwrap();
+        out
+    }
+
+    fn set(numbers: impl IntoIterator<Item = u32>) -> Names {
+        Arc::new(Mutex::new(numbers.into_iter().collect()))
+    }
+
+    #[test]
+    fn dots_come_first_and_every_entry_has_its_offset() {
+        let (names, tree) = (set([5, 7]), tree());
+        let mut stream = stream(&names);
+        let all: Vec<_> = [(".", 1), ("..", 2), ("5", 3), ("7", 4)].map(|(name, offset)| (name.to_owned(), offset)).into();
+        assert_eq!(read(&mut stream, &tree, 0, 10), all);
+        assert_eq!(read(&mut stream, &tree, 1, 1), all[1..2]);
+        assert_eq!(read(&mut stream, &tree, 3, 10), all[3..]);
+        assert_eq!(read(&mut stream, &tree, 4, 10), []);
+    }
+
+    #[test]
+    fn rewinding_shows_changes_and_an_ended_listing_goes_on_after_its_end() {
+        let (names, tree) = (set([5]), tree());
+        let mut stream = stream(&names);
+        assert_eq!(read(&mut stream, &tree, 0, 10).len(), 3);
+        names.lock().extend([1, 9]);
+        assert_eq!(read(&mut stream, &tree, 3, 10), [("9".to_owned(), 4)]);
+        let names: Vec<String> = read(&mut stream, &tree, 0, 10).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [".", "..", "1", "5", "9"]);
+    }
+
+    #[test]
+    fn offsets_of_long_ago_are_found_again_with_bounded_memory() {
+        const COUNT: u32 = 300_000;
+        let (names, tree) = (set(1..=COUNT), tree());
+        let mut stream = stream(&names);
+        let mut offset = 0;
+        while let Some((_, last)) = read(&mut stream, &tree, offset, 1_000).last() {
+            offset = *last;
+            assert!(stream.window.len() <= WINDOW && stream.checkpoints.len() <= CHECKPOINTS_MAX);
+        }
+        assert_eq!(offset, u64::from(COUNT) + 2);
+        for number in [1_u32, 700, 99_999, 3, 250_000, COUNT] {
+            let found = read(&mut stream, &tree, u64::from(number) + 1, 1);
+            assert_eq!(found, [(number.to_string(), u64::from(number) + 2)]);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever comes and goes between calls, and however often the kernel asks for the same again: what stays is listed once.
+        #[test]
+        fn what_stays_is_neither_skipped_nor_repeated(
+            stays in proptest::collection::btree_set(1_u32..5_000, 0..1_500),
+            changes in proptest::collection::vec((1_u32..5_000, any::<bool>(), 1_usize..200, 0_usize..3), 1..60),
+        ) {
+            let (names, tree) = (set(stays.iter().copied()), tree());
+            let mut stream = stream(&names);
+            let mut seen: Vec<u32> = Vec::new();
+            let mut offset = 0;
+            let mut changes = changes.into_iter().cycle();
+            loop {
+                let (number, add, room, back) = changes.next().unwrap();
+                if !stays.contains(&number) {
+                    if add { names.lock().insert(number); } else { names.lock().remove(&number); }
+                }
+                // The caller's buffer takes fewer entries than the kernel asked for.
+                let batch = read(&mut stream, &tree, offset, room);
+                let Some(&(_, last)) = batch.last() else { break };
+                let taken = batch.len().saturating_sub(back).max(1);
+                offset = batch.get(taken - 1).map_or(last, |(_, offset)| *offset);
+                seen.extend(batch[..taken].iter().filter_map(|(name, _)| name.parse::<u32>().ok()));
+            }
+            let stayed: Vec<u32> = seen.iter().copied().filter(|number| stays.contains(number)).collect();
+            prop_assert_eq!(stayed, stays.into_iter().collect::<Vec<_>>());
+            let distinct: BTreeSet<u32> = seen.iter().copied().collect();
+            prop_assert_eq!(distinct.len(), seen.len());
+        }
+    }
+}
