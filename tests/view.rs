@@ -55,7 +55,7 @@ impl Process {
     }
 
     fn stat(&self, path: &str) -> Ended<Attr> {
-        let mut attr = name(self.view.getattr(self.caller, ROOT_INO))?;
+        let mut attr = name(self.view.getattr(self.caller, ROOT_INO, None))?;
         for part in path.split('/').filter(|part| !part.is_empty()) {
             attr = name(self.view.lookup(self.caller, attr.ino, part.as_bytes()))?;
         }
@@ -98,7 +98,7 @@ impl Process {
     }
 
     fn read_from(&self, handle: u64) -> String {
-        let bytes = self.view.read(self.caller, handle, 0, 1 << 20).unwrap();
+        let bytes = wait(|reply| self.view.read(self.caller, handle, 0, 1 << 20, reply)).unwrap();
         String::from_utf8(bytes.as_ref().to_vec()).unwrap()
     }
 

@@ -20,7 +20,7 @@ use fuser::{
 
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use crate::fs::attr::Attr;
-use crate::fs::view::NewAttr;
+use crate::fs::view::{Bytes, NewAttr};
 use crate::fs::{FsError, View};
 
 /// Nothing is cached by the kernel: see the module.
@@ -107,8 +107,11 @@ impl Filesystem for Shell {
         guard("forget", || self.view.forget(ino.0, count));
     }
 
-    fn getattr(&self, request: &Request, ino: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        guard("getattr", || reply_attr(reply, self.owner, self.view.getattr(caller(request), ino.0)));
+    fn getattr(&self, request: &Request, ino: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
+        guard("getattr", || {
+            let handle = handle.map(|handle| handle.0);
+            reply_attr(reply, self.owner, self.view.getattr(caller(request), ino.0, handle));
+        });
     }
 
     fn setattr(
@@ -210,9 +213,12 @@ impl Filesystem for Shell {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        guard("read", || match self.view.read(caller(request), handle.0, offset, size as usize) {
-            Ok(bytes) => reply.data(bytes.as_ref()),
-            Err(error) => reply.error(errno(&error)),
+        guard("read", || {
+            let done = Box::new(move |read: Result<Bytes, FsError>| match read {
+                Ok(bytes) => reply.data(bytes.as_ref()),
+                Err(error) => reply.error(errno(&error)),
+            });
+            self.view.read(caller(request), handle.0, offset, size as usize, done);
         });
     }
 
@@ -325,7 +331,7 @@ impl Filesystem for Shell {
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        guard("access", || match self.view.getattr(caller(request), ino.0) {
+        guard("access", || match self.view.getattr(caller(request), ino.0, None) {
             Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => reply.error(Errno::EROFS),
             Ok(attr) if mask.contains(AccessFlags::X_OK) && attr.permissions() & 0o111 == 0 => reply.error(Errno::EACCES),
             Ok(_) => reply.ok(),

@@ -118,6 +118,7 @@ impl View {
             return precondition;
         }
         let place = (table.clone(), key.clone());
+        let _not_deleting = self.keeper.deleting.lock();
         self.tree.with_deferred(|deferred| {
             let hidden = deferred.hidden_version(&place);
             deferred.cancel(&place);

@@ -12,14 +12,19 @@ use crate::model::api::{DeleteItemRequest, Precondition, Version};
 use crate::model::{Error, Key, TableName};
 
 /// How long the keeper sleeps when nothing waits.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE: Duration = Duration::from_secs(5);
+/// Inodes whose memory is worth giving back.
+const INODES_MANY: usize = 20_000;
 
 /// The thread and what wakes it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Keeper {
     pub wake: Condvar,
     pub stop: Mutex<bool>,
     pub thread: Mutex<Option<JoinHandle<()>>>,
+    /// Held from taking a due delete until it is queued. Whoever takes an item back takes this first, so that its put is queued
+    /// behind the delete or the delete is not queued at all.
+    pub deleting: Mutex<()>,
 }
 
 /// Starts the keeper of a view. Without one, hidden items come back at the end.
@@ -32,10 +37,12 @@ pub fn start(view: &Arc<View>) {
 }
 
 fn keep(view: &Weak<View>) {
+    let mut most_inodes = 0;
     loop {
         let Some(view) = view.upgrade() else { return };
         view.delete_due();
         view.tree.scratch.lock().expire(now_ms());
+        most_inodes = give_memory_back(most_inodes, view.known_inodes());
         let mut stop = view.keeper.stop.lock();
         // Asked under the lock of `stop`, which whoever hides an item takes before it wakes us.
         let wait = match view.tree.with_deferred(|deferred| deferred.next_deadline_ms()) {
@@ -51,15 +58,29 @@ fn keep(view: &Weak<View>) {
     }
 }
 
+/// After the kernel forgot most of what it knew, freed memory goes back to the system: the allocator would keep it. The most
+/// inodes since then.
+#[allow(unsafe_code)]
+fn give_memory_back(most_inodes: usize, inodes: usize) -> usize {
+    if most_inodes < INODES_MANY || inodes > most_inodes / 4 {
+        return most_inodes.max(inodes);
+    }
+    #[cfg(target_env = "gnu")]
+    // SAFETY: malloc_trim may be called at any time from any thread.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    inodes
+}
+
 impl View {
     /// Hidden items whose time has come are deleted, unless they were changed meanwhile.
     fn delete_due(self: &Arc<Self>) {
-        // Submitted under the lock: whoever takes an item back after this queues its put behind the delete.
-        self.tree.with_deferred(|deferred| {
-            for (place, version) in deferred.due(now_ms()) {
-                self.delete_hidden(place, version);
-            }
-        });
+        let _deleting = self.keeper.deleting.lock();
+        let due = self.tree.with_deferred(|deferred| deferred.due(now_ms()));
+        for (place, version) in due {
+            self.delete_hidden(place, version);
+        }
     }
 
     fn delete_hidden(self: &Arc<Self>, place: (TableName, Key), version: Version) {
@@ -96,10 +117,9 @@ impl View {
         {
             log::error!("the keeper thread had failed");
         }
-        self.tree.with_deferred(|deferred| {
-            for (place, version) in deferred.due_at_shutdown() {
-                self.delete_hidden(place, version);
-            }
-        });
+        let due = self.tree.with_deferred(|deferred| deferred.due_at_shutdown());
+        for (place, version) in due {
+            self.delete_hidden(place, version);
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! | the next call of a handle may come before its commit is done | [`super::handle::OpenText`] lets it wait in line |
 //! | a name must exist between create and the first complete text, and the item must not | [`Creations`] |
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
+//! | a query may read a whole table | [`Workers`] |
 //! | `rm -r Orders` must not empty a table by accident | [`Vetoes`] |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own.
@@ -17,12 +18,13 @@ mod keeper;
 mod open;
 mod rename;
 mod vetoes;
+mod workers;
 
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
-pub use open::{Created, OpenFlags};
+pub use open::{Bytes, Created, OpenFlags};
 pub use rename::RenameFlags;
 
 use super::FsError;
@@ -36,6 +38,7 @@ use super::tree::{Tree, now_ms};
 use super::write::Failure;
 use creations::Creations;
 use vetoes::Vetoes;
+use workers::Workers;
 
 pub use super::tree::Caller;
 use crate::database::Browse;
@@ -60,6 +63,7 @@ pub struct View {
     vetoes: Vetoes,
     options: ViewOptions,
     keeper: keeper::Keeper,
+    workers: Workers,
 }
 
 /// New attributes; `None` leaves as it is.
@@ -95,7 +99,8 @@ impl View {
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
         let tree = Arc::new(Tree::new(db));
         let view = Arc::new(Self {
-            keeper: keeper::Keeper { wake: Condvar::new(), stop: Mutex::new(false), thread: Mutex::new(None) },
+            keeper: keeper::Keeper::default(),
+            workers: Workers::default(),
             tree,
             inodes: InodeTable::default(),
             handles: Handles::default(),
@@ -170,12 +175,19 @@ impl View {
         }
     }
 
-    /// GETATTR.
+    /// GETATTR. Asked through a handle, for seeking to the end, the size is that of the handle's own text.
     ///
     /// # Errors
     /// `NotFound` when it is gone.
-    pub fn getattr(&self, caller: Caller, ino: u64) -> Result<Attr, FsError> {
-        self.attr_of(&*self.node(ino)?, caller)
+    pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+        let attr = self.attr_of(&*self.node(ino)?, caller)?;
+        let size = match handle.and_then(|handle| self.handles.get(handle)).as_deref() {
+            Some(Handle::Text(text)) => text.len() as u64,
+            Some(Handle::Item(open)) => open.state.lock().writer.len() as u64,
+            Some(Handle::Schema(open)) => open.state.lock().writer.len() as u64,
+            Some(Handle::Results(_) | Handle::Directory(_) | Handle::Scratch(_)) | None => attr.size,
+        };
+        Ok(Attr { size, ..attr })
     }
 
     /// READLINK.
@@ -274,9 +286,7 @@ impl View {
 
     /// Remembers a failed call on an open text with its own report.
     fn noted_failure(&self, caller: Caller, operation: &'static str, path: &str, failure: Failure) -> FsError {
-        if failure.error.is_remarkable() {
-            self.record(caller, operation, path.to_owned(), &failure.error, failure.report);
-        }
+        self.record(caller, operation, path.to_owned(), &failure.error, failure.report);
         failure.error
     }
 

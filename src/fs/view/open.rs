@@ -235,17 +235,22 @@ impl View {
         }
     }
 
-    /// READ: the bytes at `offset`, fewer than `size` only at the end.
-    ///
-    /// # Errors
-    /// The query failed.
-    pub fn read(&self, caller: Caller, handle: u64, offset: u64, size: usize) -> Result<Bytes, FsError> {
-        let handle = self.handles.get(handle).ok_or(FsError::BadHandle)?;
-        let bytes = match &*handle {
+    /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
+    pub fn read(self: &Arc<Self>, caller: Caller, handle: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
+        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+        if !matches!(*handle, Handle::Results(_)) {
+            return reply(self.read_now(caller, &handle, offset, size));
+        }
+        let view = Arc::clone(self);
+        self.workers.run(Box::new(move || reply(view.read_now(caller, &handle, offset, size))));
+    }
+
+    fn read_now(&self, caller: Caller, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
+        let bytes = match &**handle {
             Handle::Text(text) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
                 let end = start.saturating_add(size).min(text.len());
-                return Ok(Bytes { range: start..end, of: BytesOf::Handle(Arc::clone(&handle)) });
+                return Ok(Bytes { range: start..end, of: BytesOf::Handle(Arc::clone(handle)) });
             }
             Handle::Results(reader) => {
                 let mut reader = reader.lock();
@@ -325,10 +330,10 @@ impl View {
         if let Node::Scratch(id) = &*node {
             let set = self.set_scratch_attr(*id, new);
             let set = self.noted_at(caller, "setattr", || self.tree.path(&node), set);
-            return reply(set.and_then(|()| self.getattr(caller, ino)));
+            return reply(set.and_then(|()| self.getattr(caller, ino, handle)));
         }
         let view = Arc::clone(self);
-        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino))));
+        let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino, handle))));
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
             (Some(size), Some(handle)) => match &*handle {
                 Handle::Item(open) => self.run(caller, open, Call::Truncate(size), answer),
