@@ -197,6 +197,7 @@ impl View {
             Ok(Node::Collection(source, _)) if source.index.is_none() => {
                 return Err(FsError::NotPermitted("items of this table are in folders, items/<partition key>/<sort key>.json"));
             }
+            Ok(Node::Collection(..)) => return Err(FsError::Derived),
             Ok(Node::Table(_)) => return Err(FsError::NotPermitted("here are only tables; mkdir makes one")),
             node => node?,
         };

@@ -37,7 +37,8 @@ impl View {
             Ok(parents) => parents,
             Err(error) => return reply(Err(error)),
         };
-        let (view, path) = (Arc::clone(self), self.child_path(&new_parent, to.1));
+        let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
+        let view = Arc::clone(self);
         let again = path.clone();
         let reply: Moved = Box::new(move |ended| {
             reply(match ended {
