@@ -69,6 +69,8 @@ fn stat_and_text_of_items_and_index_entries() {
     let none = |of: &str, key: &EntryKey| assert_eq!(database.stat(&source(of), key).unwrap(), None);
     none("Pets", &base("Dog", Some("Rex")));
     none("GameScores", &entry);
+    // Longer than any key.
+    none("Pets", &EntryKey { index: None, base: Key { partition: x(100_000), sort: Some(x(100_000)) } });
     none("GameScores/GameTitleIndex", &base("103", Some("Starship X")));
     entry.index = Some((vec![s("Starship X")], vec![]));
     none("GameScores/GameTitleIndex", &entry);

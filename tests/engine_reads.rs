@@ -286,6 +286,22 @@ fn a_start_key_need_not_exist() {
 }
 
 #[test]
+fn a_start_key_may_be_longer_than_any_key() {
+    let database = samples();
+    for forward in [true, false] {
+        let long = Item::from([("AnimalType", s("Dog")), ("Name", s(&"G".repeat(100_000)))]);
+        let request = QueryRequest {
+            scan_index_forward: forward,
+            exclusive_start_key: Some(long),
+            ..query_request("Pets", "AnimalType = :a", &[(":a", s("Dog"))])
+        };
+        let names = column(&database.query(&request).unwrap().items.unwrap(), "Name");
+        let expected = if forward { ["Rover", "Snoopy"] } else { ["Fido", "Bowser"] };
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
 fn a_limit_that_ends_the_range_still_gives_a_start_key() {
     let database = with_rows(3);
     let page = |limit, key| {

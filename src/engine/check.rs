@@ -29,7 +29,7 @@ use crate::model::{Error, Item, Key, TableName};
 use crate::store::{Direction, KeyRange};
 
 use groups::Groups;
-pub use report::{CheckReport, Difference, DifferenceKind};
+pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
 use report::{Place, Reporter};
 
 /// Checks every table of the last commit.
