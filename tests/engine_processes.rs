@@ -114,7 +114,7 @@ fn score(writer: u32, row: u32, sequence: u32) -> Item {
     ])
 }
 
-/// Writes for ever; each line of output is a writer and a sequence that was acknowledged.
+/// Writes until it is killed; each line of output is a writer and a sequence that was acknowledged.
 #[test]
 #[ignore = "a process of another test"]
 fn child_writes_until_killed() {
@@ -128,7 +128,7 @@ fn child_writes_until_killed() {
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let database = &database;
-            scope.spawn(move || (first..).for_each(|sequence| write_one(database, writer, sequence)));
+            scope.spawn(move || (first..u32::MAX).for_each(|sequence| write_one(database, writer, sequence)));
         }
     });
 }
