@@ -185,5 +185,9 @@ pub trait Browse: Database {
     /// Changes whenever any content may have changed, through any front end or process.
     fn commit_id(&self) -> u64;
 
+    /// Sleeps until [`Browse::commit_id`] is another than `after`, at most for `timeout`; the id then. For what blocks until
+    /// something happens.
+    fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error>;
+
     fn store_info(&self) -> crate::store::StoreInfo;
 }

@@ -168,6 +168,14 @@ impl Engine {
         self.shared.store.commit_id()
     }
 
+    /// Sleeps until [`Engine::commit_id`] is another than `after`, at most for `timeout`; the id then.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {
+        Ok(self.shared.store.wait_for_commit(after, timeout)?)
+    }
+
     #[must_use]
     pub fn store_info(&self) -> StoreInfo {
         self.shared.store.info()

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
+use super::commits::Commits;
 use super::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
 use super::writer::{Backend, Body, Transaction, Writer};
 use super::{BatchHook, Direction, Read, Store, StoreError, StoreInfo, WriteJob};
@@ -60,6 +62,10 @@ impl Store for MemoryStore {
         StoreInfo { used_bytes: used as u64, free_bytes: FREE_BYTES, total_bytes: FREE_BYTES + used as u64 }
     }
 
+    fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {
+        Ok(self.data.commits.wait(|| self.commit_id(), after, timeout))
+    }
+
     fn close(&self) {
         self.writer.close();
     }
@@ -75,6 +81,7 @@ struct Data {
     committed: RwLock<Arc<Entries>>,
     working: Mutex<Entries>,
     commit_id: AtomicU64,
+    commits: Commits,
 }
 
 impl Data {
@@ -85,6 +92,8 @@ impl Data {
         let mut committed = self.committed.write();
         copy_changed(changed, working, Arc::make_mut(&mut committed));
         self.commit_id.fetch_add(1, Ordering::AcqRel);
+        drop(committed);
+        self.commits.announce();
     }
 }
 

@@ -6,6 +6,7 @@
 //! Reading: [`Store::snapshot`], short, one request, results copied out. Writing: [`Store::submit`] gives a [`WriteJob`] to the one
 //! writer thread, which runs queued jobs in one transaction, syncs once, and then tells each job (group commit).
 
+mod commits;
 pub mod lmdb;
 pub mod long_key;
 pub mod memory;
@@ -130,6 +131,12 @@ pub trait Store: Send + Sync {
     fn set_hook(&self, hook: std::sync::Arc<dyn BatchHook>);
 
     fn info(&self) -> StoreInfo;
+
+    /// Sleeps until [`Store::commit_id`] is another than `after`, through a commit of any process, at most for `timeout`; the id then.
+    ///
+    /// # Errors
+    /// The system cannot watch the data file.
+    fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, StoreError>;
 
     /// Runs queued jobs to their end and syncs; further jobs fail with `Closed`.
     fn close(&self);

@@ -134,6 +134,10 @@ impl Browse for LocalDatabase {
         self.engine.commit_id()
     }
 
+    fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {
+        self.engine.wait_for_commit(after, timeout)
+    }
+
     fn store_info(&self) -> StoreInfo {
         self.engine.store_info()
     }

@@ -26,11 +26,13 @@ mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use self::environment::LmdbEnvironment;
 use self::watch::Watcher;
+use super::commits::Commits;
 use super::writer::{Backend, Writer};
 use super::{BatchHook, Durability, Read, Store, StoreError, StoreInfo, WriteJob};
 
@@ -57,8 +59,9 @@ impl Default for LmdbOptions {
     }
 }
 
-/// Called after commits; see [`LmdbStore::watch`].
-pub type OnCommit = Box<dyn Fn() + Send + Sync>;
+/// Called after commits of any process, this one included, from a thread of its own. Several commits may give one call, and one
+/// commit two; [`Store::commit_id`] is the truth.
+type OnCommit = Box<dyn Fn() + Send + Sync>;
 
 /// A [`Store`] in a directory. Other processes may open the same directory at the same time; this process only once.
 ///
@@ -67,7 +70,9 @@ pub type OnCommit = Box<dyn Fn() + Send + Sync>;
 #[derive(Debug)]
 pub struct LmdbStore {
     writer: Writer,
+    /// Started by the first who waits: nobody else needs its thread.
     watcher: Mutex<Option<Watcher>>,
+    commits: Arc<Commits>,
     environment: Arc<LmdbEnvironment>,
 }
 
@@ -79,16 +84,7 @@ impl LmdbStore {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let environment = Arc::new(LmdbEnvironment::open(dir, options)?);
         let writer = Writer::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
-        Ok(Self { writer, watcher: Mutex::new(None), environment })
-    }
-
-    /// Calls `on_commit` after commits of any process, this one included, from a thread of its own, until the store closes.
-    /// Several commits may give one call, and one commit two; read [`Store::commit_id`] for the truth. Replaces an earlier watch.
-    pub fn watch(&self, on_commit: OnCommit) -> Result<(), StoreError> {
-        let watcher = Watcher::start(Arc::clone(&self.environment), on_commit)?;
-        let earlier = self.watcher.lock().replace(watcher);
-        drop(earlier);
-        Ok(())
+        Ok(Self { writer, watcher: Mutex::new(None), commits: Arc::default(), environment })
     }
 }
 
@@ -119,6 +115,16 @@ impl Store for LmdbStore {
 
     fn info(&self) -> StoreInfo {
         self.environment.info()
+    }
+
+    fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {
+        let mut watcher = self.watcher.lock();
+        if watcher.is_none() {
+            let commits = Arc::clone(&self.commits);
+            *watcher = Some(Watcher::start(Arc::clone(&self.environment), Box::new(move || commits.announce()))?);
+        }
+        drop(watcher);
+        Ok(self.commits.wait(|| self.commit_id(), after, timeout))
     }
 
     fn close(&self) {

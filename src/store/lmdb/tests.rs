@@ -6,7 +6,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 use super::{LmdbOptions, LmdbStore};
 use crate::store::tests::{get, put, submit, write};
@@ -155,19 +154,6 @@ fn a_job_may_ignore_the_error_of_a_full_map() {
     .expect("a write");
     assert_eq!(get(&store, b"large"), Some(vec![7; 4_000_000]));
     assert_eq!(get(&store, b"small"), Some(b"1".to_vec()));
-}
-
-#[test]
-fn a_watch_hears_of_commits() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let store = open(dir.path()).expect("a store");
-    let (sender, receiver) = mpsc::channel();
-    store.watch(Box::new(move || sender.send(()).unwrap_or_default())).expect("a watch");
-    put(&store, b"a", b"1").expect("a write");
-    receiver.recv().expect("the watch calls");
-    store.close();
-    // The callback is gone with the watch.
-    while receiver.recv().is_ok() {}
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! Lets threads sleep until something is committed.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+/// The sleepers of one store.
+#[derive(Debug, Default)]
+pub(super) struct Commits {
+    lock: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Commits {
+    /// Wakes every sleeper; to be called after the commit is visible.
+    pub fn announce(&self) {
+        // Taken so that no sleeper is between its look at the commit id and its sleep.
+        drop(self.lock.lock());
+        self.woken.notify_all();
+    }
+
+    /// Sleeps until `current` is another than `after`, at most for `timeout`; what `current` is then.
+    pub fn wait(&self, current: impl Fn() -> u64, after: u64, timeout: Duration) -> u64 {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut guard = self.lock.lock();
+        loop {
+            let id = current();
+            if id != after {
+                return id;
+            }
+            match deadline {
+                Some(deadline) if self.woken.wait_until(&mut guard, deadline).timed_out() => return current(),
+                Some(_) => {}
+                None => self.woken.wait(&mut guard),
+            }
+        }
+    }
+}
