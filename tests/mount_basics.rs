@@ -11,7 +11,10 @@ fn a_mount_shows_tables_items_and_indexes() {
     let mount = Mount::with_tables();
     put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open","created":"2024-01-01","total":3,"x":1}"#);
     assert_eq!(mount.sh("ls").ok(), "Flat\nOrders\nREADME.md\n");
-    assert_eq!(mount.sh("ls -U Orders Orders/items/u1").ok(), "Orders:\nschema.json\nstats.json\nitems\ngsi\nlsi\n\nOrders/items/u1:\no1.json\n");
+    assert_eq!(
+        mount.sh("ls -U Orders Orders/items/u1").ok(),
+        "Orders:\nschema.json\nstats.json\nitems\ngsi\nlsi\n\nOrders/items/u1:\no1.json\n"
+    );
     let line = "{\"pk\":\"u1\",\"sk\":\"o1\",\"created\":\"2024-01-01\",\"status\":\"open\",\"total\":3,\"x\":1}\n";
     assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), line);
     let entry = "Orders/gsi/by-status/items/open/2024-01-01,u1,o1";

@@ -50,7 +50,8 @@ fn replace(directory: &Path, name: &str, writer: usize, round: usize) -> std::io
 
 /// A whole item, or a panic.
 fn check(text: &str, path: &Path) {
-    let parsed: serde_json::Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()));
+    let parsed: serde_json::Value =
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()));
     let round = usize::try_from(parsed["round"].as_u64().unwrap()).unwrap();
     assert_eq!(parsed["pad"].as_str().unwrap().len(), 1 + round * 37 % 3_000, "{}", path.display());
 }
@@ -127,7 +128,7 @@ fn a_listing_shows_what_stays_once_while_items_come_and_go() {
                     number = (number * 7 + 11) % 2_999;
                     let path = path.join(format!("stay-{number:05}x.json"));
                     fs::write(&path, "{}").unwrap();
-                    if number % 3 > 0 {
+                    if !number.is_multiple_of(3) {
                         fs::remove_file(&path).unwrap();
                     }
                 }

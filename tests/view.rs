@@ -367,7 +367,8 @@ fn long_and_binary_keys_have_names_that_find_them() {
     let table = TableName::new("Orders").unwrap();
     let long_pk = "p/".repeat(1024);
     let long_sk = "é ".repeat(341);
-    let mut item = Item::from([("pk", s(&long_pk)), ("sk", s(&long_sk)), ("status", s(&"s#".repeat(600))), ("created", s(&"c".repeat(900)))]);
+    let mut item =
+        Item::from([("pk", s(&long_pk)), ("sk", s(&long_sk)), ("status", s(&"s#".repeat(600))), ("created", s(&"c".repeat(900)))]);
     p.db.put_item(PutItemRequest::new(table.clone(), item.clone())).unwrap();
     item.0.insert("sk".to_owned(), s(&format!("{long_sk}x")));
     p.db.put_item(PutItemRequest::new(table, item)).unwrap();
@@ -510,4 +511,40 @@ fn a_wrong_index_key_and_a_large_item_fail_in_write() {
     assert!(p.read(".ddb/errors/last").unwrap().contains("by-status"));
     assert_eq!(p.write(O1, &format!(r#"{{"big":"{}"}}"#, "x".repeat(420_000))), Err("EFBIG"));
     assert!(p.read(O1).unwrap().contains("\"total\":7"));
+}
+
+#[test]
+fn commands_create_and_drop_tables() {
+    let p = orders();
+    p.mkdir("Pairs").unwrap();
+    assert_eq!(p.write("Pairs/ctl", "make it\n"), Err("EINVAL"));
+    p.write("Pairs/ctl", "create pk:S sk:N\n").unwrap();
+    assert_eq!(p.list("Pairs").unwrap(), ["schema.json", "stats.json", "items", "gsi", "lsi"]);
+    p.mkdir("Pairs/items/a").unwrap();
+    p.write("Pairs/items/a/7.json", "{}").unwrap();
+    assert_eq!(p.rmdir("Pairs"), Err("ENOTEMPTY"));
+    p.write("Pairs/ctl", "drop\n").unwrap();
+    assert_eq!(p.stat("Pairs").err(), Some("ENOENT"));
+    assert!(p.read("Orders/ctl").unwrap().contains("drop"));
+}
+
+#[test]
+fn a_schema_may_be_written_again_but_not_changed() {
+    let p = orders();
+    let text = p.read("Orders/schema.json").unwrap();
+    p.write("Orders/schema.json", &text).unwrap();
+    assert_eq!(p.write("Orders/schema.json", &text.replace("INCLUDE", "ALL")), Err("EINVAL"));
+    assert_eq!(p.write("Orders/schema.json", "{}"), Err("EINVAL"));
+    assert_eq!(p.read("Orders/schema.json").unwrap(), text);
+    let described: serde_json::Value = serde_json::from_str(&p.read("Orders/describe.json").unwrap()).unwrap();
+    assert_eq!(described["Table"]["TableStatus"], "ACTIVE");
+}
+
+#[test]
+fn the_path_wins_over_the_body_with_a_warning() {
+    let p = orders();
+    p.write("Orders/items/u1/o2.json", r#"{"pk":"u7","sk":"o2"}"#).unwrap();
+    assert!(p.read("Orders/items/u1/o2.json").unwrap().starts_with("{\"pk\":\"u1\""));
+    let warnings = p.read(".ddb/warnings.ndjson").unwrap();
+    assert!(warnings.lines().count() == 1 && warnings.contains("Orders/items/u1/o2.json"), "{warnings}");
 }

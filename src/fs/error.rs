@@ -181,9 +181,12 @@ impl FsError {
     #[must_use]
     pub fn is_remarkable(&self) -> bool {
         match self.errno() {
-            Errno::NotFound | Errno::NotSupported | Errno::NoAttribute | Errno::BadHandle | Errno::NotDirectory | Errno::IsDirectory => {
-                false
-            }
+            Errno::NotFound
+            | Errno::NotSupported
+            | Errno::NoAttribute
+            | Errno::BadHandle
+            | Errno::NotDirectory
+            | Errno::IsDirectory => false,
             // `mkdir -p` and O_EXCL loops ask for these.
             Errno::Exists => false,
             Errno::Invalid
@@ -216,14 +219,15 @@ fn database_errno(error: &Error) -> Errno {
     match error {
         Error::Value(ValueError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
-        Error::Value(_) | Error::Key(_) | Error::Expression(_) | Error::Schema(_) | Error::Query(_) => Errno::Invalid,
+        Error::Value(_) | Error::Key(_) | Error::Expression(_) | Error::Schema(_) | Error::Query(_) | Error::NotSupported(_) => {
+            Errno::Invalid
+        }
         Error::ResourceNotFound | Error::TableNotFound(_) => Errno::NotFound,
         Error::TableAlreadyExists(_) => Errno::Exists,
         Error::TableBeingDeleted(_) => Errno::Busy,
         Error::DeletionProtected => Errno::NotPermitted,
         Error::ConditionalCheckFailed { .. } => Errno::Canceled,
         Error::ItemCollectionSizeLimitExceeded | Error::Store(StoreError::NoSpace) => Errno::NoSpace,
-        Error::NotSupported(_) => Errno::NotSupported,
         Error::Store(
             StoreError::Io(_) | StoreError::Corrupt(_) | StoreError::Format(_) | StoreError::ReadOnly | StoreError::Closed,
         ) => Errno::Io,

@@ -11,6 +11,7 @@ use super::query::ResultReader;
 use super::write::draft::SchemaTarget;
 use super::write::scratch::FileId;
 use super::write::{ItemTarget, Target, TextWriter};
+use crate::model::TableName;
 
 /// What a handle number stands for.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub enum Handle {
     Item(Arc<OpenText<ItemTarget>>),
     Schema(Arc<OpenText<SchemaTarget>>),
     Scratch(FileId),
+    /// `ctl`: each write is a command.
+    Control(TableName),
 }
 
 /// A call that waits for an earlier one of its handle.

@@ -1,4 +1,5 @@
-//! The failures people can read back: `.ddb/errors/last` of the reader's own session, `.ddb/errors.ndjson` of all.
+//! The failures people can read back: `.ddb/errors/last` of the reader's own session, `.ddb/errors.ndjson` of all; and
+//! `.ddb/warnings.ndjson`.
 //!
 //! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
 //! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
@@ -88,6 +89,8 @@ fn escape(text: &str) -> String {
 #[derive(Debug, Default)]
 struct State {
     all: VecDeque<Failed>,
+    /// (path, sentence, milliseconds since the epoch)
+    warnings: VecDeque<(String, String, u64)>,
     last: HashMap<u32, Failed>,
     /// Sessions, the one whose failure is oldest first.
     order: VecDeque<u32>,
@@ -115,6 +118,26 @@ impl Journal {
         {
             state.last.remove(&oldest);
         }
+    }
+
+    /// Keeps a warning about a call that succeeded.
+    pub fn warn(&self, path: &str, sentence: String, time_ms: u64) {
+        let mut state = self.state.lock();
+        if state.warnings.len() == ENTRIES_MAX {
+            state.warnings.pop_front();
+        }
+        state.warnings.push_back((path.to_owned(), sentence, time_ms));
+    }
+
+    /// `.ddb/warnings.ndjson`, the oldest first.
+    #[must_use]
+    pub fn warnings(&self) -> String {
+        let state = self.state.lock();
+        let lines = state.warnings.iter().map(|(path, sentence, time_ms)| {
+            let line = serde_json::json!({"time_ms": time_ms, "path": path, "text": sentence});
+            format!("{line}\n")
+        });
+        lines.collect()
     }
 
     /// `.ddb/errors/last` as that session reads it; empty when nothing failed.

@@ -35,6 +35,10 @@ pub enum Node {
     Schema(Source),
     /// `stats.json` of a table or an index.
     Stats(Source),
+    /// `describe.json`: DescribeTable's answer.
+    Describe(TableName),
+    /// `ctl`: commands to a table or a draft.
+    Control(TableName),
     /// `items/` of a table or an index.
     Items(Source),
     /// `gsi/` or `lsi/`.
@@ -88,6 +92,8 @@ pub enum Service {
     LastError,
     /// `.ddb/errors.ndjson`
     ErrorLog,
+    /// `.ddb/warnings.ndjson`
+    Warnings,
     /// `.ddb/version`
     Version,
 }
@@ -116,9 +122,11 @@ impl Node {
             | Self::Query(_) => Kind::Directory,
             Self::Base(..) | Self::QueryLink(..) => Kind::Symlink,
             Self::Readme
-            | Self::Service(Service::LastError | Service::ErrorLog | Service::Version)
+            | Self::Service(Service::LastError | Service::ErrorLog | Service::Warnings | Service::Version)
             | Self::Schema(_)
             | Self::Stats(_)
+            | Self::Describe(_)
+            | Self::Control(_)
             | Self::Entry(_)
             | Self::Alias(_)
             | Self::Scratch(_)
@@ -131,7 +139,11 @@ impl Node {
     pub fn table(&self) -> Option<&TableName> {
         match self {
             Self::Root | Self::Readme | Self::Service(_) | Self::Scratch(_) => None,
-            Self::Table(table) | Self::Indexes(table, _) | Self::DraftFolder(table, _) => Some(table),
+            Self::Table(table)
+            | Self::Describe(table)
+            | Self::Control(table)
+            | Self::Indexes(table, _)
+            | Self::DraftFolder(table, _) => Some(table),
             Self::Schema(source)
             | Self::Stats(source)
             | Self::Items(source)
@@ -155,17 +167,20 @@ impl Node {
             Self::Service(Service::LastError) => 5,
             Self::Service(Service::ErrorLog) => 6,
             Self::Service(Service::Version) => 7,
+            Self::Service(Service::Warnings) => 8,
             Self::Schema(source) => structure(source, Role::Schema),
             Self::Stats(source) => structure(source, Role::Stats),
             Self::Items(source) => structure(source, Role::Items),
             Self::Index(source) => structure(source, Role::Directory),
-            Self::Table(table) => structure(&Source { table: table.clone(), index: None }, Role::Directory),
+            Self::Table(table) => structure(&base(table), Role::Directory),
+            Self::Describe(table) => structure(&base(table), Role::Describe),
+            Self::Control(table) => structure(&base(table), Role::Control),
             Self::Indexes(table, kind) => {
                 let role = match kind {
                     IndexKind::Global => Role::Global,
                     IndexKind::Local => Role::Local,
                 };
-                structure(&Source { table: table.clone(), index: None }, role)
+                structure(&base(table), role)
             }
             Self::Collection(source, partition) => {
                 let mut bytes = identity(Tag::Collection, source);
@@ -174,12 +189,12 @@ impl Node {
             }
             Self::Entry(entry) => entry_ino(&entry.source, &entry.key, entry.form),
             Self::Alias(alias) => {
-                let mut bytes = identity(Tag::Alias, &Source { table: alias.table.clone(), index: None });
+                let mut bytes = identity(Tag::Alias, &base(&alias.table));
                 bytes.extend_from_slice(alias.path.as_bytes());
                 data(&bytes)
             }
             Self::DraftFolder(table, path) => {
-                let mut bytes = identity(Tag::DraftFolder, &Source { table: table.clone(), index: None });
+                let mut bytes = identity(Tag::DraftFolder, &base(table));
                 bytes.extend_from_slice(path.as_bytes());
                 data(&bytes)
             }
@@ -198,6 +213,12 @@ impl Node {
             Self::QueryLink(path, name) => query_link_ino(path, name),
         }
     }
+}
+
+/// The base table as a source.
+#[must_use]
+pub fn base(table: &TableName) -> Source {
+    Source { table: table.clone(), index: None }
 }
 
 /// The inode number of a listed entry, without building its node.
@@ -227,6 +248,8 @@ enum Role {
     Items = 3,
     Global = 4,
     Local = 5,
+    Describe = 6,
+    Control = 7,
 }
 
 /// Keeps identities of different kinds apart.

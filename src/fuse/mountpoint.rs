@@ -53,7 +53,8 @@ pub fn prepare(mountpoint: &Path, data: Option<&Path>) -> io::Result<PathBuf> {
         MountState::Live => return Err(refuse("a ddbfs is mounted here already; end it with: ddbfs umount".to_owned())),
         MountState::Other(kind) => return Err(refuse(format!("a filesystem of type {kind} is mounted here"))),
     }
-    let path = mountpoint.canonicalize().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", mountpoint.display())))?;
+    let path =
+        mountpoint.canonicalize().map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", mountpoint.display())))?;
     if !path.is_dir() {
         return Err(refuse("is not a directory".to_owned()));
     }
@@ -76,7 +77,9 @@ pub fn unmount(mountpoint: &Path) -> io::Result<()> {
         MountState::Live => end(&path, false),
         MountState::Dead => end(&path, true),
         MountState::Nothing => Err(io::Error::new(io::ErrorKind::NotFound, "nothing is mounted here")),
-        MountState::Other(kind) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {kind}, not ddbfs"))),
+        MountState::Other(kind) => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {kind}, not ddbfs")))
+        }
     }
 }
 

@@ -339,16 +339,7 @@ impl Filesystem for Shell {
         });
     }
 
-    fn create(
-        &self,
-        request: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        mode: u32,
-        _umask: u32,
-        flags: i32,
-        reply: ReplyCreate,
-    ) {
+    fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
         guard("create", || match self.view.create(caller(request), parent.0, name.as_bytes(), mode, open_flags(flags)) {
             Ok(created) => {
                 let attr = file_attr(&created.attr, self.owner);

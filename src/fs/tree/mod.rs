@@ -102,6 +102,8 @@ impl Tree {
             Node::Readme
             | Node::Schema(_)
             | Node::Stats(_)
+            | Node::Describe(_)
+            | Node::Control(_)
             | Node::Entry(_)
             | Node::Alias(_)
             | Node::Base(..)
@@ -124,6 +126,8 @@ impl Tree {
             Node::DraftFolder(table, path) => draft::attr(self, table, path),
             Node::Schema(source) => schema::attr(self, source),
             Node::Stats(source) => stats::attr(self, source),
+            Node::Describe(table) => table::describe_attr(self, table),
+            Node::Control(table) => table::control_attr(self, table),
             Node::Items(source) => Ok(Attr::directory(node.ino(), self.source_time(source)?)),
             Node::Indexes(table, _) => Ok(Attr::directory(node.ino(), self.table_time(table)?)),
             Node::Index(source) => Ok(Attr::directory(node.ino(), self.source_time(source)?)),
@@ -154,6 +158,8 @@ impl Tree {
             Node::Readme
             | Node::Schema(_)
             | Node::Stats(_)
+            | Node::Describe(_)
+            | Node::Control(_)
             | Node::Entry(_)
             | Node::Alias(_)
             | Node::Base(..)
@@ -173,6 +179,8 @@ impl Tree {
             Node::Service(service) => service::text(self, *service, caller),
             Node::Schema(source) => schema::text(self, source),
             Node::Stats(source) => stats::text(self, source),
+            Node::Describe(table) => table::describe_text(self, table),
+            Node::Control(_) => Ok(table::CONTROL_USAGE.as_bytes().to_vec()),
             Node::Entry(entry) => Ok(items::text(self, entry)?.0),
             Node::Alias(_) => Err(FsError::NotFound),
             Node::Scratch(_) | Node::QueryResult(..) | Node::Base(..) | Node::QueryLink(..) => Err(FsError::BadHandle),
@@ -281,6 +289,8 @@ impl Tree {
             Node::DraftFolder(table, path) => format!("{table}/{path}"),
             Node::Schema(source) => format!("{}/{}", self.source_path(source), table::SCHEMA_NAME),
             Node::Stats(source) => format!("{}/{}", self.source_path(source), table::STATS_NAME),
+            Node::Describe(table) => format!("{table}/{}", table::DESCRIBE_NAME),
+            Node::Control(table) => format!("{table}/{}", table::CONTROL_NAME),
             Node::Items(source) => format!("{}/{}", self.source_path(source), table::ITEMS_NAME),
             Node::Indexes(table, kind) => format!("{table}/{}", index::kind_name(*kind)),
             Node::Index(source) => self.source_path(source),

@@ -38,7 +38,7 @@ pub fn text(tree: &Tree, source: &Source) -> Result<Vec<u8>, FsError> {
     }
 }
 
-fn pretty(json: &Value) -> Vec<u8> {
+pub fn pretty(json: &Value) -> Vec<u8> {
     format!("{json:#}\n").into_bytes()
 }
 

@@ -11,6 +11,7 @@ pub fn resolve(directory: Service, name: &str) -> Result<Node, FsError> {
     let service = match (directory, name) {
         (Service::Root, "errors") => Service::Errors,
         (Service::Root, "errors.ndjson") => Service::ErrorLog,
+        (Service::Root, "warnings.ndjson") => Service::Warnings,
         (Service::Root, "version") => Service::Version,
         (Service::Errors, "last") => Service::LastError,
         _ => return Err(FsError::NotFound),
@@ -20,11 +21,14 @@ pub fn resolve(directory: Service, name: &str) -> Result<Node, FsError> {
 
 pub fn list(directory: Service) -> Vec<Listed> {
     let children: &[(&str, Service)] = match directory {
-        Service::Root => {
-            &[("errors", Service::Errors), ("errors.ndjson", Service::ErrorLog), ("version", Service::Version)]
-        }
+        Service::Root => &[
+            ("errors", Service::Errors),
+            ("errors.ndjson", Service::ErrorLog),
+            ("version", Service::Version),
+            ("warnings.ndjson", Service::Warnings),
+        ],
         Service::Errors => &[("last", Service::LastError)],
-        Service::LastError | Service::ErrorLog | Service::Version => &[],
+        Service::LastError | Service::ErrorLog | Service::Warnings | Service::Version => &[],
     };
     children.iter().map(|(name, service)| listed(&Node::Service(*service), name)).collect()
 }
@@ -35,6 +39,7 @@ pub fn path(service: Service) -> &'static str {
         Service::Errors => ".ddb/errors",
         Service::LastError => ".ddb/errors/last",
         Service::ErrorLog => ".ddb/errors.ndjson",
+        Service::Warnings => ".ddb/warnings.ndjson",
         Service::Version => ".ddb/version",
     }
 }
@@ -53,7 +58,9 @@ pub fn attr(tree: &Tree, service: Service, caller: Caller) -> Attr {
 pub fn text(tree: &Tree, service: Service, caller: Caller) -> Result<Vec<u8>, FsError> {
     match service {
         Service::Root | Service::Errors => Err(FsError::IsDirectory),
-        Service::LastError | Service::ErrorLog | Service::Version => Ok(render(tree, service, caller).into_bytes()),
+        Service::LastError | Service::ErrorLog | Service::Warnings | Service::Version => {
+            Ok(render(tree, service, caller).into_bytes())
+        }
     }
 }
 
@@ -62,6 +69,7 @@ fn render(tree: &Tree, service: Service, caller: Caller) -> String {
         Service::Root | Service::Errors => String::new(),
         Service::LastError => tree.journal.last(session_of(caller.pid)),
         Service::ErrorLog => tree.journal.all(),
+        Service::Warnings => tree.journal.warnings(),
         Service::Version => concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").to_owned(),
     }
 }

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::commit::base;
 use super::{Caller, Reply, View};
 use crate::database::{PartitionKey, Source};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
-use crate::fs::node::{EntryNode, Node};
+use crate::fs::node::{EntryNode, Node, base};
 use crate::fs::tree::now_ms;
 use crate::fs::write::draft;
 use crate::model::api::{DeleteItemRequest, DeleteTableRequest};
@@ -36,7 +35,9 @@ impl View {
             Node::Collection(source, _) if source.index.is_none() => {
                 return Err(FsError::NotPermitted("an item collection holds items, not folders"));
             }
-            Node::Table(_) | Node::DraftFolder(..) => return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only"))),
+            Node::Table(_) | Node::DraftFolder(..) => {
+                return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only")));
+            }
             Node::Indexes(..) => return Err(FsError::NotPermitted("indexes are made with their table, in its schema.json")),
             _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
         };
@@ -203,6 +204,8 @@ impl View {
             Node::Readme
             | Node::Schema(_)
             | Node::Stats(_)
+            | Node::Describe(_)
+            | Node::Control(_)
             | Node::Entry(_)
             | Node::Alias(_)
             | Node::Base(..)
@@ -218,6 +221,11 @@ impl View {
         if self.tree.db.stats(&base(table))?.entries > 0 {
             return Err(FsError::NotEmpty);
         }
+        self.drop_table(table)
+    }
+
+    /// DeleteTable, with whatever the table holds.
+    pub(super) fn drop_table(&self, table: &TableName) -> Result<(), FsError> {
         match self.tree.db.delete_table(DeleteTableRequest { table_name: table.clone() }) {
             Ok(_) => {}
             Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{Caller, Reply, View};
-use crate::codec::file_name;
-use crate::database::Source;
+use crate::codec::{file_name, wire};
 use crate::fs::FsError;
 use crate::fs::handle::{OpenState, OpenText};
 use crate::fs::journal::same_process;
@@ -12,6 +11,7 @@ use crate::fs::node::Node;
 use crate::fs::write::draft::SchemaTarget;
 use crate::fs::write::{Commit, Failure, ItemTarget, Target, WriteStep};
 use crate::model::api::{CreateTableRequest, Precondition, PutItemRequest, Version};
+use crate::model::schema::BillingMode;
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
 
 /// A call on an open text.
@@ -71,14 +71,13 @@ impl View {
             WriteStep::Commit(Commit { request, warnings }) => {
                 state.committing = true;
                 drop(state);
-                for warning in warnings {
-                    log::warn!("{}: {warning}", open.path);
-                }
+                self.warn(&open.path, warnings);
                 let (view, again) = (Arc::clone(self), Arc::clone(open));
-                let done: Outcome =
-                    Box::new(move |outcome| view.finish(&again, outcome, |view, ended| reply(ended.map_err(|failure| {
-                        view.noted_failure(caller, operation, &again.path, failure)
-                    }))));
+                let done: Outcome = Box::new(move |outcome| {
+                    view.finish(&again, outcome, |view, ended| {
+                        reply(ended.map_err(|failure| view.noted_failure(caller, operation, &again.path, failure)))
+                    })
+                });
                 T::perform(self, open, request, done);
             }
         }
@@ -170,11 +169,22 @@ impl Performer for ItemTarget {
 
 impl Performer for SchemaTarget {
     fn perform(view: &Arc<View>, _open: &Arc<OpenText<Self>>, request: CreateTableRequest, done: Outcome) {
-        done(view.create_table(request).map(|()| 0));
+        done(view.store_schema(request).map(|()| 0));
     }
 }
 
 impl View {
+    /// A written `schema.json`: CreateTable of a draft. The definition that a table has already is stored, as any file's content
+    /// may be written again (`tar -x`, `rsync`); another one is not.
+    fn store_schema(&self, request: CreateTableRequest) -> Result<(), Error> {
+        let Some(stored) = self.tree.db.schema(&request.table_name)? else { return self.create_table(request) };
+        let stored = wire::create_table::request(&wire::create_table::to_json(&stored)).map(comparable);
+        if stored.is_ok_and(|stored| stored == comparable(request)) {
+            return Ok(());
+        }
+        Err(Error::NotSupported("changing a table's definition"))
+    }
+
     /// CreateTable; the draft of that name becomes the table.
     pub(super) fn create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
         let table = request.table_name.clone();
@@ -217,14 +227,16 @@ impl View {
     }
 }
 
+/// The order of definitions, and the billing mode that is understood, make no difference.
+fn comparable(mut request: CreateTableRequest) -> CreateTableRequest {
+    request.attribute_definitions.sort_by(|a, b| a.name.cmp(&b.name));
+    request.billing_mode = request.billing_mode.or(Some(BillingMode::Provisioned));
+    request
+}
+
 /// The partition key value of a draft's folder `items/K(pk)`, of a composite table.
 fn collection_of(folder: &str, schema: &KeySchema) -> Option<AttributeValue> {
     schema.sort.as_ref()?;
     let name = folder.strip_prefix("items/")?;
     file_name::decode_value(name, schema.partition.attribute_type).ok()
-}
-
-/// The base table of a source.
-pub(super) fn base(table: &TableName) -> Source {
-    Source { table: table.clone(), index: None }
 }

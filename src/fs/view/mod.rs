@@ -4,15 +4,16 @@
 //! |---|---|
 //! | a durable commit takes milliseconds, and two event threads serve everybody | calls that commit take a [`Reply`] and return at once; the reply is sent from the committer |
 //! | the next call of a handle may come before its commit is done | [`super::handle::OpenText`] lets it wait in line |
-//! | a name must exist between create and the first complete text, and the item must not | [`Creations`] |
+//! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
-//! | a query may read a whole table | [`Workers`] |
-//! | `rm -r Orders` must not empty a table by accident | [`Vetoes`] |
+//! | a query may read a whole table | `workers.rs` |
+//! | `rm -r Orders` must not empty a table by accident | `vetoes.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own.
 
 mod change;
 mod commit;
+mod control;
 mod creations;
 mod keeper;
 mod open;
@@ -185,7 +186,7 @@ impl View {
             Some(Handle::Text(text)) => text.len() as u64,
             Some(Handle::Item(open)) => open.state.lock().writer.len() as u64,
             Some(Handle::Schema(open)) => open.state.lock().writer.len() as u64,
-            Some(Handle::Results(_) | Handle::Directory(_) | Handle::Scratch(_)) | None => attr.size,
+            Some(Handle::Results(_) | Handle::Directory(_) | Handle::Scratch(_) | Handle::Control(_)) | None => attr.size,
         };
         Ok(Attr { size, ..attr })
     }
@@ -288,6 +289,14 @@ impl View {
     fn noted_failure(&self, caller: Caller, operation: &'static str, path: &str, failure: Failure) -> FsError {
         self.record(caller, operation, path.to_owned(), &failure.error, failure.report);
         failure.error
+    }
+
+    /// Remembers sentences about a write that succeeds.
+    fn warn(&self, path: &str, warnings: Vec<String>) {
+        for warning in warnings {
+            log::info!("{path}: {warning}");
+            self.tree.journal.warn(path, warning, now_ms());
+        }
     }
 
     fn record(&self, caller: Caller, operation: &'static str, path: String, error: &FsError, text: String) {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::commit::{Call, base};
+use super::commit::Call;
 use super::{Caller, NewAttr, Reply, View};
 use crate::database::TextForm;
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::handle::{Handle, OpenText};
-use crate::fs::node::{EntryNode, Node};
+use crate::fs::node::{EntryNode, Node, base};
 use crate::fs::tree::{items, now_ms};
 use crate::fs::write::draft::{Draft, SchemaTarget};
 use crate::fs::write::scratch::FileId;
@@ -96,6 +96,7 @@ impl View {
             Node::Alias(_) => self.create_item(caller, node, flags),
             Node::Schema(source) if source.index.is_none() => self.open_schema(caller, node, &source.table, flags),
             Node::Scratch(id) => self.open_scratch(*id, flags.truncate),
+            Node::Control(table) => Ok(Handle::Control(table.clone())),
             Node::Root
             | Node::Table(_)
             | Node::DraftFolder(..)
@@ -109,6 +110,7 @@ impl View {
             | Node::Readme
             | Node::Service(_)
             | Node::Stats(_)
+            | Node::Describe(_)
             | Node::Base(..)
             | Node::QueryResult(..)
             | Node::QueryLink(..) => Err(FsError::Derived),
@@ -156,12 +158,9 @@ impl View {
     }
 
     fn open_schema(&self, caller: Caller, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !self.tree.is_draft(table)? {
-            return Err(FsError::NotPermitted("a table's definition cannot be changed here yet; make another table"));
-        }
         let opener = Opener { pid: caller.pid, append: flags.append };
         let target = SchemaTarget { table: table.clone() };
-        let text = if flags.truncate { None } else { self.tree.drafts.lock().schema_text(table).ok() };
+        let text = if flags.truncate { None } else { self.tree.text(node, caller).ok() };
         let writer = match text {
             Some(text) => TextWriter::edit(target, text, None, opener),
             None => TextWriter::stream(target, opener),
@@ -261,6 +260,7 @@ impl View {
             Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),
             Handle::Schema(open) => open.state.lock().writer.read(offset, size).to_vec(),
             Handle::Scratch(id) => self.tree.scratch.lock().read(*id, offset, size, now_ms())?,
+            Handle::Control(_) => Vec::new(),
             Handle::Directory(_) => return Err(FsError::IsDirectory),
         };
         Ok(Bytes::own(bytes))
@@ -276,6 +276,7 @@ impl View {
                 let written = self.tree.scratch.lock().write(*id, offset, data, now_ms());
                 reply(self.noted_at(caller, "write", || self.tree.path(&Node::Scratch(*id)), written));
             }
+            Handle::Control(table) => self.control(caller, table, data, reply),
             Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
         }
     }
@@ -295,7 +296,9 @@ impl View {
         match &*handle {
             Handle::Item(open) => self.run(caller, open, call, reply),
             Handle::Schema(open) => self.run(caller, open, call, reply),
-            Handle::Scratch(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
+            Handle::Scratch(_) | Handle::Control(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => {
+                reply(Ok(()));
+            }
         }
     }
 
@@ -317,7 +320,7 @@ impl View {
                 self.tree.scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
-            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
+            Handle::Control(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
         }
     }
 
@@ -361,7 +364,7 @@ impl View {
         match node {
             Node::Entry(entry) => entry.source.index.is_some(),
             Node::Schema(source) => source.index.is_some(),
-            Node::Alias(_) => false,
+            Node::Alias(_) | Node::Control(_) => false,
             _ => true,
         }
     }

@@ -24,14 +24,7 @@ pub struct RenameFlags {
 
 impl View {
     /// RENAME, answered after its commit.
-    pub fn rename(
-        self: &Arc<Self>,
-        caller: Caller,
-        from: (u64, &[u8]),
-        to: (u64, &[u8]),
-        flags: RenameFlags,
-        reply: Reply<()>,
-    ) {
+    pub fn rename(self: &Arc<Self>, caller: Caller, from: (u64, &[u8]), to: (u64, &[u8]), flags: RenameFlags, reply: Reply<()>) {
         let parents = self.node(from.0).and_then(|old| Ok((old, self.node(to.0)?)));
         let (old_parent, new_parent) = match parents {
             Ok(parents) => parents,
@@ -48,21 +41,16 @@ impl View {
             });
         });
         match self.tree.resolve(&old_parent, from.1) {
-            Ok(old) => self.move_node(caller, &old, (&old_parent, from.1), (&new_parent, to.1), flags, reply),
+            Ok(old) => {
+                let names = Names { from: (&old_parent, from.1), to: (&new_parent, to.1), flags };
+                self.move_node(caller, &old, names, reply);
+            }
             Err(error) => reply(Err(plain(error))),
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn move_node(
-        self: &Arc<Self>,
-        caller: Caller,
-        old: &Node,
-        from: (&Node, &[u8]),
-        to: (&Node, &[u8]),
-        flags: RenameFlags,
-        reply: Moved,
-    ) {
+    fn move_node(self: &Arc<Self>, caller: Caller, old: &Node, names: Names<'_>, reply: Moved) {
+        let Names { from, to, flags } = names;
         if flags.other {
             return reply(Err(plain(FsError::Invalid("names are not exchanged"))));
         }
@@ -142,9 +130,7 @@ impl View {
         let text = self.tree.scratch.lock().content(id).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let Commit { request, warnings } = target.request(&text, precondition).map_err(|error| moved(error, &text))?;
-        for warning in warnings {
-            log::warn!("{}: {warning}", self.tree.path(new));
-        }
+        self.warn(&self.tree.path(new), warnings);
         Ok(request)
     }
 
@@ -166,6 +152,14 @@ impl View {
         self.keeper.wake.notify_all();
         Ok(())
     }
+}
+
+/// The names of a rename, each in its directory.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    from: (&'a Node, &'a [u8]),
+    to: (&'a Node, &'a [u8]),
+    flags: RenameFlags,
 }
 
 /// Told how a rename ended; a report that is empty is made from the error.
