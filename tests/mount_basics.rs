@@ -144,3 +144,21 @@ fn index_and_derived_files_are_read_only() {
     assert!(mount.sh("rm Orders/schema.json").failed().contains("Operation not permitted"));
     mount.end();
 }
+
+#[test]
+fn nothing_is_mounted_over_a_live_mount() {
+    use ddbfs::fs::View;
+    use ddbfs::fs::view::ViewOptions;
+    use ddbfs::fuse::{MountOptions, MountState, mount, state};
+
+    let first = Mount::with_tables();
+    assert_eq!(state(first.path()).unwrap(), MountState::Live);
+    let view = View::new(support::memory(), ViewOptions::default());
+    let error = mount(&MountOptions::new(first.path()), std::sync::Arc::clone(&view)).unwrap_err();
+    assert!(error.to_string().contains("mounted here already"), "{error}");
+    view.shut_down();
+    let path = first.path().to_owned();
+    first.sh("ls").ok();
+    first.end();
+    assert!(state(&path).is_err() || state(&path).unwrap() == MountState::Nothing);
+}

@@ -484,6 +484,17 @@ fn forgetting_gives_everything_back() {
 }
 
 #[test]
+fn a_query_folder_follows_its_table_when_that_is_made_anew() {
+    let p = orders();
+    assert_eq!(p.list("Orders/query/@pk=u1").unwrap(), ["000001,o1.json"]);
+    p.write("Orders/ctl", "drop").unwrap();
+    assert_eq!(p.stat("Orders/query/@pk=u1").err(), Some("ENOENT"));
+    create_table(&*p.db, &ORDERS.replace("\"sk\", \"AttributeType\": \"S\"", "\"sk\", \"AttributeType\": \"N\""));
+    put(&*p.db, "Orders", r#"{"pk":"u1","sk":5}"#);
+    assert_eq!(p.list("Orders/query/@pk=u1/@sk.ge=5").unwrap(), ["000001,5.json"]);
+}
+
+#[test]
 fn inode_numbers_are_the_same_in_another_mount() {
     let (a, b) = (orders(), orders());
     for path in ["Orders", "Orders/schema.json", O1, "Orders/gsi/by-status/items/open", "Orders/query/@pk=u1"] {

@@ -48,7 +48,11 @@ impl InodeTable {
         }
         let mut shard = self.shard(ino).lock();
         match shard.get_mut(&ino) {
-            Some(slot) if *slot.node == node => slot.lookups = slot.lookups.saturating_add(1),
+            Some(slot) if *slot.node == node => {
+                slot.lookups = slot.lookups.saturating_add(1);
+                // Equal, but a query path holds its table's definition, which may be a new one.
+                slot.node = Arc::new(node);
+            }
             Some(_) => return None,
             None => {
                 shard.insert(ino, Slot { node: Arc::new(node), lookups: 1 });
