@@ -1,6 +1,6 @@
 //! What stat shows.
 
-use super::node::Kind;
+use super::node::{self, Kind};
 use crate::database::EntryStat;
 
 /// Bytes that `st_blocks` counts in.
@@ -48,6 +48,14 @@ impl Attr {
     #[must_use]
     pub fn entry(ino: u64, stat: &EntryStat, writable: bool) -> Self {
         Self { ino, kind: Kind::File, size: stat.plain_json_bytes, modified_ms: stat.modified_ms, writable }
+    }
+
+    /// May a name that was found keep standing for this inode without being looked up again? So it is with the directories of tables
+    /// and indexes: whatever is asked of such a directory afterwards is answered by whether it exists then, be it the attributes, a
+    /// listing or a name below it.
+    #[must_use]
+    pub fn name_lasts(&self) -> bool {
+        self.kind == Kind::Directory && node::is_structure(self.ino)
     }
 
     /// `st_blocks`: units of 512 bytes, rounded up.

@@ -221,6 +221,12 @@ pub fn base(table: &TableName) -> Source {
     Source { table: table.clone(), index: None }
 }
 
+/// Is this the inode number of the root, a service file, or something of a table or index that stands for no data?
+#[must_use]
+pub fn is_structure(ino: u64) -> bool {
+    ino & DATA == 0
+}
+
 /// The inode number of a listed entry, without building its node.
 #[must_use]
 pub fn entry_ino(source: &Source, key: &EntryKey, form: TextForm) -> u64 {
@@ -269,6 +275,8 @@ enum Tag {
 }
 
 const ROLE_BITS: u32 = 4;
+/// The bit that inode numbers of data have.
+const DATA: u64 = 1 << 63;
 
 /// The first 8 bytes of a digest.
 fn hash64(bytes: &[u8]) -> u64 {
@@ -282,7 +290,7 @@ fn structure(source: &Source, role: Role) -> u64 {
 }
 
 fn data(bytes: &[u8]) -> u64 {
-    (1 << 63) | hash64(bytes)
+    DATA | hash64(bytes)
 }
 
 /// Names cannot hold NUL, so the parts are told apart.

@@ -5,8 +5,14 @@
 //! convert.rs     attributes, flags and errors to fuser's types
 //! mountpoint.rs  what is mounted where; ending dead mounts
 //! ```
-//! Everything is answered with time-outs of zero: the kernel asks again each time, so a write through any front end or process is
-//! seen by the next system call.
+//! Attributes, items and everything else that data decides are answered with time-outs of zero: the kernel asks again each time, so
+//! a write through any front end or process is seen by the next system call.
+//!
+//! One thing is kept, for a second: that the names of a table's or index's own directories are directories (`Orders/`, `items/`,
+//! `gsi/`). A walk through them to an item costs no request then, and is exact all the same: the item's own LOOKUP says whether
+//! the table still exists, so do GETATTR, OPENDIR, ACCESS, CREATE and MKDIR on the directory, and the kernel looks a name up anew
+//! when it is to be created or renamed onto. Only a call that asks us nothing at all (readlink or O_PATH of the directory of a
+//! table that another process deleted within that second) finds it a moment longer.
 
 mod convert;
 mod mountpoint;

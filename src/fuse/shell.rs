@@ -23,8 +23,10 @@ use crate::fs::attr::Attr;
 use crate::fs::view::{Bytes, NewAttr};
 use crate::fs::{FsError, View};
 
-/// Nothing is cached by the kernel: see the module.
+/// Nothing is cached by the kernel but [`LASTING_NAME_TTL`]: see the module.
 const TTL: Duration = Duration::ZERO;
+/// How long a name that lasts may be used without a LOOKUP.
+const LASTING_NAME_TTL: Duration = Duration::from_secs(1);
 /// Inode numbers are never reused for something else.
 const GENERATION: Generation = Generation(0);
 /// The largest write asked of the kernel; an item is smaller.
@@ -99,7 +101,13 @@ impl Filesystem for Shell {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         guard("lookup", || {
-            reply_entry(reply, self.owner, self.view.lookup(caller(request), parent.0, name.as_bytes()));
+            match self.view.lookup(caller(request), parent.0, name.as_bytes()) {
+                Ok(attr) => {
+                    let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
+                    reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, self.owner), GENERATION);
+                }
+                Err(error) => reply.error(errno(&error)),
+            }
         });
     }
 

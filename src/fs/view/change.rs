@@ -26,6 +26,7 @@ impl View {
 
     fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
         let text = std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+        self.attr_of(parent, caller)?;
         let node = match parent {
             Node::Root => self.make_table(text)?,
             Node::Table(table) | Node::DraftFolder(table, _) if self.tree.is_draft(table)? => {

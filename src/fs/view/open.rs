@@ -192,7 +192,11 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         let node = match self.tree.resolve(parent, name) {
-            Err(FsError::NotFound) => Node::Scratch(self.create_scratch(parent, name, mode)?),
+            Err(FsError::NotFound) => {
+                // Nothing is in a directory that is gone: the kernel may believe in it a little longer.
+                self.attr_of(parent, caller)?;
+                Node::Scratch(self.create_scratch(parent, name, mode)?)
+            }
             Ok(Node::Collection(source, _)) if source.index.is_none() => {
                 return Err(FsError::NotPermitted("items of this table are in folders, items/<partition key>/<sort key>.json"));
             }

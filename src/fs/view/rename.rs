@@ -54,6 +54,9 @@ impl View {
         if flags.other {
             return reply(Err(plain(FsError::Invalid("names are not exchanged"))));
         }
+        if let Err(error) = self.attr_of(to.0, caller) {
+            return reply(Err(plain(error)));
+        }
         let new = self.tree.resolve(to.0, to.1);
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
         if flags.no_replace && exists {
