@@ -9,6 +9,7 @@
 //! view.rs         a consistent read
 //! item_key.rs     checks of keys in items and Key parameters
 //! index.rs        which entries an item has, and what a change of it does to them
+//! guard.rs        conditions of writes
 //! write.rs        one item's change: base, collections, indexes, counters
 //! capacity.rs     capacity units
 //! read/           Query and Scan pages
@@ -24,6 +25,7 @@ pub mod catalog_json;
 pub mod check;
 pub mod clock;
 pub mod counters;
+pub mod guard;
 pub mod index;
 pub mod item_key;
 pub mod keys;

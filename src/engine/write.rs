@@ -8,7 +8,7 @@ use super::keys::{EntryAddress, SourceId, StoreKey};
 use super::transaction::Transaction;
 use crate::codec::digest::Digest;
 use crate::codec::record::{self, Record};
-use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, Precondition, Version};
+use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, Version};
 use crate::model::error::StoreError;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::{AttributeValue, Error, IndexKind, Item, Key};
@@ -49,20 +49,6 @@ impl Stored {
     /// `Corrupt`.
     pub fn item(&self) -> Result<Option<Item>, StoreError> {
         self.record()?.map(|record| record.to_item()).transpose()
-    }
-
-    /// Holds the stored item against a precondition.
-    ///
-    /// # Errors
-    /// `ConditionalCheckFailed`.
-    pub fn check(&self, precondition: Option<Precondition>) -> Result<(), Error> {
-        let version = self.record()?.map(|record| record.version());
-        let holds = match precondition {
-            None => true,
-            Some(Precondition::Absent) => version.is_none(),
-            Some(Precondition::Version(expected)) => version == Some(expected),
-        };
-        if holds { Ok(()) } else { Err(Error::ConditionalCheckFailed { item: None }) }
     }
 }
 

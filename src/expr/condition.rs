@@ -7,9 +7,11 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::order::compare;
 use super::parse::parse_condition;
-use super::placeholders::Scope;
+use super::placeholders::{PlaceholderUse, Scope};
 use super::syntax::{self, Comparator, ConditionSyntax, Part};
-use crate::model::error::expression::ExpressionFault;
+use crate::model::api::Placeholders;
+use crate::model::error::ExpressionError;
+use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
 use crate::model::{AttributeType, AttributeValue, DocumentPath};
 
@@ -82,6 +84,19 @@ pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionF
     let parsed = parse_condition(text)?;
     check_structure(&parsed)?;
     resolve(&parsed.root, scope)
+}
+
+/// Parses the condition of a request's parameter; placeholders it names count as used.
+///
+/// # Errors
+/// `Invalid …Expression: …` ([`ExpressionError::Invalid`]).
+pub fn parse_parameter(
+    text: &str,
+    parameter: ExpressionParameter,
+    placeholders: &Placeholders,
+    used: &mut PlaceholderUse,
+) -> Result<Condition, ExpressionError> {
+    parse(text, &mut Scope::new(placeholders, used)).map_err(|fault| ExpressionError::Invalid { parameter, fault })
 }
 
 /// What is wrong regardless of names and values: parentheses, operator count, functions, reserved words.
@@ -291,8 +306,6 @@ fn literal_text(value: &AttributeValue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::placeholders::PlaceholderUse;
-    use crate::model::api::Placeholders;
 
     /// Values for every type: `:s :n :b :t :z :ss :l :m`; and some for ranges.
     fn placeholders() -> Placeholders {

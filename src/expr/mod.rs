@@ -10,10 +10,11 @@
 //!        projection::ProjectionPaths
 //! ```
 //!
-//! Evaluation of conditions and filters goes beside [`condition`]; the update and PartiQL parsers beside [`parse`], on the same
-//! lexer, paths and placeholders.
+//! [`evaluate`] holds a condition against an item. The PartiQL parser goes beside [`parse`], on the same lexer, paths and
+//! placeholders.
 
 pub mod condition;
+pub mod evaluate;
 pub mod key_condition;
 pub mod lexer;
 pub mod order;
@@ -26,6 +27,7 @@ pub mod reserved;
 mod reserved_words;
 pub mod syntax;
 
+pub use condition::Condition;
 pub use key_condition::{KeyCondition, KeyConditionShape, KeySchemaView, SortRange};
 pub use placeholders::PlaceholderUse;
 pub use projection::ProjectionPaths;

@@ -4,7 +4,7 @@ import threading
 from decimal import Decimal
 
 import boto3
-from boto3.dynamodb.conditions import Key
+from boto3.dynamodb.conditions import Attr, Key
 from boto3.dynamodb.types import Binary
 from botocore.config import Config
 from botocore.exceptions import ClientError
@@ -228,6 +228,38 @@ def large_pages_end_at_a_megabyte():
         client.delete_item(TableName="Orders", Key={"customer": {"S": "big"}, "number": {"N": str(number)}})
 
 
+def conditions_and_filters():
+    table = resource.Table("Orders")
+    free = Attr("customer").not_exists()
+    table.put_item(Item=order(1, customer="cid"), ConditionExpression=free)
+    failed = "ConditionalCheckFailedException"
+    refused("taken", lambda: table.put_item(Item=order(1, customer="cid"), ConditionExpression=free), failed, "The conditional request failed")
+    try:
+        client.put_item(
+            TableName="Orders",
+            Item={"customer": {"S": "cid"}, "number": {"N": "1"}},
+            ConditionExpression="#t > :t AND contains(#s, :s)",
+            ExpressionAttributeNames={"#s": "status", "#t": "total"},
+            ExpressionAttributeValues={":t": {"N": "100"}, ":s": {"S": "pe"}},
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+        check("condition fails", False, True)
+    except client.exceptions.ConditionalCheckFailedException as error:
+        check("item of a failed condition", error.response["Item"]["total"], {"N": "1.5"})
+    key = {"customer": "cid", "number": 1}
+    refused("delete if", lambda: table.delete_item(Key=key, ConditionExpression=Attr("total").between(2, 3)), failed, "The conditional request failed")
+    old = table.delete_item(Key=key, ConditionExpression=Attr("day").begins_with("2026") & ~Attr("total").is_in([2, 3]), ReturnValues="ALL_OLD")
+    check("deleted by condition", old["Attributes"]["total"], Decimal("1.5"))
+
+    ann = Key("customer").eq("ann")
+    page = table.query(KeyConditionExpression=ann, FilterExpression=Attr("total").gt(27) | Attr("status").ne("open"), Limit=10, ReturnConsumedCapacity="TOTAL")
+    check("filter of a query", (numbers_of(page), page["Count"], page["ScannedCount"]), ([2, 4, 6, 8, 10], 5, 10))
+    check("goes on after a filter", page["LastEvaluatedKey"], {"customer": "ann", "number": 10})
+    check("capacity ignores a filter", page["ConsumedCapacity"]["CapacityUnits"], 0.5)
+    page = table.scan(FilterExpression=Attr("number").lt(3) & Attr("day").size().eq(10), ProjectionExpression="number")
+    check("filter of a scan", (sorted(numbers_of(page)), page["ScannedCount"]), ([1, 2], 21))
+
+
 def errors():
     invalid = "ValidationException"
     item = {"customer": {"S": "ann"}, "number": {"N": "1"}}
@@ -242,14 +274,17 @@ def errors():
     refused("key element", lambda: client.get_item(TableName="Orders", Key={"customer": {"S": "ann"}}), invalid, "The provided key element does not match the schema")
     refused("no table", lambda: client.get_item(TableName="Nothing", Key=item), "ResourceNotFoundException", "Requested resource not found")
     refused("no table to describe", lambda: client.describe_table(TableName="Nothing"), "ResourceNotFoundException", "Requested resource not found: Table: Nothing not found")
+    put_if = lambda condition: lambda: client.put_item(TableName="Orders", Item=item, ConditionExpression=condition)  # noqa: E731
     query = lambda **more: lambda: client.query(TableName="Orders", **more)  # noqa: E731
     customer = {"KeyConditionExpression": "customer = :c", "ExpressionAttributeValues": {":c": {"S": "ann"}}}
     refused("no condition", query(), invalid, "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
     refused("no index", query(IndexName="nothing", **customer), invalid, "The table does not have the specified index: nothing")
     status = {"KeyConditionExpression": "#s = :s", "ExpressionAttributeNames": {"#s": "status"}, "ExpressionAttributeValues": {":s": {"S": "a"}}}
     refused("consistent", query(IndexName="by-status", ConsistentRead=True, **status), invalid, "Consistent reads are not supported on global secondary indexes")
-    refused("condition", lambda: client.put_item(TableName="Orders", Item=item, ConditionExpression="attribute_not_exists(a)"), invalid, "ConditionExpression is not supported by this version of ddbfs")
-    refused("filter", query(FilterExpression="a = :c", **customer), invalid, "FilterExpression is not supported by this version of ddbfs")
+    refused("condition", put_if("((attribute_not_exists(a)))"), invalid, "1 validation error detected: Invalid ConditionExpression: The expression has redundant parentheses;")
+    refused("condition on a key", put_if("attribute_exists(customer.a)"), invalid, "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: customer")
+    refused("filter", query(FilterExpression="a = :d", **customer), invalid, "Invalid FilterExpression: An expression attribute value used in expression is not defined; attribute value: :d")
+    refused("filter on a key", query(FilterExpression="number = :c", **customer), invalid, "Filter Expression can only contain non-primary key attributes: Primary key attribute: number")
     refused("enum", lambda: client.scan(TableName="Orders", Select="SOME"), invalid, "1 validation error detected: Value 'SOME' at 'select' failed to satisfy constraint: Member must satisfy enum value set: [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]")
     refused("update", lambda: client.update_item(TableName="Orders", Key=item), "UnknownOperationException", "UpdateItem is not served by this version of ddbfs")
     refused("table exists", lambda: client.create_table(TableName="Orders", AttributeDefinitions=definitions(pk="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), "ResourceInUseException", "Table already exists: Orders")
@@ -275,6 +310,7 @@ numbers_come_back_in_one_spelling()
 every_key_operator()
 pages_and_segments()
 large_pages_end_at_a_megabyte()
+conditions_and_filters()
 errors()
 delete()
 end()

@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
+use ddbfs::codec::plain_json;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
+use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
-use ddbfs::model::{AttributeValue, Error, IndexName, Item, TableName};
+use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};
+use ddbfs::model::{AttributeValue, Error, IndexName, Item, KeyAttribute, TableName};
 use ddbfs::store::memory::MemoryStore;
 
 pub const NOW_MS: u64 = 1_700_000_000_000;
@@ -37,6 +40,60 @@ pub fn samples() -> LocalDatabase {
         }
     }
     database
+}
+
+/// The table `Tab`: pk S, sk N; the global index `glob` on a (S) and the local one `loc` on b (S), both of keys only.
+pub fn tab() -> LocalDatabase {
+    let key = |hash: &str, range: Option<&str>| {
+        let hash = KeySchemaElement { attribute_name: hash.into(), key_type: KeyType::Hash };
+        let range = range.map(|name| KeySchemaElement { attribute_name: name.into(), key_type: KeyType::Range });
+        std::iter::once(hash).chain(range).collect::<Vec<_>>()
+    };
+    let index = |name: &str, kind, key_schema| IndexDefinition {
+        name: IndexName::new(name).unwrap(),
+        kind,
+        key_schema,
+        projection: ProjectionDefinition { projection_type: Some(ProjectionType::KeysOnly), non_key_attributes: None },
+        throughput: None,
+    };
+    let types = ["pk", "a", "b"].map(|name| (name, KeyAttributeType::S)).into_iter().chain([("sk", KeyAttributeType::N)]);
+    let request = CreateTableRequest {
+        table_name: table("Tab"),
+        attribute_definitions: types.map(|(name, attribute_type)| KeyAttribute { name: name.into(), attribute_type }).collect(),
+        key_schema: key("pk", Some("sk")),
+        billing_mode: Some(BillingMode::PayPerRequest),
+        throughput: None,
+        local_indexes: Some(vec![index("loc", IndexKind::Local, key("pk", Some("b")))]),
+        global_indexes: Some(vec![index("glob", IndexKind::Global, key("a", None))]),
+        deletion_protection: false,
+        opaque: std::collections::BTreeMap::new(),
+    };
+    let database = database();
+    database.create_table(request).unwrap();
+    database
+}
+
+/// An item of plain JSON; brackets may be left out.
+pub fn json(text: &str) -> Item {
+    let whole = if text.starts_with('{') { text.to_owned() } else { format!("{{{text}}}") };
+    plain_json::parse(whole.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Placeholders from plain JSON: the members with `:` are values, those with `#` names.
+pub fn placeholders_of(text: &str) -> Placeholders {
+    let (values, names): (Vec<_>, Vec<_>) = json(text).0.into_iter().partition(|(name, _)| name.starts_with(':'));
+    let names: Vec<(String, String)> = names.into_iter().map(|(alias, name)| (alias, self::text(&name))).collect();
+    Placeholders {
+        names: (!names.is_empty()).then(|| names.into_iter().collect()),
+        values: (!values.is_empty()).then(|| values.into_iter().collect()),
+    }
+}
+
+/// An item as a line of plain JSON without its newline, keys of `Tab` first.
+pub fn line(item: &Item) -> String {
+    let mut out = Vec::new();
+    plain_json::write_line(item, &["pk", "sk"], &mut out);
+    String::from_utf8(out).unwrap().trim_end().to_owned()
 }
 
 pub fn table(name: &str) -> TableName {
@@ -77,33 +134,18 @@ pub fn placeholders(names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -
 pub fn query_request(source: &str, condition: &str, values: &[(&str, AttributeValue)]) -> QueryRequest {
     let (name, index) = source.split_once('/').map_or((source, None), |(name, index)| (name, Some(index)));
     QueryRequest {
-        table_name: table(name),
         index_name: index.map(|index| IndexName::new(index).unwrap()),
-        key_condition_expression: Some(condition.to_owned()),
-        projection_expression: None,
-        placeholders: placeholders(&[], values),
-        select: None,
-        limit: None,
-        consistent_read: false,
-        scan_index_forward: true,
-        exclusive_start_key: None,
         return_consumed_capacity: ReturnConsumedCapacity::Indexes,
+        ..QueryRequest::new(table(name), condition, placeholders(&[], values))
     }
 }
 
 pub fn scan_request(source: &str) -> ScanRequest {
     let (name, index) = source.split_once('/').map_or((source, None), |(name, index)| (name, Some(index)));
     ScanRequest {
-        table_name: table(name),
         index_name: index.map(|index| IndexName::new(index).unwrap()),
-        projection_expression: None,
-        placeholders: Placeholders::default(),
-        select: None,
-        limit: None,
-        consistent_read: false,
-        segment: None,
-        exclusive_start_key: None,
         return_consumed_capacity: ReturnConsumedCapacity::Indexes,
+        ..ScanRequest::new(table(name))
     }
 }
 

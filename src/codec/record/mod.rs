@@ -125,6 +125,14 @@ impl<'a> Record<'a> {
         read::item(self.content)
     }
 
+    /// Decodes the attributes whose names `keep` accepts, the others skipped.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] in what had to be read.
+    pub fn attributes(&self, keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
+        read::attributes_of(self.content, keep)
+    }
+
     /// One top-level attribute, the others skipped.
     ///
     /// # Errors

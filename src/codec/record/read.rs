@@ -133,6 +133,19 @@ pub fn item(content: &[u8]) -> Result<Item, StoreError> {
     Ok(item)
 }
 
+pub fn attributes_of(content: &[u8], keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
+    let mut item = Item::default();
+    attributes(content, |name, cursor| {
+        if keep(name) {
+            item.0.insert(name.to_owned(), value(cursor, NESTING_LEVELS_MAX)?);
+        } else {
+            cursor.skip_value()?;
+        }
+        Ok(true)
+    })?;
+    Ok(item)
+}
+
 pub fn attribute(content: &[u8], wanted: &str) -> Result<Option<AttributeValue>, StoreError> {
     let mut found = None;
     attributes(content, |name, cursor| {

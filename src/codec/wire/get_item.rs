@@ -33,6 +33,7 @@ pub fn request(json: &Value) -> Result<GetItemRequest, WireError> {
     let table_name = names::data_table(members)?;
     members::constrained(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
+    members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
     members::refuse(members, &["AttributesToGet"])?;
     let key = members::item(members, "Key")?;
     Ok(GetItemRequest {

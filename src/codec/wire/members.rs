@@ -6,7 +6,7 @@ use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::{constraint, json_type};
-use crate::model::api::{Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
+use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
 use crate::model::error::{ExpressionError, ValueError};
 use crate::model::{Error, Item};
 
@@ -84,6 +84,51 @@ pub fn refuse(members: Members<'_>, names: &[&'static str]) -> Result<(), WireEr
         Some(name) => Err(WireError::Request(Error::NotSupported(name))),
         None => Ok(()),
     }
+}
+
+/// Expression and legacy parameters may not come together. Both in the order in which the error lists them.
+///
+/// # Errors
+/// [`ExpressionError::Mixed`].
+pub fn check_mix(members: Members<'_>, legacy: &[&str], expressions: &[&str]) -> Result<(), WireError> {
+    let given = |names: &[&str]| names.iter().copied().filter(|name| members.has(name)).collect::<Vec<_>>().join(", ");
+    let (legacy, expressions) = (given(legacy), given(expressions));
+    if legacy.is_empty() || expressions.is_empty() {
+        return Ok(());
+    }
+    Err(ExpressionError::Mixed { legacy, expressions }.into())
+}
+
+/// `KeyConditions` alone may come with expressions, as long as there is no KeyConditionExpression (SEMANTICS 27).
+///
+/// # Errors
+/// [`ExpressionError::Mixed`].
+pub fn check_mix_of_query(members: Members<'_>) -> Result<(), WireError> {
+    let expressions = &["ProjectionExpression", "FilterExpression", "KeyConditionExpression"];
+    let legacy: &[&str] = match members.has("KeyConditionExpression") {
+        true => &["AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"],
+        false => &["AttributesToGet", "QueryFilter", "ConditionalOperator"],
+    };
+    check_mix(members, legacy, expressions)
+}
+
+/// The condition of a write.
+pub fn condition(members: Members<'_>) -> ConditionParameter {
+    expression(members, "ConditionExpression")
+}
+
+/// The filter of a read.
+pub fn filter(members: Members<'_>) -> ConditionParameter {
+    expression(members, "FilterExpression")
+}
+
+fn expression(members: Members<'_>, name: &str) -> ConditionParameter {
+    members.owned(name).map_or(ConditionParameter::None, ConditionParameter::Expression)
+}
+
+/// Is `ReturnValuesOnConditionCheckFailure` ALL_OLD?
+pub fn return_old_on_condition_failure(members: Members<'_>) -> bool {
+    members.string("ReturnValuesOnConditionCheckFailure") == Some("ALL_OLD")
 }
 
 /// The item under `name`: attributes checked.

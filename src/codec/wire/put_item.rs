@@ -6,11 +6,10 @@ use super::capacity::{Reporting, write_metrics};
 use super::error::WireError;
 use super::members::{self, KEY};
 use super::names;
-use super::shape::{Member, Members, Structure};
+use super::shape::{Member, Structure};
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
 use crate::model::api::{PutItemRequest, PutItemResponse};
-use crate::model::error::ExpressionError;
 
 pub static SHAPE: Structure = Structure {
     name: "PutItemInput",
@@ -29,8 +28,8 @@ pub static SHAPE: Structure = Structure {
     ],
 };
 
-/// Conditions, until this version serves them.
-pub(super) const CONDITIONS: &[&str] = &["ConditionExpression", "Expected", "ConditionalOperator"];
+/// Conditions that this version does not serve yet.
+pub(super) const LEGACY_CONDITIONS: &[&str] = &["Expected", "ConditionalOperator"];
 
 /// Reads a body.
 ///
@@ -41,27 +40,19 @@ pub fn request(json: &Value) -> Result<PutItemRequest, WireError> {
     let table_name = names::data_table(members)?;
     members::constrained(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
-    members::refuse(members, CONDITIONS)?;
+    members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
+    members::refuse(members, LEGACY_CONDITIONS)?;
     let item = members::item(members, "Item")?;
     let return_values = members::return_values(members)?;
-    refuse_placeholders(members)?;
     Ok(PutItemRequest {
+        condition: members::condition(members),
+        placeholders: members::placeholders(members)?,
+        return_old_on_condition_failure: members::return_old_on_condition_failure(members),
         return_values,
         return_consumed_capacity: members::return_consumed_capacity(members),
         return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
         ..PutItemRequest::new(table_name, item)
     })
-}
-
-/// Placeholders of a write without an expression.
-pub(super) fn refuse_placeholders(members: Members<'_>) -> Result<(), WireError> {
-    if members.has("ExpressionAttributeNames") {
-        return Err(ExpressionError::NamesWithoutExpression.into());
-    }
-    if members.has("ExpressionAttributeValues") {
-        return Err(ExpressionError::ValuesWithoutExpression { missing: "ConditionExpression is null" }.into());
-    }
-    Ok(())
 }
 
 /// Appends the body.

@@ -41,12 +41,14 @@ pub fn request(json: &Value) -> Result<QueryRequest, WireError> {
     let table_name = names::data_table(members)?;
     check_constraints(json, members.integer("Limit"))?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
-    members::refuse(members, &["KeyConditions", "QueryFilter", "FilterExpression", "AttributesToGet", "ConditionalOperator"])?;
+    members::check_mix_of_query(members)?;
+    members::refuse(members, &["KeyConditions", "QueryFilter", "AttributesToGet", "ConditionalOperator"])?;
     let exclusive_start_key = page::start_key(members)?;
     Ok(QueryRequest {
         table_name,
         index_name: names::index(members)?,
         key_condition_expression: members.owned("KeyConditionExpression"),
+        filter: members::filter(members),
         projection_expression: members.owned("ProjectionExpression"),
         placeholders: members::placeholders(members)?,
         select: members::select(members),

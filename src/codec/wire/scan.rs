@@ -42,11 +42,17 @@ pub fn request(json: &Value) -> Result<ScanRequest, WireError> {
     let table_name = names::data_table(members)?;
     members::constrained(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
-    members::refuse(members, &["ScanFilter", "FilterExpression", "AttributesToGet", "ConditionalOperator"])?;
+    members::check_mix(
+        members,
+        &["AttributesToGet", "ScanFilter", "ConditionalOperator"],
+        &["ProjectionExpression", "FilterExpression"],
+    )?;
+    members::refuse(members, &["ScanFilter", "AttributesToGet", "ConditionalOperator"])?;
     let exclusive_start_key = page::start_key(members)?;
     let segment = segment(members)?;
     Ok(ScanRequest {
         index_name: names::index(members)?,
+        filter: members::filter(members),
         projection_expression: members.owned("ProjectionExpression"),
         placeholders: members::placeholders(members)?,
         select: members::select(members),

@@ -98,35 +98,43 @@ fn what_is_not_served_is_refused_and_not_ignored() {
         body
     };
     let text = |name: &str| format!("{name} is not supported by this version of ddbfs");
-    refused(put, with("ConditionExpression", json!("a = :a")), &text("ConditionExpression"));
     refused(put, with("Expected", json!({})), &text("Expected"));
-    refused(delete, with("ConditionExpression", json!("a = :a")), &text("ConditionExpression"));
+    refused(delete, with("ConditionalOperator", json!("OR")), &text("ConditionalOperator"));
     refused(get, with("AttributesToGet", json!(["a"])), &text("AttributesToGet"));
-    refused(query, with("FilterExpression", json!("a = :a")), &text("FilterExpression"));
     refused(query, with("KeyConditions", json!({})), &text("KeyConditions"));
     refused(scan, with("ScanFilter", json!({})), &text("ScanFilter"));
-    refused(scan, with("FilterExpression", json!("a = :a")), &text("FilterExpression"));
     refused(put, with("ReturnValuesOnConditionCheckFailure", json!("ALL_OLD")), "accepted");
 }
 
 #[test]
-fn put_and_delete_check_what_they_return_and_their_placeholders() {
+fn expressions_and_legacy_parameters_do_not_mix() {
+    let mixed = |legacy: &str, expressions: &str| {
+        format!(
+            "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{legacy}}} Expression parameters: {{{expressions}}}"
+        )
+    };
+    let body = json!({
+        "TableName": "abc", "Item": {}, "Key": {}, "Expected": {}, "ConditionalOperator": "OR", "ConditionExpression": "a",
+        "AttributesToGet": ["a"], "QueryFilter": {}, "ScanFilter": {}, "FilterExpression": "a", "ProjectionExpression": "a",
+    });
+    refused(put, body.clone(), &mixed("Expected, ConditionalOperator", "ConditionExpression"));
+    refused(delete, body.clone(), &mixed("Expected, ConditionalOperator", "ConditionExpression"));
+    refused(get, body.clone(), &mixed("AttributesToGet", "ProjectionExpression"));
+    let both = "ProjectionExpression, FilterExpression";
+    refused(query, body.clone(), &mixed("AttributesToGet, QueryFilter, ConditionalOperator", both));
+    refused(scan, body, &mixed("AttributesToGet, ScanFilter, ConditionalOperator", both));
+    let body = json!({"TableName": "abc", "KeyConditions": {}, "KeyConditionExpression": "a", "FilterExpression": "a"});
+    refused(query, body, &mixed("KeyConditions", "FilterExpression, KeyConditionExpression"));
+}
+
+#[test]
+fn put_and_delete_check_what_they_return() {
     let body = |name: &str, value: Value| {
         let mut body = json!({"TableName": "abc", "Item": {"pk": {"S": "a"}}});
         body[name] = value;
         body
     };
     refused(put, body("ReturnValues", json!("ALL_NEW")), "ReturnValues can only be ALL_OLD or NONE");
-    refused(
-        put,
-        body("ExpressionAttributeNames", json!({"#a": "a"})),
-        "ExpressionAttributeNames can only be specified when using expressions",
-    );
-    refused(
-        put,
-        body("ExpressionAttributeValues", json!({":a": {"S": "a"}})),
-        "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null",
-    );
     refused(put, body("Item", json!({"a": {"N": "x"}})), "The parameter cannot be converted to a numeric value: x");
 }
 

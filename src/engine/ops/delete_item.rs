@@ -1,5 +1,6 @@
 //! DeleteItem (SEMANTICS 12.4).
 
+use crate::engine::guard::Guard;
 use crate::engine::transaction::Transaction;
 use crate::engine::write::{self, Stored};
 use crate::engine::{Done, Engine, item_key};
@@ -9,18 +10,26 @@ use crate::model::{AttributeValue, Error};
 impl Engine {
     /// Starts a delete; `done` hears of it after the commit.
     pub fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        if let Err(error) = request.key.0.values().try_for_each(AttributeValue::check_nesting) {
-            return done(Err(error.into()));
+        match check_shape(&request) {
+            Ok(guard) => self.shared.submit(move |transaction| delete(transaction, &request, &guard), done),
+            Err(error) => done(Err(error)),
         }
-        self.shared.submit(move |transaction| delete(transaction, &request), done);
     }
 }
 
-fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
+/// What needs no table.
+fn check_shape(request: &DeleteItemRequest) -> Result<Guard, Error> {
+    request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+    let guard = Guard::of_request(&request.condition, &request.placeholders)?;
+    Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
+}
+
+fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, guard: &Guard) -> Result<DeleteItemResponse, Error> {
     let table = transaction.active_table(&request.table_name)?;
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
+    guard.check_paths(&table)?;
     let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
-    stored.check(request.precondition)?;
+    guard.check(&stored)?;
     let existed = stored.record()?.is_some();
     let attributes = match request.return_values {
         ReturnValues::AllOld => stored.item()?,

@@ -1,6 +1,7 @@
 //! PutItem (SEMANTICS 12.2).
 
 use crate::engine::catalog::TableEntry;
+use crate::engine::guard::Guard;
 use crate::engine::transaction::Transaction;
 use crate::engine::write::{self, Stored};
 use crate::engine::{Done, Engine, index, item_key};
@@ -10,10 +11,10 @@ use crate::model::{Error, Key};
 impl Engine {
     /// Starts a put; `done` hears of it after the commit.
     pub fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        if let Err(error) = request.item.check_limits() {
-            return done(Err(error.into()));
+        match check_shape(&request) {
+            Ok(guard) => self.shared.submit(move |transaction| put(transaction, &request, &guard), done),
+            Err(error) => done(Err(error)),
         }
-        self.shared.submit(move |transaction| put(transaction, &request), done);
     }
 
     /// Every check of a put against the last commit, without writing.
@@ -21,15 +22,23 @@ impl Engine {
     /// # Errors
     /// The error a write would get.
     pub fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
-        request.item.check_limits()?;
+        let guard = check_shape(request)?;
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
         let key = check_keys(&table, request)?;
+        guard.check_paths(&table)?;
         let stored = Stored::read(view.read(), &table, &key)?;
-        stored.check(request.precondition)?;
+        guard.check(&stored)?;
         let limit = self.shared.options.collection_bytes_max;
         write::check_collection(view.read(), limit, (&table, &key), &stored, &request.item)
     }
+}
+
+/// What needs no table.
+fn check_shape(request: &PutItemRequest) -> Result<Guard, Error> {
+    request.item.check_limits()?;
+    let guard = Guard::of_request(&request.condition, &request.placeholders)?;
+    Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
 }
 
 fn check_keys(table: &TableEntry, request: &PutItemRequest) -> Result<Key, Error> {
@@ -38,11 +47,12 @@ fn check_keys(table: &TableEntry, request: &PutItemRequest) -> Result<Key, Error
     Ok(key)
 }
 
-fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest) -> Result<PutItemResponse, Error> {
+fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guard) -> Result<PutItemResponse, Error> {
     let table = transaction.active_table(&request.table_name)?;
     let key = check_keys(&table, request)?;
+    guard.check_paths(&table)?;
     let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
-    stored.check(request.precondition)?;
+    guard.check(&stored)?;
     let attributes = match request.return_values {
         ReturnValues::AllOld => stored.item()?,
         ReturnValues::None => None,

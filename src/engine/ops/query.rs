@@ -1,6 +1,8 @@
 //! Query (SEMANTICS 13).
 
+use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PagePlan};
+use crate::engine::read::projected::{self, KeyRoles};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::{self, StartKey};
 use crate::engine::read::{range, select};
@@ -31,6 +33,7 @@ impl Engine {
 /// A request whose own parts are right; no table was looked at.
 struct Shape {
     condition: KeyConditionShape,
+    filter: Option<Filter>,
     projection: Option<ProjectionPaths>,
 }
 
@@ -40,15 +43,17 @@ impl Shape {
         let has_projection = request.projection_expression.is_some();
         select::check(request.select, has_projection, request.index_name.is_some(), SPECIFIC_PREFIX)?;
         let condition = request.key_condition_expression.as_deref();
-        let values_missing = condition.is_none().then_some("FilterExpression and KeyConditionExpression are null");
-        placeholders::check(&request.placeholders, has_projection || condition.is_some(), values_missing)?;
+        let has_condition = condition.is_some() || request.filter.expression().is_some();
+        let values_missing = (!has_condition).then_some("FilterExpression and KeyConditionExpression are null");
+        placeholders::check(&request.placeholders, has_projection || has_condition, values_missing)?;
         let mut used = PlaceholderUse::default();
         let condition = condition.map(|text| key_condition::parse(text, &request.placeholders, &mut used)).transpose()?;
+        let filter = Filter::parse(&request.filter, &request.placeholders, &mut used)?;
         let text = request.projection_expression.as_deref();
         let projection = text.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
         used.finish(&request.placeholders)?;
         let condition = condition.ok_or(QueryError::NoKeyCondition)?;
-        Ok(Self { condition, projection })
+        Ok(Self { condition, filter, projection })
     }
 
     /// The checks against table and index, in DynamoDB's order (SEMANTICS 13.3).
@@ -59,12 +64,23 @@ impl Shape {
         let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, false)).transpose()?;
         let condition = self.condition.resolve(source.key_schema())?;
         let start = start.map(|start| start.of_query(&source, &condition)).transpose()?;
+        if let Some(paths) = &self.projection {
+            projected::check_no_path_into_keys(paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;
+        }
+        if let Some(filter) = &self.filter {
+            filter.check_no_keys(&source)?;
+        }
         let selection = select::resolve(&source, request.select, self.projection)?;
+        if let Some(filter) = &self.filter {
+            filter.check_projected(&source)?;
+            filter.check_paths(&source)?;
+        }
         let direction = if request.scan_index_forward { Direction::Forward } else { Direction::Reverse };
         let mut range = range::of_condition(&source, &condition);
         if let Some(address) = start {
             range = range::after(range, address.encode(), direction);
         }
-        Ok(PagePlan { source, selection, range, direction, limit: request.limit, consistent: request.consistent_read })
+        let (limit, consistent) = (request.limit, request.consistent_read);
+        Ok(PagePlan { source, selection, filter: self.filter, range, direction, limit, consistent })
     }
 }

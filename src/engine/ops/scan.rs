@@ -1,7 +1,9 @@
 //! Scan (SEMANTICS 13).
 
 use crate::engine::keys;
+use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PagePlan};
+use crate::engine::read::projected::{self, KeyRoles};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::{self, StartKey};
 use crate::engine::read::{range, segment, select};
@@ -18,35 +20,48 @@ impl Engine {
     /// # Errors
     /// `Expression`, `ResourceNotFound`, `Query`; those of the store.
     pub fn scan(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        let projection = check(request)?;
+        let (filter, projection) = check(request)?;
         let view = self.view()?;
         let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
-        let plan = plan(source, projection, request)?;
+        let plan = plan(source, (filter, projection), request)?;
         page::read(&view, &plan, rows)
     }
 }
 
 /// The checks that need no table.
-fn check(request: &ScanRequest) -> Result<Option<ProjectionPaths>, Error> {
+fn check(request: &ScanRequest) -> Result<(Option<Filter>, Option<ProjectionPaths>), Error> {
     request.segment.map_or(Ok(()), segment::check)?;
     start_key::check_values(request.exclusive_start_key.as_ref())?;
     let text = request.projection_expression.as_deref();
     select::check(request.select, text.is_some(), request.index_name.is_some(), "")?;
-    placeholders::check(&request.placeholders, text.is_some(), Some("FilterExpression is null"))?;
+    let has_filter = request.filter.expression().is_some();
+    let values_missing = (!has_filter).then_some("FilterExpression is null");
+    placeholders::check(&request.placeholders, text.is_some() || has_filter, values_missing)?;
     let mut used = PlaceholderUse::default();
+    let filter = Filter::parse(&request.filter, &request.placeholders, &mut used)?;
     let projection = text.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
     used.finish(&request.placeholders)?;
-    Ok(projection)
+    Ok((filter, projection))
 }
 
 /// The checks against table and index.
-fn plan(source: ReadSource, projection: Option<ProjectionPaths>, request: &ScanRequest) -> Result<PagePlan, Error> {
+fn plan(
+    source: ReadSource,
+    (filter, projection): (Option<Filter>, Option<ProjectionPaths>),
+    request: &ScanRequest,
+) -> Result<PagePlan, Error> {
     if request.consistent_read && source.is_index(IndexKind::Global) {
         return Err(QueryError::ConsistentOnGlobal.into());
     }
     let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, true)).transpose()?;
     let start = start.map(|start| start.of_scan(&source, request.segment)).transpose()?;
+    if let Some(paths) = &projection {
+        projected::check_no_path_into_keys(paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;
+    }
     let selection = select::resolve(&source, request.select, projection)?;
+    if let Some(filter) = &filter {
+        filter.check_paths(&source)?;
+    }
     let mut range = match request.segment {
         Some(segment) => {
             let (lower, upper) = segment::digests(segment);
@@ -58,5 +73,5 @@ fn plan(source: ReadSource, projection: Option<ProjectionPaths>, request: &ScanR
         range = range::after(range, address.encode(), Direction::Forward);
     }
     let (limit, consistent) = (request.limit, request.consistent_read);
-    Ok(PagePlan { source, selection, range, direction: Direction::Forward, limit, consistent })
+    Ok(PagePlan { source, selection, filter, range, direction: Direction::Forward, limit, consistent })
 }

@@ -1,5 +1,6 @@
 //! Query and Scan: what a request selects, where its page begins and ends, and the walk.
 
+pub mod filter;
 pub mod page;
 pub mod projected;
 pub mod range;

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use super::filter::Filter;
 use super::select::{Output, Selection};
 use super::source::ReadSource;
 use crate::codec::record::Record;
@@ -20,6 +21,7 @@ use crate::store::{Direction, KeyRange};
 pub struct PagePlan {
     pub source: ReadSource,
     pub selection: Selection,
+    pub filter: Option<Filter>,
     /// What is left of the range after the start key.
     pub range: KeyRange,
     pub direction: Direction,
@@ -53,6 +55,8 @@ struct PageWalk<'w> {
     plan: &'w PagePlan,
     /// Entries evaluated.
     scanned: u64,
+    /// Entries that the filter kept.
+    matched: u64,
     /// Bytes of evaluated entries.
     bytes: usize,
     /// Bytes of fetched base items, each rounded up to a read unit.
@@ -66,7 +70,7 @@ struct PageWalk<'w> {
 
 impl<'w> PageWalk<'w> {
     fn new(view: &'w View<'w>, plan: &'w PagePlan) -> Self {
-        Self { view, plan, scanned: 0, bytes: 0, fetched_bytes: 0, fetched_units: 0.0, last: Vec::new(), is_cut: false }
+        Self { view, plan, scanned: 0, matched: 0, bytes: 0, fetched_bytes: 0, fetched_units: 0.0, last: Vec::new(), is_cut: false }
     }
 
     fn visit(&mut self, key: &[u8], bytes: &[u8], rows: &mut Rows<'_>) -> Result<ControlFlow<()>, StoreError> {
@@ -80,10 +84,13 @@ impl<'w> PageWalk<'w> {
         self.last.extend_from_slice(key);
         self.scanned += 1;
         let record = base.unwrap_or(entry);
-        match &self.plan.selection.output {
-            Output::Count => {}
-            Output::Whole => rows(Row::Record(record)),
-            Output::Projected(paths) => rows(Row::Item(&paths.apply(&record.to_item()?))),
+        if self.plan.filter.as_ref().map_or(Ok(true), |filter| filter.keeps(&record))? {
+            self.matched += 1;
+            match &self.plan.selection.output {
+                Output::Count => {}
+                Output::Whole => rows(Row::Record(record)),
+                Output::Projected(paths) => rows(Row::Item(&paths.apply(&record.to_item()?))),
+            }
         }
         if self.plan.limit.is_some_and(|limit| self.scanned >= u64::from(limit)) {
             self.is_cut = true;
@@ -118,7 +125,7 @@ impl<'w> PageWalk<'w> {
         let units = read_units(self.bytes, self.plan.consistent);
         Ok(Page {
             table_name: self.plan.source.table.schema.name.clone(),
-            count: self.scanned,
+            count: self.matched,
             scanned_count: self.scanned,
             last_evaluated_key,
             consumed_capacity: self.plan.source.consumed(units, self.fetched_units),

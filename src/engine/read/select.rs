@@ -1,6 +1,5 @@
 //! What a read returns of each entry (SEMANTICS 13.2, 13.4, 13.6).
 
-use super::projected::{self, KeyRoles};
 use super::source::ReadSource;
 use crate::expr::ProjectionPaths;
 use crate::model::api::Select;
@@ -47,10 +46,9 @@ pub fn check(select: Option<Select>, has_projection: bool, has_index: bool, pref
 /// Holds a checked selection against table and index.
 ///
 /// # Errors
-/// A path into a key; attributes that a global index does not have.
+/// Attributes that a global index does not have.
 pub fn resolve(source: &ReadSource, select: Option<Select>, projection: Option<ProjectionPaths>) -> Result<Selection, QueryError> {
     if let Some(paths) = projection {
-        projected::check_no_path_into_keys(&paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;
         let fetch = needs_fetch(source, &paths)?;
         return Ok(Selection { output: Output::Projected(paths), fetch });
     }

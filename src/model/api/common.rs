@@ -13,6 +13,26 @@ pub struct Placeholders {
     pub values: Option<BTreeMap<String, AttributeValue>>,
 }
 
+/// A condition on an item: of a write, or the filter of a read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ConditionParameter {
+    #[default]
+    None,
+    /// `ConditionExpression` or `FilterExpression`.
+    Expression(String),
+}
+
+impl ConditionParameter {
+    /// The expression, if it is one.
+    #[must_use]
+    pub fn expression(&self) -> Option<&str> {
+        match self {
+            Self::Expression(text) => Some(text),
+            Self::None => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnConsumedCapacity {
     Indexes,
@@ -21,7 +41,7 @@ pub enum ReturnConsumedCapacity {
     None,
 }
 
-/// Of PutItem and DeleteItem; UpdateItem's other three come with that operation.
+/// Of PutItem and DeleteItem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnValues {
     AllOld,

@@ -1,6 +1,8 @@
 //! DeleteItem.
 
-use super::common::{ConsumedCapacity, ItemCollectionMetrics, Precondition, ReturnConsumedCapacity, ReturnValues};
+use super::common::{
+    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition, ReturnConsumedCapacity, ReturnValues,
+};
 use crate::model::{Item, TableName};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +11,10 @@ pub struct DeleteItemRequest {
     /// The key attributes by name, as sent.
     pub key: Item,
     pub precondition: Option<Precondition>,
+    pub condition: ConditionParameter,
+    pub placeholders: Placeholders,
+    /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
+    pub return_old_on_condition_failure: bool,
     pub return_values: ReturnValues,
     pub return_consumed_capacity: ReturnConsumedCapacity,
     /// `ReturnItemCollectionMetrics` is SIZE.
@@ -33,6 +39,9 @@ impl DeleteItemRequest {
             table_name,
             key,
             precondition: None,
+            condition: ConditionParameter::None,
+            placeholders: Placeholders::default(),
+            return_old_on_condition_failure: false,
             return_values: ReturnValues::None,
             return_consumed_capacity: ReturnConsumedCapacity::None,
             return_item_collection_metrics: false,

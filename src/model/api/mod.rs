@@ -15,8 +15,8 @@ pub mod query;
 pub mod scan;
 
 pub use common::{
-    ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity, ReturnValues, Select,
-    Version,
+    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
+    ReturnValues, Select, Version,
 };
 pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
 pub use delete_item::{DeleteItemRequest, DeleteItemResponse};

@@ -1,6 +1,9 @@
 //! PutItem.
 
-use super::common::{ConsumedCapacity, ItemCollectionMetrics, Precondition, ReturnConsumedCapacity, ReturnValues, Version};
+use super::common::{
+    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition, ReturnConsumedCapacity, ReturnValues,
+    Version,
+};
 use crate::model::{Item, TableName};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -8,6 +11,10 @@ pub struct PutItemRequest {
     pub table_name: TableName,
     pub item: Item,
     pub precondition: Option<Precondition>,
+    pub condition: ConditionParameter,
+    pub placeholders: Placeholders,
+    /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
+    pub return_old_on_condition_failure: bool,
     pub return_values: ReturnValues,
     pub return_consumed_capacity: ReturnConsumedCapacity,
     /// `ReturnItemCollectionMetrics` is SIZE.
@@ -32,6 +39,9 @@ impl PutItemRequest {
             table_name,
             item,
             precondition: None,
+            condition: ConditionParameter::None,
+            placeholders: Placeholders::default(),
+            return_old_on_condition_failure: false,
             return_values: ReturnValues::None,
             return_consumed_capacity: ReturnConsumedCapacity::None,
             return_item_collection_metrics: false,

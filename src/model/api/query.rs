@@ -1,6 +1,6 @@
 //! Query.
 
-use super::common::{Page, Placeholders, ReturnConsumedCapacity, Select};
+use super::common::{ConditionParameter, Page, Placeholders, ReturnConsumedCapacity, Select};
 use crate::model::{IndexName, Item, TableName};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -8,6 +8,7 @@ pub struct QueryRequest {
     pub table_name: TableName,
     pub index_name: Option<IndexName>,
     pub key_condition_expression: Option<String>,
+    pub filter: ConditionParameter,
     pub projection_expression: Option<String>,
     pub placeholders: Placeholders,
     pub select: Option<Select>,
@@ -34,6 +35,7 @@ impl QueryRequest {
             table_name,
             index_name: None,
             key_condition_expression: Some(key_condition_expression.into()),
+            filter: ConditionParameter::None,
             projection_expression: None,
             placeholders,
             select: None,

@@ -1,6 +1,6 @@
 //! Scan.
 
-use super::common::{Page, Placeholders, ReturnConsumedCapacity, Select};
+use super::common::{ConditionParameter, Page, Placeholders, ReturnConsumedCapacity, Select};
 use crate::model::{IndexName, Item, TableName};
 
 /// A part of a parallel scan; `index < total`.
@@ -14,6 +14,7 @@ pub struct Segment {
 pub struct ScanRequest {
     pub table_name: TableName,
     pub index_name: Option<IndexName>,
+    pub filter: ConditionParameter,
     pub projection_expression: Option<String>,
     pub placeholders: Placeholders,
     pub select: Option<Select>,
@@ -39,6 +40,7 @@ impl ScanRequest {
         Self {
             table_name,
             index_name: None,
+            filter: ConditionParameter::None,
             projection_expression: None,
             placeholders: Placeholders::default(),
             select: None,

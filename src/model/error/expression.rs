@@ -29,6 +29,11 @@ pub enum ExpressionError {
     /// An error inside one expression.
     #[error("Invalid {parameter}: {fault}")]
     Invalid { parameter: ExpressionParameter, fault: ExpressionFault },
+    /// Both lists joined by `, `.
+    #[error(
+        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{legacy}}} Expression parameters: {{{expressions}}}"
+    )]
+    Mixed { legacy: String, expressions: String },
     /// Names or values given, but no expression uses any.
     #[error("ExpressionAttributeNames can only be specified when using expressions")]
     NamesWithoutExpression,

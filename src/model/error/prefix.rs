@@ -71,7 +71,8 @@ fn of_expression(error: &ExpressionError) -> bool {
                 | ExpressionFault::SameOperand { .. }
         ),
         ExpressionError::InvalidName { alias: _, fault } | ExpressionError::InvalidValue { alias: _, fault } => of_value(fault),
-        ExpressionError::NamesWithoutExpression
+        ExpressionError::Mixed { .. }
+        | ExpressionError::NamesWithoutExpression
         | ExpressionError::ValuesWithoutExpression { .. }
         | ExpressionError::NamesEmpty
         | ExpressionError::ValuesEmpty

@@ -31,6 +31,14 @@ pub enum QueryError {
     /// `names` joined by `, `.
     #[error("One or more parameter values were invalid: Global secondary index {index} does not project [{names}]")]
     NotProjected { index: String, names: String },
+    /// `parameter` is `Filter Expression`, `QueryFilter`.
+    #[error("{parameter} can only contain non-primary key attributes: Primary key attribute: {name}")]
+    FilterOnKey { parameter: &'static str, name: String },
+    /// `names` joined by `, `.
+    #[error(
+        "One or more parameter values were invalid: Secondary index {index} does not project one or more filter attributes: [{names}]"
+    )]
+    FilterNotProjected { index: String, names: String },
     /// A document path into a key attribute.
     #[error("Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {role}: {name}")]
     PathIntoKey { role: &'static str, name: String },

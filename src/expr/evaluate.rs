@@ -1,0 +1,163 @@
+//! Conditions held against items (SEMANTICS 7.5, 26).
+//!
+//! Two-valued: what is not there makes a comparison false (`<>` true), and no content of an item is an error. Values are borrowed
+//! from the item and the condition; only `size()` makes one.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use super::condition::{Condition, Operand};
+use super::order::{begins_with, compare};
+use super::syntax::Comparator;
+use crate::model::{AttributeValue, DocumentPath, Item, Number, PathElement};
+
+impl Condition {
+    /// Does `item` meet the condition? An item that does not exist is an empty one. Only the attributes of
+    /// [`Self::attribute_names`] are looked at.
+    #[must_use]
+    pub fn holds(&self, item: &Item) -> bool {
+        match self {
+            Self::Compare { left, comparator, right } => {
+                compares(value_of(left, item).as_deref(), *comparator, value_of(right, item).as_deref())
+            }
+            Self::Between { operand, lower, upper } => {
+                let tested = value_of(operand, item);
+                compares(tested.as_deref(), Comparator::GreaterOrEqual, value_of(lower, item).as_deref())
+                    && compares(tested.as_deref(), Comparator::LessOrEqual, value_of(upper, item).as_deref())
+            }
+            Self::In { operand, list } => value_of(operand, item).is_some_and(|tested| {
+                list.iter().any(|candidate| value_of(candidate, item).is_some_and(|candidate| candidate == tested))
+            }),
+            Self::AttributeExists(path) => path.resolve_in(item).is_some(),
+            Self::AttributeNotExists(path) => path.resolve_in(item).is_none(),
+            Self::AttributeType { operand, attribute_type } => {
+                value_of(operand, item).is_some_and(|value| value.attribute_type() == *attribute_type)
+            }
+            Self::BeginsWith { operand, prefix } => {
+                both(operand, prefix, item).is_some_and(|(value, prefix)| begins_with(&value, &prefix))
+            }
+            Self::Contains { operand, element } => {
+                both(operand, element, item).is_some_and(|(value, element)| contains(&value, &element))
+            }
+            Self::And(list) => list.iter().all(|condition| condition.holds(item)),
+            Self::Or(list) => list.iter().any(|condition| condition.holds(item)),
+            Self::Not(inner) => !inner.holds(item),
+        }
+    }
+
+    /// Every document path of the condition, in the order written.
+    #[must_use]
+    pub fn paths(&self) -> Vec<&DocumentPath> {
+        let mut paths = Vec::new();
+        self.collect_paths(&mut paths);
+        paths
+    }
+
+    /// The top-level attributes that the condition looks at.
+    #[must_use]
+    pub fn attribute_names(&self) -> BTreeSet<&str> {
+        self.paths().into_iter().map(|path| path.head.as_str()).collect()
+    }
+
+    fn collect_paths<'c>(&'c self, paths: &mut Vec<&'c DocumentPath>) {
+        match self {
+            Self::Compare { left, comparator: _, right } => paths.extend([left, right].into_iter().filter_map(path_of)),
+            Self::Between { operand, lower, upper } => paths.extend([operand, lower, upper].into_iter().filter_map(path_of)),
+            Self::In { operand, list } => paths.extend(std::iter::once(operand).chain(list).filter_map(path_of)),
+            Self::AttributeExists(path) | Self::AttributeNotExists(path) => paths.push(path),
+            Self::AttributeType { operand, attribute_type: _ } => paths.extend(path_of(operand)),
+            Self::BeginsWith { operand, prefix: other } | Self::Contains { operand, element: other } => {
+                paths.extend([operand, other].into_iter().filter_map(path_of));
+            }
+            Self::And(list) | Self::Or(list) => list.iter().for_each(|condition| condition.collect_paths(paths)),
+            Self::Not(inner) => inner.collect_paths(paths),
+        }
+    }
+}
+
+fn path_of(operand: &Operand) -> Option<&DocumentPath> {
+    match operand {
+        Operand::Path(path) => Some(path),
+        Operand::Value(_) => None,
+        Operand::Size(inner) => path_of(inner),
+    }
+}
+
+impl DocumentPath {
+    /// The value at the path; `None` when an attribute, a member or an element is missing or a step goes into no container.
+    #[must_use]
+    pub fn resolve_in<'i>(&self, item: &'i Item) -> Option<&'i AttributeValue> {
+        self.rest.iter().try_fold(item.get(&self.head)?, |value, element| match (value, element) {
+            (AttributeValue::M(map), PathElement::Name(name)) => map.get(name),
+            (AttributeValue::L(list), PathElement::Index(index)) => list.get(*index),
+            _ => None,
+        })
+    }
+}
+
+fn value_of<'v>(operand: &'v Operand, item: &'v Item) -> Option<Cow<'v, AttributeValue>> {
+    match operand {
+        Operand::Path(path) => path.resolve_in(item).map(Cow::Borrowed),
+        Operand::Value(value) => Some(Cow::Borrowed(value)),
+        Operand::Size(inner) => {
+            let size = size(value_of(inner, item)?.as_ref())?;
+            Some(Cow::Owned(AttributeValue::N(Number::from_u64(size))))
+        }
+    }
+}
+
+/// Two operands, if both are there.
+fn both<'v>(one: &'v Operand, other: &'v Operand, item: &'v Item) -> Option<(Cow<'v, AttributeValue>, Cow<'v, AttributeValue>)> {
+    Some((value_of(one, item)?, value_of(other, item)?))
+}
+
+/// `size()`: of strings UTF-16 code units, as the service counts them; bytes of binaries; elements of sets, lists and maps; other
+/// types have none.
+fn size(value: &AttributeValue) -> Option<u64> {
+    let count = match value {
+        AttributeValue::S(text) => text.encode_utf16().count(),
+        AttributeValue::B(bytes) => bytes.len(),
+        AttributeValue::Ss(set) => set.len(),
+        AttributeValue::Ns(set) => set.len(),
+        AttributeValue::Bs(set) => set.len(),
+        AttributeValue::L(list) => list.len(),
+        AttributeValue::M(map) => map.len(),
+        AttributeValue::N(_) | AttributeValue::Bool(_) | AttributeValue::Null => return None,
+    };
+    u64::try_from(count).ok()
+}
+
+fn compares(left: Option<&AttributeValue>, comparator: Comparator, right: Option<&AttributeValue>) -> bool {
+    let ordered = |accept: fn(Ordering) -> bool| match (left, right) {
+        (Some(left), Some(right)) => compare(left, right).is_some_and(accept),
+        _ => false,
+    };
+    match comparator {
+        Comparator::Equal => left.is_some() && left == right,
+        Comparator::NotEqual => left.is_none() || left != right,
+        Comparator::Less => ordered(Ordering::is_lt),
+        Comparator::LessOrEqual => ordered(Ordering::is_le),
+        Comparator::Greater => ordered(Ordering::is_gt),
+        Comparator::GreaterOrEqual => ordered(Ordering::is_ge),
+    }
+}
+
+/// A substring, a member of a set (of the set's scalar type), an equal element of a list.
+fn contains(value: &AttributeValue, element: &AttributeValue) -> bool {
+    match (value, element) {
+        (AttributeValue::S(text), AttributeValue::S(part)) => text.contains(part.as_str()),
+        (AttributeValue::B(bytes), AttributeValue::B(part)) => {
+            part.is_empty() || bytes.windows(part.len()).any(|window| window == part.as_slice())
+        }
+        (AttributeValue::Ss(set), AttributeValue::S(member)) => set.binary_search(member).is_ok(),
+        (AttributeValue::Ns(set), AttributeValue::N(member)) => set.binary_search(member).is_ok(),
+        (AttributeValue::Bs(set), AttributeValue::B(member)) => set.binary_search(member).is_ok(),
+        (AttributeValue::L(list), element) => list.contains(element),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "evaluate_tests.rs"]
+mod tests;
