@@ -161,3 +161,113 @@ pub fn text(value: &AttributeValue) -> String {
         other => format!("{other:?}"),
     }
 }
+
+/// A table from words: `"pk:S sk:N"`, and indexes as `"G byA a:S b:N ALL"` (or `L byB b:N …`, whose HASH is the table's), the projection last: `ALL`, `KEYS_ONLY`,
+/// `INCLUDE=x,y`. On demand, all key attributes defined.
+pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest {
+    let mut request = CreateTableRequest {
+        table_name: table(name),
+        attribute_definitions: Vec::new(),
+        key_schema: key_elements(key),
+        billing_mode: Some(BillingMode::PayPerRequest),
+        throughput: None,
+        local_indexes: None,
+        global_indexes: None,
+        deletion_protection: false,
+        opaque: std::collections::BTreeMap::new(),
+    };
+    let mut words: Vec<&str> = key.split_whitespace().collect();
+    for index in indexes {
+        let (kind, rest) = index.split_once(' ').unwrap();
+        let (name, rest) = rest.split_once(' ').unwrap();
+        let (keys, projection) = rest.rsplit_once(' ').unwrap();
+        words.extend(keys.split_whitespace());
+        let keys = if kind == "L" { &format!("{} {keys}", key.split_whitespace().next().unwrap()) } else { keys };
+        let index = IndexDefinition {
+            name: IndexName::new(name).unwrap(),
+            kind: if kind == "G" { IndexKind::Global } else { IndexKind::Local },
+            key_schema: key_elements(keys),
+            projection: projection_of(projection),
+            throughput: None,
+        };
+        let list = if kind == "G" { &mut request.global_indexes } else { &mut request.local_indexes };
+        list.get_or_insert_default().push(index);
+    }
+    for word in words {
+        let (name, of_type) = word.split_once(':').unwrap();
+        let attribute_type = match of_type {
+            "S" => KeyAttributeType::S,
+            "N" => KeyAttributeType::N,
+            _ => KeyAttributeType::B,
+        };
+        let attribute = KeyAttribute { name: name.to_owned(), attribute_type };
+        if !request.attribute_definitions.contains(&attribute) {
+            request.attribute_definitions.push(attribute);
+        }
+    }
+    request
+}
+
+/// `a:S b:N`, the first HASH.
+fn key_elements(words: &str) -> Vec<KeySchemaElement> {
+    let element = |(at, word): (usize, &str)| KeySchemaElement {
+        attribute_name: word.split_once(':').unwrap().0.to_owned(),
+        key_type: if at == 0 { KeyType::Hash } else { KeyType::Range },
+    };
+    words.split_whitespace().enumerate().map(element).collect()
+}
+
+fn projection_of(text: &str) -> ProjectionDefinition {
+    let (kind, names) = match text.split_once('=') {
+        Some((_, names)) => (ProjectionType::Include, Some(names.split(',').map(str::to_owned).collect())),
+        None if text == "ALL" => (ProjectionType::All, None),
+        None => (ProjectionType::KeysOnly, None),
+    };
+    ProjectionDefinition { projection_type: Some(kind), non_key_attributes: names }
+}
+
+/// A database with one table `Tab`, see [`definition`].
+pub fn with_table(key: &str, indexes: &[&str]) -> LocalDatabase {
+    let database = database();
+    database.create_table(definition("Tab", key, indexes)).unwrap();
+    database
+}
+
+/// Items, and the whole page.
+pub fn query(database: &LocalDatabase, request: &QueryRequest) -> (Vec<Item>, Page) {
+    let response = database.query(request).unwrap();
+    (response.items.unwrap_or_default(), response.page)
+}
+
+/// Every page of a query, each from the LastEvaluatedKey of the one before.
+pub fn query_pages(database: &LocalDatabase, mut request: QueryRequest) -> Vec<Vec<Item>> {
+    let mut pages = Vec::new();
+    loop {
+        let (items, page) = query(database, &request);
+        pages.push(items);
+        match page.last_evaluated_key {
+            Some(key) => request.exclusive_start_key = Some(key),
+            None => return pages,
+        }
+    }
+}
+
+/// Every page of a scan.
+pub fn scan_pages(database: &LocalDatabase, mut request: ScanRequest) -> Vec<Vec<Item>> {
+    let mut pages = Vec::new();
+    loop {
+        let response = database.scan(&request).unwrap();
+        pages.push(response.items.unwrap_or_default());
+        match response.page.last_evaluated_key {
+            Some(key) => request.exclusive_start_key = Some(key),
+            None => return pages,
+        }
+    }
+}
+
+/// Everything derived is as it should be.
+#[track_caller]
+pub fn assert_clean(database: &LocalDatabase) {
+    let report = ddbfs::engine::check::check(database.engine()).unwrap();
+    assert!(report.is_clean(), "{report:#?}");
+}
