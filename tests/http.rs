@@ -510,3 +510,16 @@ fn an_answer_that_nobody_takes_ends_its_connection_only() {
     // The server gives the connection up while shutting down, at the latest.
     server.shutdown();
 }
+
+#[test]
+fn a_member_given_twice_is_refused() {
+    let server = start();
+    let bodies = [r#"{"TableName":"Tab","TableName":"Tab"}"#, r#"{"TableName":"Tab","Item":{"pk":{"S":"a"},"pk":{"S":"b"}}}"#];
+    for body in bodies {
+        let answer = exchange(server.local_addr(), &api("PutItem", body));
+        assert_eq!(
+            (answer.status, answer.text()),
+            (400, r#"{"__type":"com.amazon.coral.service#SerializationException"}"#.to_owned())
+        );
+    }
+}

@@ -1,7 +1,8 @@
 //! From an operation and its body to the answer's body: translate, call, write.
 //!
 //! Reads run where they are called: they are short and never wait for a writer. Puts and deletes wait for the commit without
-//! holding a thread; the control operations hold one.
+//! holding a thread; the control operations hold one. A body's tree, many times the size of its text, does not live as long as a
+//! commit takes.
 
 use std::sync::Arc;
 
@@ -31,11 +32,13 @@ pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>
         Operation::Scan => run_scan(&json, database.as_ref()),
         Operation::CreateTable => {
             let request = create_table::request(&json)?;
+            drop(json);
             let response = block_in_place(|| database.create_table(request))?;
             Ok(create_table::response_to_json(&response).to_string().into_bytes())
         }
         Operation::DeleteTable => {
             let request = delete_table::request(&json)?;
+            drop(json);
             let response = block_in_place(|| database.delete_table(request))?;
             Ok(delete_table::to_json(&response).to_string().into_bytes())
         }
@@ -54,7 +57,6 @@ pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>
 
 async fn put(json: Value, database: &Arc<dyn Database>) -> Result<Vec<u8>, Failure> {
     let request = put_item::request(&json)?;
-    // A large body's tree is not to live as long as the commit takes.
     drop(json);
     let reporting = Reporting::from(&request);
     let response = started(|done| database.put_item_then(request, done)).await?;

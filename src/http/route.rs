@@ -26,8 +26,8 @@ use super::origin::Gate;
 use super::patience::Phase;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::target::{self, Operation, Target};
-use crate::codec::wire::WireError;
 use crate::codec::wire::table_description::REGION;
+use crate::codec::wire::{self, WireError};
 use crate::database::Database;
 
 /// Request line and headers (SEMANTICS 1.1).
@@ -134,7 +134,7 @@ fn prepare(head: &Parts, body: Vec<u8>) -> Result<(Operation, Value), Failure> {
     }
     let json: Option<Value> = match body.as_slice() {
         [] => None,
-        text => Some(serde_json::from_slice(text).map_err(|_| WireError::NotAnObject)?),
+        text => Some(wire::body::parse(text).map_err(|_| WireError::NotAnObject)?),
     };
     drop(body);
     let operation = match target::parse(header(head, &X_AMZ_TARGET)) {

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::sink::plain_len;
 use super::{JsonError, JsonFault};
+use crate::model::Number;
 use crate::model::error::ValueError;
-use crate::model::{Item, Number};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 /// Levels of a value that nothing reads.
@@ -18,11 +18,11 @@ const SKIPPED_LEVELS_MAX: usize = 64;
 ///
 /// # Errors
 /// The document's own, or what is wrong around it and with its bytes.
-pub fn read_document(text: &[u8], document: fn(&mut Reader<'_>) -> Result<Item, JsonError>) -> Result<Item, JsonError> {
+pub fn read_document<T>(text: &[u8], document: fn(&mut Reader<'_>) -> Result<T, JsonError>) -> Result<T, JsonError> {
     let read = |text| {
         let mut reader = Reader { text, at: 0 };
-        let item = document(&mut reader)?;
-        reader.end().map(|()| item)
+        let read = document(&mut reader)?;
+        reader.end().map(|()| read)
     };
     if text.starts_with(BYTE_ORDER_MARK) {
         return Err(JsonError { offset: 0, fault: JsonFault::ByteOrderMark });
@@ -247,6 +247,13 @@ impl<'a> Reader<'a> {
             return Err(self.unexpected_end());
         }
         self.slice(start, self.at).parse().map_err(|error| fault_at(start, ValueError::Number(error)))
+    }
+
+    /// Reads a JSON number as it is spelled.
+    pub fn number_text(&mut self) -> Result<&'a str, JsonError> {
+        let start = self.offset();
+        self.number_token()?;
+        Ok(self.slice(start, self.at))
     }
 
     fn number_token(&mut self) -> Result<(), JsonError> {

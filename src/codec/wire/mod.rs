@@ -5,13 +5,13 @@
 //! shape          members, types and constraints as data            json_type, constraint   the two walks over a request
 //! attribute_value values from JSON                                  names                   TableName, ARNs, IndexName
 //! error          WireError                                         write                   JSON text into bytes
+//! body           a body's text as JSON
 //! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
 //! ```
-//!
-//! Of JSON members given twice the last one counts, as in the service.
 
 pub mod attribute_value;
+pub mod body;
 pub mod capacity;
 pub mod constraint;
 pub mod create_options;
