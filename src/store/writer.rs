@@ -21,7 +21,7 @@ const BATCH_JOBS_MAX: usize = 512;
 const BATCH_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How long the start of a batch waits for as many jobs as the last batch had: their submitters were all told at once and come back
-/// one after the other. Well below the time of a sync, and never waited by a single writer.
+/// one after the other. Well below the time of a sync, and never waited for a single writer.
 const GATHER_TIME_MAX: Duration = Duration::from_micros(100);
 
 /// How long commits that were acknowledged before their sync may wait for one.
@@ -82,7 +82,7 @@ impl Writer {
             return;
         }
         queue.jobs.push_back(job);
-        if queue.waiting {
+        if queue.jobs.len() == queue.wake_at {
             self.shared.ready.notify_one();
         }
     }
@@ -122,8 +122,8 @@ struct Shared {
 struct Queue {
     jobs: VecDeque<Box<dyn WriteJob>>,
     closed: bool,
-    /// The thread sleeps and wants to be woken.
-    waiting: bool,
+    /// The thread sleeps and wants to be woken when so many jobs are queued; 0 while it is awake.
+    wake_at: usize,
 }
 
 impl Shared {
@@ -157,7 +157,7 @@ impl Shared {
             if queue.closed {
                 return Next::Closed;
             }
-            queue.waiting = true;
+            queue.wake_at = 1;
             let timed_out = match idle_after {
                 Some(duration) => self.ready.wait_for(&mut queue, duration).timed_out(),
                 None => {
@@ -165,23 +165,28 @@ impl Shared {
                     false
                 }
             };
-            queue.waiting = false;
+            queue.wake_at = 0;
             if timed_out && queue.jobs.is_empty() && !queue.closed {
                 return Next::Idle;
             }
         }
-        let mut queue = self.gather(queue, expected);
+        self.gather(&mut queue, expected);
         let count = queue.jobs.len().min(BATCH_JOBS_MAX);
         Next::Jobs(queue.jobs.drain(..count).collect())
     }
 
-    /// Gives the submitters of the last batch a moment to come back.
-    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, expected: usize) -> MutexGuard<'a, Queue> {
-        let start = Instant::now();
-        while queue.jobs.len() < expected.min(BATCH_JOBS_MAX) && !queue.closed && start.elapsed() < GATHER_TIME_MAX {
-            MutexGuard::unlocked(&mut queue, std::thread::yield_now);
+    /// Gives the submitters of the last batch a moment to come back. Asleep, not yielding: this thread may have a real-time priority,
+    /// and would keep them from their CPU.
+    fn gather(&self, queue: &mut MutexGuard<'_, Queue>, expected: usize) {
+        let wanted = expected.min(BATCH_JOBS_MAX);
+        let deadline = Instant::now() + GATHER_TIME_MAX;
+        while queue.jobs.len() < wanted && !queue.closed {
+            queue.wake_at = wanted;
+            if self.ready.wait_until(queue, deadline).timed_out() {
+                break;
+            }
         }
-        queue
+        queue.wake_at = 0;
     }
 
     /// Commits jobs in order, in as few transactions as possible.
