@@ -75,12 +75,13 @@ impl Shape {
             filter.check_projected(&source)?;
             filter.check_paths(&source)?;
         }
+        let restartable = !source.has_one_row_at_most(&condition);
         let direction = if request.scan_index_forward { Direction::Forward } else { Direction::Reverse };
         let mut range = range::of_condition(&source, &condition);
         if let Some(address) = start {
             range = range::after(range, address.encode(), direction);
         }
         let (limit, consistent) = (request.limit, request.consistent_read);
-        Ok(PagePlan { source, selection, filter: self.filter, range, direction, limit, consistent })
+        Ok(PagePlan { source, selection, filter: self.filter, range, direction, limit, consistent, restartable })
     }
 }

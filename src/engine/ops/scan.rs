@@ -73,5 +73,5 @@ fn plan(
         range = range::after(range, address.encode(), Direction::Forward);
     }
     let (limit, consistent) = (request.limit, request.consistent_read);
-    Ok(PagePlan { source, selection, filter, range, direction: Direction::Forward, limit, consistent })
+    Ok(PagePlan { source, selection, filter, range, direction: Direction::Forward, limit, consistent, restartable: true })
 }

@@ -28,6 +28,8 @@ pub struct PagePlan {
     /// Entries to evaluate.
     pub limit: Option<u32>,
     pub consistent: bool,
+    /// A page that is cut has a LastEvaluatedKey. A query of at most one row has none, as it would be refused as a start.
+    pub restartable: bool,
 }
 
 /// Reads the page; rows go to `rows` in order.
@@ -121,7 +123,7 @@ impl<'w> PageWalk<'w> {
     }
 
     fn finish(self) -> Result<Page, StoreError> {
-        let last_evaluated_key = if self.is_cut { self.cursor()? } else { None };
+        let last_evaluated_key = if self.is_cut && self.plan.restartable { self.cursor()? } else { None };
         let units = read_units(self.bytes, self.plan.consistent);
         Ok(Page {
             table_name: self.plan.source.table.schema.name.clone(),

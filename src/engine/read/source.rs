@@ -7,7 +7,7 @@ use crate::engine::catalog::TableEntry;
 use crate::engine::index::IndexView;
 use crate::engine::keys::{EntryAddress, SourceId};
 use crate::engine::view::View;
-use crate::expr::KeySchemaView;
+use crate::expr::{KeyCondition, KeySchemaView, SortRange};
 use crate::model::api::ConsumedCapacity;
 use crate::model::error::{QueryError, StoreError};
 use crate::model::{AttributeValue, Error, IndexKind, IndexName, IndexSchema, Item, KeyAttribute, TableName};
@@ -63,6 +63,13 @@ impl ReadSource {
     #[must_use]
     pub fn key_schema(&self) -> KeySchemaView<'_> {
         self.index().map_or_else(|| KeySchemaView::from(&self.table.schema.key), KeySchemaView::from)
+    }
+
+    /// Does the condition give a whole primary key? Entries of an index may share their keys; items do not.
+    #[must_use]
+    pub fn has_one_row_at_most(&self, condition: &KeyCondition) -> bool {
+        let has_whole_key = self.table.schema.key.sort.is_none() || matches!(condition.range, Some(SortRange::Equal(_)));
+        self.index.is_none() && has_whole_key
     }
 
     /// The attributes of LastEvaluatedKey and ExclusiveStartKey: index keys, then the table's others.

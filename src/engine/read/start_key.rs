@@ -4,7 +4,7 @@ use super::segment;
 use super::source::ReadSource;
 use crate::codec::key::partition_digest;
 use crate::engine::keys::EntryAddress;
-use crate::expr::{KeyCondition, SortRange};
+use crate::expr::KeyCondition;
 use crate::model::api::Segment;
 use crate::model::error::QueryError;
 use crate::model::{AttributeValue, IndexSchema, Item, KeyAttribute};
@@ -55,8 +55,7 @@ impl<'r> StartKey<'r> {
     pub fn of_query(self, source: &ReadSource, condition: &KeyCondition) -> Result<EntryAddress, QueryError> {
         let schema = source.key_schema();
         let is_inside = values(self.item, schema.partition) == condition.partition.iter().collect::<Vec<_>>();
-        let is_one_row =
-            source.index().is_none() && (schema.sort.is_empty() || matches!(condition.range, Some(SortRange::Equal(_))));
+        let is_one_row = source.has_one_row_at_most(condition);
         match &condition.range {
             None if !is_inside => return Err(QueryError::StartKeyOutside),
             None if is_one_row => return Err(QueryError::StartKeyOneRow),
