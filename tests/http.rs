@@ -8,14 +8,17 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Database, Done, Rows};
+use ddbfs::database::{Database, Done, Rows, Streams};
 use ddbfs::engine::EngineOptions;
 use ddbfs::http::{HttpOptions, RunningServer, Server};
 use ddbfs::model::api::{
     CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
-    DescribeTableRequest, DescribeTableResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
-    PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse,
+    DescribeStreamRequest, DescribeStreamResponse, DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest,
+    DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
+    GetShardIteratorResponse, ListStreamsRequest, ListStreamsResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest,
+    PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
+use ddbfs::model::error::StreamError;
 use ddbfs::model::{AttributeValue, Error, Item};
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -407,6 +410,21 @@ fn some_operations_prefix_some_texts() {
 /// A database that fails in the ways that a sound one does not.
 struct Faulty;
 
+impl Streams for Faulty {
+    fn list_streams(&self, _: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
+        Err(StreamError::Trimmed.into())
+    }
+    fn describe_stream(&self, _: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+        panic!("describe")
+    }
+    fn get_shard_iterator(&self, _: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+        panic!("iterator")
+    }
+    fn get_records(&self, _: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+        Err(StreamError::ExpiredIterator.into())
+    }
+}
+
 impl Database for Faulty {
     fn create_table(&self, _: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         panic!("create")
@@ -419,6 +437,12 @@ impl Database for Faulty {
     }
     fn delete_table(&self, _: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
         Err(Error::Store(ddbfs::store::StoreError::NoSpace))
+    }
+    fn update_time_to_live(&self, _: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
+        panic!("time to live")
+    }
+    fn describe_time_to_live(&self, _: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
+        panic!("time to live")
     }
     fn get_item(&self, _: GetItemRequest) -> Result<GetItemResponse, Error> {
         panic!("get")

@@ -1,5 +1,6 @@
 //! Bytes and texts of the domain: ordered keys, item records, DynamoDB JSON, plain JSON, filesystem names, wire shapes.
 
+pub mod calendar;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;

@@ -2,6 +2,7 @@
 
 mod browse;
 mod operations;
+mod streams;
 
 use std::sync::Arc;
 

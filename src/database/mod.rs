@@ -5,6 +5,7 @@
 
 pub mod local;
 pub mod samples;
+pub mod streams;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use crate::codec::digest::Digest;
 use crate::codec::row::Row;
 use crate::model::api::{
     CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
-    DescribeTableRequest, DescribeTableResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
-    PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, Version,
+    DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
+    PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
 };
 use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
+
+pub use streams::Streams;
 
 /// Called once with an operation's outcome, on whatever thread finished it; must not block.
 pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
@@ -25,11 +28,14 @@ pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 
 /// The DynamoDB operations.
-pub trait Database: Send + Sync {
+pub trait Database: Streams {
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error>;
     fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error>;
     fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error>;
     fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error>;
+
+    fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error>;
+    fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error>;
 
     fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error>;
     /// Starts the put; `done` hears of it after the commit.

@@ -10,6 +10,9 @@ use parking_lot::Mutex;
 
 use super::catalog_json;
 use super::keys::{Meta, SourceId, StoreKey};
+use super::streams::TableStream;
+use super::time_to_live::TimeToLive;
+use super::transaction::Transaction;
 use crate::model::api::TableStatus;
 use crate::model::error::StoreError;
 use crate::model::{IndexName, IndexSchema, TableName, TableSchema};
@@ -27,6 +30,10 @@ pub struct TableEntry {
     pub table_id: String,
     /// Milliseconds since the epoch.
     pub created_ms: u64,
+    /// `None` when it never had one.
+    pub stream: Option<TableStream>,
+    /// `None` when it was never enabled.
+    pub time_to_live: Option<TimeToLive>,
 }
 
 impl TableEntry {
@@ -39,6 +46,12 @@ impl TableEntry {
     #[must_use]
     pub fn index(&self, name: &IndexName) -> Option<(&IndexSchema, SourceId)> {
         self.indexes().find(|(index, _)| index.name == *name)
+    }
+
+    /// The stream that takes this table's changes.
+    #[must_use]
+    pub fn enabled_stream(&self) -> Option<&TableStream> {
+        self.stream.as_ref().filter(|stream| stream.is_enabled)
     }
 
     /// Are the base items grouped into collections of their own? In a table without sort key each item is its own collection and
@@ -86,6 +99,25 @@ pub fn read_table(read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableE
 /// Those of the store.
 pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), StoreError> {
     batch.put(&StoreKey::Table(entry.schema.name.as_str()).encode(), &catalog_json::encode(entry))
+}
+
+/// Changes a table's entry within a transaction: writes it and tells every reader of the catalog.
+///
+/// # Errors
+/// Those of the store.
+pub fn replace_table(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<(), StoreError> {
+    write_table(transaction.batch, entry)?;
+    raise_generation(transaction.batch)?;
+    transaction.shared.batch.catalog_changed();
+    Ok(())
+}
+
+/// Takes a new source id.
+///
+/// # Errors
+/// Those of the store.
+pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
+    take_sources(batch, 1)?.pop().ok_or(StoreError::Corrupt("source ids are used up"))
 }
 
 /// Takes `count` new source ids.

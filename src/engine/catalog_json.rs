@@ -6,7 +6,12 @@
 //!  "deletion_protection":false,"opaque":{…},
 //!  "indexes":[{"name":…,"kind":"GLOBAL","source":2,"partition":[["a","S"]],"sort":[],"projection":"ALL","throughput":[5,5]}]}
 //! ```
-//! `sort` and `throughput` are null when there is none; `projection` is `ALL`, `KEYS_ONLY` or a list of names.
+//! `sort` and `throughput` are null when there is none; `projection` is `ALL`, `KEYS_ONLY` or a list of names. Members that only a table
+//! with a past has:
+//! ```text
+//! "stream":{"id":3,"label":…,"view_type":"KEYS_ONLY","enabled":true}
+//! "time_to_live":{"attribute":…,"list":4,"built":true,"changed_ms":…}      list is null when it is disabled
+//! ```
 
 use std::sync::Arc;
 
@@ -14,7 +19,9 @@ use serde_json::{Value, json};
 
 use super::catalog::TableEntry;
 use super::keys::SourceId;
-use crate::model::api::TableStatus;
+use super::streams::TableStream;
+use super::time_to_live::{List, TimeToLive};
+use crate::model::api::{StreamViewType, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::schema::{BillingMode, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName, TableSchema};
@@ -26,7 +33,7 @@ const VERSION: u64 = 1;
 pub fn encode(entry: &TableEntry) -> Vec<u8> {
     let schema = &entry.schema;
     let indexes: Vec<Value> = entry.indexes().map(|(index, source)| index_value(index, source)).collect();
-    json!({
+    let mut value = json!({
         "v": VERSION,
         "name": schema.name.as_str(),
         "table_id": entry.table_id,
@@ -39,9 +46,28 @@ pub fn encode(entry: &TableEntry) -> Vec<u8> {
         "deletion_protection": schema.deletion_protection,
         "opaque": schema.opaque,
         "indexes": indexes,
+    });
+    if let Some(stream) = &entry.stream {
+        value["stream"] = stream_value(stream);
+    }
+    if let Some(time_to_live) = &entry.time_to_live {
+        value["time_to_live"] = time_to_live_value(time_to_live);
+    }
+    value.to_string().into_bytes()
+}
+
+fn stream_value(stream: &TableStream) -> Value {
+    let (id, view_type) = (stream.id.0, stream.view_type.text());
+    json!({"id": id, "label": stream.label, "view_type": view_type, "enabled": stream.is_enabled})
+}
+
+fn time_to_live_value(time_to_live: &TimeToLive) -> Value {
+    json!({
+        "attribute": time_to_live.attribute,
+        "list": time_to_live.list.map(|list| list.id.0),
+        "built": time_to_live.list.is_some_and(|list| list.is_built),
+        "changed_ms": time_to_live.changed_ms,
     })
-    .to_string()
-    .into_bytes()
 }
 
 /// # Errors
@@ -140,6 +166,26 @@ fn decode_v1(value: &Value) -> Option<TableEntry> {
         },
         table_id: value.get("table_id")?.as_str()?.to_owned(),
         created_ms: value.get("created_ms")?.as_u64()?,
+        stream: optional(value.get("stream").unwrap_or(&Value::Null), stream_of)?,
+        time_to_live: optional(value.get("time_to_live").unwrap_or(&Value::Null), time_to_live_of)?,
+    })
+}
+
+fn stream_of(value: &Value) -> Option<TableStream> {
+    Some(TableStream {
+        id: id_of(value.get("id")?)?,
+        label: value.get("label")?.as_str()?.to_owned(),
+        view_type: StreamViewType::of_text(value.get("view_type")?.as_str()?)?,
+        is_enabled: value.get("enabled")?.as_bool()?,
+    })
+}
+
+fn time_to_live_of(value: &Value) -> Option<TimeToLive> {
+    let is_built = value.get("built")?.as_bool()?;
+    Some(TimeToLive {
+        attribute: value.get("attribute")?.as_str()?.to_owned(),
+        list: optional(value.get("list")?, id_of)?.map(|id| List { id, is_built }),
+        changed_ms: value.get("changed_ms")?.as_u64()?,
     })
 }
 
@@ -173,7 +219,11 @@ fn optional<T>(value: &Value, decode: impl Fn(&Value) -> Option<T>) -> Option<Op
 }
 
 fn source_of(value: &Value) -> Option<SourceId> {
-    Some(SourceId(u32::try_from(value.get("source")?.as_u64()?).ok()?))
+    id_of(value.get("source")?)
+}
+
+fn id_of(value: &Value) -> Option<SourceId> {
+    Some(SourceId(u32::try_from(value.as_u64()?).ok()?))
 }
 
 fn key_of(value: &Value) -> Option<KeyAttribute> {
@@ -230,12 +280,33 @@ mod tests {
             status: TableStatus::Active,
             table_id: "id".into(),
             created_ms: 17,
+            stream: None,
+            time_to_live: None,
         }
+    }
+
+    fn with_past() -> TableEntry {
+        let view_type = StreamViewType::NewImage;
+        let stream = TableStream { id: SourceId(8), label: "l".into(), view_type, is_enabled: true };
+        let list = Some(List { id: SourceId(9), is_built: false });
+        let time_to_live = TimeToLive { attribute: "t".into(), list, changed_ms: 18 };
+        TableEntry { stream: Some(stream), time_to_live: Some(time_to_live), ..example() }
     }
 
     #[test]
     fn an_entry_round_trips() {
         assert_eq!(decode(&encode(&example())), Ok(example()));
+        let entry = with_past();
+        assert_eq!(decode(&encode(&entry)), Ok(entry.clone()));
+        let text = String::from_utf8(encode(&entry)).unwrap();
+        let end = concat!(
+            r#","stream":{"id":8,"label":"l","view_type":"NEW_IMAGE","enabled":true},"#,
+            r#""time_to_live":{"attribute":"t","list":9,"built":false,"changed_ms":18}}"#
+        );
+        assert!(text.ends_with(end), "{text}");
+        let off = TimeToLive { attribute: "t".into(), list: None, changed_ms: 18 };
+        let entry = TableEntry { time_to_live: Some(off), ..entry };
+        assert_eq!(decode(&encode(&entry)), Ok(entry));
     }
 
     #[test]

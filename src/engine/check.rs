@@ -6,10 +6,12 @@
 //! indexes        each entry an item should have is there with the right content; no other entry is there
 //! collections    entries, bytes, partition key; none without entries
 //! counters       entries, bytes, partition keys of each source
+//! lists          stream records and expiries, see `check/lists.rs`
 //! sources        no entries or collections of a source that no table has and that is not being removed
 //! ```
 
 mod groups;
+mod lists;
 mod report;
 
 use std::collections::BTreeSet;
@@ -46,7 +48,9 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
             Ok(Some(table)) => {
                 known.insert(table.source);
                 known.extend(&table.index_sources);
+                known.extend(table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id));
                 check.table(&table)?;
+                check.lists(&table)?;
             }
             Ok(None) => {}
             Err(error) if is_damage(&error) => {
@@ -57,6 +61,9 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     }
     check.unknown_sources(&known, keys::entries_from)?;
     check.unknown_sources(&known, keys::collections_from)?;
+    check.unknown_sources(&known, keys::expiries_from)?;
+    let streams = check.streams()?;
+    check.unknown_sources(&streams, keys::all_stream_records_from)?;
     Ok(check.reporter.into_report())
 }
 

@@ -7,6 +7,9 @@
 //! 04 · source u32 · digest 16 · order   entry -> record
 //! 05 · source u32 · digest 16           item collection -> its counters and partition key
 //! 06 · source u32                       counters of a source
+//! 0A · table name · 00 · label          a stream's definition
+//! 0B · stream u32 · version u64         stream record; ids of streams are of the same sequence as those of sources
+//! 0C · list u32 · time u64 · digest 16 · order   when the entry at that place of a table expires; no value. Milliseconds; a list's id is a source id
 //! ```
 //! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
 //! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
@@ -22,7 +25,8 @@ use std::ops::Bound;
 
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode, partition_digest};
-use crate::model::{AttributeValue, Key};
+use crate::model::api::{StreamName, Version};
+use crate::model::{AttributeValue, Key, TableName};
 use crate::store::{KeyRange, prefix_end};
 
 const META: u8 = 0x01;
@@ -31,6 +35,9 @@ const PURGE: u8 = 0x03;
 const ENTRY: u8 = 0x04;
 const COLLECTION: u8 = 0x05;
 const COUNTERS: u8 = 0x06;
+const STREAM: u8 = 0x0A;
+const STREAM_RECORD: u8 = 0x0B;
+const EXPIRY: u8 = 0x0C;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -73,6 +80,11 @@ pub enum StoreKey<'a> {
     Entry(&'a EntryAddress),
     Collection(SourceId, Digest),
     Counters(SourceId),
+    /// Table name and label.
+    Stream(&'a str, &'a str),
+    StreamRecord(SourceId, Version),
+    /// List, milliseconds since the epoch, place of the entry in its table.
+    Expiry(SourceId, u64, &'a [u8]),
 }
 
 impl StoreKey<'_> {
@@ -86,6 +98,9 @@ impl StoreKey<'_> {
             Self::Entry(address) => address.encode(),
             Self::Collection(source, digest) => [&source_head(COLLECTION, *source)[..], digest].concat(),
             Self::Counters(source) => source_head(COUNTERS, *source).to_vec(),
+            Self::Stream(table, label) => [&[STREAM], table.as_bytes(), &[0], label.as_bytes()].concat(),
+            Self::StreamRecord(stream, version) => [&source_head(STREAM_RECORD, *stream)[..], &version.to_be_bytes()].concat(),
+            Self::Expiry(list, ms, place) => [&source_head(EXPIRY, *list)[..], &ms.to_be_bytes(), place].concat(),
         }
     }
 }
@@ -161,10 +176,11 @@ fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
     (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
 }
 
-/// The source of an entry's or collection's key; `None` when it is neither.
+/// The source of the key of an entry, collection, stream record or expiry; `None` when it is none of them.
 #[must_use]
 pub fn source_of(key: &[u8]) -> Option<SourceId> {
-    parse_source(ENTRY, key).or_else(|| parse_source(COLLECTION, key)).map(|(source, _)| source)
+    let spaces = [ENTRY, COLLECTION, STREAM_RECORD, EXPIRY];
+    spaces.into_iter().find_map(|space| parse_source(space, key)).map(|(source, _)| source)
 }
 
 /// The part of an entry's or collection's key after the source: its place in the order of the source.
@@ -184,6 +200,29 @@ pub fn parse_collection(key: &[u8]) -> Option<(SourceId, Digest)> {
 #[must_use]
 pub fn parse_purge(key: &[u8]) -> Option<SourceId> {
     parse_source(PURGE, key).map(|(source, _)| source)
+}
+
+/// The stream of a definition's key; `None` when it is none.
+#[must_use]
+pub fn parse_stream(key: &[u8]) -> Option<StreamName> {
+    let (STREAM, name) = key.split_first().map(|(first, rest)| (*first, rest))? else { return None };
+    let (table, label) = std::str::from_utf8(name).ok()?.split_once('\0')?;
+    Some(StreamName { table_name: TableName::new(table).ok()?, label: label.to_owned() })
+}
+
+/// Stream and version of a record's key; `None` when it is none.
+#[must_use]
+pub fn parse_stream_record(key: &[u8]) -> Option<(SourceId, Version)> {
+    let (stream, rest) = parse_source(STREAM_RECORD, key)?;
+    Some((stream, u64::from_be_bytes(rest.try_into().ok()?)))
+}
+
+/// Time and place of an expiry's key; `None` when it is none.
+#[must_use]
+pub fn parse_expiry(key: &[u8]) -> Option<(u64, &[u8])> {
+    let (_, rest) = parse_source(EXPIRY, key)?;
+    let (ms, place) = rest.split_first_chunk()?;
+    Some((u64::from_be_bytes(*ms), place))
 }
 
 /// The table name in a catalog key; `None` when it is none.
@@ -222,6 +261,52 @@ pub fn entries_from(source: SourceId) -> KeyRange {
 #[must_use]
 pub fn collections_from(source: SourceId) -> KeyRange {
     KeyRange { lower: Bound::Included(source_head(COLLECTION, source).to_vec()), upper: Bound::Excluded(vec![COLLECTION + 1]) }
+}
+
+/// Every stream record from `stream` on, over all streams.
+#[must_use]
+pub fn all_stream_records_from(stream: SourceId) -> KeyRange {
+    let lower = source_head(STREAM_RECORD, stream).to_vec();
+    KeyRange { lower: Bound::Included(lower), upper: Bound::Excluded(vec![STREAM_RECORD + 1]) }
+}
+
+/// Every expiry from `list` on, over all lists.
+#[must_use]
+pub fn expiries_from(list: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(EXPIRY, list).to_vec()), upper: Bound::Excluded(vec![EXPIRY + 1]) }
+}
+
+/// All streams, by table name and label.
+#[must_use]
+pub fn streams() -> KeyRange {
+    KeyRange::prefix(&[STREAM])
+}
+
+/// The streams of a table, by label.
+#[must_use]
+pub fn streams_of(table: &str) -> KeyRange {
+    KeyRange::prefix(&StoreKey::Stream(table, "").encode())
+}
+
+/// The records of a stream from `version` on.
+#[must_use]
+pub fn stream_records_from(stream: SourceId, version: Version) -> KeyRange {
+    let lower = StoreKey::StreamRecord(stream, version).encode();
+    let upper = prefix_end(&source_head(STREAM_RECORD, stream));
+    KeyRange { lower: Bound::Included(lower), upper: upper.map_or(Bound::Unbounded, Bound::Excluded) }
+}
+
+/// The expiries of a list.
+#[must_use]
+pub fn expiries(list: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(EXPIRY, list))
+}
+
+/// The expiries of a list from a time on and before another, milliseconds since the epoch.
+#[must_use]
+pub fn expiries_between(list: SourceId, from_ms: u64, before_ms: u64) -> KeyRange {
+    let at = |ms| StoreKey::Expiry(list, ms, &[]).encode();
+    KeyRange { lower: Bound::Included(at(from_ms)), upper: Bound::Excluded(at(before_ms)) }
 }
 
 /// The entries of a source.
@@ -285,6 +370,9 @@ mod tests {
             (StoreKey::Entry(&address), &entry),
             (StoreKey::Collection(SourceId(9), digest), &collection),
             (StoreKey::Counters(SourceId(0xFFFF_FFFF)), &[6, 255, 255, 255, 255]),
+            (StoreKey::Stream("abc", "2"), &[10, 0x61, 0x62, 0x63, 0, 0x32]),
+            (StoreKey::StreamRecord(SourceId(9), 258), &[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]),
+            (StoreKey::Expiry(SourceId(9), 258, &[7, 8]), &[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
         ];
         for (key, bytes) in cases {
             assert_eq!(key.encode(), *bytes, "{key:?}");
@@ -293,6 +381,11 @@ mod tests {
         assert_eq!(parse_collection(&collection), Some((SourceId(9), digest)));
         assert_eq!(parse_purge(&[3, 0, 0, 0, 1]), Some(SourceId(1)));
         assert_eq!(parse_table(&[2, 0x61]), Some("a"));
+        let stream = StreamName { table_name: TableName::new("abc").unwrap(), label: "2".into() };
+        assert_eq!(parse_stream(&[10, 0x61, 0x62, 0x63, 0, 0x32]), Some(stream));
+        assert_eq!(parse_stream(&[2, 0x61, 0x62, 0x63, 0, 0x32]), None);
+        assert_eq!(parse_stream_record(&[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]), Some((SourceId(9), 258)));
+        assert_eq!(parse_expiry(&[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]), Some((258, &[7, 8][..])));
         assert_eq!(parse_table(&[3, 0x61]), None);
     }
 

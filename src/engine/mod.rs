@@ -14,10 +14,14 @@
 //! capacity.rs     capacity units
 //! read/           Query and Scan pages
 //! ops/            one file for each operation
+//! streams/        records of changes
+//! time_to_live/   items that expire
+//! background.rs   the thread for both
 //! purge.rs        removal of dropped tables in the background
 //! check.rs        everything derived, recomputed and compared
 //! ```
 
+pub mod background;
 pub mod batch;
 pub mod capacity;
 pub mod catalog;
@@ -32,17 +36,21 @@ pub mod keys;
 pub mod ops;
 pub mod purge;
 pub mod read;
+pub mod streams;
+pub mod time_to_live;
 pub mod transaction;
 pub mod view;
 pub mod write;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::codec::row::Row;
 use crate::model::Error;
 use crate::model::error::StoreError;
 use crate::store::{Store, StoreInfo};
 
+use background::Background;
 use batch::BatchState;
 use catalog::CatalogCache;
 use clock::{Clock, SystemClock};
@@ -55,6 +63,9 @@ pub const FORMAT_VERSION: u8 = 1;
 
 /// Default limit of an item collection of a table with local indexes (SEMANTICS 9.7).
 pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
+
+/// Default of [`EngineOptions::background_period`].
+pub const BACKGROUND_PERIOD: Duration = Duration::from_secs(1);
 
 /// Called once with an operation's outcome, on whatever thread finished it; must not block.
 pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
@@ -70,6 +81,13 @@ pub struct EngineOptions {
     pub seed: u64,
     /// See [`COLLECTION_BYTES_MAX`].
     pub collection_bytes_max: u64,
+    /// How often the background thread looks for items that expired and records that are too old; `None` is no thread, and
+    /// [`Engine::run_background_work`] does it.
+    pub background_period: Option<Duration>,
+    /// How long time to live is ENABLING or DISABLING at least (the service: up to an hour).
+    pub ttl_transition_ms: u64,
+    /// How long time to live may not be changed again (the service: 30 to 60 minutes).
+    pub ttl_interval_ms: u64,
 }
 
 impl Default for EngineOptions {
@@ -77,13 +95,22 @@ impl Default for EngineOptions {
     fn default() -> Self {
         use std::hash::{BuildHasher, Hasher};
         let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
-        Self { clock: Arc::new(SystemClock), seed, collection_bytes_max: COLLECTION_BYTES_MAX }
+        Self {
+            clock: Arc::new(SystemClock),
+            seed,
+            collection_bytes_max: COLLECTION_BYTES_MAX,
+            background_period: Some(BACKGROUND_PERIOD),
+            ttl_transition_ms: 0,
+            ttl_interval_ms: 0,
+        }
     }
 }
 
 /// The engine on one store.
 #[derive(Debug)]
 pub struct Engine {
+    /// Before `shared`: it ends first.
+    background: Option<Background>,
     shared: Arc<Shared>,
 }
 
@@ -93,6 +120,8 @@ pub struct Shared {
     pub(crate) options: EngineOptions,
     pub(crate) catalog: CatalogCache,
     pub(crate) batch: Arc<BatchState>,
+    pub(crate) time_to_live: time_to_live::Tables,
+    pub(crate) signal: Arc<background::Signal>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -135,10 +164,20 @@ impl Engine {
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
         let batch = Arc::new(BatchState::default());
         store.set_hook(Arc::<BatchState>::clone(&batch));
-        let shared = Arc::new(Shared { store, options, catalog: CatalogCache::default(), batch });
-        let engine = Self { shared };
+        let shared = Arc::new(Shared {
+            store,
+            options,
+            catalog: CatalogCache::default(),
+            batch,
+            time_to_live: time_to_live::Tables::default(),
+            signal: Arc::default(),
+        });
+        let mut engine = Self { background: None, shared };
         engine.check_format()?;
         purge::resume(&engine.shared)?;
+        if let Some(period) = engine.shared.options.background_period {
+            engine.background = Some(Background::start(&engine.shared, period)?);
+        }
         Ok(engine)
     }
 
@@ -183,8 +222,19 @@ impl Engine {
         self.shared.store.info()
     }
 
+    /// Deletes the items whose time is over and the stream records that are too old, now and to the end.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn run_background_work(&self) -> Result<(), Error> {
+        background::round(&self.shared)
+    }
+
     /// Runs what is queued to its end; the engine takes no writes after it.
     pub fn close(&self) {
+        if let Some(background) = &self.background {
+            background.end();
+        }
         self.shared.store.close();
     }
 }

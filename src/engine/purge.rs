@@ -1,4 +1,4 @@
-//! Removal of what dropped tables left: in the background, in pieces, gone on with after a restart.
+//! Removal of what dropped tables and lists of expiries left: in the background, in pieces, gone on with after a restart.
 //!
 //! A dropped source has a purge key from the commit that dropped it until its last entry is gone. Nothing refers to it any more, so
 //! nothing sees it.
@@ -58,7 +58,7 @@ pub fn start(shared: Arc<Shared>, source: SourceId) {
 /// Removes some of a source; whether more is left.
 fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
     let mut left = KEYS_PER_JOB;
-    for range in [keys::entries(source), keys::collections(source)] {
+    for range in [keys::entries(source), keys::collections(source), keys::expiries(source)] {
         let doomed = first_keys(transaction.batch.as_read(), &range, left)?;
         for key in &doomed {
             transaction.batch.delete(key)?;

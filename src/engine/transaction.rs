@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::catalog::{self, TableEntry};
 use super::{Done, Shared};
-use crate::model::api::TableStatus;
+use crate::model::api::{Origin, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 use crate::store::{Write, WriteJob};
@@ -13,6 +13,8 @@ use crate::store::{Write, WriteJob};
 pub struct Transaction<'t> {
     pub batch: &'t mut dyn Write,
     pub shared: &'t Shared,
+    /// Who makes the change; stream records say it.
+    pub origin: Origin,
 }
 
 impl std::fmt::Debug for Transaction<'_> {
@@ -65,7 +67,7 @@ where
     F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
 {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
-        let mut transaction = Transaction { batch, shared: &self.shared };
+        let mut transaction = Transaction { batch, shared: &self.shared, origin: Origin::Client };
         match (self.run)(&mut transaction) {
             Err(Error::Store(error)) => Err(error),
             outcome => {

@@ -5,6 +5,8 @@ use super::catalog::TableEntry;
 use super::counters::{CollectionValue, CounterDelta, new_collection, signed};
 use super::index::{self, IndexEntry, IndexView, Transition};
 use super::keys::{EntryAddress, SourceId, StoreKey};
+use super::streams::capture::{Changed, capture};
+use super::time_to_live;
 use super::transaction::Transaction;
 use crate::codec::digest::Digest;
 use crate::codec::record::{self, Record};
@@ -81,6 +83,7 @@ pub fn replace(
     effects.check_limit(transaction.batch.as_read(), limit, table, (&stored.address.digest, change.growth()))?;
 
     change.write_base(transaction, table, key, stored)?;
+    change.write_lists(transaction, table, key, stored)?;
     for (view, transition) in &effects.0 {
         change.write_index(transaction, view, transition, new)?;
     }
@@ -206,6 +209,20 @@ impl Change {
         };
         transaction.shared.batch.count(table.source, CounterDelta { entries, bytes, partition_keys });
         Ok(())
+    }
+
+    /// What follows from any change of an item beside its indexes: its stream record and its expiry.
+    fn write_lists(
+        &self,
+        transaction: &mut Transaction<'_>,
+        table: &TableEntry,
+        key: &Key,
+        stored: &Stored,
+    ) -> Result<(), StoreError> {
+        let (old, new) = (stored.bytes.as_deref(), self.record.as_deref());
+        let (version, modified_ms) = (self.applied.version, self.modified_ms);
+        capture(transaction, table, &Changed { key, old, new, version, modified_ms })?;
+        time_to_live::maintain(transaction, table, &stored.address, old, new)
     }
 
     fn write_index(

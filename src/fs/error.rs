@@ -3,7 +3,7 @@
 
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
-use crate::model::error::{KeyError, StoreError, ValueError};
+use crate::model::error::{KeyError, StoreError, StreamError, ValueError};
 
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -219,9 +219,15 @@ fn database_errno(error: &Error) -> Errno {
     match error {
         Error::Value(ValueError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
-        Error::Value(_) | Error::Key(_) | Error::Expression(_) | Error::Schema(_) | Error::Query(_) | Error::NotSupported(_) => {
-            Errno::Invalid
-        }
+        Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_)) => Errno::NotFound,
+        Error::Value(_)
+        | Error::Key(_)
+        | Error::Expression(_)
+        | Error::Schema(_)
+        | Error::Query(_)
+        | Error::Stream(_)
+        | Error::TimeToLive(_)
+        | Error::NotSupported(_) => Errno::Invalid,
         Error::ResourceNotFound | Error::TableNotFound(_) => Errno::NotFound,
         Error::TableAlreadyExists(_) => Errno::Exists,
         Error::TableBeingDeleted(_) => Errno::Busy,
@@ -236,11 +242,20 @@ fn database_errno(error: &Error) -> Errno {
 
 fn exception(error: &Error) -> Option<&'static str> {
     Some(match error {
-        Error::Value(_) | Error::Key(_) | Error::Expression(_) | Error::Schema(_) | Error::Query(_) | Error::NotSupported(_) => {
-            "ValidationException"
-        }
-        Error::DeletionProtected => "ValidationException",
-        Error::ResourceNotFound | Error::TableNotFound(_) => "ResourceNotFoundException",
+        Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_))
+        | Error::ResourceNotFound
+        | Error::TableNotFound(_) => "ResourceNotFoundException",
+        Error::Stream(StreamError::ExpiredIterator) => "ExpiredIteratorException",
+        Error::Stream(StreamError::Trimmed) => "TrimmedDataAccessException",
+        Error::Value(_)
+        | Error::Key(_)
+        | Error::Expression(_)
+        | Error::Schema(_)
+        | Error::Query(_)
+        | Error::Stream(_)
+        | Error::TimeToLive(_)
+        | Error::DeletionProtected
+        | Error::NotSupported(_) => "ValidationException",
         Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) => "ResourceInUseException",
         Error::ConditionalCheckFailed { .. } => "ConditionalCheckFailedException",
         Error::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",

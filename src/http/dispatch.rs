@@ -13,7 +13,8 @@ use tokio::task::block_in_place;
 use super::error::Failure;
 use super::target::Operation;
 use crate::codec::wire::{
-    Reporting, create_table, delete_item, delete_table, describe_table, get_item, list_tables, page, put_item, query, scan,
+    Reporting, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator,
+    list_streams, list_tables, page, put_item, query, scan, time_to_live,
 };
 use crate::database::{Database, Done};
 use crate::model::Error;
@@ -50,6 +51,33 @@ pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>
             let response = database.list_tables(list_tables::request(&json)?)?;
             let mut out = Vec::new();
             list_tables::response(&response, &mut out);
+            Ok(out)
+        }
+        Operation::UpdateTimeToLive => {
+            let request = time_to_live::update_request(&json)?;
+            let response = block_in_place(|| database.update_time_to_live(request))?;
+            Ok(time_to_live::update_to_json(&response).to_string().into_bytes())
+        }
+        Operation::DescribeTimeToLive => {
+            let response = database.describe_time_to_live(time_to_live::describe_request(&json)?)?;
+            Ok(time_to_live::describe_to_json(&response).to_string().into_bytes())
+        }
+        Operation::ListStreams => {
+            let response = database.list_streams(list_streams::request(&json)?)?;
+            Ok(list_streams::to_json(&response).to_string().into_bytes())
+        }
+        Operation::DescribeStream => {
+            let response = database.describe_stream(describe_stream::request(&json)?)?;
+            Ok(describe_stream::to_json(&response).to_string().into_bytes())
+        }
+        Operation::GetShardIterator => {
+            let response = database.get_shard_iterator(get_shard_iterator::request(&json)?)?;
+            Ok(get_shard_iterator::to_json(&response).to_string().into_bytes())
+        }
+        Operation::GetRecords => {
+            let response = database.get_records(get_records::request(&json)?)?;
+            let mut out = Vec::new();
+            get_records::response(&response, &mut out);
             Ok(out)
         }
     }

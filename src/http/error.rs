@@ -9,6 +9,7 @@ use super::target::Operation;
 use crate::codec::dynamodb_json;
 use crate::codec::wire::WireError;
 use crate::codec::wire::write::{self, ObjectWriter};
+use crate::model::error::StreamError;
 use crate::model::error::prefix::VALIDATION_PREFIX;
 use crate::model::{Error, Item};
 
@@ -128,13 +129,30 @@ fn kind_of(error: &Error) -> Kind {
         | Error::Expression(_)
         | Error::Schema(_)
         | Error::Query(_)
+        | Error::TimeToLive(_)
         | Error::DeletionProtected
         | Error::NotSupported(_) => VALIDATION,
         Error::ResourceNotFound | Error::TableNotFound(_) => modelled("ResourceNotFoundException"),
         Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) => modelled("ResourceInUseException"),
         Error::ConditionalCheckFailed { .. } => modelled("ConditionalCheckFailedException"),
         Error::ItemCollectionSizeLimitExceeded => modelled("ItemCollectionSizeLimitExceededException"),
+        Error::Stream(error) => kind_of_stream(error),
         Error::Store(_) => INTERNAL,
+    }
+}
+
+fn kind_of_stream(error: &StreamError) -> Kind {
+    match error {
+        StreamError::Arn
+        | StreamError::ShardId
+        | StreamError::Iterator
+        | StreamError::SequenceNumber
+        | StreamError::MemberMissing { .. }
+        | StreamError::MemberUnwanted { .. }
+        | StreamError::ShardFilter => VALIDATION,
+        StreamError::NotFound(_) | StreamError::ShardNotFound(_) => modelled("ResourceNotFoundException"),
+        StreamError::ExpiredIterator => modelled("ExpiredIteratorException"),
+        StreamError::Trimmed => modelled("TrimmedDataAccessException"),
     }
 }
 

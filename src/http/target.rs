@@ -12,6 +12,12 @@ pub enum Operation {
     DeleteItem,
     Query,
     Scan,
+    UpdateTimeToLive,
+    DescribeTimeToLive,
+    ListStreams,
+    DescribeStream,
+    GetShardIterator,
+    GetRecords,
 }
 
 /// What a target names.
@@ -37,6 +43,12 @@ impl Operation {
             Self::DeleteItem => "DeleteItem",
             Self::Query => "Query",
             Self::Scan => "Scan",
+            Self::UpdateTimeToLive => "UpdateTimeToLive",
+            Self::DescribeTimeToLive => "DescribeTimeToLive",
+            Self::ListStreams => "ListStreams",
+            Self::DescribeStream => "DescribeStream",
+            Self::GetShardIterator => "GetShardIterator",
+            Self::GetRecords => "GetRecords",
         }
     }
 }
@@ -51,6 +63,8 @@ const SERVED: &[Operation] = &[
     Operation::DeleteItem,
     Operation::Query,
     Operation::Scan,
+    Operation::UpdateTimeToLive,
+    Operation::DescribeTimeToLive,
 ];
 
 /// The other operations of the 2012-08-10 model.
@@ -75,7 +89,6 @@ const NOT_SERVED: &[&str] = &[
     "DescribeKinesisStreamingDestination",
     "DescribeLimits",
     "DescribeTableReplicaAutoScaling",
-    "DescribeTimeToLive",
     "DisableKinesisStreamingDestination",
     "EnableKinesisStreamingDestination",
     "ExecuteStatement",
@@ -107,23 +120,24 @@ const NOT_SERVED: &[&str] = &[
     "UpdateKinesisStreamingDestination",
     "UpdateTable",
     "UpdateTableReplicaAutoScaling",
-    "UpdateTimeToLive",
 ];
 
 /// The operations of DynamoDB Streams.
-const NOT_SERVED_STREAMS: &[&str] = &["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+const STREAMS: &[Operation] =
+    &[Operation::ListStreams, Operation::DescribeStream, Operation::GetShardIterator, Operation::GetRecords];
 
 /// Reads the header's value; upper and lower case count.
 #[must_use]
 pub fn parse(header: Option<&str>) -> Target {
     let Some((service, name)) = header.and_then(|text| text.split_once('.')) else { return Target::Unknown };
-    let listed = |names: &[&'static str]| names.iter().find(|&&known| known == name).copied();
+    let served = |operations: &[Operation]| operations.iter().find(|operation| operation.name() == name).copied();
+    let not_served = || NOT_SERVED.iter().find(|&&known| known == name).copied();
     match service {
-        "DynamoDB_20120810" => match SERVED.iter().find(|operation| operation.name() == name) {
-            Some(operation) => Target::Served(*operation),
-            None => listed(NOT_SERVED).map_or(Target::Unknown, Target::NotServed),
+        "DynamoDB_20120810" => match served(SERVED) {
+            Some(operation) => Target::Served(operation),
+            None => not_served().map_or(Target::Unknown, Target::NotServed),
         },
-        "DynamoDBStreams_20120810" => listed(NOT_SERVED_STREAMS).map_or(Target::Unknown, Target::NotServed),
+        "DynamoDBStreams_20120810" => served(STREAMS).map_or(Target::Unknown, Target::Served),
         _ => Target::Unknown,
     }
 }
@@ -137,7 +151,8 @@ mod tests {
         let check = |header: Option<&str>, expected: Target| assert_eq!(parse(header), expected, "{header:?}");
         check(Some("DynamoDB_20120810.PutItem"), Target::Served(Operation::PutItem));
         check(Some("DynamoDB_20120810.UpdateItem"), Target::NotServed("UpdateItem"));
-        check(Some("DynamoDBStreams_20120810.ListStreams"), Target::NotServed("ListStreams"));
+        check(Some("DynamoDBStreams_20120810.ListStreams"), Target::Served(Operation::ListStreams));
+        check(Some("DynamoDB_20120810.ListStreams"), Target::Unknown);
         check(Some("DynamoDBStreams_20120810.PutItem"), Target::Unknown);
         check(Some("DynamoDB_20120810.putitem"), Target::Unknown);
         check(Some("DynamoDB_20111205.PutItem"), Target::Unknown);

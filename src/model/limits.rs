@@ -40,6 +40,18 @@ pub const KEY_NAME_CHARS_MAX: usize = 255;
 pub const SEGMENTS_MAX: u32 = 1_000_000;
 /// ListTables page.
 pub const LIST_TABLES_MAX: u32 = 100;
+/// ListStreams page, and DescribeStream's of shards (service model's documentation).
+pub const LIST_STREAMS_MAX: u32 = 100;
+/// Records of a GetRecords page.
+pub const STREAM_RECORDS_MAX: u32 = 1000;
+/// Records of a GetRecords page, by their `SizeBytes`; one record is always given.
+pub const STREAM_PAGE_BYTES_MAX: u64 = 1024 * 1024;
+/// How long a stream keeps a record (developer guide, "Data retention limit").
+pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long a shard iterator is valid.
+pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
+/// Items that expired longer ago than five years are left alone (developer guide, TTL).
+pub const TTL_PAST_MS_MAX: u64 = 5 * 365 * 24 * 60 * 60 * 1000;
 /// Storage overhead counted per item and per index entry in `TableSizeBytes`, `IndexSizeBytes` (developer guide, LSI storage).
 pub const ENTRY_OVERHEAD_BYTES: u64 = 100;
 /// Provisioned units must stay below this (CreateTable check 3).

@@ -18,7 +18,8 @@ use ddbfs::store::memory::MemoryStore;
 pub const NOW_MS: u64 = 1_700_000_000_000;
 
 pub fn options() -> EngineOptions {
-    EngineOptions { clock: Arc::new(ManualClock::at(NOW_MS)), seed: 7, ..EngineOptions::default() }
+    let clock = Arc::new(ManualClock::at(NOW_MS));
+    EngineOptions { clock, seed: 7, background_period: None, ..EngineOptions::default() }
 }
 
 pub fn database() -> LocalDatabase {

@@ -1,13 +1,14 @@
-//! Members of CreateTable that are checked, kept and shown, but have no effect yet: streams, encryption, tags, table class,
+//! Members of CreateTable that are checked, kept and shown: the stream, and what has no effect yet: encryption, tags, table class,
 //! on-demand maxima and warm throughput. They are kept as JSON text by member name; those of indexes under
 //! `GlobalSecondaryIndexes`, as an object by index name.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use crate::model::api::StreamViewType;
 use crate::model::error::SchemaError;
 use crate::model::schema::BillingMode;
 
@@ -76,8 +77,9 @@ pub const ON_DEMAND_THROUGHPUT: Member = Member::new(
     }),
 );
 
+const STREAM: &str = "StreamSpecification";
 /// Members of the table that are kept.
-const KEPT: &[&str] = &["StreamSpecification", "SSESpecification", "Tags", "TableClass", "OnDemandThroughput", "WarmThroughput"];
+const KEPT: &[&str] = &[STREAM, "SSESpecification", "Tags", "TableClass", "OnDemandThroughput", "WarmThroughput"];
 /// Members of a global index that are kept.
 const KEPT_OF_INDEXES: &[&str] = &["OnDemandThroughput", "WarmThroughput"];
 /// Where those of indexes are kept.
@@ -197,6 +199,25 @@ pub fn of_indexes(opaque: &BTreeMap<String, String>) -> BTreeMap<String, Map<Str
         _ => None,
     };
     indexes.into_iter().filter_map(only_objects).collect()
+}
+
+/// The view type of an enabled stream.
+#[must_use]
+pub fn stream(opaque: &BTreeMap<String, String>) -> Option<StreamViewType> {
+    let stream = get(opaque, STREAM)?;
+    let is_enabled = super::shape::boolean(stream.get("StreamEnabled")?)?;
+    StreamViewType::of_text(stream.get("StreamViewType")?.as_str()?).filter(|_| is_enabled)
+}
+
+/// Keeps that the stream has that view type, or is disabled.
+pub fn set_stream(opaque: &mut BTreeMap<String, String>, view_type: Option<StreamViewType>) {
+    match view_type {
+        Some(view) => {
+            let stream = json!({ "StreamEnabled": true, "StreamViewType": view.text() });
+            opaque.insert(STREAM.to_owned(), stream.to_string())
+        }
+        None => opaque.remove(STREAM),
+    };
 }
 
 /// Puts the table's kept members back into a request.

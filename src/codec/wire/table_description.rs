@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::create_options;
-use crate::model::api::{IndexDescription, TableDescription, TableStatus};
+use super::{create_options, stream_arn};
+use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{IndexSchema, Projection, TableName, TableSchema};
 
@@ -81,6 +81,11 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
         && stream.get("StreamEnabled").and_then(super::shape::boolean) == Some(true)
     {
         out.insert("StreamSpecification".to_owned(), stream);
+    }
+    if let Some(label) = &table.latest_stream_label {
+        let stream = StreamName { table_name: schema.name.clone(), label: label.clone() };
+        out.insert("LatestStreamLabel".to_owned(), json!(label));
+        out.insert("LatestStreamArn".to_owned(), json!(stream_arn::text(&stream)));
     }
     if let Some(sse) = option("SSESpecification")
         && sse.get("Enabled").and_then(super::shape::boolean) == Some(true)
@@ -206,7 +211,8 @@ fn warm_throughput(throughput: Option<ProvisionedThroughput>, asked: Option<Valu
 }
 
 /// Seconds since the epoch with milliseconds as a fraction.
-fn timestamp(milliseconds: u64) -> Value {
+#[must_use]
+pub fn timestamp(milliseconds: u64) -> Value {
     // Exact: milliseconds of any date that matters are far below 2^53.
     #[allow(clippy::cast_precision_loss)]
     let seconds = milliseconds as f64 / 1000.0;

@@ -343,6 +343,7 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
         item_count: 2,
         table_size_bytes: 250,
         indexes: vec![state.clone(), state.clone(), state],
+        latest_stream_label: Some("2026-01-02T03:04:05.678".to_owned()),
     };
     let body = describe_table::to_json(&table);
     let shown = &body["Table"];
@@ -356,6 +357,9 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
     assert_eq!(members, ["IndexName", "KeySchema", "Projection", "IndexSizeBytes", "ItemCount", "IndexArn"]);
     assert_eq!(shown["GlobalSecondaryIndexes"][0]["IndexStatus"], json!("ACTIVE"));
     assert_eq!(shown.get("Tags"), None);
+    let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/2026-01-02T03:04:05.678";
+    assert_eq!(shown["LatestStreamArn"], json!(arn));
+    assert_eq!(shown["LatestStreamLabel"], json!("2026-01-02T03:04:05.678"));
     let response =
         crate::model::api::DeleteTableResponse { table_description: TableDescription { status: TableStatus::Deleting, ..table } };
     let deleted = delete_table::to_json(&response);

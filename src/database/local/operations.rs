@@ -4,8 +4,9 @@ use super::LocalDatabase;
 use crate::database::{Database, Done, Rows};
 use crate::model::api::{
     CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
-    DescribeTableRequest, DescribeTableResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
+    DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
     PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, Select,
+    UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
@@ -25,6 +26,14 @@ impl Database for LocalDatabase {
 
     fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
         self.engine.delete_table(request)
+    }
+
+    fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
+        self.engine.update_time_to_live(request)
+    }
+
+    fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
+        self.engine.describe_time_to_live(&request)
     }
 
     fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {

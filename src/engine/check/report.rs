@@ -55,6 +55,16 @@ pub enum DifferenceKind {
     WrongCollection,
     EmptyCollection,
     WrongCounters,
+    /// An enabled stream without its definition.
+    MissingStream,
+    /// An item that was written since its stream began, without a record of that.
+    MissingStreamRecord,
+    /// A record that its stream cannot have, or that differs from the item it wrote.
+    WrongStreamRecord,
+    /// An item that expires and is not on its table's list.
+    MissingExpiry,
+    /// An expiry that is not that of its item.
+    OrphanExpiry,
     /// Entries that belong to no table.
     UnknownSource,
 }
@@ -73,6 +83,11 @@ impl fmt::Display for DifferenceKind {
             Self::WrongCollection => "item collection is counted wrongly",
             Self::EmptyCollection => "item collection has no entries",
             Self::WrongCounters => "counters are wrong",
+            Self::MissingStream => "stream is missing",
+            Self::MissingStreamRecord => "stream record is missing",
+            Self::WrongStreamRecord => "stream record is wrong",
+            Self::MissingExpiry => "expiry is missing",
+            Self::OrphanExpiry => "expiry without its item",
             Self::UnknownSource => "belongs to no table",
         })
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::create_table_checks::build_schema;
 use super::describe_table::description;
+use crate::codec::wire::create_options;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::keys::SourceId;
 use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, Shared};
+use crate::engine::{Engine, Shared, streams};
 use crate::model::api::{CreateTableRequest, CreateTableResponse, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableSchema};
@@ -34,17 +35,20 @@ fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Resul
     let mut sources = catalog::take_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
     let source = sources.next().ok_or(StoreError::Corrupt("source ids are used up"))?;
     let created_ms = transaction.shared.options.clock.now_ms();
-    let entry = TableEntry {
+    let mut entry = TableEntry {
         schema: Arc::clone(schema),
         source,
         index_sources: sources.collect(),
         status: TableStatus::Active,
         table_id: table_id(transaction.shared, source, created_ms),
         created_ms,
+        stream: None,
+        time_to_live: None,
     };
-    catalog::write_table(transaction.batch, &entry)?;
-    catalog::raise_generation(transaction.batch)?;
-    transaction.shared.batch.catalog_changed();
+    if let Some(view_type) = create_options::stream(&schema.opaque) {
+        streams::enable(transaction, &mut entry, view_type)?;
+    }
+    catalog::replace_table(transaction, &entry)?;
     let mut table_description = description(transaction.batch.as_read(), &entry)?;
     table_description.status = TableStatus::Creating;
     for index in &mut table_description.indexes {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::describe_table::description;
 use crate::engine::keys::{SourceId, StoreKey};
 use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, catalog, purge};
+use crate::engine::{Engine, catalog, purge, streams};
 use crate::model::Error;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
 
@@ -36,7 +36,9 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     }
     let mut table_description = description(transaction.batch.as_read(), &entry)?;
     table_description.status = TableStatus::Deleting;
-    let sources: Vec<SourceId> = std::iter::once(entry.source).chain(entry.index_sources.iter().copied()).collect();
+    let list = entry.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
+    let sources: Vec<SourceId> = std::iter::once(entry.source).chain(entry.index_sources.iter().copied()).chain(list).collect();
+    streams::disable(transaction, &mut (*entry).clone())?;
     transaction.batch.delete(&StoreKey::Table(name).encode())?;
     for source in &sources {
         transaction.batch.put(&StoreKey::Purge(*source).encode(), purge::MARK)?;

@@ -57,5 +57,6 @@ pub fn description(read: &dyn Read, entry: &TableEntry) -> Result<TableDescripti
         item_count: counters.entries,
         table_size_bytes: counters.size_with_overhead(),
         indexes,
+        latest_stream_label: entry.stream.as_ref().map(|stream| stream.label.clone()),
     })
 }

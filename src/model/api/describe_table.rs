@@ -34,6 +34,8 @@ pub struct TableDescription {
     pub table_size_bytes: u64,
     /// One per index of the schema, in the schema's order.
     pub indexes: Vec<IndexDescription>,
+    /// Of the newest stream, also when it is disabled.
+    pub latest_stream_label: Option<String>,
 }
 
 /// State and counters of one index.

@@ -7,12 +7,18 @@ pub mod common;
 pub mod create_table;
 pub mod delete_item;
 pub mod delete_table;
+pub mod describe_stream;
 pub mod describe_table;
 pub mod get_item;
+pub mod get_records;
+pub mod get_shard_iterator;
+pub mod list_streams;
 pub mod list_tables;
 pub mod put_item;
 pub mod query;
 pub mod scan;
+pub mod streams;
+pub mod time_to_live;
 
 pub use common::{
     ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
@@ -21,9 +27,18 @@ pub use common::{
 pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
 pub use delete_item::{DeleteItemRequest, DeleteItemResponse};
 pub use delete_table::{DeleteTableRequest, DeleteTableResponse};
+pub use describe_stream::{DescribeStreamRequest, DescribeStreamResponse, Shard, StreamStatus};
 pub use describe_table::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription, TableStatus};
 pub use get_item::{GetItemRequest, GetItemResponse};
+pub use get_records::{GetRecordsRequest, GetRecordsResponse};
+pub use get_shard_iterator::{GetShardIteratorRequest, GetShardIteratorResponse, ShardPosition};
+pub use list_streams::{ListStreamsRequest, ListStreamsResponse};
 pub use list_tables::{ListTablesRequest, ListTablesResponse};
 pub use put_item::{PutItemRequest, PutItemResponse};
 pub use query::{QueryRequest, QueryResponse};
 pub use scan::{ScanRequest, ScanResponse, Segment};
+pub use streams::{Origin, SequenceNumber, StreamEvent, StreamName, StreamRecord, StreamViewType};
+pub use time_to_live::{
+    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
+    UpdateTimeToLiveResponse,
+};

@@ -10,6 +10,7 @@ pub mod prefix;
 pub mod query;
 pub mod schema;
 pub mod store;
+pub mod stream;
 pub mod value;
 
 pub use expression::ExpressionError;
@@ -18,6 +19,7 @@ pub use number::NumberError;
 pub use query::QueryError;
 pub use schema::SchemaError;
 pub use store::StoreError;
+pub use stream::{StreamError, TimeToLiveError};
 pub use value::ValueError;
 
 use super::item::Item;
@@ -40,6 +42,12 @@ pub enum Error {
     /// A bad combination in Query, Scan or GetItem: ValidationException.
     #[error(transparent)]
     Query(#[from] QueryError),
+    /// A bad request to a stream: each says which exception.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// A bad UpdateTimeToLive: ValidationException.
+    #[error(transparent)]
+    TimeToLive(#[from] TimeToLiveError),
     /// Data operation on a table that is not there or not ready: ResourceNotFoundException.
     #[error("Requested resource not found")]
     ResourceNotFound,

@@ -21,6 +21,8 @@ impl Error {
             Self::Query(fault) => of_query(fault),
             Self::Key(_)
             | Self::Schema(_)
+            | Self::Stream(_)
+            | Self::TimeToLive(_)
             | Self::ResourceNotFound
             | Self::TableNotFound(_)
             | Self::TableAlreadyExists(_)

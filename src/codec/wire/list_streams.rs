@@ -1,0 +1,49 @@
+//! ListStreams (SEMANTICS 17).
+
+use serde_json::{Map, Value, json};
+
+use super::error::WireError;
+use super::names::{self, NAME_RULES};
+use super::shape::{Member, Rule, Shape, Structure};
+use super::{members, stream_arn};
+use crate::model::api::{ListStreamsRequest, ListStreamsResponse, StreamName};
+use crate::model::limits::LIST_STREAMS_MAX;
+
+pub static SHAPE: Structure = Structure {
+    name: "ListStreamsInput",
+    members: &[
+        Member::new("TableName", Shape::String).rules(NAME_RULES),
+        Member::new("Limit", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(LIST_STREAMS_MAX as i64)]),
+        stream_arn::member("ExclusiveStartStreamArn"),
+    ],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// Types, constraints, the start's ARN.
+pub fn request(json: &Value) -> Result<ListStreamsRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    members::constrained(json, &SHAPE)?;
+    let start = members.has("ExclusiveStartStreamArn").then(|| stream_arn::read(members, "ExclusiveStartStreamArn"));
+    Ok(ListStreamsRequest {
+        table_name: names::data_table(members)?,
+        limit: members.count("Limit"),
+        exclusive_start: start.transpose()?,
+    })
+}
+
+/// The body as a tree.
+#[must_use]
+pub fn to_json(response: &ListStreamsResponse) -> Value {
+    let stream = |stream: &StreamName| {
+        let (arn, name, label) = (stream_arn::text(stream), stream.table_name.as_str(), &stream.label);
+        json!({ "StreamArn": arn, "TableName": name, "StreamLabel": label })
+    };
+    let mut out = Map::new();
+    out.insert("Streams".to_owned(), response.streams.iter().map(stream).collect());
+    if let Some(last) = &response.last_evaluated {
+        out.insert("LastEvaluatedStreamArn".to_owned(), json!(stream_arn::text(last)));
+    }
+    Value::Object(out)
+}

@@ -1,0 +1,198 @@
+//! What every change of an item writes beside its indexes: stream records and expiries.
+//!
+//! ```text
+//! streams    each record can be read, has a number its stream may have and the images of its view type; a record that an item's
+//!            version names holds that item; each item written since its stream began has its record
+//! expiries   each item of a built list that expires is on it; each expiry is that of its item
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::report::{DifferenceKind, Place};
+use super::{Check, hex, is_damage};
+use crate::codec::record::Record;
+use crate::engine::catalog::TableEntry;
+use crate::engine::keys::{self, SourceId, StoreKey};
+use crate::engine::streams::record::StoredRecord;
+use crate::engine::streams::{self, Definition, trim};
+use crate::engine::time_to_live::{self, List, TimeToLive};
+use crate::model::api::{StreamEvent, StreamName, Version};
+use crate::model::error::StoreError;
+use crate::model::{Error, Key};
+
+impl Check<'_> {
+    /// The stream and the list of expiries of a table.
+    pub(super) fn lists(&mut self, table: &TableEntry) -> Result<(), Error> {
+        let place = Place::table(&table.schema.name);
+        let definition = self.open_stream(table)?;
+        let list = table.time_to_live.as_ref().and_then(|time_to_live| Some((time_to_live, time_to_live.list?)));
+        let built = list.filter(|(_, list)| list.is_built);
+        if definition.is_some() || built.is_some() {
+            self.walk(&keys::entries(table.source), &place, |check, key, record| {
+                if let Some(definition) = &definition {
+                    check.has_record(definition, record, (&place, key))?;
+                }
+                if let Some((time_to_live, list)) = built {
+                    check.has_expiry(time_to_live, list, record, (&place, key))?;
+                }
+                Ok(())
+            })?;
+        }
+        list.map_or(Ok(()), |(time_to_live, list)| self.expiries(table, time_to_live, list, &place))
+    }
+
+    /// The definition of the table's stream, when it is enabled.
+    fn open_stream(&mut self, table: &TableEntry) -> Result<Option<Definition>, StoreError> {
+        let Some(stream) = table.enabled_stream() else { return Ok(None) };
+        let name = StreamName { table_name: table.schema.name.clone(), label: stream.label.clone() };
+        match streams::read_definition(self.view.read(), &name) {
+            Ok(Some(definition)) => Ok(Some(definition)),
+            Ok(None) => {
+                self.reporter.add(DifferenceKind::MissingStream, Place::table(&table.schema.name), name.label);
+                Ok(None)
+            }
+            // Reported with the streams.
+            Err(error) if is_damage(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn has_record(
+        &mut self,
+        definition: &Definition,
+        record: &Record<'_>,
+        (place, key): (&Place<'_>, &[u8]),
+    ) -> Result<(), StoreError> {
+        let version = record.version();
+        if version < definition.first || version <= definition.trimmed {
+            return Ok(());
+        }
+        if self.view.read().get(&StoreKey::StreamRecord(definition.id, version).encode())?.is_none() {
+            self.reporter.add(DifferenceKind::MissingStreamRecord, *place, hex(key));
+        }
+        Ok(())
+    }
+
+    fn has_expiry(
+        &mut self,
+        time_to_live: &TimeToLive,
+        list: List,
+        record: &Record<'_>,
+        (place, key): (&Place<'_>, &[u8]),
+    ) -> Result<(), StoreError> {
+        let Some(ms) = time_to_live::expiry_of(record, &time_to_live.attribute)? else { return Ok(()) };
+        let expiry = StoreKey::Expiry(list.id, ms, keys::place_in_source(key)).encode();
+        if self.view.read().get(&expiry)?.is_none() {
+            self.reporter.add(DifferenceKind::MissingExpiry, *place, hex(key));
+        }
+        Ok(())
+    }
+
+    fn expiries(
+        &mut self,
+        table: &TableEntry,
+        time_to_live: &TimeToLive,
+        list: List,
+        place: &Place<'_>,
+    ) -> Result<(), Error> {
+        self.each(&keys::expiries(list.id), |check, key, _| {
+            let expected = keys::parse_expiry(key).map(|(ms, at)| (ms, keys::entry_at(table.source, at)));
+            let is_right = match &expected {
+                Some((ms, entry)) => match check.view.read().get(entry)?.map(Record::parse).transpose() {
+                    Ok(Some(record)) => time_to_live::expiry_of(&record, &time_to_live.attribute).is_ok_and(|it| it == Some(*ms)),
+                    Ok(None) => false,
+                    // The item is reported as what cannot be read.
+                    Err(_) => true,
+                },
+                None => false,
+            };
+            if !is_right {
+                check.reporter.add(DifferenceKind::OrphanExpiry, *place, hex(key));
+            }
+            Ok(())
+        })
+    }
+
+    /// Every stream and its records; the ids of the streams.
+    pub(super) fn streams(&mut self) -> Result<BTreeSet<SourceId>, Error> {
+        let mut all = Vec::new();
+        trim::each_stream(self.view.read(), &mut |name, definition| {
+            all.push((name, definition));
+            Ok(())
+        })?;
+        let mut ids = BTreeSet::new();
+        for (name, definition) in all {
+            match definition {
+                Ok(definition) => {
+                    ids.insert(definition.id);
+                    self.stream(&name, &definition)?;
+                }
+                Err(error) if is_damage(&error) => {
+                    self.reporter.add(DifferenceKind::Unreadable, Place::table(&name.table_name), name.label.clone());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(ids)
+    }
+
+    fn stream(&mut self, name: &StreamName, definition: &Definition) -> Result<(), Error> {
+        let place = Place::table(&name.table_name);
+        let table = crate::engine::catalog::read_table(self.view.read(), &name.table_name).ok().flatten();
+        let table = table.filter(|table| table.enabled_stream().is_some_and(|stream| stream.id == definition.id));
+        self.each(&keys::stream_records_from(definition.id, 0), |check, key, bytes| {
+            let Some((_, version)) = keys::parse_stream_record(key) else {
+                check.reporter.add(DifferenceKind::Unreadable, place, hex(key));
+                return Ok(());
+            };
+            match check.is_right_record(definition, table.as_deref(), version, bytes) {
+                Ok(true) => {}
+                Ok(false) => check.reporter.add(DifferenceKind::WrongStreamRecord, place, version.to_string()),
+                Err(error) if is_damage(&error) => check.reporter.add(DifferenceKind::Unreadable, place, hex(key)),
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        })
+    }
+
+    fn is_right_record(
+        &self,
+        definition: &Definition,
+        table: Option<&TableEntry>,
+        version: Version,
+        bytes: &[u8],
+    ) -> Result<bool, StoreError> {
+        let last = definition.closed.map_or(self.last_version, |(last, _)| last);
+        let record = StoredRecord::parse(bytes)?;
+        let view = definition.view_type;
+        let has_new = view.has_new_image() && record.event != StreamEvent::Remove;
+        let has_old = view.has_old_image() && record.event != StreamEvent::Insert;
+        let in_range = definition.first <= version && definition.trimmed < version && version <= last;
+        if !in_range || record.new_image.is_some() != has_new || record.old_image.is_some() != has_old {
+            return Ok(false);
+        }
+        for part in [record.new_image, record.old_image].into_iter().flatten() {
+            Record::parse(part)?.to_item()?;
+        }
+        let keys = Record::parse(record.keys)?.to_item()?;
+        let Some(table) = table else { return Ok(true) };
+        match keys.key(&table.schema.key) {
+            Some(key) => self.agrees(table, &key, version, &record),
+            None => Ok(false),
+        }
+    }
+
+    /// Does the item, when this record's change was its last, hold what the record says?
+    fn agrees(&self, table: &TableEntry, key: &Key, version: Version, record: &StoredRecord<'_>) -> Result<bool, StoreError> {
+        let address = keys::EntryAddress::of_item(table.source, key);
+        let Ok(Some(item)) = self.view.entry(&address) else { return Ok(true) };
+        if item.version() != version {
+            // A later change has a record of its own; after an earlier one nothing was left as it was.
+            return Ok(item.version() > version);
+        }
+        match record.new_image {
+            Some(image) => Ok(Record::parse(image)?.content() == item.content()),
+            None => Ok(record.event != StreamEvent::Remove),
+        }
+    }
+}

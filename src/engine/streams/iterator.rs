@@ -1,0 +1,106 @@
+//! Shard iterators: a place in a stream that a client carries about, good for 15 minutes.
+//!
+//! ```text
+//! base64, URL alphabet, of: u8 form 1 · u64 position · u64 time given, ms · u8 length, table name · label · digest 8 of all before
+//! ```
+//! Numbers are big-endian. The digest tells damage, it is no secret: a made-up iterator reads what its maker may read anyway.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::codec::digest::digest;
+use crate::model::TableName;
+use crate::model::api::{StreamName, Version};
+use crate::model::error::StreamError;
+use crate::model::limits::SHARD_ITERATOR_MS;
+
+const FORM: u8 = 1;
+const DIGEST_BYTES: usize = 8;
+
+/// The next record is the first with this sequence number or a higher one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardIterator {
+    pub stream: StreamName,
+    /// 0 is the oldest record kept, whatever was removed.
+    pub position: Version,
+    /// Milliseconds since the epoch.
+    pub given_ms: u64,
+}
+
+impl ShardIterator {
+    /// The text for the client: at most 400 characters.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let name = self.stream.table_name.as_str();
+        let mut bytes = vec![FORM];
+        bytes.extend_from_slice(&self.position.to_be_bytes());
+        bytes.extend_from_slice(&self.given_ms.to_be_bytes());
+        // A table's name has at most 255 characters.
+        bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(self.stream.label.as_bytes());
+        let digest = digest(&bytes);
+        bytes.extend_from_slice(digest.get(..DIGEST_BYTES).unwrap_or_default());
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Reads a client's text.
+    ///
+    /// # Errors
+    /// `Iterator` when it is none, `ExpiredIterator`.
+    pub fn decode(text: &str, now_ms: u64) -> Result<Self, StreamError> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| StreamError::Iterator)?;
+        let iterator = Self::parse(&bytes).ok_or(StreamError::Iterator)?;
+        if now_ms.saturating_sub(iterator.given_ms) > SHARD_ITERATOR_MS {
+            return Err(StreamError::ExpiredIterator);
+        }
+        Ok(iterator)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (body, found) = bytes.split_last_chunk::<DIGEST_BYTES>()?;
+        if !digest(body).starts_with(found) {
+            return None;
+        }
+        let ([FORM], rest) = body.split_first_chunk()? else { return None };
+        let (position, rest) = rest.split_first_chunk()?;
+        let (given_ms, rest) = rest.split_first_chunk()?;
+        let (length, rest) = rest.split_first()?;
+        let (name, label) = rest.split_at_checked(usize::from(*length))?;
+        let table_name = TableName::new(std::str::from_utf8(name).ok()?).ok()?;
+        let label = std::str::from_utf8(label).ok()?.to_owned();
+        let stream = StreamName { table_name, label };
+        Some(Self { stream, position: u64::from_be_bytes(*position), given_ms: u64::from_be_bytes(*given_ms) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(name: &str) -> ShardIterator {
+        let stream = StreamName { table_name: TableName::new(name).unwrap(), label: "2026-01-02T03:04:05.678".into() };
+        ShardIterator { stream, position: 7, given_ms: 1_000 }
+    }
+
+    #[test]
+    fn texts_come_back_until_they_expire() {
+        for name in ["abc", &"x".repeat(255)] {
+            let text = example(name).encode();
+            assert!(text.len() <= 400);
+            assert_eq!(ShardIterator::decode(&text, 1_000), Ok(example(name)));
+            assert_eq!(ShardIterator::decode(&text, 500), Ok(example(name)));
+            assert_eq!(ShardIterator::decode(&text, 1_000 + SHARD_ITERATOR_MS), Ok(example(name)));
+            assert_eq!(ShardIterator::decode(&text, 1_001 + SHARD_ITERATOR_MS), Err(StreamError::ExpiredIterator));
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_refused() {
+        let good = example("abc").encode();
+        let other = good.replacen(['A', 'B'], "C", 1);
+        for text in ["", "x", "=", "AAAA", &good[1..], &good[..good.len() - 2], &other] {
+            assert_eq!(ShardIterator::decode(text, 1_000), Err(StreamError::Iterator), "{text}");
+        }
+    }
+}

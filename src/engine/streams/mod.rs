@@ -1,0 +1,150 @@
+//! Streams: every change of an item as a record, kept for 24 hours (SEMANTICS 17).
+//!
+//! A stream is a definition under its table's name and label, and records under its id. A table's catalog entry says which stream
+//! takes its changes now; the definition outlives that, and the table. Records are written by the change itself
+//! ([`capture`]) and removed behind the horizon ([`trim`]). One shard lasts as long as its stream.
+//!
+//! A record's sequence number is the version that the change took, so numbers rise over all streams, and a reader who saw
+//! everything up to a commit goes on behind that commit's last version.
+
+pub mod capture;
+pub mod definition;
+pub mod iterator;
+pub mod record;
+pub mod trim;
+
+use std::sync::Arc;
+
+use super::catalog::{self, TableEntry};
+use super::keys::{SourceId, StoreKey};
+use super::transaction::Transaction;
+use crate::codec::wire::{create_options, stream_arn};
+use crate::codec::{calendar, digest};
+use crate::model::Error;
+use crate::model::api::{SequenceNumber, StreamName, StreamViewType, Version};
+use crate::model::error::{StoreError, StreamError};
+use crate::store::Read;
+
+pub use definition::Definition;
+
+/// The stream of a table, as its catalog entry knows it: the newest, also when it is disabled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableStream {
+    pub id: SourceId,
+    pub label: String,
+    pub view_type: StreamViewType,
+    pub is_enabled: bool,
+}
+
+/// Gives the table a new stream; the caller writes the entry. It must have none that is enabled.
+///
+/// # Errors
+/// Those of the store.
+pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_type: StreamViewType) -> Result<(), StoreError> {
+    let id = catalog::take_source(transaction.batch)?;
+    let now_ms = transaction.shared.options.clock.now_ms();
+    let name = free_name(transaction.batch.as_read(), table, now_ms)?;
+    let definition = Definition {
+        id,
+        view_type,
+        created_ms: now_ms,
+        partition: table.schema.key.partition.name.clone(),
+        sort: table.schema.key.sort.as_ref().map(|sort| sort.name.clone()),
+        first: transaction.shared.batch.next_version(transaction.batch.as_read())?,
+        trimmed: 0,
+        closed: None,
+    };
+    write_definition(transaction, &name, &definition)?;
+    table.stream = Some(TableStream { id, label: name.label, view_type, is_enabled: true });
+    create_options::set_stream(&mut Arc::make_mut(&mut table.schema).opaque, Some(view_type));
+    Ok(())
+}
+
+/// Ends the table's stream, which stays readable; the caller writes the entry. Without an enabled stream nothing happens.
+///
+/// # Errors
+/// Those of the store.
+pub fn disable(transaction: &mut Transaction<'_>, table: &mut TableEntry) -> Result<(), StoreError> {
+    let Some(stream) = table.stream.as_mut().filter(|stream| stream.is_enabled) else { return Ok(()) };
+    stream.is_enabled = false;
+    let name = StreamName { table_name: table.schema.name.clone(), label: stream.label.clone() };
+    create_options::set_stream(&mut Arc::make_mut(&mut table.schema).opaque, None);
+    let Some(mut definition) = read_definition(transaction.batch.as_read(), &name)? else { return Ok(()) };
+    let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+    let ending = next.saturating_sub(1).max(definition.first);
+    definition.closed = Some((ending, transaction.shared.options.clock.now_ms()));
+    write_definition(transaction, &name, &definition)
+}
+
+/// A label that no stream of the table has: the time, moved on when needed.
+fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamName, StoreError> {
+    let mut ms = now_ms;
+    loop {
+        let label = calendar::iso(ms).trim_end_matches('Z').to_owned();
+        let name = StreamName { table_name: table.schema.name.clone(), label };
+        if read_definition(read, &name)?.is_none() {
+            return Ok(name);
+        }
+        ms += 1;
+    }
+}
+
+fn write_definition(transaction: &mut Transaction<'_>, name: &StreamName, definition: &Definition) -> Result<(), StoreError> {
+    transaction.batch.put(&StoreKey::Stream(name.table_name.as_str(), &name.label).encode(), &definition.encode())
+}
+
+/// The definition of a stream.
+///
+/// # Errors
+/// Those of the store.
+pub fn read_definition(read: &dyn Read, name: &StreamName) -> Result<Option<Definition>, StoreError> {
+    let key = StoreKey::Stream(name.table_name.as_str(), &name.label).encode();
+    read.get(&key)?.map(Definition::decode).transpose()
+}
+
+/// The definition of a stream that a request names.
+///
+/// # Errors
+/// `NotFound`; those of the store.
+pub fn known(read: &dyn Read, name: &StreamName) -> Result<Definition, Error> {
+    match read_definition(read, name)? {
+        Some(definition) => Ok(definition),
+        None => Err(StreamError::NotFound(stream_arn::text(name)).into()),
+    }
+}
+
+/// The id of a stream's one shard: `shardId-<time, 20 digits>-<8 hexadecimal digits>`.
+#[must_use]
+pub fn shard_id(definition: &Definition) -> String {
+    format!("shardId-{:020}-{:08x}", definition.created_ms, definition.id.0)
+}
+
+/// Holds a shard id of a request to those of a stream.
+///
+/// # Errors
+/// `ShardId` for what is none, `ShardNotFound`.
+pub fn check_shard(definition: &Definition, shard: &str) -> Result<(), StreamError> {
+    let has_form = shard.strip_prefix("shardId-").and_then(|rest| rest.split_once('-')).is_some_and(|(time, id)| {
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        time.len() == 20 && time.bytes().all(|byte| byte.is_ascii_digit()) && id.len() == 8 && id.bytes().all(is_hex)
+    });
+    if !has_form {
+        return Err(StreamError::ShardId);
+    }
+    if shard == shard_id(definition) { Ok(()) } else { Err(StreamError::ShardNotFound(shard.to_owned())) }
+}
+
+/// The id of a record: the same in every answer.
+#[must_use]
+pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
+    let bytes = digest::digest(format!("{}/{}/{sequence}", name.table_name, name.label).as_bytes());
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where a reader that saw everything of a view goes on.
+///
+/// # Errors
+/// Those of the store.
+pub fn behind(read: &dyn Read) -> Result<Version, StoreError> {
+    Ok(super::batch::last_version(read)? + 1)
+}

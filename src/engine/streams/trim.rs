@@ -1,0 +1,132 @@
+//! Removal of records that are older than 24 hours, and of disabled streams that have none left.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::definition::Definition;
+use super::record::StoredRecord;
+use crate::engine::Shared;
+use crate::engine::keys::{self, SourceId, StoreKey};
+use crate::engine::transaction::Transaction;
+use crate::model::Error;
+use crate::model::api::{StreamName, Version};
+use crate::model::error::StoreError;
+use crate::model::limits::STREAM_RETENTION_MS;
+use crate::store::{Direction, Read};
+
+/// Records removed in one transaction: other writers are not to wait.
+const RECORDS_PER_JOB: usize = 1_000;
+
+/// Trims every stream.
+///
+/// # Errors
+/// Those of the store.
+pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
+    for name in due(shared)? {
+        loop {
+            let name = name.clone();
+            let goes_on = shared.submit_in_background(move |transaction| Ok(trim_piece(transaction, &name)?))?;
+            if !goes_on {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Streams with something to remove.
+fn due(shared: &Shared) -> Result<Vec<StreamName>, StoreError> {
+    let horizon_ms = shared.options.clock.now_ms().saturating_sub(STREAM_RETENTION_MS);
+    let snapshot = shared.store.snapshot()?;
+    let mut due = Vec::new();
+    each_stream(&*snapshot, &mut |name, definition| {
+        // Damage is for `check` to tell; it must not keep the other streams.
+        match definition.and_then(|definition| is_due(&*snapshot, &definition, horizon_ms)) {
+            Ok(true) => due.push(name),
+            Ok(false) => {}
+            Err(error) => log::debug!("a stream of {} is not trimmed: {error}", name.table_name),
+        }
+        Ok(())
+    })?;
+    Ok(due)
+}
+
+/// Visits every stream, those of one table in the order of their time.
+///
+/// # Errors
+/// Those of the store and of `visit`.
+pub fn each_stream(
+    read: &dyn Read,
+    visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut failure = None;
+    read.walk(&keys::streams(), Direction::Forward, &mut |key, value| {
+        let Some(name) = keys::parse_stream(key) else { return ControlFlow::Continue(()) };
+        match visit(name, Definition::decode(value)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    failure.map_or(Ok(()), Err)
+}
+
+fn is_due(read: &dyn Read, definition: &Definition, horizon_ms: u64) -> Result<bool, StoreError> {
+    Ok(match oldest(read, definition.id)? {
+        Some((_, created_ms)) => created_ms < horizon_ms,
+        None => is_over(definition, horizon_ms),
+    })
+}
+
+fn is_over(definition: &Definition, horizon_ms: u64) -> bool {
+    definition.closed.is_some_and(|(_, closed_ms)| closed_ms < horizon_ms)
+}
+
+/// Sequence number and time of the oldest record.
+fn oldest(read: &dyn Read, stream: SourceId) -> Result<Option<(Version, u64)>, StoreError> {
+    first_at(read, stream, 0)
+}
+
+/// Sequence number and time of the first record from `position` on.
+///
+/// # Errors
+/// Those of the store.
+pub fn first_at(read: &dyn Read, stream: SourceId, position: Version) -> Result<Option<(Version, u64)>, StoreError> {
+    let mut found = None;
+    read.walk(&keys::stream_records_from(stream, position), Direction::Forward, &mut |key, value| {
+        let created_ms = StoredRecord::parse(value).map(|record| record.created_ms);
+        found = keys::parse_stream_record(key).map(|(_, version)| (version, created_ms));
+        ControlFlow::Break(())
+    })?;
+    found.map(|(version, created_ms)| Ok((version, created_ms?))).transpose()
+}
+
+/// Removes some records of a stream, or the stream; whether more is left.
+fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bool, StoreError> {
+    let horizon_ms = transaction.shared.options.clock.now_ms().saturating_sub(STREAM_RETENTION_MS);
+    let read = transaction.batch.as_read();
+    let Some(mut definition) = super::read_definition(read, name)? else { return Ok(false) };
+    let mut doomed = Vec::new();
+    read.walk(&keys::stream_records_from(definition.id, 0), Direction::Forward, &mut |key, value| {
+        let is_old = StoredRecord::parse(value).is_ok_and(|record| record.created_ms < horizon_ms);
+        match keys::parse_stream_record(key).filter(|_| is_old && doomed.len() < RECORDS_PER_JOB) {
+            Some((_, version)) => doomed.push(version),
+            None => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    })?;
+    if let Some(last) = doomed.last() {
+        definition.trimmed = *last;
+        super::write_definition(transaction, name, &definition)?;
+        for version in &doomed {
+            transaction.batch.delete(&StoreKey::StreamRecord(definition.id, *version).encode())?;
+        }
+        return Ok(true);
+    }
+    if is_over(&definition, horizon_ms) && oldest(transaction.batch.as_read(), definition.id)?.is_none() {
+        transaction.batch.delete(&StoreKey::Stream(name.table_name.as_str(), &name.label).encode())?;
+    }
+    Ok(false)
+}

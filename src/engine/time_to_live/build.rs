@@ -1,0 +1,96 @@
+//! Puts the items that a table had before time to live was enabled on its list, in pieces.
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use super::List;
+use crate::codec::record::Record;
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::keys::{self, SourceId, StoreKey};
+use crate::engine::transaction::Transaction;
+use crate::engine::{Shared, time_to_live};
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+use crate::store::Direction;
+
+/// Items looked at in one transaction, and their bytes: other writers are not to wait.
+const ITEMS_PER_JOB: usize = 5_000;
+const BYTES_PER_JOB: usize = 8 * 1024 * 1024;
+
+/// Builds a table's list to its end. Interrupted, it is built again from the start, which changes nothing of what is there.
+///
+/// # Errors
+/// Those of the store.
+pub fn build(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Result<(), Error> {
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let (name, start) = (name.clone(), after.clone());
+        let step = shared.submit_in_background(move |transaction| Ok(piece(transaction, &name, list, start.as_deref())?))?;
+        match step {
+            Some(place) => after = Some(place),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Adds some items after a place; the last place, or `None` when the list is built or not wanted any more.
+fn piece(
+    transaction: &mut Transaction<'_>,
+    name: &TableName,
+    list: SourceId,
+    after: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(table) = transaction.table(name)? else { return Ok(None) };
+    let Some(time_to_live) = table.time_to_live.as_ref().filter(|it| it.list == Some(List { id: list, is_built: false })) else {
+        return Ok(None);
+    };
+    let (found, last) = expiries(transaction, &table, &time_to_live.attribute, after)?;
+    for (ms, place) in found {
+        transaction.batch.put(&StoreKey::Expiry(list, ms, &place).encode(), &[])?;
+    }
+    if last.is_none() {
+        finish(transaction, &table, list)?;
+    }
+    Ok(last)
+}
+
+/// Expiries with the places of their items.
+type Expiries = Vec<(u64, Vec<u8>)>;
+
+/// Expiries of some items, and the place of the last item looked at when there may be more.
+fn expiries(
+    transaction: &Transaction<'_>,
+    table: &TableEntry,
+    attribute: &str,
+    after: Option<&[u8]>,
+) -> Result<(Expiries, Option<Vec<u8>>), StoreError> {
+    let mut range = keys::entries(table.source);
+    if let Some(place) = after {
+        range.lower = Bound::Excluded(keys::entry_at(table.source, place));
+    }
+    let (mut found, mut last) = (Vec::new(), None);
+    let (mut items, mut bytes) = (0, 0);
+    transaction.batch.as_read().walk(&range, Direction::Forward, &mut |key, value| {
+        let place = keys::place_in_source(key);
+        // A damaged item cannot expire; `check` tells of it.
+        if let Ok(Some(ms)) = Record::parse(value).and_then(|record| time_to_live::expiry_of(&record, attribute)) {
+            found.push((ms, place.to_vec()));
+        }
+        items += 1;
+        bytes += value.len();
+        if items < ITEMS_PER_JOB && bytes < BYTES_PER_JOB {
+            return ControlFlow::Continue(());
+        }
+        last = Some(place.to_vec());
+        ControlFlow::Break(())
+    })?;
+    Ok((found, last))
+}
+
+fn finish(transaction: &mut Transaction<'_>, table: &TableEntry, list: SourceId) -> Result<(), StoreError> {
+    let mut table = table.clone();
+    if let Some(time_to_live) = &mut table.time_to_live {
+        time_to_live.list = Some(List { id: list, is_built: true });
+    }
+    catalog::replace_table(transaction, &table)
+}

@@ -1,0 +1,126 @@
+//! Deletes what is over.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::{List, build, expiry_of};
+use crate::codec::record::Record;
+use crate::engine::Shared;
+use crate::engine::catalog::TableEntry;
+use crate::engine::item_key;
+use crate::engine::keys::{self, StoreKey};
+use crate::engine::transaction::{self, Transaction};
+use crate::engine::view::View;
+use crate::engine::write::{self, Stored};
+use crate::model::api::{Origin, TimeToLiveStatus};
+use crate::model::error::StoreError;
+use crate::model::limits::TTL_PAST_MS_MAX;
+use crate::model::{Error, Key, TableName};
+use crate::store::{Direction, Read};
+
+/// Items deleted in one transaction: other writers are not to wait.
+const ITEMS_PER_JOB: usize = 100;
+
+/// Builds lists that are to be built and deletes every item whose time is over.
+///
+/// # Errors
+/// Those of the store.
+pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
+    for work in work(shared)? {
+        match work {
+            Work::Build(name, list) => build::build(shared, &name, list.id)?,
+            Work::Expire(name) => expire(shared, &name)?,
+        }
+    }
+    Ok(())
+}
+
+enum Work {
+    Build(TableName, List),
+    Expire(TableName),
+}
+
+/// What is to be done, by a view that is gone when it is done.
+fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
+    let view = View::new(shared, shared.store.snapshot()?);
+    let mut work = Vec::new();
+    for name in shared.time_to_live.names(&view)? {
+        let Some(table) = view.table(&name)? else { continue };
+        match table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list) {
+            Some(list) if !list.is_built => work.push(Work::Build(name, list)),
+            Some(_) if !due(view.read(), shared, &table, 1)?.is_empty() => work.push(Work::Expire(name)),
+            _ => {}
+        }
+    }
+    Ok(work)
+}
+
+/// A time and the place of an item.
+type Due = (u64, Vec<u8>);
+
+/// The first of the items whose time is over, by the list.
+fn due(read: &dyn Read, shared: &Shared, table: &TableEntry, count: usize) -> Result<Vec<Due>, StoreError> {
+    let now_ms = shared.options.clock.now_ms();
+    let mut found = Vec::new();
+    let Some(time_to_live) = &table.time_to_live else { return Ok(found) };
+    let Some(list) = time_to_live.list else { return Ok(found) };
+    if time_to_live.status(now_ms, shared.options.ttl_transition_ms) != TimeToLiveStatus::Enabled {
+        return Ok(found);
+    }
+    // Later than five years ago, and earlier than now.
+    let from_ms = now_ms.checked_sub(TTL_PAST_MS_MAX).map_or(0, |past| past + 1);
+    read.walk(&keys::expiries_between(list.id, from_ms, now_ms), Direction::Forward, &mut |key, _| {
+        found.extend(keys::parse_expiry(key).map(|(ms, place)| (ms, place.to_vec())));
+        if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(found)
+}
+
+fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
+    loop {
+        let name = name.clone();
+        let goes_on = shared.submit_in_background(move |transaction| expire_piece(transaction, &name))?;
+        if !goes_on {
+            return Ok(());
+        }
+    }
+}
+
+/// Deletes some; whether there may be more.
+fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<bool, Error> {
+    let Ok(table) = transaction::active(transaction.table(name)?) else { return Ok(false) };
+    let due = due(transaction.batch.as_read(), transaction.shared, &table, ITEMS_PER_JOB)?;
+    transaction.origin = Origin::TimeToLive;
+    for due in &due {
+        expire_item(transaction, &table, due)?;
+    }
+    Ok(due.len() == ITEMS_PER_JOB)
+}
+
+fn expire_item(transaction: &mut Transaction<'_>, table: &TableEntry, (ms, place): &Due) -> Result<(), Error> {
+    match item_that_expires(transaction.batch.as_read(), table, (*ms, place)) {
+        Ok(Some(key)) => {
+            let stored = Stored::read(transaction.batch.as_read(), table, &key)?;
+            write::replace(transaction, table, &key, &stored, None).map(drop)
+        }
+        // No such item: it must not stand before others for ever. `check` tells of damaged ones.
+        Ok(None) | Err(StoreError::Corrupt(_)) => {
+            if let Some(list) = table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list) {
+                transaction.batch.delete(&StoreKey::Expiry(list.id, *ms, place).encode())?;
+            }
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The key of the item at a place, if it expires at that time.
+fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64, &[u8])) -> Result<Option<Key>, StoreError> {
+    let Some(bytes) = read.get(&keys::entry_at(table.source, place))? else { return Ok(None) };
+    let record = Record::parse(bytes)?;
+    let attribute = table.time_to_live.as_ref().map_or("", |time_to_live| &time_to_live.attribute);
+    if expiry_of(&record, attribute)? != Some(ms) {
+        return Ok(None);
+    }
+    Ok(item_key::key_of_item(&table.schema.key, &record.to_item()?).ok())
+}
