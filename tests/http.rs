@@ -8,16 +8,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Database, Done, Rows, Streams};
+use ddbfs::database::{BatchRows, Database, Done, Rows, Streams};
 use ddbfs::engine::EngineOptions;
 use ddbfs::http::{HttpOptions, RunningServer, Server};
-use ddbfs::model::api::{
-    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
-    DescribeStreamRequest, DescribeStreamResponse, DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest,
-    DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
-    GetShardIteratorResponse, ListStreamsRequest, ListStreamsResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest,
-    PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
-};
+use ddbfs::model::api::*;
 use ddbfs::model::error::StreamError;
 use ddbfs::model::{AttributeValue, Error, Item};
 use ddbfs::store::memory::MemoryStore;
@@ -453,6 +447,18 @@ impl Database for Faulty {
     }
     fn delete_item_then(&self, _: DeleteItemRequest, done: Done<DeleteItemResponse>) {
         drop(done);
+    }
+    fn batch_get_rows(&self, _: &BatchGetItemRequest, _: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        panic!("batch get")
+    }
+    fn batch_write_item_then(&self, _: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+        drop(done);
+    }
+    fn transact_get_items(&self, _: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
+        panic!("transact get")
+    }
+    fn batch_get_item(&self, _: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
+        panic!("batch get")
     }
     fn query_rows(&self, _: &QueryRequest, _: &mut Rows<'_>) -> Result<Page, Error> {
         panic!("query")

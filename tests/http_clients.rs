@@ -50,3 +50,10 @@ fn boto3_drives_every_operation_on_lmdb() {
 fn the_aws_command_line_drives_every_operation() {
     drive("cli_operations.py", "awscli", Arc::new(MemoryStore::new().unwrap()));
 }
+
+#[test]
+fn boto3_drives_batches_and_transactions() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = LmdbStore::open(directory.path(), LmdbOptions::default()).unwrap();
+    drive("boto3_batches.py", "boto3", Arc::new(store));
+}

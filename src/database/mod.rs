@@ -13,9 +13,7 @@ use std::sync::Arc;
 use crate::codec::digest::Digest;
 use crate::codec::row::Row;
 use crate::model::api::{
-    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
-    DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
-    PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
+    BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
 };
 use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
 
@@ -26,6 +24,9 @@ pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 /// Called with each result row in order.
 pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
+
+/// Called with each row of a batch and the place of its table in the request.
+pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
 
 /// The DynamoDB operations.
 pub trait Database: Streams {
@@ -43,6 +44,13 @@ pub trait Database: Streams {
     /// Starts the delete; `done` hears of it after the commit.
     fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>);
 
+    /// Reads items of several tables; each one found is given to `rows`.
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error>;
+    /// Starts the writes; `done` hears of them after the commit.
+    fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>);
+
+    fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error>;
+
     /// One page, its rows given to `rows` as they are found.
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
@@ -53,6 +61,13 @@ pub trait Database: Streams {
 
     fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
         wait(|done| self.delete_item_then(request, done))
+    }
+
+    /// Items of several tables.
+    fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error>;
+
+    fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+        wait(|done| self.batch_write_item_then(request, done))
     }
 
     /// One page with its items.

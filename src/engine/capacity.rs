@@ -2,6 +2,9 @@
 
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
+/// In a transaction a table's units count twice, those of its indexes once (SEMANTICS 10.2).
+pub const TRANSACTION_FACTOR: f64 = 2.0;
+
 /// Units of a write of this many bytes, at least one.
 #[must_use]
 pub fn write_units(bytes: usize) -> f64 {

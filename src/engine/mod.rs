@@ -73,6 +73,9 @@ pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 /// Called with each result row in order.
 pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 
+/// Called with each row of a batch and the place of its table in the request.
+pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
+
 /// What comes in from outside: time, chance, limits that tests lower.
 #[derive(Debug, Clone)]
 pub struct EngineOptions {

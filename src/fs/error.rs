@@ -227,12 +227,15 @@ fn database_errno(error: &Error) -> Errno {
         | Error::Query(_)
         | Error::Stream(_)
         | Error::TimeToLive(_)
+        | Error::Batch(_)
+        | Error::Transaction(_)
+        | Error::IdempotentParameterMismatch
         | Error::NotSupported(_) => Errno::Invalid,
         Error::ResourceNotFound | Error::TableNotFound(_) => Errno::NotFound,
         Error::TableAlreadyExists(_) => Errno::Exists,
         Error::TableBeingDeleted(_) => Errno::Busy,
         Error::DeletionProtected => Errno::NotPermitted,
-        Error::ConditionalCheckFailed { .. } => Errno::Canceled,
+        Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_) => Errno::Canceled,
         Error::ItemCollectionSizeLimitExceeded | Error::Store(StoreError::NoSpace) => Errno::NoSpace,
         Error::Store(
             StoreError::Io(_) | StoreError::Corrupt(_) | StoreError::Format(_) | StoreError::ReadOnly | StoreError::Closed,
@@ -254,8 +257,12 @@ fn exception(error: &Error) -> Option<&'static str> {
         | Error::Query(_)
         | Error::Stream(_)
         | Error::TimeToLive(_)
+        | Error::Batch(_)
+        | Error::Transaction(_)
         | Error::DeletionProtected
         | Error::NotSupported(_) => "ValidationException",
+        Error::TransactionCanceled(_) => "TransactionCanceledException",
+        Error::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
         Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) => "ResourceInUseException",
         Error::ConditionalCheckFailed { .. } => "ConditionalCheckFailedException",
         Error::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
@@ -266,7 +273,7 @@ fn exception(error: &Error) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::error::QueryError;
+    use crate::model::error::{Cancellation, QueryError};
 
     #[test]
     fn table_of_errnos() {
@@ -279,6 +286,7 @@ mod tests {
             (FsError::Exists, "EEXIST"),
             (FsError::Stale, "ESTALE"),
             (FsError::Database(Error::ConditionalCheckFailed { item: None }), "ECANCELED"),
+            (FsError::Database(Error::TransactionCanceled(Cancellation(Vec::new()))), "ECANCELED"),
             (FsError::Database(Error::Value(ValueError::ItemTooLarge)), "EFBIG"),
             (FsError::Database(Error::Key(KeyError::SortTooLarge)), "ENAMETOOLONG"),
             (FsError::Database(Error::Store(StoreError::NoSpace)), "ENOSPC"),

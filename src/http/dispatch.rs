@@ -1,6 +1,6 @@
 //! From an operation and its body to the answer's body: translate, call, write.
 //!
-//! Reads run where they are called: they are short and never wait for a writer. Puts and deletes wait for the commit without
+//! Reads run where they are called: they are short and never wait for a writer. Writes wait for the commit without
 //! holding a thread; the control operations hold one. A body's tree, many times the size of its text, does not live as long as a
 //! commit takes.
 
@@ -13,8 +13,7 @@ use tokio::task::block_in_place;
 use super::error::Failure;
 use super::target::Operation;
 use crate::codec::wire::{
-    Reporting, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator,
-    list_streams, list_tables, page, put_item, query, scan, time_to_live,
+    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live, transact_get_items,
 };
 use crate::database::{Database, Done};
 use crate::model::Error;
@@ -31,6 +30,9 @@ pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>
         Operation::GetItem => get(&json, database.as_ref()),
         Operation::Query => run_query(&json, database.as_ref()),
         Operation::Scan => run_scan(&json, database.as_ref()),
+        Operation::BatchGetItem => batch_get(&json, database.as_ref()),
+        Operation::BatchWriteItem => batch_write(json, database).await,
+        Operation::TransactGetItems => transact_get(&json, database.as_ref()),
         Operation::CreateTable => {
             let request = create_table::request(&json)?;
             drop(json);
@@ -103,6 +105,17 @@ async fn delete(json: Value, database: &Arc<dyn Database>) -> Result<Vec<u8>, Fa
     Ok(out)
 }
 
+async fn batch_write(json: Value, database: &Arc<dyn Database>) -> Result<Vec<u8>, Failure> {
+    let request = batch_write_item::request(&json)?;
+    let names = batch_get_item::table_names(&json);
+    drop(json);
+    let detail = request.return_consumed_capacity;
+    let response = started(|done| database.batch_write_item_then(request, done)).await?;
+    let mut out = Vec::new();
+    batch_write_item::response(&response, (&names, detail), &mut out);
+    Ok(out)
+}
+
 /// Starts a write and waits for its outcome.
 async fn started<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
     let (sender, receiver) = oneshot::channel();
@@ -117,6 +130,22 @@ fn get(json: &Value, database: &dyn Database) -> Result<Vec<u8>, Failure> {
     let response = database.get_item(request)?;
     let mut out = Vec::new();
     get_item::response(&response, &reporting, &mut out);
+    Ok(out)
+}
+
+fn batch_get(json: &Value, database: &dyn Database) -> Result<Vec<u8>, Failure> {
+    let request = batch_get_item::request(json)?;
+    let mut writer = batch_get_item::BatchWriter::new(&request, batch_get_item::table_names(json));
+    let page = database.batch_get_rows(&request, &mut |place, row| writer.row(place, row))?;
+    Ok(writer.finish(&page).map_err(Error::Store)?)
+}
+
+fn transact_get(json: &Value, database: &dyn Database) -> Result<Vec<u8>, Failure> {
+    let request = transact_get_items::request(json)?;
+    let detail = request.return_consumed_capacity;
+    let response = database.transact_get_items(request)?;
+    let mut out = Vec::new();
+    transact_get_items::response(&response, detail, &mut out);
     Ok(out)
 }
 

@@ -7,9 +7,9 @@ use super::auth::AuthError;
 use super::reply::Reply;
 use super::target::Operation;
 use crate::codec::dynamodb_json;
-use crate::codec::wire::WireError;
 use crate::codec::wire::write::{self, ObjectWriter};
 use crate::model::error::StreamError;
+use crate::codec::wire::{WireError, transaction};
 use crate::model::error::prefix::VALIDATION_PREFIX;
 use crate::model::{Error, Item};
 
@@ -80,6 +80,10 @@ const VALIDATION: Kind = Kind { namespace: Namespace::Validate, name: "Validatio
 const INTERNAL: Kind =
     Kind { namespace: Namespace::DynamoDb, name: "InternalServerError", status: StatusCode::INTERNAL_SERVER_ERROR };
 
+/// Errors whose text is in `Message` (SEMANTICS 1.4).
+const CAPITAL_MESSAGE: [&str; 3] =
+    ["SerializationException", "TransactionCanceledException", "IdempotentParameterMismatchException"];
+
 /// The answer to a failed request; `operation` when it was known.
 pub fn reply(failure: &Failure, operation: Option<Operation>, content_type: HeaderValue) -> Reply {
     let kind = kind(failure);
@@ -87,11 +91,14 @@ pub fn reply(failure: &Failure, operation: Option<Operation>, content_type: Head
     let mut object = ObjectWriter::start(&mut body);
     write::string(&format!("{}#{}", kind.namespace.text(), kind.name), object.member("__type"));
     if let Some(text) = text(failure, operation) {
-        let member = if kind.name == "SerializationException" { "Message" } else { "message" };
+        let member = if CAPITAL_MESSAGE.contains(&kind.name) { "Message" } else { "message" };
         write::string(&text, object.member(member));
     }
     if let Some(item) = item(failure) {
         dynamodb_json::write_item(item, object.member("Item"));
+    }
+    if let Failure::Operation(Error::TransactionCanceled(cancellation)) = failure {
+        transaction::reasons(cancellation, object.member("CancellationReasons"));
     }
     object.end();
     Reply::new(kind.status, content_type, body)
@@ -130,6 +137,8 @@ fn kind_of(error: &Error) -> Kind {
         | Error::Schema(_)
         | Error::Query(_)
         | Error::TimeToLive(_)
+        | Error::Batch(_)
+        | Error::Transaction(_)
         | Error::DeletionProtected
         | Error::NotSupported(_) => VALIDATION,
         Error::ResourceNotFound | Error::TableNotFound(_) => modelled("ResourceNotFoundException"),
@@ -137,6 +146,8 @@ fn kind_of(error: &Error) -> Kind {
         Error::ConditionalCheckFailed { .. } => modelled("ConditionalCheckFailedException"),
         Error::ItemCollectionSizeLimitExceeded => modelled("ItemCollectionSizeLimitExceededException"),
         Error::Stream(error) => kind_of_stream(error),
+        Error::TransactionCanceled(_) => modelled("TransactionCanceledException"),
+        Error::IdempotentParameterMismatch => modelled("IdempotentParameterMismatchException"),
         Error::Store(_) => INTERNAL,
     }
 }

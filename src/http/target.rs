@@ -12,12 +12,7 @@ pub enum Operation {
     DeleteItem,
     Query,
     Scan,
-    UpdateTimeToLive,
-    DescribeTimeToLive,
-    ListStreams,
-    DescribeStream,
-    GetShardIterator,
-    GetRecords,
+    BatchGetItem, BatchWriteItem, DescribeStream, DescribeTimeToLive, GetRecords, GetShardIterator, ListStreams, TransactGetItems, UpdateTimeToLive,
 }
 
 /// What a target names.
@@ -49,6 +44,9 @@ impl Operation {
             Self::DescribeStream => "DescribeStream",
             Self::GetShardIterator => "GetShardIterator",
             Self::GetRecords => "GetRecords",
+            Self::BatchGetItem => "BatchGetItem",
+            Self::BatchWriteItem => "BatchWriteItem",
+            Self::TransactGetItems => "TransactGetItems",
         }
     }
 }
@@ -65,13 +63,14 @@ const SERVED: &[Operation] = &[
     Operation::Scan,
     Operation::UpdateTimeToLive,
     Operation::DescribeTimeToLive,
+    Operation::BatchGetItem,
+    Operation::BatchWriteItem,
+    Operation::TransactGetItems,
 ];
 
 /// The other operations of the 2012-08-10 model.
 const NOT_SERVED: &[&str] = &[
     "BatchExecuteStatement",
-    "BatchGetItem",
-    "BatchWriteItem",
     "CancelBulkOperation",
     "CreateBackup",
     "CreateGlobalTable",
@@ -109,7 +108,6 @@ const NOT_SERVED: &[&str] = &[
     "SearchVectors",
     "StartBulkPutItems",
     "TagResource",
-    "TransactGetItems",
     "TransactWriteItems",
     "UntagResource",
     "UpdateContinuousBackups",

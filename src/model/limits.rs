@@ -62,3 +62,17 @@ pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 pub const READ_UNIT_BYTES: usize = 4096;
 /// Bytes one write unit covers.
 pub const WRITE_UNIT_BYTES: usize = 1024;
+/// Keys of BatchGetItem, over all tables.
+pub const BATCH_GET_KEYS_MAX: usize = 100;
+/// Items in an answer of BatchGetItem; what is beyond comes back as unprocessed keys.
+pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Requests of BatchWriteItem, over all tables.
+pub const BATCH_WRITE_REQUESTS_MAX: usize = 25;
+/// Actions of TransactWriteItems, items of TransactGetItems.
+pub const TRANSACTION_ITEMS_MAX: usize = 100;
+/// Items and keys of TransactWriteItems, items read by TransactGetItems.
+pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// `ClientRequestToken`.
+pub const CLIENT_TOKEN_CHARS_MAX: usize = 36;
+/// How long a `ClientRequestToken` is remembered.
+pub const CLIENT_TOKEN_VALID_MS: u64 = 10 * 60 * 1000;

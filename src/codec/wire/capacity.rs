@@ -32,52 +32,108 @@ reporting_of!(GetItemRequest, PutItemRequest, DeleteItemRequest, QueryRequest, S
 impl Reporting {
     /// The member `ConsumedCapacity`, if it was asked for.
     pub fn write(&self, consumed: &ConsumedCapacity, response: &mut ObjectWriter<'_>) {
-        let indexes = match self.detail {
-            ReturnConsumedCapacity::None => return,
-            ReturnConsumedCapacity::Total => false,
-            ReturnConsumedCapacity::Indexes => true,
-        };
-        let mut object = ObjectWriter::start(response.member("ConsumedCapacity"));
-        write::string(self.table_name.as_str(), object.member("TableName"));
-        write::double(consumed.total(), object.member("CapacityUnits"));
-        if indexes {
-            units(consumed.table, object.member("Table"));
-            arms("GlobalSecondaryIndexes", &consumed.global_indexes, &mut object);
-            arms("LocalSecondaryIndexes", &consumed.local_indexes, &mut object);
-        }
-        object.end();
+        let Some(indexes) = with_indexes(self.detail) else { return };
+        let out = response.member("ConsumedCapacity");
+        table(self.table_name.as_str(), consumed, (indexes, Units::Plain), out);
     }
 }
 
-fn units(value: f64, out: &mut Vec<u8>) {
+/// Which units a table's entry has beside `CapacityUnits`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Units {
+    Plain,
+    /// Of a transaction that read.
+    Read,
+    /// Of a transaction that wrote.
+    Write,
+}
+
+/// The member `ConsumedCapacity` of an operation on several tables, if it was asked for.
+pub fn write_list<'a>(
+    detail: ReturnConsumedCapacity,
+    units: Units,
+    tables: impl Iterator<Item = (&'a str, &'a ConsumedCapacity)>,
+    response: &mut ObjectWriter<'_>,
+) {
+    let Some(indexes) = with_indexes(detail) else { return };
+    let out = response.member("ConsumedCapacity");
+    write::list(tables, out, |(name, consumed), out| table(name, consumed, (indexes, units), out));
+}
+
+/// Are the indexes wanted; `None` when nothing is.
+fn with_indexes(detail: ReturnConsumedCapacity) -> Option<bool> {
+    match detail {
+        ReturnConsumedCapacity::None => None,
+        ReturnConsumedCapacity::Total => Some(false),
+        ReturnConsumedCapacity::Indexes => Some(true),
+    }
+}
+
+fn table(name: &str, consumed: &ConsumedCapacity, (indexes, units): (bool, Units), out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
-    write::double(value, object.member("CapacityUnits"));
+    write::string(name, object.member("TableName"));
+    amounts(consumed.total(), units, &mut object);
+    if indexes {
+        arm(consumed.table, units, object.member("Table"));
+        arms("GlobalSecondaryIndexes", &consumed.global_indexes, units, &mut object);
+        arms("LocalSecondaryIndexes", &consumed.local_indexes, units, &mut object);
+    }
     object.end();
 }
 
-fn arms(name: &str, arms: &BTreeMap<String, f64>, object: &mut ObjectWriter<'_>) {
+fn amounts(value: f64, units: Units, object: &mut ObjectWriter<'_>) {
+    write::double(value, object.member("CapacityUnits"));
+    match units {
+        Units::Plain => {}
+        Units::Read => write::double(value, object.member("ReadCapacityUnits")),
+        Units::Write => write::double(value, object.member("WriteCapacityUnits")),
+    }
+}
+
+fn arm(value: f64, units: Units, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    amounts(value, units, &mut object);
+    object.end();
+}
+
+fn arms(name: &str, arms: &BTreeMap<String, f64>, units: Units, object: &mut ObjectWriter<'_>) {
     if arms.is_empty() {
         return;
     }
     let mut indexes = ObjectWriter::start(object.member(name));
     for (index, value) in arms {
-        units(*value, indexes.member(index));
+        arm(*value, units, indexes.member(index));
     }
     indexes.end();
 }
 
 /// The member `ItemCollectionMetrics`, where the operation gave any.
 pub fn write_metrics(metrics: Option<&ItemCollectionMetrics>, response: &mut ObjectWriter<'_>) {
-    let Some(metrics) = metrics else { return };
+    if let Some(metrics) = metrics {
+        collection(metrics, response.member("ItemCollectionMetrics"));
+    }
+}
+
+/// The member `ItemCollectionMetrics` of an operation on several tables, where it gave any.
+pub fn write_metrics_by_table<'a>(
+    tables: impl Iterator<Item = (&'a str, &'a [ItemCollectionMetrics])>,
+    response: &mut ObjectWriter<'_>,
+) {
+    let mut tables = tables.filter(|(_, collections)| !collections.is_empty()).peekable();
+    if tables.peek().is_none() {
+        return;
+    }
     let mut object = ObjectWriter::start(response.member("ItemCollectionMetrics"));
+    for (name, collections) in tables {
+        write::list(collections.iter(), object.member(name), collection);
+    }
+    object.end();
+}
+
+fn collection(metrics: &ItemCollectionMetrics, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
     dynamodb_json::write_item(&metrics.key, object.member("ItemCollectionKey"));
-    let out = object.member("SizeEstimateRangeGB");
-    let [lower, upper] = metrics.size_estimate_range_gb;
-    out.push(b'[');
-    write::double(lower, out);
-    out.push(b',');
-    write::double(upper, out);
-    out.push(b']');
+    write::list(metrics.size_estimate_range_gb.into_iter(), object.member("SizeEstimateRangeGB"), write::double);
     object.end();
 }
 

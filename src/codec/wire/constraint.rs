@@ -1,13 +1,15 @@
 //! The second walk over a request: every member keeps its shape's constraints (SEMANTICS 2.1).
 //!
-//! All violations are collected before anything else is looked at; the service reports at most ten. Map values have no
-//! constraints of this kind in the operations served, so maps are not walked.
+//! All violations are collected before anything else is looked at; the service reports at most ten. Attribute values have no
+//! constraints of this kind, so maps of them are not walked.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::attribute_value::ATTRIBUTE_VALUE;
 use super::shape::{Element, Rule, Shape, Structure, integer};
+use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
 /// Violations reported of one request.
 pub const VIOLATIONS_MAX: usize = 10;
@@ -58,7 +60,7 @@ impl fmt::Display for Violations {
                 Some(value) => write!(f, "Value '{value}'")?,
                 None => f.write_str("Value null")?,
             }
-            write!(f, " at '{}' failed to satisfy constraint: Member must {}", violation.path, violation.broken)?;
+            write!(f, " at '{}' failed to satisfy constraint: {}", violation.path, violation.broken)?;
         }
         Ok(())
     }
@@ -67,13 +69,31 @@ impl fmt::Display for Violations {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Required => f.write_str("not be null"),
-            Self::Rule(Rule::NamePattern) => f.write_str("satisfy regular expression pattern: [a-zA-Z0-9_.-]+"),
-            Self::Rule(Rule::OneOf(values)) => write!(f, "satisfy enum value set: [{}]", values.join(", ")),
-            Self::Rule(Rule::LengthMin(n)) => write!(f, "have length greater than or equal to {n}"),
-            Self::Rule(Rule::LengthMax(n)) => write!(f, "have length less than or equal to {n}"),
-            Self::Rule(Rule::ValueMin(n)) => write!(f, "have value greater than or equal to {n}"),
-            Self::Rule(Rule::ValueMax(n)) => write!(f, "have value less than or equal to {n}"),
+            Self::Required => f.write_str("Member must not be null"),
+            Self::Rule(rule) => write!(f, "{rule}"),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NamePattern => f.write_str("Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"),
+            Self::OneOf(values) => write!(f, "Member must satisfy enum value set: [{}]", values.join(", ")),
+            Self::LengthMin(n) => write!(f, "Member must have length greater than or equal to {n}"),
+            Self::LengthMax(n) => write!(f, "Member must have length less than or equal to {n}"),
+            Self::ValueMin(n) => write!(f, "Member must have value greater than or equal to {n}"),
+            Self::ValueMax(n) => write!(f, "Member must have value less than or equal to {n}"),
+            Self::MapListLength(min, max) => {
+                write!(f, "Map value must satisfy constraint: [{}, {}]", Self::LengthMax(*max), Self::LengthMin(*min))
+            }
+            Self::MapTableNames => write!(
+                f,
+                "Map keys must satisfy constraint: [{}, {}, {}]",
+                Self::LengthMax(NAME_CHARS_MAX),
+                Self::LengthMin(NAME_CHARS_MIN),
+                Self::NamePattern
+            ),
         }
     }
 }
@@ -101,13 +121,33 @@ fn structure(json: &Map<String, Value>, shape: &Structure, path: &str, found: &m
 fn walk(json: &Value, shape: Shape, rules: &'static [Rule], path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
     for rule in rules {
         if !keeps(json, *rule) {
-            push(found, Violation { value: Some(render(json)), path: path(), broken: Broken::Rule(*rule) });
+            let value = if matches!(shape, Shape::Map(_)) { render_map(json) } else { render(json) };
+            push(found, Violation { value: Some(value), path: path(), broken: Broken::Rule(*rule) });
         }
     }
     match (shape, json) {
         (Shape::Structure(inner), Value::Object(members)) => structure(members, inner, &path(), found),
         (Shape::List(element), Value::Array(values)) => list(values, element, path, found),
+        (Shape::Map(element), Value::Object(members)) if has_constraints(element.shape) => map(members, element, path, found),
         _ => {}
+    }
+}
+
+fn has_constraints(shape: Shape) -> bool {
+    match shape {
+        Shape::Structure(structure) => structure.name != ATTRIBUTE_VALUE.name,
+        Shape::List(_) => true,
+        Shape::String | Shape::Boolean | Shape::Integer | Shape::Long | Shape::Blob | Shape::Map(_) => false,
+    }
+}
+
+fn map(members: &Map<String, Value>, element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+    for (key, value) in members {
+        let path = || format!("{}.{key}.member", path());
+        match value {
+            Value::Null => push(found, Violation { value: None, path: path(), broken: Broken::Required }),
+            value => walk(value, element.shape, element.rules, &path, found),
+        }
     }
 }
 
@@ -139,6 +179,10 @@ fn keeps(json: &Value, rule: Rule) -> bool {
         Rule::LengthMax(n) => length(json) <= n,
         Rule::ValueMin(n) => integer(json).is_none_or(|value| value >= n),
         Rule::ValueMax(n) => integer(json).is_none_or(|value| value <= n),
+        Rule::MapListLength(min, max) => json
+            .as_object()
+            .is_none_or(|members| members.values().all(|list| list.is_null() || (min..=max).contains(&length(list)))),
+        Rule::MapTableNames => json.as_object().is_none_or(|members| members.keys().all(|name| super::names::is_table(name))),
     }
 }
 
@@ -164,6 +208,24 @@ fn lower_first(name: &str) -> String {
 fn render(json: &Value) -> String {
     let mut out = String::new();
     render_into(json, &mut out);
+    cut(out)
+}
+
+/// A map, whose keys stay as they are.
+fn render_map(json: &Value) -> String {
+    let Some(members) = json.as_object() else { return render(json) };
+    let mut out = String::from("{");
+    for (position, (name, value)) in members.iter().enumerate() {
+        out.push_str(if position > 0 { ", " } else { "" });
+        out.push_str(name);
+        out.push('=');
+        render_into(value, &mut out);
+    }
+    out.push('}');
+    cut(out)
+}
+
+fn cut(out: String) -> String {
     match out.char_indices().nth(VALUE_CHARS_MAX) {
         Some((end, _)) => format!("{}...", &out[..end]),
         None => out,

@@ -3,7 +3,7 @@
 use super::constraint::Violations;
 use super::json_type::SerializationError;
 use crate::model::Error;
-use crate::model::error::{ExpressionError, QueryError, SchemaError, ValueError};
+use crate::model::error::{BatchError, ExpressionError, QueryError, SchemaError, TransactionError, ValueError};
 
 /// A body that is no request; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -58,6 +58,18 @@ impl From<QueryError> for WireError {
 
 impl From<SchemaError> for WireError {
     fn from(error: SchemaError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<BatchError> for WireError {
+    fn from(error: BatchError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<TransactionError> for WireError {
+    fn from(error: TransactionError) -> Self {
         Self::Request(error.into())
     }
 }

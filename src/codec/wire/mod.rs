@@ -11,6 +11,8 @@
 //! ```
 
 pub mod attribute_value;
+pub mod batch_get_item;
+pub mod batch_write_item;
 pub mod body;
 pub mod capacity;
 pub mod constraint;
@@ -37,6 +39,9 @@ pub mod shape;
 pub mod stream_arn;
 pub mod table_description;
 pub mod time_to_live;
+pub mod transact_get_items;
+pub mod transact_write_items;
+pub mod transaction;
 pub mod write;
 
 pub use capacity::Reporting;

@@ -62,8 +62,21 @@ pub fn index_name(text: &str) -> Result<IndexName, WireError> {
 }
 
 fn parse(text: &str) -> Result<TableName, WireError> {
+    table_at("tableName", text)
+}
+
+/// The table named by `text`, a name or an ARN, at `path` in the request.
+///
+/// # Errors
+/// The first rule of names that it breaks.
+pub fn table_at(path: &str, text: &str) -> Result<TableName, WireError> {
     let name = of_arn(text).unwrap_or(text);
-    TableName::new(name).map_err(|fault| violation(text, &fault))
+    TableName::new(name).map_err(|fault| named_violation(path, text, &fault))
+}
+
+/// Does `text` name a table, or is it a table's ARN?
+pub fn is_table(text: &str) -> bool {
+    TableName::new(of_arn(text).unwrap_or(text)).is_ok()
 }
 
 /// The name within `arn:<partition>:dynamodb:<region>:<account>:table/<name>`.

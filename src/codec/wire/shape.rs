@@ -51,6 +51,10 @@ pub enum Rule {
     LengthMax(usize),
     ValueMin(i64),
     ValueMax(i64),
+    /// Of a map: the size of each list that it holds.
+    MapListLength(usize, usize),
+    /// Of a map: its keys are names of tables, or ARNs.
+    MapTableNames,
 }
 
 impl Member {

@@ -34,6 +34,18 @@ fn query(body: &Value) -> Outcome {
 fn scan(body: &Value) -> Outcome {
     scan::request(body).map(drop)
 }
+fn batch_get(body: &Value) -> Outcome {
+    batch_get_item::request(body).map(drop)
+}
+fn batch_write(body: &Value) -> Outcome {
+    batch_write_item::request(body).map(drop)
+}
+fn transact_get(body: &Value) -> Outcome {
+    transact_get_items::request(body).map(drop)
+}
+fn transact_write(body: &Value) -> Outcome {
+    transact_write_items::request(body).map(drop)
+}
 fn create(body: &Value) -> Outcome {
     create_table::request(body).map(drop)
 }
@@ -86,6 +98,36 @@ fn limits_of_query_and_scan_differ_in_their_texts() {
         scan,
         json!({"TableName": "abc", "Limit": 0}),
         "1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1",
+    );
+}
+
+#[test]
+fn a_transaction_holds_one_action_an_item() {
+    let body = |item: Value| json!({"TransactItems": [item]});
+    let put = json!({"TableName": "abc", "Item": {"pk": {"S": "a"}}});
+    let key = json!({"TableName": "abc", "Key": {"pk": {"S": "a"}}});
+    let one = "TransactItems can only contain one of Check, Put, Update or Delete";
+    refused(transact_write, body(json!({"Put": put})), "accepted");
+    refused(transact_write, body(json!({"Delete": key, "Update": null})), "accepted");
+    refused(transact_write, body(json!({})), one);
+    refused(transact_write, body(json!({"Put": put, "Delete": key})), one);
+    let null = |path: &str| {
+        format!(
+            "1 validation error detected: Value null at 'transactItems.1.member.{path}' failed to satisfy constraint: Member must not be null"
+        )
+    };
+    refused(transact_write, body(json!({"ConditionCheck": key})), &null("conditionCheck.conditionExpression"));
+    refused(transact_write, body(json!({"Update": key})), &null("update.updateExpression"));
+    refused(transact_get, body(json!({})), &null("get"));
+    refused(
+        transact_write,
+        json!({"TransactItems": []}),
+        "1 validation error detected: Value '[]' at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1",
+    );
+    refused(
+        transact_write,
+        body(json!({"Put": {"TableName": "a b", "Item": {}}})),
+        "1 validation error detected: Value 'a b' at 'transactItems.1.member.put.tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
     );
 }
 
@@ -454,7 +496,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_body_breaks_a_translation(body in any_json()) {
-        for read in [put, delete, get, query, scan, create, list] {
+        for read in [put, delete, get, query, scan, create, list, batch_get, batch_write, transact_get, transact_write] {
             // Whatever it says, it comes back; a text of an error is bounded.
             if let Err(error) = read(&body) {
                 prop_assert!(error.to_string().len() < 64 * 1024);

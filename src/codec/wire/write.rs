@@ -31,6 +31,18 @@ impl<'a> ObjectWriter<'a> {
     }
 }
 
+/// A JSON array.
+pub fn list<T>(values: impl Iterator<Item = T>, out: &mut Vec<u8>, mut write: impl FnMut(T, &mut Vec<u8>)) {
+    out.push(b'[');
+    for (position, value) in values.enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        write(value, out);
+    }
+    out.push(b']');
+}
+
 /// A JSON string with its quotes.
 pub fn string(text: &str, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail, and every text is a JSON string.

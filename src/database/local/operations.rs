@@ -1,12 +1,9 @@
 //! The DynamoDB operations: the engine has them all.
 
 use super::LocalDatabase;
-use crate::database::{Database, Done, Rows};
+use crate::database::{BatchRows, Database, Done, Rows};
 use crate::model::api::{
-    CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse,
-    DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page,
-    PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, Select,
-    UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
+    BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, Select, TransactGetItemsRequest, TransactGetItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
@@ -48,12 +45,34 @@ impl Database for LocalDatabase {
         self.engine.delete_item_then(request, done);
     }
 
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        self.engine.batch_get_item(request, rows)
+    }
+
+    fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+        self.engine.batch_write_item_then(request, done);
+    }
+
+    fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
+        self.engine.transact_get_items(&request)
+    }
+
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         self.engine.query(request, rows)
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         self.engine.scan(request, rows)
+    }
+
+    fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
+        let mut responses = vec![Vec::new(); request.request_items.len()];
+        let mut failed = None;
+        let page = self.engine.batch_get_item(request, &mut |place, row| match row.to_item() {
+            Ok(item) => responses[place].push(item),
+            Err(error) => failed = Some(error),
+        })?;
+        failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| Err(error.into()))
     }
 
     fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {

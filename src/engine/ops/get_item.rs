@@ -5,7 +5,7 @@ use crate::engine::keys::EntryAddress;
 use crate::engine::read::projected::{self, KeyRoles};
 use crate::engine::{Engine, item_key};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders, projection};
-use crate::model::api::{ConsumedCapacity, GetItemRequest, GetItemResponse};
+use crate::model::api::{ConsumedCapacity, GetItemRequest, GetItemResponse, Placeholders};
 use crate::model::{AttributeValue, Error};
 
 impl Engine {
@@ -15,7 +15,7 @@ impl Engine {
     /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
         request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
-        let projection = parse_projection(request)?;
+        let projection = parse_projection(request.projection_expression.as_deref(), &request.placeholders)?;
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
         let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
@@ -34,12 +34,15 @@ impl Engine {
     }
 }
 
-fn parse_projection(request: &GetItemRequest) -> Result<Option<ProjectionPaths>, Error> {
-    let expression = request.projection_expression.as_deref();
-    // No expression of GetItem can use values; the wire form has no member for them.
-    placeholders::check(&request.placeholders, expression.is_some(), Some("ProjectionExpression is null"))?;
+/// The `ProjectionExpression` of a read by key.
+///
+/// # Errors
+/// `Expression`.
+pub(super) fn parse_projection(expression: Option<&str>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
+    // No expression of a read by key can use values; the wire form has no member for them.
+    placeholders::check(given, expression.is_some(), Some("ProjectionExpression is null"))?;
     let mut used = PlaceholderUse::default();
-    let paths = expression.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
-    used.finish(&request.placeholders)?;
+    let paths = expression.map(|text| projection::parse(text, given, &mut used)).transpose()?;
+    used.finish(given)?;
     Ok(paths)
 }

@@ -1,5 +1,7 @@
 //! The operations, one file each: shape checks, then the catalog, then keys, then the effect.
 
+pub mod batch_get_item;
+pub mod batch_write_item;
 pub mod create_table;
 mod create_table_checks;
 pub mod delete_item;
@@ -15,3 +17,29 @@ pub mod put_item;
 pub mod query;
 pub mod scan;
 pub mod time_to_live;
+pub mod transact_get_items;
+
+use crate::model::api::ConsumedCapacity;
+use crate::model::error::KeyError;
+use crate::model::{Error, TableName};
+
+/// Adds what one part of an operation consumed to its table's entry; entries are in the order of first use.
+fn add_capacity(list: &mut Vec<(TableName, ConsumedCapacity)>, table: &TableName, consumed: &ConsumedCapacity) {
+    match list.iter_mut().find(|(name, _)| name == table) {
+        Some((_, sum)) => sum.add(consumed),
+        None => list.push((table.clone(), consumed.clone())),
+    }
+}
+
+/// Is the bad key of one action an objection to its whole transaction, rather than a cancellation reason (SEMANTICS 9.4, 15.1)?
+fn concerns_whole_transaction(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Key(
+            KeyError::EmptyString(_)
+                | KeyError::EmptyBinary(_)
+                | KeyError::IndexEmptyString { .. }
+                | KeyError::IndexEmptyBinary { .. }
+        ) | Error::Store(_)
+    )
+}

@@ -86,6 +86,17 @@ impl ConsumedCapacity {
     pub fn total(&self) -> f64 {
         self.table + self.global_indexes.values().sum::<f64>() + self.local_indexes.values().sum::<f64>()
     }
+
+    /// Adds what another operation on the same table consumed.
+    pub fn add(&mut self, other: &Self) {
+        self.table += other.table;
+        let arms = [(&mut self.global_indexes, &other.global_indexes), (&mut self.local_indexes, &other.local_indexes)];
+        for (sums, arms) in arms {
+            for (name, units) in arms {
+                *sums.entry(name.clone()).or_default() += units;
+            }
+        }
+    }
 }
 
 /// `ItemCollectionMetrics` of a write to a table with LSIs.

@@ -3,6 +3,8 @@
 //! The HTTP front end, the filesystem and any remote client all speak these. Shape checks (types, enums, ranges, names)
 //! are done where a request is built from a wire form, see `codec::wire`; a request of these types is well formed.
 
+pub mod batch_get_item;
+pub mod batch_write_item;
 pub mod common;
 pub mod create_table;
 pub mod delete_item;
@@ -19,7 +21,11 @@ pub mod query;
 pub mod scan;
 pub mod streams;
 pub mod time_to_live;
+pub mod transact_get_items;
+pub mod transact_write_items;
 
+pub use batch_get_item::{BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, TableKeys};
+pub use batch_write_item::{BatchWriteItemRequest, BatchWriteItemResponse, TableWrites, WriteRequest};
 pub use common::{
     ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
     ReturnValues, Select, Version,
@@ -42,3 +48,5 @@ pub use time_to_live::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
     UpdateTimeToLiveResponse,
 };
+pub use transact_get_items::{TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
+pub use transact_write_items::{TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};

@@ -3,6 +3,7 @@
 //! Errors name what happened. Where an error becomes an HTTP body (`http::error`) or an errno (`fs::errno`) is decided
 //! there, by exhaustive matches.
 
+pub mod batch;
 pub mod expression;
 pub mod key;
 pub mod number;
@@ -11,8 +12,10 @@ pub mod query;
 pub mod schema;
 pub mod store;
 pub mod stream;
+pub mod transaction;
 pub mod value;
 
+pub use batch::BatchError;
 pub use expression::ExpressionError;
 pub use key::KeyError;
 pub use number::NumberError;
@@ -20,6 +23,7 @@ pub use query::QueryError;
 pub use schema::SchemaError;
 pub use store::StoreError;
 pub use stream::{StreamError, TimeToLiveError};
+pub use transaction::{Cancellation, CancellationReason, TransactionError};
 pub use value::ValueError;
 
 use super::item::Item;
@@ -48,6 +52,20 @@ pub enum Error {
     /// A bad UpdateTimeToLive: ValidationException.
     #[error(transparent)]
     TimeToLive(#[from] TimeToLiveError),
+    /// A bad batch: ValidationException.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// A bad transaction: ValidationException.
+    #[error(transparent)]
+    Transaction(#[from] TransactionError),
+    /// TransactionCanceledException.
+    #[error(transparent)]
+    TransactionCanceled(#[from] Cancellation),
+    /// A client request token that was used for another transaction: IdempotentParameterMismatchException.
+    #[error(
+        "DynamoDB rejected the request because you retried a request with a different payload but with an idempotent token that was already used."
+    )]
+    IdempotentParameterMismatch,
     /// Data operation on a table that is not there or not ready: ResourceNotFoundException.
     #[error("Requested resource not found")]
     ResourceNotFound,

@@ -23,6 +23,10 @@ impl Error {
             | Self::Schema(_)
             | Self::Stream(_)
             | Self::TimeToLive(_)
+            | Self::Batch(_)
+            | Self::Transaction(_)
+            | Self::TransactionCanceled(_)
+            | Self::IdempotentParameterMismatch
             | Self::ResourceNotFound
             | Self::TableNotFound(_)
             | Self::TableAlreadyExists(_)

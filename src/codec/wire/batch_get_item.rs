@@ -1,0 +1,169 @@
+//! BatchGetItem (SEMANTICS 14.1).
+
+use serde_json::Value;
+
+use super::capacity::{self, Units};
+use super::error::WireError;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::write::{self, ObjectWriter};
+use super::{attribute_value, members, names};
+use crate::codec::dynamodb_json;
+use crate::codec::row::Row;
+use crate::model::Item;
+use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, TableKeys};
+use crate::model::error::{BatchError, StoreError};
+use crate::model::limits::BATCH_GET_KEYS_MAX;
+
+const NAME: &str = "BatchGetItem";
+
+pub static SHAPE: Structure = Structure {
+    name: "BatchGetItemInput",
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        Member::new("RequestItems", Shape::Map(&Element { shape: Shape::Structure(&KEYS_AND_ATTRIBUTES), rules: &[] }))
+            .rules(&[Rule::MapTableNames, Rule::LengthMax(BATCH_GET_KEYS_MAX)]),
+    ],
+};
+
+static KEYS_AND_ATTRIBUTES: Structure = Structure {
+    name: "KeysAndAttributes",
+    members: &[
+        members::ATTRIBUTES_TO_GET,
+        members::CONSISTENT_READ,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+        Member::new("Keys", Shape::List(&KEY)).required().rules(&[Rule::LengthMin(1)]),
+        members::PROJECTION_EXPRESSION,
+    ],
+};
+
+static KEY: Element = Element { shape: Shape::Map(&attribute_value::ATTRIBUTE_VALUE_ELEMENT), rules: &[] };
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<BatchGetItemRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let Some(tables) = members.structure("RequestItems").filter(|tables| tables.iter().next().is_some()) else {
+        return Err(BatchError::RequestItemsMissing { operation: NAME }.into());
+    };
+    members::constrained(json, &SHAPE)?;
+    let keys_of = |table: &Value| Members::of(table).and_then(|table| table.list("Keys")).map_or(0, <[Value]>::len);
+    if let Some((name, _)) = tables.iter().find(|(_, table)| keys_of(table) > BATCH_GET_KEYS_MAX) {
+        return Err(BatchError::TooManyKeys { table: name.clone(), max: BATCH_GET_KEYS_MAX }.into());
+    }
+    let mut request_items = Vec::new();
+    let mut count = 0;
+    for (name, json) in tables.iter() {
+        let table = table_keys(name, json)?;
+        count += table.keys.len();
+        if count > BATCH_GET_KEYS_MAX {
+            return Err(BatchError::TooManyItems { operation: NAME }.into());
+        }
+        request_items.push(table);
+    }
+    Ok(BatchGetItemRequest { request_items, return_consumed_capacity: members::return_consumed_capacity(members) })
+}
+
+fn table_keys(name: &str, json: &Value) -> Result<TableKeys, WireError> {
+    let table_name = names::table_at("requestItems", name)?;
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    members::refuse(members, &["AttributesToGet"])?;
+    let sent = members.list("Keys").unwrap_or_default();
+    let keys = sent.iter().map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
+    // As written: 1 and 1.0 are two keys here, and both bring the item.
+    if sent.iter().enumerate().any(|(place, key)| sent[..place].contains(key)) {
+        return Err(BatchError::DuplicateKeys.into());
+    }
+    Ok(TableKeys {
+        table_name,
+        keys,
+        consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
+        projection_expression: members.owned("ProjectionExpression"),
+        placeholders: members::placeholders(members)?,
+    })
+}
+
+/// The tables as the body named them, in the order of the request's.
+pub fn table_names(json: &Value) -> Vec<String> {
+    let tables = Members::of(json).and_then(|members| members.structure("RequestItems"));
+    tables.into_iter().flat_map(Members::iter).map(|(name, _)| name.clone()).collect()
+}
+
+/// Writes the body of an answer, the items as they come.
+#[derive(Debug)]
+pub struct BatchWriter<'r> {
+    request: &'r BatchGetItemRequest,
+    names: Vec<String>,
+    /// The items of each table, with commas between.
+    items: Vec<Vec<u8>>,
+    /// The first row that could not be written; the batch fails with it.
+    failed: Option<StoreError>,
+}
+
+impl<'r> BatchWriter<'r> {
+    /// `names` are those of [`table_names`].
+    pub fn new(request: &'r BatchGetItemRequest, names: Vec<String>) -> Self {
+        Self { request, items: vec![Vec::new(); names.len()], names, failed: None }
+    }
+
+    /// Appends an item of the table at `place` in the request.
+    pub fn row(&mut self, place: usize, row: Row<'_>) {
+        let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else { return };
+        if !out.is_empty() {
+            out.push(b',');
+        }
+        self.failed = row.write_dynamodb_json(out).err();
+    }
+
+    /// The body.
+    ///
+    /// # Errors
+    /// The first row that could not be written.
+    pub fn finish(self, page: &BatchGetItemPage) -> Result<Vec<u8>, StoreError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut out = Vec::with_capacity(self.items.iter().map(Vec::len).sum());
+        let mut object = ObjectWriter::start(&mut out);
+        let mut responses = ObjectWriter::start(object.member("Responses"));
+        for (name, items) in self.names.iter().zip(self.items) {
+            let out = responses.member(name);
+            out.push(b'[');
+            out.extend_from_slice(&items);
+            out.push(b']');
+        }
+        responses.end();
+        let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
+        for ((name, table), keys) in self.names.iter().zip(&self.request.request_items).zip(&page.unprocessed_keys) {
+            if !keys.is_empty() {
+                unprocessed_keys(table, keys, unprocessed.member(name));
+            }
+        }
+        unprocessed.end();
+        let consumed = self.names.iter().map(String::as_str).zip(&page.consumed_capacity);
+        capacity::write_list(self.request.return_consumed_capacity, Units::Plain, consumed, &mut object);
+        object.end();
+        Ok(out)
+    }
+}
+
+/// `KeysAndAttributes` for the next request.
+fn unprocessed_keys(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(keys.iter(), object.member("Keys"), dynamodb_json::write_item);
+    if table.consistent_read {
+        object.member("ConsistentRead").extend_from_slice(b"true");
+    }
+    if let Some(projection) = &table.projection_expression {
+        write::string(projection, object.member("ProjectionExpression"));
+    }
+    if let Some(names) = &table.placeholders.names {
+        let mut object = ObjectWriter::start(object.member("ExpressionAttributeNames"));
+        for (alias, name) in names {
+            write::string(name, object.member(alias));
+        }
+        object.end();
+    }
+    object.end();
+}

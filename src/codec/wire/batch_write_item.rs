@@ -1,0 +1,88 @@
+//! BatchWriteItem (SEMANTICS 14.2).
+
+use serde_json::Value;
+
+use super::capacity::{self, Units};
+use super::error::WireError;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::write::ObjectWriter;
+use super::{members, names};
+use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, ReturnConsumedCapacity, TableWrites, WriteRequest};
+use crate::model::error::{BatchError, ValueError};
+use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
+
+const NAME: &str = "BatchWriteItem";
+
+pub static SHAPE: Structure = Structure {
+    name: "BatchWriteItemInput",
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        members::RETURN_ITEM_COLLECTION_METRICS,
+        Member::new("RequestItems", Shape::Map(&TABLE)).rules(&[
+            Rule::MapTableNames,
+            Rule::MapListLength(1, BATCH_WRITE_REQUESTS_MAX),
+            Rule::LengthMax(BATCH_WRITE_REQUESTS_MAX),
+        ]),
+    ],
+};
+
+static TABLE: Element = Element { shape: Shape::List(&WRITE_REQUEST_ELEMENT), rules: &[] };
+static WRITE_REQUEST_ELEMENT: Element = Element { shape: Shape::Structure(&WRITE_REQUEST), rules: &[] };
+static WRITE_REQUEST: Structure = Structure {
+    name: "WriteRequest",
+    members: &[
+        Member::new("DeleteRequest", Shape::Structure(&DELETE_REQUEST)),
+        Member::new("PutRequest", Shape::Structure(&PUT_REQUEST)),
+    ],
+};
+static DELETE_REQUEST: Structure = Structure { name: "DeleteRequest", members: &[members::KEY.required()] };
+static PUT_REQUEST: Structure = Structure { name: "PutRequest", members: &[Member { name: "Item", ..members::KEY }.required()] };
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<BatchWriteItemRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let Some(tables) = members.structure("RequestItems").filter(|tables| tables.iter().next().is_some()) else {
+        return Err(BatchError::RequestItemsMissing { operation: NAME }.into());
+    };
+    members::constrained(json, &SHAPE)?;
+    let mut request_items = Vec::new();
+    let mut count = 0;
+    for (name, json) in tables.iter() {
+        let table_name = names::table_at("requestItems", name)?;
+        let writes = json.as_array().map_or(&[][..], Vec::as_slice);
+        let requests = writes.iter().map(write_request).collect::<Result<Vec<_>, _>>()?;
+        count += requests.len();
+        if count > BATCH_WRITE_REQUESTS_MAX {
+            return Err(BatchError::TooManyItems { operation: NAME }.into());
+        }
+        request_items.push(TableWrites { table_name, requests });
+    }
+    Ok(BatchWriteItemRequest {
+        request_items,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+        return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
+    })
+}
+
+fn write_request(json: &Value) -> Result<WriteRequest, WireError> {
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    match (members.structure("PutRequest"), members.structure("DeleteRequest")) {
+        (Some(put), None) => Ok(WriteRequest::Put(members::item(put, "Item")?)),
+        (None, Some(delete)) => Ok(WriteRequest::Delete(members::item(delete, "Key")?)),
+        _ => Err(ValueError::SeveralTypes.into()),
+    }
+}
+
+/// Appends the body. `names` are the tables as the request named them.
+pub fn response(response: &BatchWriteItemResponse, (names, detail): (&[String], ReturnConsumedCapacity), out: &mut Vec<u8>) {
+    let names = || names.iter().map(String::as_str);
+    let mut object = ObjectWriter::start(out);
+    ObjectWriter::start(object.member("UnprocessedItems")).end();
+    capacity::write_list(detail, Units::Plain, names().zip(&response.consumed_capacity), &mut object);
+    let metrics = response.item_collection_metrics.iter().map(Vec::as_slice);
+    capacity::write_metrics_by_table(names().zip(metrics), &mut object);
+    object.end();
+}

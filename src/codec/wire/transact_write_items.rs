@@ -1,0 +1,134 @@
+//! TransactWriteItems (SEMANTICS 15.1).
+
+use serde_json::Value;
+
+use super::capacity::{self, Units};
+use super::error::WireError;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::write::ObjectWriter;
+use super::{members, names};
+use crate::model::api::{
+    ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
+};
+use crate::model::error::TransactionError;
+use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
+
+pub static SHAPE: Structure = Structure {
+    name: "TransactWriteItemsInput",
+    members: &[
+        Member::new("ClientRequestToken", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(CLIENT_TOKEN_CHARS_MAX)]),
+        members::RETURN_CONSUMED_CAPACITY,
+        members::RETURN_ITEM_COLLECTION_METRICS,
+        Member::new("TransactItems", Shape::List(&Element { shape: Shape::Structure(&TRANSACT_WRITE_ITEM), rules: &[] }))
+            .required()
+            .rules(&[Rule::LengthMin(1), Rule::LengthMax(TRANSACTION_ITEMS_MAX)]),
+    ],
+};
+
+static TRANSACT_WRITE_ITEM: Structure = Structure {
+    name: "TransactWriteItem",
+    members: &[
+        Member::new("ConditionCheck", Shape::Structure(&CONDITION_CHECK)),
+        Member::new("Put", Shape::Structure(&PUT)),
+        Member::new("Delete", Shape::Structure(&DELETE)),
+        Member::new("Update", Shape::Structure(&UPDATE)),
+    ],
+};
+
+static CONDITION_CHECK: Structure = Structure {
+    name: "ConditionCheck",
+    members: &[
+        members::TABLE_NAME.required(),
+        members::KEY.required(),
+        members::CONDITION_EXPRESSION.required(),
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::RETURN_VALUES_ON_FAILURE,
+    ],
+};
+static PUT: Structure = Structure {
+    name: "Put",
+    members: &[
+        members::TABLE_NAME.required(),
+        Member { name: "Item", ..members::KEY }.required(),
+        members::CONDITION_EXPRESSION,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::RETURN_VALUES_ON_FAILURE,
+    ],
+};
+static DELETE: Structure = Structure {
+    name: "Delete",
+    members: &[
+        members::TABLE_NAME.required(),
+        members::KEY.required(),
+        members::CONDITION_EXPRESSION,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::RETURN_VALUES_ON_FAILURE,
+    ],
+};
+static UPDATE: Structure = Structure {
+    name: "Update",
+    members: &[
+        members::TABLE_NAME.required(),
+        members::KEY.required(),
+        Member::new("UpdateExpression", Shape::String).required(),
+        members::CONDITION_EXPRESSION,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::RETURN_VALUES_ON_FAILURE,
+    ],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<TransactWriteItemsRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    members::constrained(json, &SHAPE)?;
+    let items = members.list("TransactItems").unwrap_or_default();
+    let transact_items = items.iter().enumerate().map(|(place, json)| write(place, json)).collect::<Result<Vec<_>, _>>()?;
+    Ok(TransactWriteItemsRequest {
+        transact_items,
+        client_request_token: members.owned("ClientRequestToken"),
+        return_consumed_capacity: members::return_consumed_capacity(members),
+        return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
+    })
+}
+
+fn write(place: usize, json: &Value) -> Result<TransactWrite, WireError> {
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    let mut actions = ["ConditionCheck", "Put", "Delete", "Update"].into_iter().filter(|name| members.has(name));
+    let (Some(name), None) = (actions.next(), actions.next()) else { return Err(TransactionError::OneAction.into()) };
+    let members = members.structure(name).ok_or(WireError::NotAnObject)?;
+    let path = || format!("transactItems.{}.member.{}{}.tableName", place + 1, name[..1].to_ascii_lowercase(), &name[1..]);
+    let table_name = names::table_at(&path(), members.string("TableName").unwrap_or_default())?;
+    let key = || members::item(members, "Key");
+    let action = match name {
+        "Put" => TransactAction::Put { item: members::item(members, "Item")? },
+        "Delete" => TransactAction::Delete { key: key()? },
+        "Update" => {
+            TransactAction::Update { key: key()?, update_expression: members.owned("UpdateExpression").unwrap_or_default() }
+        }
+        _ => TransactAction::ConditionCheck { key: key()? },
+    };
+    Ok(TransactWrite {
+        condition_expression: members.owned("ConditionExpression"),
+        placeholders: members::placeholders(members)?,
+        return_item_on_failure: members.string("ReturnValuesOnConditionCheckFailure") == Some("ALL_OLD"),
+        ..TransactWrite::new(table_name, action)
+    })
+}
+
+/// Appends the body.
+pub fn response(response: &TransactWriteItemsResponse, detail: ReturnConsumedCapacity, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    let units = if response.is_replay { Units::Read } else { Units::Write };
+    let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (name.as_str(), consumed));
+    capacity::write_list(detail, units, consumed, &mut object);
+    let metrics = response.item_collection_metrics.iter().map(|(name, list)| (name.as_str(), list.as_slice()));
+    capacity::write_metrics_by_table(metrics, &mut object);
+    object.end();
+}

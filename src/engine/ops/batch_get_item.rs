@@ -1,0 +1,105 @@
+//! BatchGetItem (SEMANTICS 14.1). All items are of one view, which is more than the service promises.
+
+use std::sync::Arc;
+
+use super::get_item::parse_projection;
+use crate::codec::row::Row;
+use crate::engine::capacity::read_units;
+use crate::engine::catalog::TableEntry;
+use crate::engine::keys::EntryAddress;
+use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::view::View;
+use crate::engine::{BatchRows, Engine, item_key};
+use crate::expr::ProjectionPaths;
+use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, ConsumedCapacity, TableKeys};
+use crate::model::limits::BATCH_GET_BYTES_MAX;
+use crate::model::{AttributeValue, Error, Item, Key};
+
+/// The part of a batch that is about one table, checked.
+struct Part<'r> {
+    request: &'r TableKeys,
+    table: Arc<TableEntry>,
+    /// One for each of the request's.
+    keys: Vec<Key>,
+    projection: Option<ProjectionPaths>,
+}
+
+impl Engine {
+    /// Reads items; `rows` gets each item found with the place of its table in the request.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key, all before the first row; those of the store.
+    pub fn batch_get_item(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        let mut projections = Vec::with_capacity(request.request_items.len());
+        for table in &request.request_items {
+            table.keys.iter().flat_map(|key| key.0.values()).try_for_each(AttributeValue::check_nesting)?;
+            projections.push(parse_projection(table.projection_expression.as_deref(), &table.placeholders)?);
+        }
+        let view = self.view()?;
+        let parts = parts(&view, request, projections)?;
+        let mut reader = Reader { view: &view, left: Some(BATCH_GET_BYTES_MAX) };
+        let mut page = BatchGetItemPage { unprocessed_keys: Vec::new(), consumed_capacity: Vec::new() };
+        for (place, part) in parts.iter().enumerate() {
+            let (unprocessed, consumed) = reader.part(part, &mut |row| rows(place, row))?;
+            page.unprocessed_keys.push(unprocessed);
+            page.consumed_capacity.push(consumed);
+        }
+        Ok(page)
+    }
+}
+
+/// Tables first, then keys.
+fn parts<'r>(
+    view: &View<'_>,
+    request: &'r BatchGetItemRequest,
+    projections: Vec<Option<ProjectionPaths>>,
+) -> Result<Vec<Part<'r>>, Error> {
+    let mut parts = Vec::with_capacity(projections.len());
+    for (request, projection) in request.request_items.iter().zip(projections) {
+        let table = view.active_table(&request.table_name)?;
+        parts.push(Part { request, table, keys: Vec::with_capacity(request.keys.len()), projection });
+    }
+    for part in &mut parts {
+        let schema = &part.table.schema.key;
+        for key in &part.request.keys {
+            part.keys.push(item_key::key_of_parameter(schema, key)?);
+        }
+        if let Some(paths) = &part.projection {
+            projected::check_no_path_into_keys(paths, KeyRoles::of_table(schema))?;
+        }
+    }
+    Ok(parts)
+}
+
+struct Reader<'v> {
+    view: &'v View<'v>,
+    /// Bytes of items that the answer may still have; `None` once an item did not fit.
+    left: Option<usize>,
+}
+
+impl Reader<'_> {
+    /// Reads one table's items; the keys of those that do not fit, and what the others consumed.
+    fn part(&mut self, part: &Part<'_>, rows: &mut dyn FnMut(Row<'_>)) -> Result<(Vec<Item>, ConsumedCapacity), Error> {
+        let mut unprocessed = Vec::new();
+        let mut consumed = ConsumedCapacity::default();
+        for (sent, key) in part.request.keys.iter().zip(&part.keys) {
+            let record = match self.left {
+                Some(_) => self.view.entry(&EntryAddress::of_item(part.table.source, key))?,
+                None => None,
+            };
+            let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+            self.left = self.left.and_then(|left| left.checked_sub(bytes));
+            if self.left.is_none() {
+                unprocessed.push(sent.clone());
+                continue;
+            }
+            consumed.table += read_units(bytes, part.request.consistent_read);
+            match (record, &part.projection) {
+                (None, _) => {}
+                (Some(record), None) => rows(Row::Record(record)),
+                (Some(record), Some(paths)) => rows(Row::Item(&paths.apply(&record.to_item()?))),
+            }
+        }
+        Ok((unprocessed, consumed))
+    }
+}

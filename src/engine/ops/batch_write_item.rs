@@ -1,0 +1,113 @@
+//! BatchWriteItem (SEMANTICS 14.2). Everything is checked before anything is written; all writes share one commit.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::engine::catalog::TableEntry;
+use crate::engine::transaction::Transaction;
+use crate::engine::write::{self, Stored};
+use crate::engine::{Done, Engine, index, item_key};
+use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, ConsumedCapacity, ItemCollectionMetrics, WriteRequest};
+use crate::model::error::{BatchError, KeyError};
+use crate::model::{AttributeValue, Error, Item, Key};
+
+impl Engine {
+    /// Starts a batch of writes; `done` hears of it after the commit.
+    pub fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+        if let Err(error) = check_values(&request) {
+            return done(Err(error));
+        }
+        self.shared.submit(move |transaction| write(transaction, &request), done);
+    }
+}
+
+fn check_values(request: &BatchWriteItemRequest) -> Result<(), Error> {
+    for write in request.request_items.iter().flat_map(|table| &table.requests) {
+        match write {
+            WriteRequest::Put(item) => item.check_limits()?,
+            WriteRequest::Delete(key) => key.0.values().try_for_each(AttributeValue::check_nesting)?,
+        }
+    }
+    Ok(())
+}
+
+/// One write, checked.
+struct Planned<'r> {
+    /// Of its table in the request.
+    place: usize,
+    table: Arc<TableEntry>,
+    key: Key,
+    new: Option<&'r Item>,
+}
+
+/// Tables first, then keys, then duplicates.
+fn plan<'r>(transaction: &Transaction<'_>, request: &'r BatchWriteItemRequest) -> Result<Vec<Planned<'r>>, Error> {
+    let tables = request.request_items.iter().map(|table| transaction.active_table(&table.table_name));
+    let tables = tables.collect::<Result<Vec<_>, Error>>()?;
+    let mut planned = Vec::new();
+    for (place, (table, writes)) in tables.iter().zip(&request.request_items).enumerate() {
+        for write in &writes.requests {
+            let (key, new) = match write {
+                WriteRequest::Put(item) => (key_of_put(table, item)?, Some(item)),
+                WriteRequest::Delete(key) => (item_key::key_of_parameter(&table.schema.key, key)?, None),
+            };
+            planned.push(Planned { place, table: Arc::clone(table), key, new });
+        }
+    }
+    let mut seen = HashSet::new();
+    if planned.iter().all(|write| seen.insert((write.table.source, &write.key))) {
+        Ok(planned)
+    } else {
+        Err(BatchError::DuplicateKeys.into())
+    }
+}
+
+/// A put of a batch has the texts of a `Key` parameter for its table keys.
+fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
+    let key = item_key::key_of_item(&table.schema.key, item).map_err(|error| match error {
+        KeyError::Missing(_) | KeyError::TypeMismatch { .. } => KeyError::SchemaMismatch,
+        other => other,
+    })?;
+    index::check_item(table, item)?;
+    Ok(key)
+}
+
+/// Each item is written or refused by itself: a full item collection refuses its own puts, and the batch reports it when the
+/// others are written.
+fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+    let planned = plan(transaction, request)?;
+    let mut consumed_capacity = vec![ConsumedCapacity::default(); request.request_items.len()];
+    let mut refused = None;
+    for write in &planned {
+        let stored = Stored::read(transaction.batch.as_read(), &write.table, &write.key)?;
+        match write::replace(transaction, &write.table, &write.key, &stored, write.new) {
+            Ok(applied) => consumed_capacity[write.place].add(&applied.consumed_capacity),
+            Err(Error::Store(error)) => return Err(error.into()),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let item_collection_metrics = match request.return_item_collection_metrics {
+        true => metrics(transaction, request.request_items.len(), &planned)?,
+        false => vec![Vec::new(); request.request_items.len()],
+    };
+    Ok(BatchWriteItemResponse { consumed_capacity, item_collection_metrics })
+}
+
+/// Of each collection once.
+fn metrics(
+    transaction: &Transaction<'_>,
+    tables: usize,
+    planned: &[Planned<'_>],
+) -> Result<Vec<Vec<ItemCollectionMetrics>>, Error> {
+    let mut out = vec![Vec::new(); tables];
+    let mut seen = HashSet::new();
+    for write in planned {
+        if seen.insert((write.table.source, &write.key.partition)) {
+            out[write.place].extend(write::collection_metrics(transaction.batch.as_read(), &write.table, &write.key)?);
+        }
+    }
+    Ok(out)
+}

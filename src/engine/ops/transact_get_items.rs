@@ -1,0 +1,98 @@
+//! TransactGetItems (SEMANTICS 15.2): one view, so the items are of one moment.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::get_item::parse_projection;
+use crate::codec::record::Record;
+use crate::engine::capacity::{TRANSACTION_FACTOR, read_units};
+use crate::engine::catalog::TableEntry;
+use crate::engine::keys::EntryAddress;
+use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::view::View;
+use crate::engine::{Engine, item_key};
+use crate::expr::ProjectionPaths;
+use crate::model::api::{ConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
+use crate::model::error::{Cancellation, StoreError, TransactionError};
+use crate::model::limits::TRANSACTION_BYTES_MAX;
+use crate::model::{AttributeValue, Error, Item, Key};
+
+/// One read, checked.
+struct Planned {
+    table: Arc<TableEntry>,
+    key: Key,
+    projection: Option<ProjectionPaths>,
+}
+
+impl Engine {
+    /// Reads items of one moment.
+    ///
+    /// # Errors
+    /// `Expression`, `ResourceNotFound`, `Transaction`; `TransactionCanceled` for a key that does not fit its table; those of
+    /// the store.
+    pub fn transact_get_items(&self, request: &TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
+        let mut projections = Vec::with_capacity(request.transact_items.len());
+        for get in &request.transact_items {
+            get.key.0.values().try_for_each(AttributeValue::check_nesting)?;
+            projections.push(parse_projection(get.projection_expression.as_deref(), &get.placeholders)?);
+        }
+        let view = self.view()?;
+        let planned = plan(&view, request, projections)?;
+        let mut response = TransactGetItemsResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+        let mut left = TRANSACTION_BYTES_MAX;
+        for read in &planned {
+            let record = view.entry(&EntryAddress::of_item(read.table.source, &read.key))?;
+            let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+            left = left.checked_sub(bytes).ok_or(TransactionError::TooLarge)?;
+            response.responses.push(record.map(|record| item(record, read)).transpose()?.flatten());
+            let table = TRANSACTION_FACTOR * read_units(bytes, true);
+            let units = ConsumedCapacity { table, ..ConsumedCapacity::default() };
+            super::add_capacity(&mut response.consumed_capacity, &read.table.schema.name, &units);
+        }
+        Ok(response)
+    }
+}
+
+/// Tables, empty keys and repeated items are objections to the whole; other bad keys to their own read.
+fn plan(
+    view: &View<'_>,
+    request: &TransactGetItemsRequest,
+    projections: Vec<Option<ProjectionPaths>>,
+) -> Result<Vec<Planned>, Error> {
+    let gets = &request.transact_items;
+    let tables = gets.iter().map(|get| view.active_table(&get.table_name)).collect::<Result<Vec<_>, Error>>()?;
+    let mut planned = Vec::with_capacity(gets.len());
+    let mut invalid = None;
+    for (place, ((get, table), projection)) in gets.iter().zip(tables).zip(projections).enumerate() {
+        match check(get, &table, projection.as_ref()) {
+            Ok(key) => planned.push(Planned { table, key, projection }),
+            Err(error) if super::concerns_whole_transaction(&error) => return Err(error),
+            Err(error) => invalid = invalid.or(Some((place, error))),
+        }
+    }
+    let mut seen = HashSet::new();
+    if !planned.iter().all(|read| seen.insert((read.table.source, &read.key))) {
+        return Err(TransactionError::SeveralOperations.into());
+    }
+    match invalid {
+        Some((place, error)) => Err(Cancellation::invalid(gets.len(), place, error).into()),
+        None => Ok(planned),
+    }
+}
+
+fn check(get: &TransactGet, table: &TableEntry, projection: Option<&ProjectionPaths>) -> Result<Key, Error> {
+    let key = item_key::key_of_parameter(&table.schema.key, &get.key)?;
+    if let Some(paths) = projection {
+        projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema.key))?;
+    }
+    Ok(key)
+}
+
+/// The item as it is returned: an empty selection is as no item.
+fn item(record: Record<'_>, read: &Planned) -> Result<Option<Item>, StoreError> {
+    let item = record.to_item()?;
+    Ok(match &read.projection {
+        None => Some(item),
+        Some(paths) => Some(paths.apply(&item)).filter(|item| !item.0.is_empty()),
+    })
+}

@@ -1,0 +1,60 @@
+//! TransactWriteItems.
+
+use super::common::{ConsumedCapacity, ItemCollectionMetrics, Placeholders, ReturnConsumedCapacity};
+use crate::model::{Item, TableName};
+
+/// What is done with one item. A key is the key attributes by name, as sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TransactAction {
+    ConditionCheck { key: Item },
+    Put { item: Item },
+    Delete { key: Item },
+    Update { key: Item, update_expression: String },
+}
+
+/// One action of a transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactWrite {
+    pub table_name: TableName,
+    pub action: TransactAction,
+    /// Held against the item before the transaction; a ConditionCheck has one.
+    pub condition_expression: Option<String>,
+    pub placeholders: Placeholders,
+    /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD.
+    pub return_item_on_failure: bool,
+}
+
+impl TransactWrite {
+    /// An action without a condition.
+    #[must_use]
+    pub fn new(table_name: TableName, action: TransactAction) -> Self {
+        Self {
+            table_name,
+            action,
+            condition_expression: None,
+            placeholders: Placeholders::default(),
+            return_item_on_failure: false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactWriteItemsRequest {
+    /// 1 to 100.
+    pub transact_items: Vec<TransactWrite>,
+    /// The same token with the same items is carried out once within ten minutes.
+    pub client_request_token: Option<String>,
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+    /// `ReturnItemCollectionMetrics` is SIZE.
+    pub return_item_collection_metrics: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactWriteItemsResponse {
+    /// By table, in the order of first use.
+    pub consumed_capacity: Vec<(TableName, ConsumedCapacity)>,
+    /// Of each item collection written to, by table, when asked for.
+    pub item_collection_metrics: Vec<(TableName, Vec<ItemCollectionMetrics>)>,
+    /// The token had been used: nothing was done, and the units are those of reads.
+    pub is_replay: bool,
+}
