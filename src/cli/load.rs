@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use clap::Args;
 
 use super::dump::existing_table;
+use super::in_flight::InFlight;
 use super::progress::Progress;
 use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::codec::{dynamodb_json, plain_json};
@@ -16,8 +16,10 @@ use crate::database::Browse;
 use crate::model::api::PutItemRequest;
 use crate::model::{Item, TableName};
 
-/// Puts on their way at once: enough to fill a group commit, little memory.
-const IN_FLIGHT_MAX: usize = 1024;
+/// Puts on their way at once: enough to fill the next group commit while one is under way.
+const IN_FLIGHT_MAX: usize = 4096;
+/// Text of the puts on their way, bytes.
+const IN_FLIGHT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// A line longer than this is no item: 400 KB in any JSON form fits.
 const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Bad lines printed; the rest are counted.
@@ -82,20 +84,18 @@ struct Loader {
     table: TableName,
     progress: Arc<Progress>,
     tally: Arc<Mutex<Tally>>,
-    /// A token for each put on its way: sending takes a place, the put's end gives it back.
-    places: (SyncSender<()>, Arc<Mutex<Receiver<()>>>),
+    in_flight: Arc<InFlight>,
     bytes_read: u64,
 }
 
 impl Loader {
     fn new(database: Arc<dyn Browse>, table: TableName, progress: Progress) -> Self {
-        let (sender, receiver) = sync_channel(IN_FLIGHT_MAX);
         Self {
             database,
             table,
             progress: Arc::new(progress),
             tally: Arc::default(),
-            places: (sender, Arc::new(Mutex::new(receiver))),
+            in_flight: Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX)),
             bytes_read: 0,
         }
     }
@@ -141,15 +141,14 @@ impl Loader {
 
     fn load_line(&self, source: &str, number: u64, line: &[u8]) {
         match parse_line(line) {
-            Ok(item) => self.put(source, number, item),
+            Ok(item) => self.put(source, (number, line.len()), item),
             Err(text) => self.bad(source, number, &text),
         }
     }
 
-    fn put(&self, source: &str, number: u64, item: Item) {
-        // Blocks while IN_FLIGHT_MAX puts are on their way. The receiver lives as long as self.
-        let _ = self.places.0.send(());
-        let (tally, places, progress) = (Arc::clone(&self.tally), Arc::clone(&self.places.1), Arc::clone(&self.progress));
+    fn put(&self, source: &str, (number, bytes): (u64, usize), item: Item) {
+        self.in_flight.enter(bytes);
+        let (tally, in_flight, progress) = (Arc::clone(&self.tally), Arc::clone(&self.in_flight), Arc::clone(&self.progress));
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
         self.database.put_item_then(
             PutItemRequest::new(self.table.clone(), item),
@@ -161,9 +160,7 @@ impl Loader {
                     }
                     Err(error) => report(&tally, &progress, &source, number, &error.to_string()),
                 }
-                if let Ok(receiver) = places.lock() {
-                    let _ = receiver.try_recv();
-                }
+                in_flight.leave(bytes);
             }),
         );
     }
@@ -174,10 +171,7 @@ impl Loader {
 
     /// Waits for every put; how many were stored and how many lines were bad.
     fn finish(self) -> (u64, u64) {
-        for _ in 0..IN_FLIGHT_MAX {
-            // Holding every place means that no put is on its way.
-            let _ = self.places.0.send(());
-        }
+        self.in_flight.wait_for_all();
         self.progress.finish();
         let tally = self.tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         (tally.stored, tally.bad)

@@ -5,6 +5,7 @@
 mod check;
 mod data_dir;
 mod dump;
+mod in_flight;
 mod load;
 mod mount;
 mod progress;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use clap::Args;
@@ -19,8 +19,6 @@ use crate::fuse::{self, MountOptions, Mounted};
 const READY: &str = "ready";
 /// Marks the process that `--background` started.
 const BACKGROUND_CHILD: &str = "DDBFS_BACKGROUND_CHILD";
-/// How often the mount is asked whether somebody unmounted it.
-const POLL: Duration = Duration::from_millis(100);
 /// How long programs may hold on to files at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The background process's log, in the data directory.
@@ -103,12 +101,17 @@ fn run_here(args: &MountArgs, options: &MountOptions) -> Result<Outcome, CliErro
 /// Returns at a signal, or when somebody unmounted.
 fn wait_for_end(signals: Signals, mounted: &Mounted) {
     let (sender, receiver) = channel();
+    let unmounted = sender.clone();
+    mounted.when_finished(Box::new(move || {
+        let _ = unmounted.send(());
+    }));
     std::thread::spawn(move || {
         signals.wait();
         // Nobody listens any more when the mount ended by itself.
         let _ = sender.send(());
     });
-    while !mounted.is_finished() && receiver.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {}
+    // The senders live in threads that end only with a message or the process.
+    let _ = receiver.recv();
 }
 
 /// Starts this command again as a process of its own session; returns when its mount answers.

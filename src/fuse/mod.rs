@@ -61,6 +61,43 @@ pub struct Mounted {
     mountpoint: PathBuf,
     unmounter: Mutex<SessionUnmounter>,
     session: Option<JoinHandle<io::Result<()>>>,
+    when_finished: Arc<WhenFinished>,
+}
+
+/// What to call when the session has ended, however.
+#[derive(Default)]
+struct WhenFinished(Mutex<Ending>);
+
+#[derive(Default)]
+enum Ending {
+    #[default]
+    Open,
+    Awaited(Box<dyn FnOnce() + Send>),
+    Finished,
+}
+
+impl std::fmt::Debug for WhenFinished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WhenFinished")
+    }
+}
+
+impl WhenFinished {
+    fn finish(&self) {
+        let before = std::mem::replace(&mut *self.0.lock(), Ending::Finished);
+        if let Ending::Awaited(call) = before {
+            call();
+        }
+    }
+
+    fn set(&self, call: Box<dyn FnOnce() + Send>) {
+        let mut ending = self.0.lock();
+        if matches!(*ending, Ending::Finished) {
+            drop(ending);
+            return call();
+        }
+        *ending = Ending::Awaited(call);
+    }
 }
 
 /// Mounts a view. A dead mount of ours at that place is cleared away first.
@@ -71,8 +108,14 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref())?;
     let mut session = Session::new(Shell::new(Arc::clone(&view)), &mountpoint, &config(options))?;
     let unmounter = Mutex::new(session.unmount_callable());
-    let session = std::thread::Builder::new().name("ddbfs-fuse".to_owned()).spawn(move || session.run())?;
-    Ok(Mounted { view, mountpoint, unmounter, session: Some(session) })
+    let when_finished = Arc::<WhenFinished>::default();
+    let of_session = Arc::clone(&when_finished);
+    let session = std::thread::Builder::new().name("ddbfs-fuse".to_owned()).spawn(move || {
+        let ended = session.run();
+        of_session.finish();
+        ended
+    })?;
+    Ok(Mounted { view, mountpoint, unmounter, session: Some(session), when_finished })
 }
 
 /// Owner only (the kernel's default), and no `default_permissions`: it costs a request at every create and unlink, and answers EACCES
@@ -108,10 +151,10 @@ impl Mounted {
         &self.view
     }
 
-    /// Has somebody unmounted it (`umount`, `fusermount3 -u`)?
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.session.as_ref().is_none_or(JoinHandle::is_finished)
+    /// Calls back once when the mount has ended by whatever means (`umount`, `fusermount3 -u`), at once if it has already. Replaces
+    /// an earlier call.
+    pub fn when_finished(&self, call: Box<dyn FnOnce() + Send>) {
+        self.when_finished.set(call);
     }
 
     /// Unmounts, waits up to `patience` for the programs that still use it, and ends the view. Open files of programs that do not

@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use super::{BatchHook, StoreError, Write, WriteJob};
 
 /// Jobs of one transaction.
-const BATCH_JOBS_MAX: usize = 512;
+const BATCH_JOBS_MAX: usize = 2048;
 
 /// A transaction that has written this much takes no further job.
 const BATCH_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -189,7 +189,10 @@ impl View {
     /// `NotEmpty`, `NotFound`, or the directory is part of the tree.
     pub fn rmdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
         let parent = self.node(parent)?;
-        let removed = self.tree.resolve(&parent, name).and_then(|node| self.rmdir_node(caller, &node));
+        let removed = self.tree.resolve(&parent, name).and_then(|node| {
+            self.attr_of(&node, caller)?;
+            self.rmdir_node(caller, &node)
+        });
         self.noted(caller, "rmdir", &parent, name, removed)
     }
 

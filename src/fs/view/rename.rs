@@ -70,7 +70,6 @@ impl View {
             (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) if old.source.index.is_none() => {
                 reply(self.hide_item(old, to).map_err(plain));
             }
-            (Node::Table(_), _) => reply(Err(plain(FsError::NotPermitted("a table keeps its name")))),
             (old, Err(error)) if error != FsError::NotFound && old.kind() == Kind::File => reply(Err(plain(error))),
             (old, _) => reply(Err(plain(self.cannot_move(caller, old)))),
         }
@@ -85,6 +84,7 @@ impl View {
             Node::Entry(entry) if entry.source.index.is_none() => FsError::CrossDevice,
             Node::Collection(source, _) if source.index.is_none() => FsError::CrossDevice,
             Node::Scratch(_) => FsError::CrossDevice,
+            Node::Table(_) => FsError::NotPermitted("a table keeps its name"),
             Node::Schema(_) | Node::Stats(_) | Node::Items(_) | Node::Indexes(..) | Node::DraftFolder(..) => {
                 FsError::NotPermitted("this name is part of its table")
             }
