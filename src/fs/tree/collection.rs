@@ -22,7 +22,7 @@ pub fn resolve(tree: &Tree, source: &Source, partition: &PartitionKey, name: &st
     let types = stem_types(&schema, source)?;
     let key = match names::parse(stem, &types)? {
         Parsed::Values(values) => entry_key(&schema, source, partition, values)?,
-        Parsed::Alias(alias) => match find_alias(tree, source, partition, &alias, stem)? {
+        Parsed::Alias(alias) => match find_alias(tree, &schema, (source, partition), &alias)? {
             Some(key) => key,
             None => return unstored(source, partition, name, &alias),
         },
@@ -56,18 +56,21 @@ fn entry_key(
     Ok(EntryKey { index: Some((partition.clone(), sort)), base })
 }
 
-/// The stored entry whose shortened name this is. Its key begins with what the name shows of it.
+/// The stored entry whose shortened name this is. Its key begins with what the name shows of it, which is less in the links of query
+/// folders than in listings; the digest is the same.
 fn find_alias(
     tree: &Tree,
-    source: &Source,
-    partition: &PartitionKey,
+    schema: &TableSchema,
+    (source, partition): (&Source, &PartitionKey),
     alias: &names::Alias,
-    stem: &str,
 ) -> Result<Option<EntryKey>, FsError> {
-    let range = Entries::Collection { partition: partition.clone(), sort_prefix: alias.prefix.clone() };
+    // Entries of an index without a sort key begin with the base key, by which they are not in order.
+    let is_sorted = source.index.as_ref().and_then(|index| schema.index(index.as_str())).is_none_or(|index| !index.sort.is_empty());
+    let sort_prefix = alias.prefix.clone().filter(|_| is_sorted);
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix };
     let mut found = None;
     tree.db.entries(source, &range, None, &mut |key, _, _| {
-        if names::entry_stem(&key) == stem {
+        if names::entry_digest(&key) == alias.digest {
             found = Some(key);
             return ControlFlow::Break(());
         }

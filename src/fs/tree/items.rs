@@ -12,7 +12,7 @@ use crate::fs::attr::Attr;
 use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister, fetch_tail};
 use crate::fs::node::{AliasNode, EntryNode, Node};
 use crate::fs::write::scratch::FileId;
-use crate::fs::write::{KeyPart, TargetKey, is_scratch_name};
+use crate::fs::write::{KeyPart, TargetKey, is_refused_probe, is_scratch_name};
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Key, TableSchema};
 
@@ -74,10 +74,11 @@ pub fn entry(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsE
     }
 }
 
-/// A name that is no item: a file in memory, if it was made.
+/// A name that is no item: a file in memory, if it was made. What programs probe for everywhere is refused here and not earlier:
+/// `CVS` and `4913` are keys too, and tables.
 pub fn resolve_scratch(tree: &Tree, source: &Source, partition: Option<&PartitionKey>, name: &str) -> Result<Node, FsError> {
     let directory = scratch_directory(source, partition).ok_or(FsError::NotFound)?;
-    if !is_scratch_name(name) {
+    if !is_scratch_name(name) || is_refused_probe(name) {
         return Err(FsError::NotFound);
     }
     tree.scratch.lock().find(&directory, name).map(Node::Scratch).ok_or(FsError::NotFound)

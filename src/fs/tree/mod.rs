@@ -30,7 +30,7 @@ use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
 use super::node::{Node, Service};
 use super::write::scratch::FileId;
-use super::write::{DeferredDeletes, Drafts, ScratchFiles, is_refused_probe};
+use super::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::database::{Browse, EntryKey, Source};
 use crate::model::{Key, TableName, TableSchema};
 
@@ -86,9 +86,6 @@ impl Tree {
     /// [`FsError::NotFound`] when the name can mean nothing there.
     pub fn resolve(&self, parent: &Node, name: &[u8]) -> Result<Node, FsError> {
         let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
-        if is_refused_probe(name) {
-            return Err(FsError::NotFound);
-        }
         match parent {
             Node::Root => root::resolve(name),
             Node::Service(service) => service::resolve(*service, name),

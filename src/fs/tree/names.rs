@@ -2,6 +2,7 @@
 
 use crate::codec::digest::Digest;
 use crate::codec::file_name::{self, Decoded};
+use crate::codec::key;
 use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
 use crate::model::AttributeValue;
@@ -98,6 +99,19 @@ pub fn entry_stem(key: &EntryKey) -> String {
         }
         (None, Some(sort)) => file_name::item_stem(sort),
         (None, None) => file_name::hash_item_stem(&key.base.partition),
+    }
+}
+
+/// The digest that a shortened name of an entry holds, however short.
+#[must_use]
+pub fn entry_digest(entry: &EntryKey) -> Digest {
+    match (&entry.index, &entry.base.sort) {
+        (Some((_, sort)), base_sort) => {
+            let values: Vec<_> = sort.iter().chain([&entry.base.partition]).chain(base_sort).collect();
+            file_name::entry_digest(&values)
+        }
+        (None, Some(sort)) => file_name::sort_digest(sort),
+        (None, None) => key::partition_digest(&[&entry.base.partition]),
     }
 }
 

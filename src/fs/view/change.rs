@@ -9,7 +9,7 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::node::{EntryNode, Node, base};
 use crate::fs::tree::now_ms;
-use crate::fs::write::draft;
+use crate::fs::write::{draft, is_refused_probe};
 use crate::model::api::{DeleteItemRequest, DeleteTableRequest};
 use crate::model::{Error, TableName};
 
@@ -53,6 +53,11 @@ impl View {
     }
 
     fn make_table(&self, name: &str) -> Result<Node, FsError> {
+        if name.starts_with('.') && is_refused_probe(name) {
+            return Err(FsError::NotPermitted(
+                "programs look for this name everywhere; a table of this name is made through the API",
+            ));
+        }
         if let Some(request) = draft::one_step(name) {
             let request = request?;
             let table = request.table_name.clone();
