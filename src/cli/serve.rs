@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::database::Database;
+use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
 
 /// Where the HTTP API listens unless told otherwise; DynamoDB Local's address.
@@ -25,7 +26,7 @@ pub struct ServeArgs {
 /// How wide the HTTP API opens.
 #[derive(Debug, Clone, Args)]
 pub struct HttpArgs {
-    /// Allow an address other hosts can reach; there is no access control
+    /// Allow an address other hosts can reach; without --auth there is no access control
     #[arg(long)]
     http_allow_remote: bool,
     /// Accept this Host header beside the loopback names (repeatable)
@@ -34,6 +35,9 @@ pub struct HttpArgs {
     /// Accept browser requests from this Origin (repeatable)
     #[arg(long, value_name = "ORIGIN")]
     http_allow_origin: Vec<String>,
+    /// Accept only requests signed with this key (SigV4); without it any signature is taken
+    #[arg(long, value_name = "ACCESS_KEY:SECRET", env = "DDBFS_AUTH", hide_env_values = true)]
+    auth: Option<Credentials>,
 }
 
 pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
@@ -56,6 +60,7 @@ pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Database>) -> Res
         allow_non_loopback: args.http_allow_remote,
         allowed_hosts: args.http_allow_host.clone(),
         allowed_origins: args.http_allow_origin.clone(),
+        credentials: args.auth.clone(),
         ..HttpOptions::new(address)
     };
     Server::start(options, database).map_err(CliError::io(format!("cannot serve HTTP on {address}")))

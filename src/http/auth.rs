@@ -1,7 +1,9 @@
-//! Requests carry a signature; which one does not matter yet (SEMANTICS 1.6, 27). Presence and parts are checked as the service
-//! does, so that a client that forgot to sign learns it here and not in production.
+//! Requests carry a signature (SEMANTICS 1.6, 27). Presence and parts are checked as the service does, so that a client that
+//! forgot to sign learns it here and not in production; whether it holds is for [`super::sigv4`], where a key is configured.
 
-/// A request without a whole signature; `Display` is the service's text.
+use super::sigv4::SignatureError;
+
+/// A request without a whole signature, or with a wrong one; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// MissingAuthenticationTokenException.
@@ -13,6 +15,9 @@ pub enum AuthError {
     /// IncompleteSignatureException; the sentences, one after the other.
     #[error("{0}")]
     Incomplete(String),
+    /// UnrecognizedClientException or InvalidSignatureException.
+    #[error(transparent)]
+    Wrong(#[from] SignatureError),
 }
 
 /// What of a request concerns its signature.

@@ -5,6 +5,7 @@ use hyper::header::HeaderValue;
 
 use super::auth::AuthError;
 use super::reply::Reply;
+use super::sigv4::SignatureError;
 use super::target::Operation;
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
@@ -20,8 +21,10 @@ pub enum Failure {
     UnknownOperation,
     /// The target names an operation of the API that this version does not serve.
     NotServed(&'static str),
-    /// The body is compressed.
+    /// The body is compressed in a way not known here.
     ContentEncoding,
+    /// The compressed body is broken.
+    Inflate,
     Auth(AuthError),
     Wire(WireError),
     Operation(Error),
@@ -110,10 +113,12 @@ fn kind(failure: &Failure) -> Kind {
         Failure::ContentEncoding => service("SerializationException"),
         Failure::Auth(AuthError::Missing) => service("MissingAuthenticationTokenException"),
         Failure::Auth(AuthError::Both) => service("InvalidSignatureException"),
+        Failure::Auth(AuthError::Wrong(SignatureError::UnknownKey)) => service("UnrecognizedClientException"),
+        Failure::Auth(AuthError::Wrong(_)) => service("InvalidSignatureException"),
         Failure::Auth(AuthError::Incomplete(_)) => service("IncompleteSignatureException"),
         Failure::Wire(error) => kind_of_wire(error),
         Failure::Operation(error) => kind_of(error),
-        Failure::Panic => INTERNAL,
+        Failure::Inflate | Failure::Panic => INTERNAL,
     }
 }
 
@@ -172,9 +177,8 @@ fn text(failure: &Failure, operation: Option<Operation>) -> Option<String> {
     match failure {
         Failure::UnknownOperation | Failure::Wire(WireError::NotAnObject) => None,
         Failure::NotServed(name) => Some(format!("{name} is not served by this version of ddbfs")),
-        Failure::ContentEncoding => {
-            Some("Content-Encoding is not supported by this version of ddbfs; send the body as it is".to_owned())
-        }
+        Failure::ContentEncoding => Some("Content-Encoding must be gzip, deflate or identity".to_owned()),
+        Failure::Inflate => Some("The compressed request body is broken".to_owned()),
         Failure::Auth(error) => Some(error.to_string()),
         Failure::Wire(error) => Some(prefixed(error.to_string(), operation, wire_is_prefixed(error))),
         Failure::Operation(error) => Some(prefixed(error.to_string(), operation, error.takes_validation_prefix())),

@@ -4,15 +4,19 @@
 //! server    listener, connections, shutdown            origin     which hosts and web pages may speak to it
 //! route     one request to one reply, in order         auth       that there is a signature
 //! dispatch  operation: translate, call, write          target     X-Amz-Target
+//! sigv4     whether a signature holds               sign_time  its date
 //! error     errors to status, __type and text          reply      headers, bodies, request ids
-//! body      bodies within limits                       in_flight, patience   memory and time of all connections
+//! body      bodies within limits                    compression  gzip and deflate
+//! in_flight, patience   memory and time of all connections
 //! ```
 //!
-//! Bounds: 16 KB of head, 16 MiB of body, 1,024 connections, 256 MiB of bodies at once, 5 seconds for a head, 10 for the next
-//! byte of a body or for an answer to be taken, 60 between requests. A panic in a handler is an InternalServerError of its request.
+//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections, 256 MiB of bodies at once, 5 seconds for a head, 10
+//! for the next byte of a body or for an answer to be taken, both at no less than 16 KiB a second, 60 seconds between requests. A
+//! panic in a handler is an InternalServerError of its request.
 
 pub mod auth;
 pub mod body;
+pub mod compression;
 pub mod dispatch;
 pub mod error;
 pub mod in_flight;
@@ -21,6 +25,8 @@ pub mod patience;
 pub mod reply;
 pub mod route;
 pub mod server;
+pub mod sign_time;
+pub mod sigv4;
 pub mod target;
 
 pub use server::{HttpOptions, RunningServer, Server};

@@ -15,6 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::body;
+
 /// From the first byte of a request head to its last.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Between two requests of a connection.
@@ -64,13 +66,15 @@ pub struct PatientStream {
     waits_for: u8,
     read_deadline: Pin<Box<Sleep>>,
     write_deadline: Option<Pin<Box<Sleep>>>,
+    /// Since when the peer has not taken all that there was, and what it took since.
+    behind: Option<(Instant, usize)>,
 }
 
 impl PatientStream {
     #[must_use]
     pub fn new(stream: TcpStream, phase: Phase) -> Self {
         let read_deadline = Box::pin(sleep_until(Instant::now() + HEAD_TIMEOUT));
-        Self { stream, phase, waits_for: HEAD, read_deadline, write_deadline: None }
+        Self { stream, phase, waits_for: HEAD, read_deadline, write_deadline: None, behind: None }
     }
 
     fn wait(&mut self, phase: u8, timeout: Duration) {
@@ -93,15 +97,22 @@ impl PatientStream {
     }
 
     fn poll_write_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        let deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + WRITE_TIMEOUT)));
+        let now = Instant::now();
+        let (since, taken) = *self.behind.get_or_insert((now, 0));
+        // A peer that takes a byte now and then is left too.
+        let latest = (now + WRITE_TIMEOUT).min(since + body::allowed(taken));
+        let deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep_until(latest)));
         ready!(deadline.as_mut().poll(cx));
         Poll::Ready(io::ErrorKind::TimedOut.into())
     }
 
-    fn outcome<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
+    fn outcome(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(outcome) = written {
             self.write_deadline = None;
-            return written;
+            if let (Some((_, taken)), Ok(bytes)) = (&mut self.behind, &outcome) {
+                *taken += bytes;
+            }
+            return Poll::Ready(outcome);
         }
         self.poll_write_deadline(cx).map(Err)
     }
@@ -116,6 +127,7 @@ impl AsyncRead for PatientStream {
         // The first bytes after a pause begin a head.
         if this.phase.0.compare_exchange(IDLE, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             this.wait(HEAD, HEAD_TIMEOUT);
+            this.behind = None;
         }
         Poll::Ready(Ok(()))
     }

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, SERVER};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SERVER};
 use hyper::{Response, StatusCode};
 
+use super::compression::{self, COMPRESSED_ABOVE_BYTES, Coding};
 use super::in_flight::Share;
 use super::patience::RequestPhase;
 
@@ -47,12 +48,16 @@ impl Reply {
         Self { status, content_type: None, body: Vec::new(), headers: Vec::new() }
     }
 
-    /// The response with its headers. `held` is let go when the body is sent.
+    /// The response with its headers, a long body in the coding `accepted`. `held` is let go when the body is sent.
     #[must_use]
-    pub fn into_response(self, ids: &RequestIds, mut held: Held) -> Response<ReplyBody> {
+    pub fn into_response(self, ids: &RequestIds, mut held: Held, accepted: Option<Coding>) -> Response<ReplyBody> {
         held.share.grow_anyway(self.body.len());
+        // Of the body as it is before it is compressed (SEMANTICS 1.2).
         let checksum = crc32fast::hash(&self.body);
-        let mut response = Response::new(ReplyBody { rest: self.body.into(), _held: held });
+        let coding = accepted.filter(|_| self.body.len() > COMPRESSED_ABOVE_BYTES);
+        let coded = coding.and_then(|coding| Some((coding.header(), compression::deflate(coding, &self.body)?)));
+        let (encoding, body) = coded.map_or((None, self.body), |(encoding, body)| (Some(encoding), body));
+        let mut response = Response::new(ReplyBody { rest: body.into(), _held: held });
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(SERVER, HeaderValue::from_static("Server"));
@@ -60,6 +65,9 @@ impl Reply {
         headers.insert(X_AMZ_CRC32, HeaderValue::from(checksum));
         if let Some(content_type) = self.content_type {
             headers.insert(CONTENT_TYPE, content_type);
+        }
+        if let Some(encoding) = encoding {
+            headers.insert(CONTENT_ENCODING, encoding);
         }
         headers.extend(self.headers);
         response

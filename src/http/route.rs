@@ -9,22 +9,24 @@ use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
-    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_ENCODING,
-    CONTENT_TYPE, DATE, HOST, HeaderName, HeaderValue, ORIGIN,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, DATE, HOST, HeaderName, HeaderValue, ORIGIN,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::Value;
 
-use super::auth::{self, Signature};
+use super::auth::{self, AuthError, Signature};
 use super::body::{self, BodyError};
+use super::compression::{self, ContentEncoding, InflateError};
 use super::dispatch;
 use super::error::{self, Failure};
 use super::in_flight::{InFlight, Share};
 use super::origin::Gate;
 use super::patience::Phase;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
+use super::sigv4::{Signed, Verifier};
 use super::target::{self, Operation, Target};
 use crate::codec::wire::table_description::REGION;
 use crate::codec::wire::{self, WireError};
@@ -45,6 +47,8 @@ pub struct Service {
     pub gate: Gate,
     pub in_flight: Arc<InFlight>,
     pub ids: RequestIds,
+    /// Checks signatures, where there is a key to check them with.
+    pub verifier: Option<Verifier>,
 }
 
 impl std::fmt::Debug for Service {
@@ -73,7 +77,8 @@ impl Service {
         if head.method == Method::HEAD {
             reply.body = Vec::new();
         }
-        reply.into_response(&self.ids, held)
+        let accepted = compression::accepted(header(&head, &ACCEPT_ENCODING));
+        reply.into_response(&self.ids, held, accepted)
     }
 
     /// Size of the head, `Host` and `Origin`; before anything else of the request is looked at.
@@ -106,13 +111,23 @@ impl Service {
             Err(error) => return body_failed(error),
         };
         let Some(content_type) = content_type(head, !body.is_empty()) else { return not_found() };
-        self.call(head, body, content_type).await
+        let inflated = match compression::content_encoding(header(head, &CONTENT_ENCODING)) {
+            ContentEncoding::Identity => None,
+            ContentEncoding::Unknown => return error::reply(&Failure::ContentEncoding, None, content_type),
+            ContentEncoding::Coded(coding) => match compression::inflate(coding, &body, share) {
+                Ok(inflated) => Some(inflated),
+                Err(InflateError::Broken) => return error::reply(&Failure::Inflate, None, content_type),
+                Err(InflateError::TooLarge) => return body_failed(BodyError::TooLarge),
+                Err(InflateError::Busy) => return body_failed(BodyError::Busy),
+            },
+        };
+        self.call(head, Body { sent: body, inflated }, content_type).await
     }
 
     /// The API proper: everything from here on is answered in JSON.
-    async fn call(&self, head: &Parts, body: Vec<u8>, content_type: HeaderValue) -> Reply {
+    async fn call(&self, head: &Parts, body: Body, content_type: HeaderValue) -> Reply {
         let started = Instant::now();
-        let (operation, outcome) = match prepare(head, body) {
+        let (operation, outcome) = match self.prepare(head, body) {
             Err(failure) => (None, Err(failure)),
             Ok((operation, json)) => (Some(operation), caught(dispatch::run(operation, json, &self.database)).await),
         };
@@ -124,33 +139,45 @@ impl Service {
         log::debug!("{name} {} in {:?}", reply.status.as_u16(), started.elapsed());
         reply
     }
+
+    /// The checks between the HTTP request and the operation: JSON, target, signature, an object.
+    fn prepare(&self, head: &Parts, body: Body) -> Result<(Operation, Value), Failure> {
+        let json: Option<Value> = match body.text() {
+            [] => None,
+            text => Some(wire::body::parse(text).map_err(|_| WireError::NotAnObject)?),
+        };
+        let operation = match target::parse(header(head, &X_AMZ_TARGET)) {
+            Target::Served(operation) => operation,
+            Target::NotServed(name) => return Err(Failure::NotServed(name)),
+            Target::Unknown => return Err(Failure::UnknownOperation),
+        };
+        self.authenticate(head, &body.sent).map_err(Failure::Auth)?;
+        match json {
+            Some(json) if json.is_object() => Ok((operation, json)),
+            _ => Err(WireError::NotAnObject.into()),
+        }
+    }
+
+    fn authenticate(&self, head: &Parts, sent: &[u8]) -> Result<(), AuthError> {
+        let query = head.uri.query().unwrap_or_default();
+        let dated = head.headers.contains_key(X_AMZ_DATE) || head.headers.contains_key(DATE);
+        auth::check(&Signature { header: header(head, &AUTHORIZATION), query, dated })?;
+        let Some(verifier) = &self.verifier else { return Ok(()) };
+        let method = head.method.as_str();
+        let signed = Signed { method, path: head.uri.path(), query, headers: &head.headers, body: sent };
+        Ok(verifier.check(&signed)?)
+    }
 }
 
-/// The checks between the HTTP request and the operation: JSON, target, signature, an object.
-fn prepare(head: &Parts, body: Vec<u8>) -> Result<(Operation, Value), Failure> {
-    let encoding = header(head, &CONTENT_ENCODING).unwrap_or("identity");
-    if !encoding.eq_ignore_ascii_case("identity") {
-        return Err(Failure::ContentEncoding);
-    }
-    let json: Option<Value> = match body.as_slice() {
-        [] => None,
-        text => Some(wire::body::parse(text).map_err(|_| WireError::NotAnObject)?),
-    };
-    drop(body);
-    let operation = match target::parse(header(head, &X_AMZ_TARGET)) {
-        Target::Served(operation) => operation,
-        Target::NotServed(name) => return Err(Failure::NotServed(name)),
-        Target::Unknown => return Err(Failure::UnknownOperation),
-    };
-    let signature = Signature {
-        header: header(head, &AUTHORIZATION),
-        query: head.uri.query().unwrap_or_default(),
-        dated: head.headers.contains_key(X_AMZ_DATE) || head.headers.contains_key(DATE),
-    };
-    auth::check(&signature).map_err(Failure::Auth)?;
-    match json {
-        Some(json) if json.is_object() => Ok((operation, json)),
-        _ => Err(WireError::NotAnObject.into()),
+/// A request's body; its signature is that of the bytes sent.
+struct Body {
+    sent: Vec<u8>,
+    inflated: Option<Vec<u8>>,
+}
+
+impl Body {
+    fn text(&self) -> &[u8] {
+        self.inflated.as_deref().unwrap_or(&self.sent)
     }
 }
 

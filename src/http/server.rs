@@ -19,7 +19,9 @@ use super::origin::Gate;
 use super::patience::{PatientStream, Phase};
 use super::reply::RequestIds;
 use super::route::{HEAD_BYTES_MAX, Service};
+use super::sigv4::{Credentials, Verifier};
 use crate::database::Database;
+use crate::engine::clock::{Clock, SystemClock};
 
 /// Connections at a time; more wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 1024;
@@ -44,13 +46,24 @@ pub struct HttpOptions {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server beside those from loopback: `https://example.org`.
     pub allowed_origins: Vec<String>,
+    /// The key that requests must be signed with; any signature is taken without.
+    pub credentials: Option<Credentials>,
+    /// Decides which signatures are current.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl HttpOptions {
-    /// Loopback only, no foreign hosts or origins.
+    /// Loopback only, no foreign hosts or origins, any signature.
     #[must_use]
     pub fn new(addr: SocketAddr) -> Self {
-        Self { addr, allow_non_loopback: false, allowed_hosts: Vec::new(), allowed_origins: Vec::new() }
+        Self {
+            addr,
+            allow_non_loopback: false,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            credentials: None,
+            clock: Arc::new(SystemClock),
+        }
     }
 }
 
@@ -92,8 +105,9 @@ impl Server {
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
-        let service =
-            Arc::new(Service { database, gate, in_flight: InFlight::new(IN_FLIGHT_BYTES_MAX), ids: RequestIds::new(seed()) });
+        let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
+        let (in_flight, ids) = (InFlight::new(IN_FLIGHT_BYTES_MAX), RequestIds::new(seed()));
+        let service = Arc::new(Service { database, gate, in_flight, ids, verifier });
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).thread_name("ddbfs-http").enable_all().build()?;
         let (stop, stopped) = watch::channel(false);

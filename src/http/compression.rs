@@ -1,0 +1,186 @@
+//! Compressed bodies, both ways (SEMANTICS 1.1): gzip and deflate, which is zlib's format.
+
+use std::io::Read;
+
+use flate2::Compression;
+use flate2::read::{DeflateDecoder, GzEncoder, MultiGzDecoder, ZlibDecoder, ZlibEncoder};
+use hyper::header::HeaderValue;
+
+use super::body::BODY_BYTES_MAX;
+use super::in_flight::Share;
+
+/// Answers above this are compressed for who accepts it.
+pub const COMPRESSED_ABOVE_BYTES: usize = 4 * 1024;
+/// Answers are compressed while their client waits: quickly rather than well.
+const LEVEL: Compression = Compression::fast();
+/// Inflated at a time.
+const PART_BYTES: usize = 16 * 1024;
+
+/// A content coding that is known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    Gzip,
+    Deflate,
+}
+
+/// Why a compressed body cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InflateError {
+    Broken,
+    /// More than [`BODY_BYTES_MAX`] when inflated.
+    TooLarge,
+    /// All bodies together are as large as they may be.
+    Busy,
+}
+
+/// What `Content-Encoding` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentEncoding {
+    Identity,
+    Coded(Coding),
+    /// Another coding, or several.
+    Unknown,
+}
+
+impl Coding {
+    fn of(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => Some(Self::Gzip),
+            "deflate" => Some(Self::Deflate),
+            _ => None,
+        }
+    }
+
+    /// The value of `Content-Encoding`.
+    #[must_use]
+    pub fn header(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Gzip => "gzip",
+            Self::Deflate => "deflate",
+        })
+    }
+}
+
+/// Reads `Content-Encoding`; an absent header is identity.
+#[must_use]
+pub fn content_encoding(header: Option<&str>) -> ContentEncoding {
+    match header.map(str::trim) {
+        None | Some("") => ContentEncoding::Identity,
+        Some(name) if name.eq_ignore_ascii_case("identity") => ContentEncoding::Identity,
+        Some(name) => Coding::of(name).map_or(ContentEncoding::Unknown, ContentEncoding::Coded),
+    }
+}
+
+/// The coding of `Accept-Encoding` that the answer may have: the first one known whose weight is not zero.
+#[must_use]
+pub fn accepted(header: Option<&str>) -> Option<Coding> {
+    let codings = header?.split(',').filter_map(|part| {
+        let (name, weight) = part.split_once(';').unwrap_or((part, ""));
+        let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |text| text.trim().parse::<f32>().ok());
+        Coding::of(name.trim()).filter(|_| weight.is_some_and(|weight| weight > 0.0))
+    });
+    codings.into_iter().next()
+}
+
+/// Inflates a body; `share` grows with what comes out.
+///
+/// # Errors
+/// [`InflateError`]; never more than [`BODY_BYTES_MAX`] and a part are held.
+pub fn inflate(coding: Coding, body: &[u8], share: &mut Share) -> Result<Vec<u8>, InflateError> {
+    match coding {
+        Coding::Gzip => read_all(MultiGzDecoder::new(body), share),
+        // Some clients leave zlib's two bytes and checksum out.
+        Coding::Deflate if has_zlib_header(body) => read_all(ZlibDecoder::new(body), share),
+        Coding::Deflate => read_all(DeflateDecoder::new(body), share),
+    }
+}
+
+/// The method is 8 and the first two bytes are a multiple of 31 (RFC 1950).
+fn has_zlib_header(body: &[u8]) -> bool {
+    matches!(body, [method, flags, ..] if method & 15 == 8 && (u16::from(*method) << 8 | u16::from(*flags)).is_multiple_of(31))
+}
+
+fn read_all(mut decoder: impl Read, share: &mut Share) -> Result<Vec<u8>, InflateError> {
+    let mut out = Vec::new();
+    let mut part = [0; PART_BYTES];
+    loop {
+        let read = decoder.read(&mut part).map_err(|_| InflateError::Broken)?;
+        let Some(part) = part.get(..read).filter(|part| !part.is_empty()) else { return Ok(out) };
+        if out.len() + read > BODY_BYTES_MAX {
+            return Err(InflateError::TooLarge);
+        }
+        share.grow(read).map_err(|_| InflateError::Busy)?;
+        out.extend_from_slice(part);
+    }
+}
+
+/// Compresses an answer; `None` when that does not make it smaller.
+#[must_use]
+pub fn deflate(coding: Coding, body: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(body.len() / 4);
+    match coding {
+        Coding::Gzip => GzEncoder::new(body, LEVEL).read_to_end(&mut out),
+        Coding::Deflate => ZlibEncoder::new(body, LEVEL).read_to_end(&mut out),
+    }
+    .ok()?;
+    (out.len() < body.len()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::http::in_flight::InFlight;
+
+    fn inflated(coding: Coding, body: &[u8]) -> Result<Vec<u8>, InflateError> {
+        inflate(coding, body, &mut InFlight::new(20 * 1024 * 1024).share())
+    }
+
+    #[test]
+    fn bodies_come_back() {
+        let text = b"{\"TableName\":\"Pets\"}".repeat(1000);
+        for coding in [Coding::Gzip, Coding::Deflate] {
+            let small = deflate(coding, &text).unwrap();
+            assert!(small.len() < text.len() / 10);
+            assert_eq!(inflated(coding, &small), Ok(text.clone()));
+        }
+        let zlib = deflate(Coding::Deflate, &text).unwrap();
+        assert_eq!(inflated(Coding::Deflate, &zlib[2..zlib.len() - 4]), Ok(text.clone()));
+        let gzip = deflate(Coding::Gzip, &text).unwrap();
+        assert_eq!(inflated(Coding::Gzip, &[gzip.clone(), gzip].concat()), Ok(text.repeat(2)));
+        assert_eq!(deflate(Coding::Gzip, b"{}"), None);
+    }
+
+    #[test]
+    fn broken_and_huge_bodies_are_told() {
+        let gzip = deflate(Coding::Gzip, &b"abc".repeat(100)).unwrap();
+        assert_eq!(inflated(Coding::Gzip, &gzip[..gzip.len() - 1]), Err(InflateError::Broken));
+        assert_eq!(inflated(Coding::Gzip, b"{}"), Err(InflateError::Broken));
+        assert_eq!(inflated(Coding::Deflate, b"\xff\xff"), Err(InflateError::Broken));
+        let bomb = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX + 1]).unwrap();
+        assert!(bomb.len() < 200_000);
+        assert_eq!(inflated(Coding::Gzip, &bomb), Err(InflateError::TooLarge));
+        assert_eq!(inflate(Coding::Gzip, &bomb, &mut InFlight::new(100_000).share()), Err(InflateError::Busy));
+        let full = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX]).unwrap();
+        assert_eq!(inflated(Coding::Gzip, &full).map(|body| body.len()), Ok(BODY_BYTES_MAX));
+    }
+
+    #[test]
+    fn headers_name_codings() {
+        let check = |header: Option<&str>, expected: Option<Coding>| assert_eq!(accepted(header), expected, "{header:?}");
+        check(None, None);
+        check(Some("identity"), None);
+        check(Some("gzip, deflate, br"), Some(Coding::Gzip));
+        check(Some("br;q=1.0, Deflate;q=0.5"), Some(Coding::Deflate));
+        check(Some("gzip;q=0, deflate; q=0.0"), None);
+        check(Some("gzip;q=x"), None);
+        let check = |header: Option<&str>, expected| assert_eq!(content_encoding(header), expected, "{header:?}");
+        check(None, ContentEncoding::Identity);
+        check(Some("Identity"), ContentEncoding::Identity);
+        check(Some(" GZIP "), ContentEncoding::Coded(Coding::Gzip));
+        check(Some("deflate"), ContentEncoding::Coded(Coding::Deflate));
+        check(Some("gzip, gzip"), ContentEncoding::Unknown);
+        check(Some("br"), ContentEncoding::Unknown);
+    }
+}

@@ -1,0 +1,378 @@
+//! AWS Signature Version 4: is a request signed with the configured key (SEMANTICS 1.6)?
+//!
+//! The canonical request is rebuilt from what came over the wire: every header named as signed, the query without its signature,
+//! the hash of the body as sent. `Host`, the target and the date must be among the signed headers, else somebody who saw one
+//! request could send another. Any region is taken, as a local database has none of its own.
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use hyper::HeaderMap;
+use sha2::{Digest as _, Sha256};
+
+use super::sign_time::SignTime;
+use crate::engine::clock::Clock;
+
+/// How far a request's date may be from ours.
+pub const SKEW_SECONDS_MAX: u64 = 15 * 60;
+/// Longest life of a presigned request: seven days.
+pub const EXPIRES_SECONDS_MAX: u64 = 7 * 24 * 3600;
+
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+const SERVICE: &str = "dynamodb";
+const TERMINATOR: &str = "aws4_request";
+const SIGNATURE_PARAMETER: &str = "X-Amz-Signature";
+
+/// A signature that does not hold; `Display` is the service's text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// UnrecognizedClientException; the others are InvalidSignatureException.
+    #[error("The security token included in the request is invalid.")]
+    UnknownKey,
+    #[error("The algorithm of the signature must be AWS4-HMAC-SHA256.")]
+    Algorithm,
+    #[error("Date must be in ISO-8601 'basic format'. Got '{}'.", .0.escape_debug())]
+    Date(String),
+    #[error("Signature expired: {0} is now earlier than {1} ({2} - 15 min.)")]
+    Expired(SignTime, SignTime, SignTime),
+    #[error("Signature not yet current: {0} is still later than {1} ({2} + 15 min.)")]
+    NotYetCurrent(SignTime, SignTime, SignTime),
+    #[error("Signature expired: the request of {0} was to be sent within {1} seconds.")]
+    PresignedExpired(SignTime, u64),
+    #[error("X-Amz-Expires must be a number of seconds, at most 604800.")]
+    Expires,
+    #[error("Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got '{}'", .0.escape_debug())]
+    Scope(String),
+    #[error(
+        "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '{}' != '{}', from '{time}'.",
+        scope.escape_debug(),
+        time.day()
+    )]
+    ScopeDate { scope: String, time: SignTime },
+    #[error("Credential should be scoped to correct service: 'dynamodb'.")]
+    Service,
+    #[error("Credential should be scoped with a valid terminator: 'aws4_request'.")]
+    Terminator,
+    #[error("'{0}' must be a 'SignedHeader' in the AWS Authorization.")]
+    NotSigned(&'static str),
+    #[error(
+        "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and \
+         signing method. Consult the service documentation for details."
+    )]
+    Mismatch,
+}
+
+/// The one key that is let in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    access_key: String,
+    secret: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("access_key", &self.access_key).finish_non_exhaustive()
+    }
+}
+
+/// Not `ACCESS_KEY:SECRET`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected ACCESS_KEY:SECRET, the key without '/', ',' or blanks")]
+pub struct BadCredentials;
+
+impl FromStr for Credentials {
+    type Err = BadCredentials;
+
+    fn from_str(text: &str) -> Result<Self, BadCredentials> {
+        let (access_key, secret) = text.split_once(':').ok_or(BadCredentials)?;
+        let legal = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | ',');
+        if access_key.is_empty() || secret.is_empty() || !access_key.chars().all(legal) {
+            return Err(BadCredentials);
+        }
+        Ok(Self { access_key: access_key.to_owned(), secret: secret.to_owned() })
+    }
+}
+
+/// What of a request its signature covers.
+#[derive(Debug, Clone, Copy)]
+pub struct Signed<'a> {
+    pub method: &'a str,
+    /// The path as sent.
+    pub path: &'a str,
+    /// The query string as sent.
+    pub query: &'a str,
+    pub headers: &'a HeaderMap,
+    /// As sent: compressed where it is.
+    pub body: &'a [u8],
+}
+
+/// What the `Authorization` header or the query says about the signature.
+#[derive(Debug, Clone)]
+struct Claim {
+    algorithm: String,
+    credential: String,
+    signed_headers: String,
+    signature: String,
+    date: String,
+    /// Only presigned requests.
+    expires: Option<String>,
+    /// The header that holds the date; presigned requests have it in the query.
+    date_header: Option<&'static str>,
+}
+
+/// Checks signatures against one key.
+#[derive(Debug, Clone)]
+pub struct Verifier {
+    credentials: Credentials,
+    clock: Arc<dyn Clock>,
+}
+
+impl Verifier {
+    /// A verifier of signatures with `credentials`; `clock` decides which dates are current.
+    #[must_use]
+    pub fn new(credentials: Credentials, clock: Arc<dyn Clock>) -> Self {
+        Self { credentials, clock }
+    }
+
+    /// Checks a request whose signature has all its parts (see [`super::auth::check`]).
+    ///
+    /// # Errors
+    /// [`SignatureError`].
+    pub fn check(&self, request: &Signed<'_>) -> Result<(), SignatureError> {
+        let claim = Claim::of(request);
+        if claim.algorithm != ALGORITHM {
+            return Err(SignatureError::Algorithm);
+        }
+        let time = SignTime::parse(&claim.date).ok_or_else(|| SignatureError::Date(claim.date.clone()))?;
+        let scope = Scope::parse(&claim.credential, time)?;
+        if scope.service != SERVICE {
+            return Err(SignatureError::Service);
+        }
+        claim.covers(request.headers)?;
+        self.check_time(time, claim.expires.as_deref())?;
+        if scope.access_key != self.credentials.access_key {
+            return Err(SignatureError::UnknownKey);
+        }
+        let signature = unhex(&claim.signature).ok_or(SignatureError::Mismatch)?;
+        let canonical = canonical_request(request, &claim.signed_headers);
+        let expected = signature_of(&canonical, &self.credentials.secret, &scope, time);
+        // Compares in a time that does not depend on where the two differ.
+        expected.verify_slice(&signature).map_err(|_| SignatureError::Mismatch)
+    }
+
+    fn check_time(&self, time: SignTime, expires: Option<&str>) -> Result<(), SignatureError> {
+        let now = SignTime::at(self.clock.now_ms() / 1000);
+        if time.seconds() > now.seconds() + SKEW_SECONDS_MAX {
+            return Err(SignatureError::NotYetCurrent(time, now.later(SKEW_SECONDS_MAX), now));
+        }
+        let Some(expires) = expires else {
+            if time.seconds() + SKEW_SECONDS_MAX < now.seconds() {
+                return Err(SignatureError::Expired(time, now.earlier(SKEW_SECONDS_MAX), now));
+            }
+            return Ok(());
+        };
+        let seconds = expires.parse().ok().filter(|&seconds| seconds <= EXPIRES_SECONDS_MAX).ok_or(SignatureError::Expires)?;
+        if time.seconds() + seconds < now.seconds() {
+            return Err(SignatureError::PresignedExpired(time, seconds));
+        }
+        Ok(())
+    }
+}
+
+/// `KEY/DAY/REGION/dynamodb/aws4_request`.
+struct Scope<'a> {
+    access_key: &'a str,
+    day: &'a str,
+    region: &'a str,
+    service: &'a str,
+    /// Without the key.
+    text: &'a str,
+}
+
+impl<'a> Scope<'a> {
+    fn parse(credential: &'a str, time: SignTime) -> Result<Self, SignatureError> {
+        let parts: Vec<&str> = credential.split('/').collect();
+        let [access_key, day, region, service, terminator] = parts[..] else {
+            return Err(SignatureError::Scope(credential.to_owned()));
+        };
+        if terminator != TERMINATOR {
+            return Err(SignatureError::Terminator);
+        }
+        if day != time.day() {
+            return Err(SignatureError::ScopeDate { scope: day.to_owned(), time });
+        }
+        let text = credential.get(access_key.len() + 1..).unwrap_or_default();
+        Ok(Self { access_key, day, region, service, text })
+    }
+}
+
+impl Claim {
+    /// From the header where there is one, else from the query.
+    fn of(request: &Signed<'_>) -> Self {
+        let header = |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok());
+        match header("authorization") {
+            Some(authorization) => {
+                let (algorithm, parameters) = authorization.split_once(' ').unwrap_or((authorization, ""));
+                let parameter = |name: &str| {
+                    let mut parts = parameters.split(',').filter_map(|part| part.trim().split_once('='));
+                    parts.find(|(key, _)| *key == name).map_or_else(String::new, |(_, value)| value.to_owned())
+                };
+                let date_header = if request.headers.contains_key("x-amz-date") { "x-amz-date" } else { "date" };
+                Self {
+                    algorithm: algorithm.to_owned(),
+                    credential: parameter("Credential"),
+                    signed_headers: parameter("SignedHeaders"),
+                    signature: parameter("Signature"),
+                    date: header(date_header).unwrap_or_default().to_owned(),
+                    expires: None,
+                    date_header: Some(date_header),
+                }
+            }
+            None => {
+                let parameter = |name: &str| query_pairs(request.query).find(|(key, _)| key == name).map(|(_, value)| value);
+                let text = |name: &str| parameter(name).unwrap_or_default();
+                Self {
+                    algorithm: text("X-Amz-Algorithm"),
+                    credential: text("X-Amz-Credential"),
+                    signed_headers: text("X-Amz-SignedHeaders"),
+                    signature: text(SIGNATURE_PARAMETER),
+                    date: text("X-Amz-Date"),
+                    expires: parameter("X-Amz-Expires"),
+                    date_header: None,
+                }
+            }
+        }
+    }
+
+    /// The headers that make a request this one and no other must be signed.
+    fn covers(&self, headers: &HeaderMap) -> Result<(), SignatureError> {
+        let needed = [Some("host"), headers.contains_key("x-amz-target").then_some("x-amz-target"), self.date_header];
+        match needed.into_iter().flatten().find(|name| !self.signed_headers.split(';').any(|signed| signed == *name)) {
+            Some(name) => Err(SignatureError::NotSigned(name)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The signature of a canonical request, ready to be compared.
+fn signature_of(canonical: &[u8], secret: &str, scope: &Scope<'_>, time: SignTime) -> Hmac<Sha256> {
+    let start = format!("AWS4{secret}").into_bytes();
+    let parts = [scope.day, scope.region, scope.service, TERMINATOR];
+    let key = parts.iter().fold(start, |key, part| hmac(&key, part).finalize().into_bytes().to_vec());
+    hmac(&key, &format!("{ALGORITHM}\n{time}\n{}\n{}", scope.text, hex(&Sha256::digest(canonical))))
+}
+
+fn canonical_request(request: &Signed<'_>, signed_headers: &str) -> Vec<u8> {
+    let mut out =
+        format!("{}\n{}\n{}\n", request.method, canonical_path(request.path), canonical_query(request.query)).into_bytes();
+    for name in signed_headers.split(';') {
+        out.extend_from_slice(name.as_bytes());
+        out.push(b':');
+        for (at, value) in request.headers.get_all(name).iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            extend_trimmed(&mut out, value.as_bytes());
+        }
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+    out.extend_from_slice(signed_headers.as_bytes());
+    out.push(b'\n');
+    out.extend_from_slice(hex(&Sha256::digest(request.body)).as_bytes());
+    out
+}
+
+/// Without blanks at the ends, and runs of blanks made one.
+fn extend_trimmed(out: &mut Vec<u8>, value: &[u8]) {
+    let words = value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    for (at, word) in words.enumerate() {
+        if at > 0 {
+            out.push(b' ');
+        }
+        out.extend_from_slice(word);
+    }
+}
+
+/// The path with its segments encoded once more, as every service but S3 has it.
+fn canonical_path(path: &str) -> String {
+    if path.is_empty() {
+        return "/".to_owned();
+    }
+    path.split('/').map(encoded).collect::<Vec<_>>().join("/")
+}
+
+/// The parameters but the signature, encoded anew and in order.
+fn canonical_query(query: &str) -> String {
+    let pairs = query_pairs(query).filter(|(name, _)| name != SIGNATURE_PARAMETER);
+    let mut pairs: Vec<(String, String)> = pairs.map(|(name, value)| (encoded(&name), encoded(&value))).collect();
+    pairs.sort();
+    let texts: Vec<String> = pairs.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    texts.join("&")
+}
+
+fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
+    let parts = query.split('&').filter(|part| !part.is_empty());
+    parts.map(|part| part.split_once('=').unwrap_or((part, ""))).map(|(name, value)| (decoded(name), decoded(value)))
+}
+
+/// RFC 3986: letters, digits and `-._~` stay.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            // Writing to a String does not fail.
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// `%2F` to `/`; what is no escape stays, and so does a `+`.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escape = if first == b'%' { after.get(..2).and_then(|two| unhex(std::str::from_utf8(two).ok()?)) } else { None };
+        match escape {
+            Some(escaped) => {
+                bytes.extend_from_slice(&escaped);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hmac(key: &[u8], text: &str) -> Hmac<Sha256> {
+    // A key of any length is legal for HMAC; the type has no way to say so.
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
+    mac.update(text.as_bytes());
+    mac
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let bytes = pairs.iter().map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect();
+    rest.is_empty().then_some(bytes).flatten()
+}
+
+#[cfg(test)]
+#[path = "sigv4_tests.rs"]
+mod tests;
