@@ -13,7 +13,7 @@
 use super::query::{QueryKind, QueryPath, ResultKind};
 use super::write::TargetKey;
 use super::write::scratch::FileId;
-use crate::codec::digest::digest;
+use crate::codec::digest::{Digest, digest};
 use crate::codec::key;
 use crate::database::{EntryKey, PartitionKey, Source, TextForm};
 use crate::model::{AttributeValue, IndexKind, TableName};
@@ -47,6 +47,8 @@ pub enum Node {
     Index(Source),
     /// `items/K(pk)/` of a composite table or an index.
     Collection(Source, PartitionKey),
+    /// A collection's folder by a shortened name, none of its items stored: their bodies will say the key.
+    AliasFolder(Box<AliasFolder>),
     /// `X.json` or `X.ddbjson`.
     Entry(Box<EntryNode>),
     /// `X.json` by a shortened name, its item not stored: it can only be created.
@@ -79,6 +81,15 @@ pub struct AliasNode {
     pub form: TextForm,
     /// Path below `items/`.
     pub path: String,
+}
+
+/// The folder of a collection whose partition key is known by its digest only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AliasFolder {
+    pub table: TableName,
+    pub digest: Digest,
+    /// The name it was looked up by.
+    pub name: String,
 }
 
 /// What lies below `/.ddb/`.
@@ -118,6 +129,7 @@ impl Node {
             | Self::Indexes(..)
             | Self::Index(_)
             | Self::Collection(..)
+            | Self::AliasFolder(_)
             | Self::DraftFolder(..)
             | Self::Query(_) => Kind::Directory,
             Self::Base(..) | Self::QueryLink(..) => Kind::Symlink,
@@ -152,6 +164,7 @@ impl Node {
             | Self::Base(source, _) => Some(&source.table),
             Self::Entry(entry) => Some(&entry.source.table),
             Self::Alias(alias) => Some(&alias.table),
+            Self::AliasFolder(folder) => Some(&folder.table),
             Self::Query(path) | Self::QueryResult(path, _) | Self::QueryLink(path, _) => Some(&path.schema().name),
         }
     }
@@ -191,6 +204,11 @@ impl Node {
             Self::Alias(alias) => {
                 let mut bytes = identity(Tag::Alias, &base(&alias.table));
                 bytes.extend_from_slice(alias.path.as_bytes());
+                data(&bytes)
+            }
+            Self::AliasFolder(folder) => {
+                let mut bytes = identity(Tag::AliasFolder, &base(&folder.table));
+                bytes.extend_from_slice(folder.name.as_bytes());
                 data(&bytes)
             }
             Self::DraftFolder(table, path) => {
@@ -272,6 +290,7 @@ enum Tag {
     QueryLink,
     Alias,
     DraftFolder,
+    AliasFolder,
 }
 
 const ROLE_BITS: u32 = 4;

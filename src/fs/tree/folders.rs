@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::codec::digest::Digest;
 use crate::model::{AttributeValue, TableName};
 
 /// Folders made by mkdir and not removed, over all tables.
@@ -20,6 +21,8 @@ struct Folder {
 #[derive(Debug, Default)]
 pub struct Folders {
     tables: HashMap<TableName, HashMap<AttributeValue, Folder>>,
+    /// Folders made by a shortened name: the digest of a partition key that is not known, the name, milliseconds since the epoch.
+    aliases: HashMap<TableName, HashMap<Digest, (String, u64)>>,
     made: usize,
     emptied: usize,
 }
@@ -34,6 +37,42 @@ impl Folders {
         self.made += 1;
         self.tables.entry(table.clone()).or_default().insert(partition, Folder { made: true, since_ms: now_ms });
         true
+    }
+
+    /// mkdir by a shortened name. False when there are too many.
+    pub fn make_alias(&mut self, table: &TableName, digest: Digest, name: &str, now_ms: u64) -> bool {
+        if self.made >= MADE_MAX {
+            return false;
+        }
+        let aliases = self.aliases.entry(table.clone()).or_default();
+        if aliases.insert(digest, (name.to_owned(), now_ms)).is_none() {
+            self.made += 1;
+        }
+        true
+    }
+
+    /// rmdir by a shortened name, or the first item arrived. Was it there?
+    pub fn remove_alias(&mut self, table: &TableName, digest: &Digest) -> bool {
+        let Some(aliases) = self.aliases.get_mut(table) else { return false };
+        let removed = aliases.remove(digest).is_some();
+        if aliases.is_empty() {
+            self.aliases.remove(table);
+        }
+        self.made -= usize::from(removed);
+        removed
+    }
+
+    /// Since when a folder by a shortened name is there, milliseconds since the epoch.
+    #[must_use]
+    pub fn alias_since(&self, table: &TableName, digest: &Digest) -> Option<u64> {
+        self.aliases.get(table)?.get(digest).map(|(_, since_ms)| *since_ms)
+    }
+
+    /// The folders of a table that were made by a shortened name, in no order.
+    #[must_use]
+    pub fn aliases_of(&self, table: &TableName) -> Vec<(Digest, String)> {
+        let aliases = self.aliases.get(table).into_iter().flatten();
+        aliases.map(|(digest, (name, _))| (*digest, name.clone())).collect()
     }
 
     /// Something was unlinked there: the folder stays although it may now be empty.
@@ -70,6 +109,7 @@ impl Folders {
 
     /// The table is gone.
     pub fn drop_table(&mut self, table: &TableName) {
+        self.made -= self.aliases.remove(table).map_or(0, |aliases| aliases.len());
         for folder in self.tables.remove(table).unwrap_or_default().into_values() {
             if folder.made {
                 self.made -= 1;
@@ -114,6 +154,21 @@ mod tests {
         folders.forget(&table, &u9);
         assert_eq!(folders.since(&table, &u9), None);
         assert_eq!((folders.made, folders.emptied), (0, 0));
+    }
+
+    #[test]
+    fn a_folder_by_a_shortened_name_is_made_and_removed() {
+        let (table, _) = names();
+        let mut folders = Folders::default();
+        assert!(folders.make_alias(&table, [7; 16], "k%~x", 5));
+        assert!(folders.make_alias(&table, [7; 16], "k%~x", 6));
+        assert_eq!(folders.alias_since(&table, &[7; 16]), Some(6));
+        assert_eq!(folders.aliases_of(&table), [([7; 16], "k%~x".to_owned())]);
+        assert!(folders.remove_alias(&table, &[7; 16]));
+        assert!(!folders.remove_alias(&table, &[7; 16]));
+        folders.make_alias(&table, [8; 16], "l%~x", 7);
+        folders.drop_table(&table);
+        assert_eq!((folders.made, folders.alias_since(&table, &[8; 16])), (0, None));
     }
 
     #[test]

@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 
 use super::collection::{EntryLister, entry_node};
 use super::names::{self, Parsed, Suffix};
+use super::table::base;
 use super::{Tree, listed};
+use crate::codec::digest::Digest;
 use crate::database::{Entries, EntryKey, EntryStat, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
-use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister, fetch_tail};
-use crate::fs::node::{AliasNode, EntryNode, Node};
+use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Listed, Lister, fetch_tail};
+use crate::fs::node::{AliasFolder, AliasNode, EntryNode, Node};
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{KeyPart, TargetKey, is_refused_probe, is_scratch_name};
 use crate::model::schema::KeyAttributeType;
@@ -54,7 +56,14 @@ fn resolve_folder(tree: &Tree, schema: &TableSchema, source: &Source, name: &str
     let types = partition_types(schema, source)?;
     let partition = match names::parse(name, &types)? {
         Parsed::Values(values) => values,
-        Parsed::Alias(alias) => tree.db.partition_by_digest(source, alias.digest)?.ok_or(FsError::NotFound)?,
+        Parsed::Alias(alias) => match tree.db.partition_by_digest(source, alias.digest)? {
+            Some(partition) => partition,
+            None if source.index.is_some() => return Err(FsError::NotFound),
+            None => {
+                let folder = AliasFolder { table: source.table.clone(), digest: alias.digest, name: name.to_owned() };
+                return Ok(Node::AliasFolder(Box::new(folder)));
+            }
+        },
     };
     Ok(Node::Collection(source.clone(), partition))
 }
@@ -74,14 +83,70 @@ pub fn entry(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsE
     }
 }
 
+/// A name in the folder of a collection whose key is not known yet, unless an item of it was stored meanwhile.
+pub fn resolve_in_alias(tree: &Tree, folder: &AliasFolder, name: &str) -> Result<Node, FsError> {
+    let source = base(&folder.table);
+    if let Some(partition) = tree.db.partition_by_digest(&source, folder.digest)? {
+        return super::collection::resolve(tree, &source, &partition, name);
+    }
+    let Some((stem, suffix)) = names::split_suffix(name) else {
+        return resolve_scratch_in(tree, &Node::AliasFolder(Box::new(folder.clone())), name);
+    };
+    let schema = tree.source_schema(&source)?;
+    let sort = schema.key.sort.as_ref().ok_or(FsError::NotFound)?;
+    let sort = match names::parse(stem, &[sort.attribute_type])? {
+        Parsed::Values(values) => KeyPart::Value(values.into_iter().next().ok_or(FsError::NotFound)?),
+        Parsed::Alias(alias) => KeyPart::Digest(alias.digest),
+    };
+    let key = TargetKey { partition: KeyPart::Digest(folder.digest), sort: Some(sort) };
+    let form = suffix.form().ok_or(FsError::NotFound)?;
+    let path = format!("{}/{name}", folder.name);
+    Ok(Node::Alias(Box::new(AliasNode { table: folder.table.clone(), key, form, path })))
+}
+
+/// The folder of a collection whose key is not known: made by mkdir, or known meanwhile.
+pub fn alias_folder_attr(tree: &Tree, folder: &AliasFolder) -> Result<Attr, FsError> {
+    let ino = Node::AliasFolder(Box::new(folder.clone())).ino();
+    let source = base(&folder.table);
+    if let Some(partition) = tree.db.partition_by_digest(&source, folder.digest)? {
+        return Ok(Attr { ino, ..super::collection::attr(tree, &source, &partition)? });
+    }
+    tree.schema(&folder.table)?;
+    let since_ms = tree.folders.lock().alias_since(&folder.table, &folder.digest);
+    since_ms.map(|since_ms| Attr::directory(ino, since_ms)).ok_or(FsError::NotFound)
+}
+
+/// Lists what was stored meanwhile in the folder of a collection.
+pub fn alias_lister(tree: &Tree, folder: &AliasFolder) -> Result<Box<dyn Lister>, FsError> {
+    let source = base(&folder.table);
+    Ok(match tree.db.partition_by_digest(&source, folder.digest)? {
+        Some(partition) => Box::new(super::collection::lister(tree, &source, &partition)?),
+        None => Box::new(FixedLister::default()),
+    })
+}
+
+/// A file created by a shortened name, once its item is stored: it is the item's, and keeps its inode number while it is open.
+pub fn alias_attr(tree: &Tree, alias: &AliasNode) -> Result<Attr, FsError> {
+    let start = Node::Items(base(&alias.table));
+    let found = alias.path.split('/').try_fold(start, |parent, name| tree.resolve(&parent, name.as_bytes()))?;
+    match found {
+        Node::Entry(entry) => Ok(Attr { ino: Node::Alias(Box::new(alias.clone())).ino(), ..attr(tree, &entry)? }),
+        _ => Err(FsError::NotFound),
+    }
+}
+
 /// A name that is no item: a file in memory, if it was made. What programs probe for everywhere is refused here and not earlier:
 /// `CVS` and `4913` are keys too, and tables.
 pub fn resolve_scratch(tree: &Tree, source: &Source, partition: Option<&PartitionKey>, name: &str) -> Result<Node, FsError> {
-    let directory = scratch_directory(source, partition).ok_or(FsError::NotFound)?;
+    resolve_scratch_in(tree, &scratch_directory(source, partition).ok_or(FsError::NotFound)?, name)
+}
+
+/// A file in memory in this directory, if it was made.
+pub fn resolve_scratch_in(tree: &Tree, directory: &Node, name: &str) -> Result<Node, FsError> {
     if !is_scratch_name(name) || is_refused_probe(name) {
         return Err(FsError::NotFound);
     }
-    tree.scratch.lock().find(&directory, name).map(Node::Scratch).ok_or(FsError::NotFound)
+    tree.scratch.lock().find(directory, name).map(Node::Scratch).ok_or(FsError::NotFound)
 }
 
 /// The directory that a scratch file is in. `None` where there are none: below an index.
@@ -133,7 +198,7 @@ pub fn lister(tree: &Tree, source: &Source) -> Result<Box<dyn Lister>, FsError> 
     if is_flat(&schema, source) {
         return Ok(Box::new(EntryLister::new(source.clone(), Entries::All)));
     }
-    Ok(Box::new(CollectionLister { source: source.clone(), kept: HashMap::new(), tail: Vec::new() }))
+    Ok(Box::new(CollectionLister { source: source.clone(), kept: HashMap::new(), aliases: Vec::new(), tail: Vec::new() }))
 }
 
 /// Lists the collections of a source, then the folders that exist without items.
@@ -145,6 +210,8 @@ struct CollectionLister {
     source: Source,
     /// Folders kept in memory at the start; were they listed among the collections?
     kept: HashMap<AttributeValue, bool>,
+    /// Folders made by a shortened name at the start.
+    aliases: Vec<(Digest, String)>,
     /// The names at the end, made when the collections are done.
     tail: Vec<Listed>,
 }
@@ -154,6 +221,7 @@ impl Lister for CollectionLister {
         if self.source.index.is_none() {
             let kept = tree.folders.lock().of(&self.source.table);
             self.kept = kept.into_iter().map(|value| (value, false)).collect();
+            self.aliases = tree.folders.lock().aliases_of(&self.source.table);
         }
         Ok(())
     }
@@ -202,6 +270,13 @@ impl CollectionLister {
                 }
                 Err(FsError::NotFound) => {}
                 Err(error) => return Err(error),
+            }
+        }
+        for (digest, name) in &self.aliases {
+            let folder = AliasFolder { table: self.source.table.clone(), digest: *digest, name: name.clone() };
+            let exists = tree.folders.lock().alias_since(&folder.table, digest).is_some();
+            if exists {
+                names.push(listed(&Node::AliasFolder(Box::new(folder)), name));
             }
         }
         names.sort_by(|a, b| a.name.cmp(&b.name));

@@ -95,6 +95,7 @@ impl Tree {
             Node::Index(source) => index::resolve(self, source, name),
             Node::Items(source) => items::resolve(self, source, name),
             Node::Collection(source, partition) => collection::resolve(self, source, partition, name),
+            Node::AliasFolder(folder) => items::resolve_in_alias(self, folder, name),
             Node::Query(path) => query::resolve(path, name),
             Node::Readme
             | Node::Schema(_)
@@ -133,7 +134,8 @@ impl Tree {
             Node::Base(source, key) => index::base_attr(self, source, key),
             Node::Query(_) | Node::QueryResult(..) | Node::QueryLink(..) => query::attr(self, node),
             Node::Scratch(id) => items::scratch_attr(self, *id),
-            Node::Alias(_) => Err(FsError::NotFound),
+            Node::Alias(alias) => items::alias_attr(self, alias),
+            Node::AliasFolder(folder) => items::alias_folder_attr(self, folder),
         }
     }
 
@@ -151,6 +153,7 @@ impl Tree {
             Node::Index(source) => Box::new(FixedLister::new(index::list(source))),
             Node::Items(source) => items::lister(self, source)?,
             Node::Collection(source, partition) => Box::new(collection::lister(self, source, partition)?),
+            Node::AliasFolder(folder) => items::alias_lister(self, folder)?,
             Node::Query(path) => Box::new(query::QueryLister::new((**path).clone())),
             Node::Readme
             | Node::Schema(_)
@@ -188,6 +191,7 @@ impl Tree {
             | Node::Indexes(..)
             | Node::Index(_)
             | Node::Collection(..)
+            | Node::AliasFolder(_)
             | Node::Query(_) => Err(FsError::IsDirectory),
         }
     }
@@ -303,6 +307,7 @@ impl Tree {
                 let path = names::base_path(key);
                 format!("{}/{}/{path}", self.source_path(source), table::ITEMS_NAME)
             }
+            Node::AliasFolder(folder) => format!("{}/{}/{}", folder.table, table::ITEMS_NAME, folder.name),
             Node::Scratch(id) => self.scratch_path(*id),
             Node::Query(path) => query::path(self, path),
             Node::QueryResult(path, kind) => format!("{}/{}", query::path(self, path), kind.name()),
@@ -342,6 +347,7 @@ impl Tree {
             Node::Items(source) if source.index.is_none() => Node::Table(source.table.clone()),
             Node::Items(source) => Node::Index(source.clone()),
             Node::Collection(source, _) => Node::Items(source.clone()),
+            Node::AliasFolder(folder) => Node::Items(table::base(&folder.table)),
             Node::Index(source) => {
                 let kind = self.schema(&source.table).ok().and_then(|schema| {
                     source.index.as_ref().and_then(|index| schema.index(index.as_str()).map(|index| index.kind))

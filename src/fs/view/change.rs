@@ -33,7 +33,7 @@ impl View {
                 self.make_draft_folder(caller, parent, table, text)?
             }
             Node::Items(source) if source.index.is_none() => self.make_collection(caller, parent, text)?,
-            Node::Collection(source, _) if source.index.is_none() => {
+            Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_) => {
                 return Err(FsError::NotPermitted("an item collection holds items, not folders"));
             }
             Node::Table(_) | Node::DraftFolder(..) => {
@@ -90,10 +90,7 @@ impl View {
 
     fn make_collection(&self, caller: Caller, parent: &Node, name: &str) -> Result<Node, FsError> {
         let node = match self.tree.resolve(parent, name.as_bytes()) {
-            Ok(node @ Node::Collection(..)) => node,
-            Err(FsError::NotFound) if name.contains("%~") => {
-                return Err(FsError::Invalid("a shortened name needs an item with its key; write that through the API"));
-            }
+            Ok(node @ (Node::Collection(..) | Node::AliasFolder(_))) => node,
             Ok(_) | Err(FsError::NotFound) => {
                 return Err(FsError::NotPermitted("here are item files, or folders named by a partition key"));
             }
@@ -102,10 +99,15 @@ impl View {
         if self.attr_of(&node, caller).is_ok() {
             return Err(FsError::Exists);
         }
-        if let Node::Collection(source, partition) = &node
-            && let Some(value) = partition.first()
-            && !self.tree.folders.lock().make(&source.table, value.clone(), now_ms())
-        {
+        let mut folders = self.tree.folders.lock();
+        let made = match &node {
+            Node::Collection(source, partition) => {
+                partition.first().is_none_or(|value| folders.make(&source.table, value.clone(), now_ms()))
+            }
+            Node::AliasFolder(folder) => folders.make_alias(&folder.table, folder.digest, &folder.name, now_ms()),
+            _ => true,
+        };
+        if !made {
             return Err(FsError::NotPermitted("too many empty folders; write items into them or remove some"));
         }
         Ok(node)
@@ -207,6 +209,10 @@ impl View {
             Node::Table(table) => self.delete_table(caller, table),
             Node::DraftFolder(table, path) => self.tree.drafts.lock().remove_folder(table, path),
             Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(source, partition),
+            Node::AliasFolder(folder) => {
+                let removed = self.tree.folders.lock().remove_alias(&folder.table, &folder.digest);
+                if removed { Ok(()) } else { Err(FsError::NotFound) }
+            }
             Node::Items(_) | Node::Indexes(..) => Err(FsError::NotPermitted("this folder is part of its table")),
             Node::Index(_) => Err(FsError::NotPermitted("an index goes with its table")),
             Node::Collection(..) | Node::Query(_) | Node::Root | Node::Service(_) => Err(FsError::Derived),

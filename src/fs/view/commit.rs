@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Caller, Reply, View};
+use crate::codec::key::partition_digest;
 use crate::codec::{file_name, wire};
 use crate::fs::FsError;
 use crate::fs::handle::{OpenState, OpenText};
@@ -108,6 +109,9 @@ impl View {
         let mut folders = self.tree.folders.lock();
         if folders.since(table, &key.partition).is_some() {
             folders.remove(table, &key.partition);
+        }
+        if !folders.aliases_of(table).is_empty() {
+            folders.remove_alias(table, &partition_digest(&[&key.partition]));
         }
     }
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::commit::Call;
 use super::{Caller, NewAttr, Reply, View};
-use crate::database::TextForm;
+use crate::database::{Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::handle::{Handle, OpenText};
@@ -104,6 +104,7 @@ impl View {
             | Node::Indexes(..)
             | Node::Index(_)
             | Node::Collection(..)
+            | Node::AliasFolder(_)
             | Node::Query(_) => Err(FsError::IsDirectory),
             Node::Entry(_)
             | Node::Schema(_)
@@ -197,7 +198,7 @@ impl View {
                 self.attr_of(parent, caller)?;
                 Node::Scratch(self.create_scratch(parent, name, mode)?)
             }
-            Ok(Node::Collection(source, _)) if source.index.is_none() => {
+            Ok(Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_)) => {
                 return Err(FsError::NotPermitted("items of this table are in folders, items/<partition key>/<sort key>.json"));
             }
             Ok(Node::Collection(..)) => return Err(FsError::Derived),
@@ -226,7 +227,7 @@ impl View {
             return Err(FsError::NotFound);
         }
         match parent {
-            Node::Items(source) | Node::Collection(source, _) if source.index.is_none() => {
+            Node::Items(Source { index: None, .. }) | Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_) => {
                 if !is_scratch_name(name) {
                     return Err(FsError::NotSupported);
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Caller, Reply, View};
-use crate::database::TextForm;
+use crate::database::{Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Kind, Node};
 use crate::fs::tree::{items, now_ms};
@@ -182,8 +182,8 @@ fn moved(error: FsError, text: &[u8]) -> Failure {
 fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {
     let name = std::str::from_utf8(to.1).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
     match to.0 {
-        Node::Items(source) | Node::Collection(source, _)
-            if source.index.is_none() && is_scratch_name(name) && !is_refused_probe(name) =>
+        Node::Items(Source { index: None, .. }) | Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_)
+            if is_scratch_name(name) && !is_refused_probe(name) =>
         {
             Ok(name.to_owned())
         }
