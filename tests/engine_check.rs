@@ -13,9 +13,13 @@ use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::check::{CheckReport, DifferenceKind, check};
-use ddbfs::engine::keys::{EntryAddress, SourceId, StoreKey};
-use ddbfs::model::api::PutItemRequest;
-use ddbfs::model::{Item, Key};
+use ddbfs::engine::keys::{EntryAddress, SourceId, StoreKey, place_in_source};
+use ddbfs::engine::streams::record::StoredRecord;
+use ddbfs::model::api::{
+    DeleteItemRequest, KeySchemaElement, Origin, PutItemRequest, StreamEvent, TimeToLiveSpecification, UpdateTimeToLiveRequest,
+};
+use ddbfs::model::schema::{KeyAttributeType, KeyType};
+use ddbfs::model::{Item, Key, KeyAttribute};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{Store, StoreError, Write, WriteJob};
 use engine_support::*;
@@ -132,4 +136,83 @@ fn table_of_damage() {
     check_kinds(put(StoreKey::Collection(SourceId(77), digest).encode(), vec![0; 24]), &[UnknownSource]);
     let stray = EntryAddress::of_item(SourceId(78), &item_key("bbb")).encode();
     check_kinds(put(stray, encoded(&item("bbb", "3"), 2)), &[UnknownSource]);
+}
+
+const STREAM: SourceId = SourceId(2);
+const LIST: SourceId = SourceId(3);
+const LABEL: &str = "2023-11-14T22:13:20.000";
+
+/// A table of source id 1 with a stream and a built list of expiries; item `a` is of version 1 and expires, `b` was removed.
+fn with_lists() -> (Arc<MemoryStore>, LocalDatabase) {
+    let store = Arc::new(MemoryStore::new().unwrap());
+    let database = LocalDatabase::open(store.clone(), options()).unwrap();
+    let (mut request, _) = sample_tables().into_iter().next().unwrap();
+    request.table_name = table("Lists");
+    request.attribute_definitions = vec![KeyAttribute { name: "pk".into(), attribute_type: KeyAttributeType::S }];
+    request.key_schema = vec![KeySchemaElement { attribute_name: "pk".into(), key_type: KeyType::Hash }];
+    (request.local_indexes, request.global_indexes) = (None, None);
+    let stream = r#"{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}"#;
+    request.opaque = [("StreamSpecification".to_owned(), stream.to_owned())].into();
+    database.create_table(request).unwrap();
+    let specification = TimeToLiveSpecification { enabled: true, attribute_name: "t".to_owned() };
+    database.update_time_to_live(UpdateTimeToLiveRequest { table_name: table("Lists"), specification }).unwrap();
+    database.engine().run_background_work().unwrap();
+    put(&database, "Lists", expiring("a", EXPIRES)).unwrap();
+    put(&database, "Lists", expiring("b", EXPIRES)).unwrap();
+    database.delete_item(DeleteItemRequest::new(table("Lists"), Item::from([("pk", s("b"))]))).unwrap();
+    (store, database)
+}
+
+/// Seconds.
+const EXPIRES: u64 = 2_000_000_000;
+
+fn expiring(pk: &str, seconds: u64) -> Item {
+    Item::from([("pk", s(pk)), ("t", n(&seconds.to_string()))])
+}
+
+#[test]
+fn table_of_damaged_streams_and_lists() {
+    use DifferenceKind::*;
+    let check_kinds = |key: Vec<u8>, value: Option<Vec<u8>>, expected: &[DifferenceKind]| {
+        let (store, database) = with_lists();
+        assert!(check(database.engine()).unwrap().is_clean());
+        let (done, wait) = std::sync::mpsc::channel();
+        store.submit(Box::new(Tamper { changes: vec![(key, value)], done }));
+        wait.recv().unwrap();
+        let report = check(database.engine()).unwrap();
+        let mut kinds: Vec<DifferenceKind> = report.differences.iter().map(|difference| difference.kind).collect();
+        kinds.sort();
+        assert_eq!(kinds, expected, "{report:#?}");
+    };
+    let keys = encoded_by_pk(&Item::from([("pk", s("a"))]));
+    let image = encoded_by_pk(&expiring("a", EXPIRES));
+    let other = encoded_by_pk(&expiring("a", EXPIRES + 1));
+    let insert = |new_image: Option<&[u8]>| {
+        let (event, origin) = (StreamEvent::Insert, Origin::Client);
+        Some(StoredRecord { event, origin, created_ms: NOW_MS, keys: &keys, new_image, old_image: None }.encode())
+    };
+    let record = |version: u64| StoreKey::StreamRecord(STREAM, version).encode();
+    check_kinds(record(1), insert(Some(&image)), &[]);
+    check_kinds(record(1), None, &[MissingStreamRecord]);
+    check_kinds(record(1), insert(Some(&other)), &[WrongStreamRecord]);
+    check_kinds(record(1), insert(None), &[WrongStreamRecord]);
+    check_kinds(record(1), Some(vec![0xEE]), &[Unreadable]);
+    check_kinds(record(99), insert(Some(&image)), &[WrongStreamRecord]);
+    check_kinds(record(3), insert(Some(&image)), &[WrongStreamRecord]);
+    check_kinds(StoreKey::StreamRecord(SourceId(77), 1).encode(), insert(Some(&image)), &[UnknownSource]);
+    check_kinds(StoreKey::Stream("Lists", LABEL).encode(), Some(vec![0xEE]), &[Unreadable, UnknownSource]);
+    check_kinds(StoreKey::Stream("Lists", LABEL).encode(), None, &[MissingStream, UnknownSource]);
+
+    let a = EntryAddress::of_item(TABLE, &Key { partition: s("a"), sort: None }).encode();
+    let b = EntryAddress::of_item(TABLE, &Key { partition: s("b"), sort: None }).encode();
+    let expiry =
+        |list: SourceId, seconds: u64, entry: &[u8]| StoreKey::Expiry(list, seconds * 1000, place_in_source(entry)).encode();
+    check_kinds(expiry(LIST, EXPIRES, &a), None, &[MissingExpiry]);
+    check_kinds(expiry(LIST, EXPIRES + 1, &a), Some(vec![]), &[OrphanExpiry]);
+    check_kinds(expiry(LIST, EXPIRES, &b), Some(vec![]), &[OrphanExpiry]);
+    check_kinds(expiry(SourceId(77), EXPIRES, &a), Some(vec![]), &[UnknownSource]);
+}
+
+fn encoded_by_pk(item: &Item) -> Vec<u8> {
+    record::encode(item, &["pk"], 1, NOW_MS)
 }

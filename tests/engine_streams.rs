@@ -193,7 +193,8 @@ fn a_stream_is_described() {
     assert_eq!((shard.starting.to_string().len(), shard.ending), (21, None));
     let behind = |shard: &str| {
         let start = Some(shard.to_owned());
-        let request = DescribeStreamRequest { stream: stream.clone(), limit: Some(1), exclusive_start_shard_id: start, children_of: None };
+        let request =
+            DescribeStreamRequest { stream: stream.clone(), limit: Some(1), exclusive_start_shard_id: start, children_of: None };
         database.describe_stream(request).map(|found| found.shards.len())
     };
     assert_eq!(behind(&shard.shard_id), Ok(0));
@@ -343,8 +344,7 @@ fn streams_are_listed_in_pages() {
         create(&database, name, Some(StreamViewType::KeysOnly));
     }
     let list = |table_name: Option<&str>, start: Option<&StreamName>, limit: u32| {
-        let request =
-            ListStreamsRequest { table_name: table_name.map(table), limit: Some(limit), exclusive_start: start.cloned() };
+        let request = ListStreamsRequest { table_name: table_name.map(table), limit: Some(limit), exclusive_start: start.cloned() };
         let found = database.list_streams(request).unwrap();
         let names: Vec<String> =
             found.streams.iter().map(|stream| format!("{}/{}", stream.table_name, &stream.label[20..])).collect();

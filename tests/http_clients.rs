@@ -47,6 +47,13 @@ fn boto3_drives_every_operation_on_lmdb() {
 }
 
 #[test]
+fn boto3_drives_streams_and_time_to_live() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = LmdbStore::open(directory.path(), LmdbOptions::default()).unwrap();
+    drive("boto3_streams.py", "boto3", Arc::new(store));
+}
+
+#[test]
 fn the_aws_command_line_drives_every_operation() {
     drive("cli_operations.py", "awscli", Arc::new(MemoryStore::new().unwrap()));
 }

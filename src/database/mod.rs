@@ -13,7 +13,12 @@ use std::sync::Arc;
 use crate::codec::digest::Digest;
 use crate::codec::row::Row;
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest, CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
+    BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
+    CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
+    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
+    ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
+    ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, UpdateTimeToLiveRequest,
+    UpdateTimeToLiveResponse, Version,
 };
 use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
 

@@ -13,7 +13,9 @@ use tokio::task::block_in_place;
 use super::error::Failure;
 use super::target::Operation;
 use crate::codec::wire::{
-    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live, transact_get_items,
+    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table,
+    get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live,
+    transact_get_items,
 };
 use crate::database::{Database, Done};
 use crate::model::Error;

@@ -9,8 +9,8 @@ use super::sigv4::SignatureError;
 use super::target::Operation;
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
-use crate::model::error::StreamError;
 use crate::codec::wire::{WireError, transaction};
+use crate::model::error::StreamError;
 use crate::model::error::prefix::VALIDATION_PREFIX;
 use crate::model::{Error, Item};
 

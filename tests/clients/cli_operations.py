@@ -8,16 +8,16 @@ import sys
 from client import check, end, endpoint
 
 
-def run(*arguments):
+def run(*arguments, service="dynamodb"):
     """Runs `aws dynamodb …`: exit code, standard output, standard error."""
-    command = [sys.executable, "-m", "awscli", "dynamodb", "--endpoint-url", endpoint(), "--output", "json"]
+    command = [sys.executable, "-m", "awscli", service, "--endpoint-url", endpoint(), "--output", "json"]
     done = subprocess.run(command + list(arguments), capture_output=True, text=True, env=os.environ, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
-def aws(*arguments):
+def aws(*arguments, service="dynamodb"):
     """The output of a command that must succeed, as JSON."""
-    code, out, error = run(*arguments)
+    code, out, error = run(*arguments, service=service)
     check(" ".join(arguments[:1]), (code, error), (0, ""))
     return json.loads(out) if out.strip() else {}
 
@@ -32,6 +32,7 @@ aws(
     "--key-schema", "AttributeName=pk,KeyType=HASH", "AttributeName=sk,KeyType=RANGE",
     "--global-secondary-indexes", "IndexName=by-color,KeySchema=[{AttributeName=color,KeyType=HASH}],Projection={ProjectionType=ALL}",
     "--billing-mode", "PAY_PER_REQUEST",
+    "--stream-specification", "StreamEnabled=true,StreamViewType=NEW_IMAGE",
 )
 aws("wait", "table-exists", "--table-name", "Things")
 check("status", aws("describe-table", "--table-name", "Things")["Table"]["TableStatus"], "ACTIVE")
@@ -50,6 +51,17 @@ old = aws("delete-item", "--table-name", "Things", "--key", key, "--return-value
 check("deleted", old["Attributes"], shown)
 code, _, error = run("get-item", "--table-name", "Nothing", "--key", key)
 check("error", (code != 0, "(ResourceNotFoundException)" in error and "Requested resource not found" in error), (True, True))
+aws("update-time-to-live", "--table-name", "Things", "--time-to-live-specification", "Enabled=true,AttributeName=ends")
+described = aws("describe-time-to-live", "--table-name", "Things")["TimeToLiveDescription"]
+check("time to live", described["AttributeName"], "ends")
+stream = aws("list-streams", "--table-name", "Things", service="dynamodbstreams")["Streams"][0]["StreamArn"]
+shard = aws("describe-stream", "--stream-arn", stream, service="dynamodbstreams")["StreamDescription"]["Shards"][0]["ShardId"]
+start = aws(
+    "get-shard-iterator", "--stream-arn", stream, "--shard-id", shard, "--shard-iterator-type", "TRIM_HORIZON", service="dynamodbstreams"
+)["ShardIterator"]
+events = aws("get-records", "--shard-iterator", start, service="dynamodbstreams")["Records"]
+check("records", [event["eventName"] for event in events], ["INSERT", "INSERT", "REMOVE"])
+check("image", events[0]["dynamodb"]["NewImage"], shown)
 aws("delete-table", "--table-name", "Things")
 check("no tables", aws("list-tables"), {"TableNames": []})
 end()

@@ -12,10 +12,7 @@ use crate::model::schema::KeyType;
 
 static SHARD_FILTER: Structure = Structure {
     name: "ShardFilter",
-    members: &[
-        Member::new("Type", Shape::String).rules(&[Rule::OneOf(&["CHILD_SHARDS"])]),
-        stream_arn::shard_id("ShardId"),
-    ],
+    members: &[Member::new("Type", Shape::String).rules(&[Rule::OneOf(&["CHILD_SHARDS"])]), stream_arn::shard_id("ShardId")],
 };
 
 pub static SHAPE: Structure = Structure {

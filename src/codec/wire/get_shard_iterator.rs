@@ -43,9 +43,7 @@ pub fn request(json: &Value) -> Result<GetShardIteratorRequest, WireError> {
 fn position(members: Members<'_>) -> Result<ShardPosition, StreamError> {
     match members.string("ShardIteratorType") {
         Some("AT_SEQUENCE_NUMBER") => sequence_number(members, "AT_SEQUENCE_NUMBER").map(ShardPosition::AtSequenceNumber),
-        Some("AFTER_SEQUENCE_NUMBER") => {
-            sequence_number(members, "AFTER_SEQUENCE_NUMBER").map(ShardPosition::AfterSequenceNumber)
-        }
+        Some("AFTER_SEQUENCE_NUMBER") => sequence_number(members, "AFTER_SEQUENCE_NUMBER").map(ShardPosition::AfterSequenceNumber),
         Some("AT_TIMESTAMP") => timestamp(members).map(ShardPosition::AtTimestamp),
         Some("LATEST") => without(members, "LATEST", &["SequenceNumber", "Timestamp"]).map(|()| ShardPosition::Latest),
         _ => without(members, "TRIM_HORIZON", &["SequenceNumber", "Timestamp"]).map(|()| ShardPosition::TrimHorizon),

@@ -88,13 +88,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn expiries(
-        &mut self,
-        table: &TableEntry,
-        time_to_live: &TimeToLive,
-        list: List,
-        place: &Place<'_>,
-    ) -> Result<(), Error> {
+    fn expiries(&mut self, table: &TableEntry, time_to_live: &TimeToLive, list: List, place: &Place<'_>) -> Result<(), Error> {
         self.each(&keys::expiries(list.id), |check, key, _| {
             let expected = keys::parse_expiry(key).map(|(ms, at)| (ms, keys::entry_at(table.source, at)));
             let is_right = match &expected {

@@ -26,18 +26,20 @@ const ITEMS_PER_JOB: usize = 100;
 /// # Errors
 /// Those of the store.
 pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
-    for work in work(shared)? {
-        match work {
-            Work::Build(name, list) => build::build(shared, &name, list.id)?,
-            Work::Expire(name) => expire(shared, &name)?,
+    for Work { name, unbuilt } in work(shared)? {
+        if let Some(list) = unbuilt {
+            build::build(shared, &name, list.id)?;
         }
+        expire(shared, &name)?;
     }
     Ok(())
 }
 
-enum Work {
-    Build(TableName, List),
-    Expire(TableName),
+/// A table with something to do.
+struct Work {
+    name: TableName,
+    /// Its list, to be built first.
+    unbuilt: Option<List>,
 }
 
 /// What is to be done, by a view that is gone when it is done.
@@ -47,8 +49,8 @@ fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
     for name in shared.time_to_live.names(&view)? {
         let Some(table) = view.table(&name)? else { continue };
         match table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list) {
-            Some(list) if !list.is_built => work.push(Work::Build(name, list)),
-            Some(_) if !due(view.read(), shared, &table, 1)?.is_empty() => work.push(Work::Expire(name)),
+            Some(list) if !list.is_built => work.push(Work { name, unbuilt: Some(list) }),
+            Some(_) if !due(view.read(), shared, &table, 1)?.is_empty() => work.push(Work { name, unbuilt: None }),
             _ => {}
         }
     }
