@@ -356,6 +356,9 @@ impl Database for Faulty {
     fn transact_get_items(&self, _: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
         panic!("transact get")
     }
+    fn transact_write_items_then(&self, _: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+        drop(done);
+    }
     fn batch_get_item(&self, _: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
         panic!("batch get")
     }

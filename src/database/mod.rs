@@ -15,10 +15,7 @@ use crate::codec::row::Row;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
-    ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
-    ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, UpdateTimeToLiveRequest,
-    UpdateTimeToLiveResponse, Version,
+    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
 };
 use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
 
@@ -55,6 +52,8 @@ pub trait Database: Streams {
     fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>);
 
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error>;
+    /// Starts the transaction; `done` hears of it after the commit.
+    fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>);
 
     /// One page, its rows given to `rows` as they are found.
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
@@ -73,6 +72,10 @@ pub trait Database: Streams {
 
     fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
         wait(|done| self.batch_write_item_then(request, done))
+    }
+
+    fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
+        wait(|done| self.transact_write_items_then(request, done))
     }
 
     /// One page with its items.

@@ -7,12 +7,14 @@
 //! collections    entries, bytes, partition key; none without entries
 //! counters       entries, bytes, partition keys of each source
 //! lists          stream records and expiries, see `check/lists.rs`
+//! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries or collections of a source that no table has and that is not being removed
 //! ```
 
 mod groups;
 mod lists;
 mod report;
+mod tokens;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -64,6 +66,7 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     check.unknown_sources(&known, keys::expiries_from)?;
     let streams = check.streams()?;
     check.unknown_sources(&streams, keys::all_stream_records_from)?;
+    tokens::check(view.read(), &mut check.reporter)?;
     Ok(check.reporter.into_report())
 }
 

@@ -10,6 +10,8 @@
 //! 0A · table name · 00 · label          a stream's definition
 //! 0B · stream u32 · version u64         stream record; ids of streams are of the same sequence as those of sources
 //! 0C · list u32 · time u64 · digest 16 · order   when the entry at that place of a table expires; no value. Milliseconds; a list's id is a source id
+//! 0D · token                            a client request token and what was done for it
+//! 0E · time u64 · token                 when it expires, milliseconds since the epoch
 //! ```
 //! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
 //! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
@@ -38,6 +40,8 @@ const COUNTERS: u8 = 0x06;
 const STREAM: u8 = 0x0A;
 const STREAM_RECORD: u8 = 0x0B;
 const EXPIRY: u8 = 0x0C;
+const TOKEN: u8 = 0x0D;
+const TOKEN_EXPIRY: u8 = 0x0E;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -85,6 +89,8 @@ pub enum StoreKey<'a> {
     StreamRecord(SourceId, Version),
     /// List, milliseconds since the epoch, place of the entry in its table.
     Expiry(SourceId, u64, &'a [u8]),
+    Token(&'a str),
+    TokenExpiry(u64, &'a str),
 }
 
 impl StoreKey<'_> {
@@ -101,6 +107,8 @@ impl StoreKey<'_> {
             Self::Stream(table, label) => [&[STREAM], table.as_bytes(), &[0], label.as_bytes()].concat(),
             Self::StreamRecord(stream, version) => [&source_head(STREAM_RECORD, *stream)[..], &version.to_be_bytes()].concat(),
             Self::Expiry(list, ms, place) => [&source_head(EXPIRY, *list)[..], &ms.to_be_bytes(), place].concat(),
+            Self::Token(token) => [&[TOKEN], token.as_bytes()].concat(),
+            Self::TokenExpiry(ms, token) => [&[TOKEN_EXPIRY], &ms.to_be_bytes()[..], token.as_bytes()].concat(),
         }
     }
 }
@@ -233,6 +241,39 @@ pub fn parse_table(key: &[u8]) -> Option<&str> {
         return None;
     }
     std::str::from_utf8(name).ok()
+}
+
+/// The token in a token's key; `None` when it is none.
+#[must_use]
+pub fn parse_token(key: &[u8]) -> Option<&str> {
+    let (first, token) = key.split_first()?;
+    if *first != TOKEN {
+        return None;
+    }
+    std::str::from_utf8(token).ok()
+}
+
+/// Time and token of an expiry's key; `None` when it is none.
+#[must_use]
+pub fn parse_token_expiry(key: &[u8]) -> Option<(u64, &str)> {
+    let (first, rest) = key.split_first()?;
+    let (ms, token) = rest.split_first_chunk()?;
+    if *first != TOKEN_EXPIRY {
+        return None;
+    }
+    Some((u64::from_be_bytes(*ms), std::str::from_utf8(token).ok()?))
+}
+
+/// All client request tokens.
+#[must_use]
+pub fn tokens() -> KeyRange {
+    KeyRange::prefix(&[TOKEN])
+}
+
+/// The expiries of all client request tokens, the first first.
+#[must_use]
+pub fn token_expiries() -> KeyRange {
+    KeyRange::prefix(&[TOKEN_EXPIRY])
 }
 
 /// All catalog entries, or those after a name.
@@ -373,6 +414,8 @@ mod tests {
             (StoreKey::Stream("abc", "2"), &[10, 0x61, 0x62, 0x63, 0, 0x32]),
             (StoreKey::StreamRecord(SourceId(9), 258), &[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]),
             (StoreKey::Expiry(SourceId(9), 258, &[7, 8]), &[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
+            (StoreKey::Token("abc"), &[13, 0x61, 0x62, 0x63]),
+            (StoreKey::TokenExpiry(258, "a"), &[14, 0, 0, 0, 0, 0, 0, 1, 2, 0x61]),
         ];
         for (key, bytes) in cases {
             assert_eq!(key.encode(), *bytes, "{key:?}");
@@ -387,6 +430,8 @@ mod tests {
         assert_eq!(parse_stream_record(&[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]), Some((SourceId(9), 258)));
         assert_eq!(parse_expiry(&[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]), Some((258, &[7, 8][..])));
         assert_eq!(parse_table(&[3, 0x61]), None);
+        assert_eq!(parse_token(&[13, 0x61]), Some("a"));
+        assert_eq!(parse_token_expiry(&[14, 0, 0, 0, 0, 0, 0, 1, 2, 0x61]), Some((258, "a")));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! streams/        records of changes
 //! time_to_live/   items that expire
 //! background.rs   the thread for both
+//! tokens.rs       client request tokens of transactions
 //! purge.rs        removal of dropped tables in the background
 //! check.rs        everything derived, recomputed and compared
 //! ```
@@ -38,6 +39,7 @@ pub mod purge;
 pub mod read;
 pub mod streams;
 pub mod time_to_live;
+pub mod tokens;
 pub mod transaction;
 pub mod view;
 pub mod write;
@@ -181,6 +183,7 @@ impl Engine {
         if let Some(period) = engine.shared.options.background_period {
             engine.background = Some(Background::start(&engine.shared, period)?);
         }
+        tokens::resume(&engine.shared)?;
         Ok(engine)
     }
 

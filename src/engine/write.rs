@@ -79,8 +79,11 @@ pub fn replace(
     }
     let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
     let effects = Effects::of(table, key, old_item.as_ref(), new);
-    let limit = transaction.shared.options.collection_bytes_max;
-    effects.check_limit(transaction.batch.as_read(), limit, table, (&stored.address.digest, change.growth()))?;
+    if has_local_index(table) {
+        let limit = transaction.shared.options.collection_bytes_max;
+        let growth = effects.growth(change.growth());
+        check_growth(transaction.batch.as_read(), limit, table, &stored.address.digest, (growth, growth))?;
+    }
 
     change.write_base(transaction, table, key, stored)?;
     change.write_lists(transaction, table, key, stored)?;
@@ -101,14 +104,35 @@ pub fn check_collection(
     stored: &Stored,
     new: &Item,
 ) -> Result<(), Error> {
+    let growth = collection_growth((table, key), stored, Some(new))?;
+    check_growth(read, limit, table, &stored.address.digest, (growth, growth))
+}
+
+/// By how much a change of an item makes its item collection larger, in bytes with overhead; 0 without local indexes.
+///
+/// # Errors
+/// Those of the store.
+pub fn collection_growth((table, key): (&TableEntry, &Key), stored: &Stored, new: Option<&Item>) -> Result<i64, StoreError> {
     if !has_local_index(table) {
-        return Ok(());
+        return Ok(0);
     }
     let old = stored.item()?;
     let size = |item: Option<&Item>| item.map_or(0, |item| signed(item.size()));
-    let growth = (i64::from(old.is_none()), size(Some(new)) - size(old.as_ref()));
-    let effects = Effects::of(table, key, old.as_ref(), Some(new));
-    effects.check_limit(read, limit, table, (&stored.address.digest, growth))
+    let entries = i64::from(new.is_some()) - i64::from(old.is_some());
+    let base = (entries, size(new) - size(old.as_ref()));
+    Ok(Effects::of(table, key, old.as_ref(), new).growth(base))
+}
+
+/// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the write itself, and that of all
+/// writes since the collection was counted.
+///
+/// # Errors
+/// `ItemCollectionSizeLimitExceeded`; those of the store.
+pub fn check_growth(read: &dyn Read, limit: u64, table: &TableEntry, digest: &Digest, (own, all): (i64, i64)) -> Result<(), Error> {
+    if own > 0 && collection_bytes(read, table, digest)?.saturating_add_signed(all) > limit {
+        return Err(Error::ItemCollectionSizeLimitExceeded);
+    }
+    Ok(())
 }
 
 /// What a change of an item does in each index of its table.
@@ -120,24 +144,11 @@ impl<'i> Effects<'i> {
         Self(transitions.collect())
     }
 
-    /// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the base item.
-    fn check_limit(
-        &self,
-        read: &dyn Read,
-        limit: u64,
-        table: &TableEntry,
-        (digest, growth): (&Digest, (i64, i64)),
-    ) -> Result<(), Error> {
-        if !has_local_index(table) {
-            return Ok(());
-        }
+    /// Growth of the item collection with that of the base item, in bytes with overhead.
+    fn growth(&self, base: (i64, i64)) -> i64 {
         let of_local = self.0.iter().filter(|(view, _)| view.index.kind == IndexKind::Local);
-        let growths = std::iter::once(growth).chain(of_local.map(|(_, transition)| transition.growth()));
-        let growth: i64 = growths.map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed()).sum();
-        if growth > 0 && collection_bytes(read, table, digest)?.saturating_add_signed(growth) > limit {
-            return Err(Error::ItemCollectionSizeLimitExceeded);
-        }
-        Ok(())
+        let growths = std::iter::once(base).chain(of_local.map(|(_, transition)| transition.growth()));
+        growths.map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed()).sum()
     }
 }
 

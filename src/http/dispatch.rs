@@ -13,9 +13,7 @@ use tokio::task::block_in_place;
 use super::error::Failure;
 use super::target::Operation;
 use crate::codec::wire::{
-    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table,
-    get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live,
-    transact_get_items,
+    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items,
 };
 use crate::database::{Database, Done};
 use crate::model::Error;
@@ -35,6 +33,7 @@ pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>
         Operation::BatchGetItem => batch_get(&json, database.as_ref()),
         Operation::BatchWriteItem => batch_write(json, database).await,
         Operation::TransactGetItems => transact_get(&json, database.as_ref()),
+        Operation::TransactWriteItems => transact_write(json, database).await,
         Operation::CreateTable => {
             let request = create_table::request(&json)?;
             drop(json);
@@ -115,6 +114,16 @@ async fn batch_write(json: Value, database: &Arc<dyn Database>) -> Result<Vec<u8
     let response = started(|done| database.batch_write_item_then(request, done)).await?;
     let mut out = Vec::new();
     batch_write_item::response(&response, (&names, detail), &mut out);
+    Ok(out)
+}
+
+async fn transact_write(json: Value, database: &Arc<dyn Database>) -> Result<Vec<u8>, Failure> {
+    let request = transact_write_items::request(&json)?;
+    drop(json);
+    let detail = request.return_consumed_capacity;
+    let response = started(|done| database.transact_write_items_then(request, done)).await?;
+    let mut out = Vec::new();
+    transact_write_items::response(&response, detail, &mut out);
     Ok(out)
 }
 

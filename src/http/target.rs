@@ -12,7 +12,7 @@ pub enum Operation {
     DeleteItem,
     Query,
     Scan,
-    BatchGetItem, BatchWriteItem, DescribeStream, DescribeTimeToLive, GetRecords, GetShardIterator, ListStreams, TransactGetItems, UpdateTimeToLive,
+    BatchGetItem, BatchWriteItem, DescribeStream, DescribeTimeToLive, GetRecords, GetShardIterator, ListStreams, TransactGetItems, TransactWriteItems, UpdateTimeToLive,
 }
 
 /// What a target names.
@@ -47,6 +47,7 @@ impl Operation {
             Self::BatchGetItem => "BatchGetItem",
             Self::BatchWriteItem => "BatchWriteItem",
             Self::TransactGetItems => "TransactGetItems",
+            Self::TransactWriteItems => "TransactWriteItems",
         }
     }
 }
@@ -66,6 +67,7 @@ const SERVED: &[Operation] = &[
     Operation::BatchGetItem,
     Operation::BatchWriteItem,
     Operation::TransactGetItems,
+    Operation::TransactWriteItems,
 ];
 
 /// The other operations of the 2012-08-10 model.
@@ -108,7 +110,6 @@ const NOT_SERVED: &[&str] = &[
     "SearchVectors",
     "StartBulkPutItems",
     "TagResource",
-    "TransactWriteItems",
     "UntagResource",
     "UpdateContinuousBackups",
     "UpdateContributorInsights",

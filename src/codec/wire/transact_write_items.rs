@@ -115,9 +115,9 @@ fn write(place: usize, json: &Value) -> Result<TransactWrite, WireError> {
         _ => TransactAction::ConditionCheck { key: key()? },
     };
     Ok(TransactWrite {
-        condition_expression: members.owned("ConditionExpression"),
+        condition: members::condition(members),
         placeholders: members::placeholders(members)?,
-        return_item_on_failure: members.string("ReturnValuesOnConditionCheckFailure") == Some("ALL_OLD"),
+        return_old_on_condition_failure: members::return_old_on_condition_failure(members),
         ..TransactWrite::new(table_name, action)
     })
 }

@@ -5,9 +5,7 @@ use crate::database::{BatchRows, Database, Done, Rows};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
-    ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
-    ScanResponse, Select, TransactGetItemsRequest, TransactGetItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
+    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, Select, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
@@ -59,6 +57,10 @@ impl Database for LocalDatabase {
 
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
         self.engine.transact_get_items(&request)
+    }
+
+    fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+        self.engine.transact_write_items_then(request, done);
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {

@@ -67,6 +67,8 @@ pub enum DifferenceKind {
     OrphanExpiry,
     /// Entries that belong to no table.
     UnknownSource,
+    /// A client request token without its expiry, or the other way round.
+    WrongToken,
 }
 
 impl fmt::Display for DifferenceKind {
@@ -89,6 +91,7 @@ impl fmt::Display for DifferenceKind {
             Self::MissingExpiry => "expiry is missing",
             Self::OrphanExpiry => "expiry without its item",
             Self::UnknownSource => "belongs to no table",
+            Self::WrongToken => "client request token and its expiry differ",
         })
     }
 }

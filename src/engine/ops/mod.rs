@@ -18,6 +18,7 @@ pub mod query;
 pub mod scan;
 pub mod time_to_live;
 pub mod transact_get_items;
+pub mod transact_write_items;
 
 use crate::model::api::ConsumedCapacity;
 use crate::model::error::KeyError;

@@ -1,6 +1,6 @@
 //! TransactWriteItems.
 
-use super::common::{ConsumedCapacity, ItemCollectionMetrics, Placeholders, ReturnConsumedCapacity};
+use super::common::{ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, ReturnConsumedCapacity};
 use crate::model::{Item, TableName};
 
 /// What is done with one item. A key is the key attributes by name, as sent.
@@ -18,10 +18,10 @@ pub struct TransactWrite {
     pub table_name: TableName,
     pub action: TransactAction,
     /// Held against the item before the transaction; a ConditionCheck has one.
-    pub condition_expression: Option<String>,
+    pub condition: ConditionParameter,
     pub placeholders: Placeholders,
-    /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD.
-    pub return_item_on_failure: bool,
+    /// `ReturnValuesOnConditionCheckFailure` is ALL_OLD: a failed condition gives the existing item.
+    pub return_old_on_condition_failure: bool,
 }
 
 impl TransactWrite {
@@ -31,9 +31,9 @@ impl TransactWrite {
         Self {
             table_name,
             action,
-            condition_expression: None,
+            condition: ConditionParameter::None,
             placeholders: Placeholders::default(),
-            return_item_on_failure: false,
+            return_old_on_condition_failure: false,
         }
     }
 }

@@ -1,0 +1,296 @@
+//! TransactWriteItems (SEMANTICS 15.1): everything is decided on the state before, then all is written or nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::codec::digest::Digest;
+use crate::engine::capacity::{TRANSACTION_FACTOR, read_units, write_units};
+use crate::engine::catalog::TableEntry;
+use crate::engine::guard::Guard;
+use crate::engine::tokens::{self, Remembered};
+use crate::engine::transaction::Transaction;
+use crate::engine::write::{self, Stored};
+use crate::engine::{Done, Engine, index, item_key};
+use crate::model::api::{
+    ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
+};
+use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
+use crate::model::limits::TRANSACTION_BYTES_MAX;
+use crate::model::{AttributeValue, Error, Item, Key, TableName};
+
+mod request_digest;
+
+impl Engine {
+    /// Starts a transaction; `done` hears of it after the commit.
+    pub fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+        match check_shape(&request.transact_items) {
+            Ok(checked) => self.shared.submit(move |transaction| run(transaction, &request, &checked), done),
+            Err(error) => done(Err(error)),
+        }
+    }
+}
+
+/// What an action needs beside its request, parsed.
+struct Checked {
+    guard: Guard,
+}
+
+/// What needs no table.
+fn check_shape(actions: &[TransactWrite]) -> Result<Vec<Checked>, Error> {
+    let mut bytes = 0;
+    let mut checked = Vec::with_capacity(actions.len());
+    for write in actions {
+        match &write.action {
+            TransactAction::Put { item } => {
+                item.check_limits()?;
+                bytes += item.size();
+            }
+            TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => {
+                key.0.values().try_for_each(AttributeValue::check_nesting)?;
+                bytes += key.size();
+            }
+        }
+        checked.push(check_expressions(write)?);
+    }
+    if bytes > TRANSACTION_BYTES_MAX { Err(TransactionError::TooLarge.into()) } else { Ok(checked) }
+}
+
+fn check_expressions(write: &TransactWrite) -> Result<Checked, Error> {
+    if let TransactAction::Update { .. } = &write.action {
+        return Err(Error::NotSupported("Update"));
+    }
+    let guard = Guard::of_request(&write.condition, &write.placeholders)?;
+    Ok(Checked { guard: guard.with(None, write.return_old_on_condition_failure) })
+}
+
+fn run(
+    transaction: &mut Transaction<'_>,
+    request: &TransactWriteItemsRequest,
+    checked: &[Checked],
+) -> Result<TransactWriteItemsResponse, Error> {
+    let actions = &request.transact_items;
+    let now_ms = transaction.shared.options.clock.now_ms();
+    let token = request.client_request_token.as_deref().map(|token| (token, request_digest::of(actions)));
+    if let Some((token, digest)) = &token
+        && let Some(remembered) = tokens::find(transaction.batch.as_read(), token, now_ms)?
+    {
+        return replay(request, digest, &remembered);
+    }
+    let tables = actions.iter().map(|write| transaction.active_table(&write.table_name)).collect::<Result<Vec<_>, Error>>()?;
+    let keys = keys(actions, checked, &tables)?;
+    let planned = plan(transaction, (actions, checked), tables, keys)?;
+    check_collections(transaction, &planned)?;
+
+    let consumed_capacity = apply(transaction, &planned)?;
+    if let Some((token, digest)) = token {
+        let remembered = Remembered::at(now_ms, digest, units_of_replay(&planned)?);
+        tokens::remember(transaction.batch, token, &remembered, now_ms)?;
+    }
+    let item_collection_metrics = match request.return_item_collection_metrics {
+        true => metrics(transaction, &planned)?,
+        false => Vec::new(),
+    };
+    Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics, is_replay: false })
+}
+
+/// Answers a token that was used.
+fn replay(
+    request: &TransactWriteItemsRequest,
+    digest: &Digest,
+    remembered: &Remembered,
+) -> Result<TransactWriteItemsResponse, Error> {
+    if remembered.digest != *digest {
+        return Err(Error::IdempotentParameterMismatch);
+    }
+    let mut names: Vec<&TableName> = Vec::new();
+    for write in &request.transact_items {
+        if !names.contains(&&write.table_name) {
+            names.push(&write.table_name);
+        }
+    }
+    let units = remembered.read_units.iter().map(|units| ConsumedCapacity { table: f64::from(*units), ..Default::default() });
+    let consumed_capacity = names.into_iter().cloned().zip(units).collect();
+    Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics: Vec::new(), is_replay: true })
+}
+
+/// The keys of all items. Empty keys and repeated items are objections to the whole, other bad keys to their own action.
+fn keys(actions: &[TransactWrite], checked: &[Checked], tables: &[Arc<TableEntry>]) -> Result<Vec<Key>, Error> {
+    let mut keys = Vec::with_capacity(actions.len());
+    let mut seen = HashSet::new();
+    let mut is_repeated = false;
+    let mut invalid = None;
+    for (place, ((write, checked), table)) in actions.iter().zip(checked).zip(tables).enumerate() {
+        match check_key(write, checked, table) {
+            Ok(key) => {
+                is_repeated |= !seen.insert((table.source, key.clone()));
+                keys.push(key);
+            }
+            Err(error) if super::concerns_whole_transaction(&error) => return Err(error),
+            Err(error) => invalid = invalid.or(Some((place, error))),
+        }
+    }
+    if is_repeated {
+        return Err(TransactionError::SeveralOperations.into());
+    }
+    match invalid {
+        Some((place, error)) => Err(Cancellation::invalid(actions.len(), place, error).into()),
+        None => Ok(keys),
+    }
+}
+
+fn check_key(write: &TransactWrite, checked: &Checked, table: &TableEntry) -> Result<Key, Error> {
+    let key = match &write.action {
+        TransactAction::Put { item } => {
+            let key = item_key::key_of_item(&table.schema.key, item)?;
+            index::check_item(table, item)?;
+            key
+        }
+        TransactAction::ConditionCheck { key } | TransactAction::Delete { key } | TransactAction::Update { key, .. } => {
+            item_key::key_of_parameter(&table.schema.key, key)?
+        }
+    };
+    checked.guard.check_paths(table)?;
+    Ok(key)
+}
+
+/// What becomes of an item.
+enum Outcome<'r> {
+    /// It was only looked at.
+    Kept,
+    Put(&'r Item),
+    Deleted,
+}
+
+impl Outcome<'_> {
+    fn item(&self) -> Option<&Item> {
+        match self {
+            Self::Put(item) => Some(item),
+            Self::Kept | Self::Deleted => None,
+        }
+    }
+}
+
+/// One action, decided.
+struct Planned<'r> {
+    table: Arc<TableEntry>,
+    key: Key,
+    stored: Stored,
+    outcome: Outcome<'r>,
+}
+
+impl Planned<'_> {
+    fn old_bytes(&self) -> Result<usize, StoreError> {
+        Ok(self.stored.record()?.map_or(0, |record| record.item_bytes() as usize))
+    }
+}
+
+/// Decides every action on the state before. All conditions that fail are reported, or else the first action that cannot be
+/// carried out alone.
+fn plan<'r>(
+    transaction: &Transaction<'_>,
+    (actions, checked): (&'r [TransactWrite], &[Checked]),
+    tables: Vec<Arc<TableEntry>>,
+    keys: Vec<Key>,
+) -> Result<Vec<Planned<'r>>, Error> {
+    let mut planned = Vec::with_capacity(actions.len());
+    let mut reasons = vec![CancellationReason::None; actions.len()];
+    let parts = actions.iter().zip(checked).zip(tables.into_iter().zip(keys));
+    for (place, ((write, checked), (table, key))) in parts.enumerate() {
+        let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
+        match decide(write, checked, &stored) {
+            Ok(outcome) => planned.push(Planned { table, key, stored, outcome }),
+            Err(Error::ConditionalCheckFailed { item }) => reasons[place] = CancellationReason::ConditionalCheckFailed { item },
+            Err(error @ Error::Store(_)) => return Err(error),
+            Err(error) => return Err(Cancellation::invalid(actions.len(), place, error).into()),
+        }
+    }
+    all_none(reasons)?;
+    Ok(planned)
+}
+
+fn decide<'r>(write: &'r TransactWrite, checked: &Checked, stored: &Stored) -> Result<Outcome<'r>, Error> {
+    checked.guard.check(stored)?;
+    Ok(match &write.action {
+        TransactAction::ConditionCheck { .. } => Outcome::Kept,
+        TransactAction::Put { item } => Outcome::Put(item),
+        TransactAction::Delete { .. } => Outcome::Deleted,
+        TransactAction::Update { .. } => return Err(Error::NotSupported("Update")),
+    })
+}
+
+fn all_none(reasons: Vec<CancellationReason>) -> Result<(), Error> {
+    if reasons.iter().all(|reason| *reason == CancellationReason::None) {
+        return Ok(());
+    }
+    Err(Cancellation(reasons).into())
+}
+
+/// The limits of item collections, held as the writes will grow them one after the other, so that none is refused later.
+fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
+    let limit = transaction.shared.options.collection_bytes_max;
+    let mut sums: HashMap<_, i64> = HashMap::new();
+    let mut reasons = vec![CancellationReason::None; planned.len()];
+    for (place, write) in planned.iter().enumerate() {
+        if let Outcome::Kept = write.outcome {
+            continue;
+        }
+        let growth = write::collection_growth((&write.table, &write.key), &write.stored, write.outcome.item())?;
+        let digest = write.stored.address.digest;
+        let sum = sums.entry((write.table.source, digest)).or_default();
+        *sum += growth;
+        match write::check_growth(transaction.batch.as_read(), limit, &write.table, &digest, (growth, *sum)) {
+            Ok(()) => {}
+            Err(Error::ItemCollectionSizeLimitExceeded) => reasons[place] = CancellationReason::ItemCollectionSizeLimitExceeded,
+            Err(error) => return Err(error),
+        }
+    }
+    all_none(reasons)
+}
+
+/// Writes all of it; what it consumed by table.
+fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec<(TableName, ConsumedCapacity)>, Error> {
+    let mut consumed = Vec::new();
+    for write in planned {
+        let mut units = match write.outcome {
+            Outcome::Kept => ConsumedCapacity { table: write_units(write.old_bytes()?), ..ConsumedCapacity::default() },
+            Outcome::Put(_) | Outcome::Deleted => {
+                let item = write.outcome.item();
+                write::replace(transaction, &write.table, &write.key, &write.stored, item)?.consumed_capacity
+            }
+        };
+        units.table *= TRANSACTION_FACTOR;
+        super::add_capacity(&mut consumed, &write.table.schema.name, &units);
+    }
+    Ok(consumed)
+}
+
+/// What the same token consumes when it comes again (SEMANTICS 10.1): reads of the larger image of each item.
+fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
+    let mut consumed = Vec::new();
+    for write in planned {
+        let bytes = write.old_bytes()?.max(write.outcome.item().map_or(0, Item::size));
+        let table = TRANSACTION_FACTOR * read_units(bytes, true);
+        super::add_capacity(&mut consumed, &write.table.schema.name, &ConsumedCapacity { table, ..Default::default() });
+    }
+    // Whole numbers, at most 200 for each of 100 items.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Ok(consumed.into_iter().map(|(_, units)| units.table as u32).collect())
+}
+
+/// Of each collection once.
+fn metrics(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
+    let mut by_table: Vec<(TableName, Vec<ItemCollectionMetrics>)> = Vec::new();
+    let mut seen = HashSet::new();
+    for write in planned.iter().filter(|write| !matches!(write.outcome, Outcome::Kept)) {
+        if !seen.insert((write.table.source, &write.key.partition)) {
+            continue;
+        }
+        let found = write::collection_metrics(transaction.batch.as_read(), &write.table, &write.key)?;
+        let name = &write.table.schema.name;
+        match by_table.iter_mut().find(|(table, _)| table == name) {
+            Some((_, list)) => list.extend(found),
+            None => by_table.push((name.clone(), found.into_iter().collect())),
+        }
+    }
+    Ok(by_table)
+}

@@ -1,0 +1,146 @@
+//! Client request tokens of transactions: a transaction is carried out once for its token (SEMANTICS 15.1).
+//!
+//! ```text
+//! token          expires u64 · digest 16 of the transaction's actions · u32 for each of its tables: read units of a replay
+//! token expiry   nothing; its key is in order of time
+//! ```
+//! Numbers are big-endian, times are milliseconds since the epoch. Each remembered token removes some that have expired, and so
+//! does opening the store: there are never more than those of ten minutes and of the last busy time.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::Shared;
+use super::keys::{self, StoreKey};
+use crate::codec::digest::Digest;
+use crate::model::Error;
+use crate::model::error::StoreError;
+use crate::model::limits::CLIENT_TOKEN_VALID_MS;
+use crate::store::{Direction, Read, Write};
+
+/// Expired tokens removed at once.
+const SWEPT_MAX: usize = 64;
+const UNIT_BYTES: usize = 4;
+
+/// Removes expired tokens in the background, piece after piece.
+///
+/// # Errors
+/// Those of the store.
+pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    let now_ms = shared.options.clock.now_ms();
+    if expired(&*shared.store.snapshot()?, now_ms)?.is_empty() {
+        return Ok(());
+    }
+    let again = Arc::clone(shared);
+    let next = Box::new(move |outcome: Result<(), Error>| {
+        // What is left goes with the next tokens.
+        if let Err(error) = outcome.and_then(|()| Ok(resume(&again)?)) {
+            log::debug!("removal of expired client request tokens stopped: {error}");
+        }
+    });
+    shared.submit(move |transaction| Ok(sweep(transaction.batch, now_ms)?), next);
+    Ok(())
+}
+
+/// What is known of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    pub expires_ms: u64,
+    /// Of the actions carried out.
+    pub digest: Digest,
+    /// What a replay consumes, for each table in the order of first use.
+    pub read_units: Vec<u32>,
+}
+
+impl Remembered {
+    /// A transaction carried out at `now_ms`.
+    #[must_use]
+    pub fn at(now_ms: u64, digest: Digest, read_units: Vec<u32>) -> Self {
+        Self { expires_ms: now_ms.saturating_add(CLIENT_TOKEN_VALID_MS), digest, read_units }
+    }
+
+    /// # Errors
+    /// `Corrupt` when the bytes are not of this format.
+    pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        const BAD: StoreError = StoreError::Corrupt("client request token");
+        let (expires, rest) = bytes.split_first_chunk().ok_or(BAD)?;
+        let (digest, units) = rest.split_first_chunk().ok_or(BAD)?;
+        let (units, []) = units.as_chunks::<UNIT_BYTES>() else { return Err(BAD) };
+        let read_units = units.iter().map(|unit| u32::from_be_bytes(*unit)).collect();
+        Ok(Self { expires_ms: u64::from_be_bytes(*expires), digest: *digest, read_units })
+    }
+
+    /// The stored bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = [&self.expires_ms.to_be_bytes()[..], &self.digest].concat();
+        out.extend(self.read_units.iter().flat_map(|unit| unit.to_be_bytes()));
+        out
+    }
+}
+
+/// What is known of a token that has not expired.
+///
+/// # Errors
+/// Those of the store.
+pub fn find(read: &dyn Read, token: &str, now_ms: u64) -> Result<Option<Remembered>, StoreError> {
+    let found = read.get(&StoreKey::Token(token).encode())?.map(Remembered::decode).transpose()?;
+    Ok(found.filter(|remembered| now_ms < remembered.expires_ms))
+}
+
+/// Remembers a token; one that it had before, expired, is forgotten.
+///
+/// # Errors
+/// Those of the store.
+pub fn remember(batch: &mut dyn Write, token: &str, remembered: &Remembered, now_ms: u64) -> Result<(), StoreError> {
+    sweep(batch, now_ms)?;
+    let key = StoreKey::Token(token).encode();
+    if let Some(old) = batch.get(&key)?.map(Remembered::decode).transpose()? {
+        batch.delete(&StoreKey::TokenExpiry(old.expires_ms, token).encode())?;
+    }
+    batch.put(&key, &remembered.encode())?;
+    // The store has no empty values.
+    batch.put(&StoreKey::TokenExpiry(remembered.expires_ms, token).encode(), EXPIRY_MARK)
+}
+
+/// The value of a token's expiry.
+const EXPIRY_MARK: &[u8] = &[1];
+
+/// Removes some tokens that have expired.
+fn sweep(batch: &mut dyn Write, now_ms: u64) -> Result<(), StoreError> {
+    let expired = expired(batch.as_read(), now_ms)?;
+    for (expires_ms, token) in &expired {
+        batch.delete(&StoreKey::Token(token).encode())?;
+        batch.delete(&StoreKey::TokenExpiry(*expires_ms, token).encode())?;
+    }
+    Ok(())
+}
+
+/// The first tokens that have expired, at most as many as are removed at once.
+fn expired(read: &dyn Read, now_ms: u64) -> Result<Vec<(u64, String)>, StoreError> {
+    let mut found = Vec::new();
+    read.walk(&keys::token_expiries(), Direction::Forward, &mut |key, _| match keys::parse_token_expiry(key) {
+        Some((expires_ms, token)) if expires_ms <= now_ms && found.len() < SWEPT_MAX => {
+            found.push((expires_ms, token.to_owned()));
+            ControlFlow::Continue(())
+        }
+        _ => ControlFlow::Break(()),
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_exact_bytes() {
+        let remembered = Remembered { expires_ms: 258, digest: [7; 16], read_units: vec![2, 515] };
+        let bytes = [&[0, 0, 0, 0, 0, 0, 1, 2][..], &[7; 16], &[0, 0, 0, 2, 0, 0, 2, 3]].concat();
+        assert_eq!(remembered.encode(), bytes);
+        assert_eq!(Remembered::decode(&bytes), Ok(remembered));
+        for cut in [0, 7, 23, 25, 31] {
+            assert!(Remembered::decode(&bytes[..cut]).is_err(), "{cut}");
+        }
+    }
+}
