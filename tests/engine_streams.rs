@@ -1,6 +1,6 @@
 //! Streams (SEMANTICS 17): records of changes, and the operations that read them.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod engine_support;
 

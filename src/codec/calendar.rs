@@ -15,20 +15,8 @@ struct Moment {
     millisecond: u64,
 }
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+const MONTHS: [&str; 12] =
+    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 
 /// From the epoch's own day on.
 const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
@@ -69,11 +57,8 @@ pub fn long(ms: u64) -> String {
     let weekday = usize::try_from(m.days % 7).ok().and_then(|day| WEEKDAYS.get(day)).copied().unwrap_or_default();
     let month = MONTHS.get(m.month - 1).copied().unwrap_or_default();
     let half = if m.hour < 12 { "AM" } else { "PM" };
-    let hour = if m.hour % 12 == 0 { 12 } else { m.hour % 12 };
-    format!(
-        "{weekday}, {month} {}, {} at {hour}:{:02}:{:02} {half} Coordinated Universal Time",
-        m.day, m.year, m.minute, m.second
-    )
+    let hour = if m.hour.is_multiple_of(12) { 12 } else { m.hour % 12 };
+    format!("{weekday}, {month} {}, {} at {hour}:{:02}:{:02} {half} Coordinated Universal Time", m.day, m.year, m.minute, m.second)
 }
 
 #[cfg(test)]

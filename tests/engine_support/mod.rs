@@ -1,5 +1,5 @@
 //! What the engine's tests share.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
 
