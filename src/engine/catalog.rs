@@ -120,19 +120,26 @@ pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
     take_sources(batch, 1)?.pop().ok_or(StoreError::Corrupt("source ids are used up"))
 }
 
+/// The source id to give next; those below were given.
+///
+/// # Errors
+/// Those of the store.
+pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
+    match read.get(&StoreKey::Meta(Meta::NextSource).encode())? {
+        Some(bytes) => Ok(SourceId(u32::from_be_bytes(bytes.try_into().map_err(|_| StoreError::Corrupt("next source id"))?))),
+        None => Ok(SourceId(1)),
+    }
+}
+
 /// Takes `count` new source ids.
 ///
 /// # Errors
 /// Those of the store.
 pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>, StoreError> {
-    let key = StoreKey::Meta(Meta::NextSource).encode();
-    let first = match batch.get(&key)? {
-        Some(bytes) => u32::from_be_bytes(bytes.try_into().map_err(|_| StoreError::Corrupt("next source id"))?),
-        None => 1,
-    };
+    let SourceId(first) = next_source(batch.as_read())?;
     let exhausted = || StoreError::Corrupt("source ids are used up");
     let next = u32::try_from(count).ok().and_then(|count| first.checked_add(count)).ok_or_else(exhausted)?;
-    batch.put(&key, &next.to_be_bytes())?;
+    batch.put(&StoreKey::Meta(Meta::NextSource).encode(), &next.to_be_bytes())?;
     Ok((first..next).map(SourceId).collect())
 }
 

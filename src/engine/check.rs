@@ -2,15 +2,17 @@
 //! memory.
 //!
 //! ```text
+//! catalog        entries lie under their names; each source is one table's or index's
 //! items          lie at the address of their key; record sizes are right; versions were given
 //! indexes        each entry an item should have is there with the right content; no other entry is there
 //! collections    entries, bytes, partition key; none without entries
 //! counters       entries, bytes, partition keys of each source
 //! lists          stream records and expiries, see `check/lists.rs`
 //! tokens         each client request token has its expiry, each expiry its token
-//! sources        no entries or collections of a source that no table has and that is not being removed
+//! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
 
+mod catalog;
 mod groups;
 mod lists;
 mod report;
@@ -20,21 +22,21 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::batch::last_version;
-use super::catalog::{self, TableEntry};
+use super::catalog::TableEntry;
 use super::counters::SourceCounters;
 use super::index::{IndexView, first_names, views};
 use super::keys::{self, SourceId};
 use super::view::View;
-use super::{Engine, item_key, purge};
+use super::{Engine, item_key};
 use crate::codec::record::{self, Record};
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::model::{Error, Item, Key, TableName};
+use crate::model::{Error, Item, Key};
 use crate::store::{Direction, KeyRange};
 
 use groups::Groups;
 pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
-use report::{Place, Reporter};
+use report::{Place, Reporter, is_damage};
 
 /// Checks every table of the last commit.
 ///
@@ -42,46 +44,22 @@ use report::{Place, Reporter};
 /// Those of the store. Damage that can be passed over is in the report.
 pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     let view = engine.view()?;
-    let mut check = Check { view: &view, last_version: last_version(view.read())?, reporter: Reporter::default() };
-    let mut known: BTreeSet<SourceId> = purge::pending(view.read())?.into_iter().collect();
-    for name in table_names(&view)? {
-        // Past the cache: it is the stored entry that is checked.
-        match catalog::read_table(view.read(), &name) {
-            Ok(Some(table)) => {
-                known.insert(table.source);
-                known.extend(&table.index_sources);
-                known.extend(table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id));
-                check.table(&table)?;
-                check.lists(&table)?;
-            }
-            Ok(None) => {}
-            Err(error) if is_damage(&error) => {
-                check.reporter.add(DifferenceKind::Unreadable, Place::table(&name), String::new());
-            }
-            Err(error) => return Err(error.into()),
-        }
+    let mut reporter = Reporter::default();
+    let last_version = reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
+    let (tables, known) = catalog::check(&view, &mut reporter)?;
+    // With no last version to compare with, any may have been given.
+    let mut check = Check { view: &view, last_version: last_version.unwrap_or(Version::MAX), reporter };
+    for table in &tables {
+        check.table(table)?;
+        check.lists(table)?;
     }
-    check.unknown_sources(&known, keys::entries_from)?;
-    check.unknown_sources(&known, keys::collections_from)?;
-    check.unknown_sources(&known, keys::expiries_from)?;
+    for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from] {
+        check.unknown_sources(&known, space)?;
+    }
     let streams = check.streams()?;
     check.unknown_sources(&streams, keys::all_stream_records_from)?;
     tokens::check(view.read(), &mut check.reporter)?;
     Ok(check.reporter.into_report())
-}
-
-/// Is it bytes that cannot be read, rather than a store that fails?
-fn is_damage(error: &StoreError) -> bool {
-    matches!(error, StoreError::Corrupt(_) | StoreError::Format(_))
-}
-
-fn table_names(view: &View<'_>) -> Result<Vec<TableName>, StoreError> {
-    let mut names = Vec::new();
-    view.table_names(None, &mut |name| {
-        names.extend(TableName::new(name));
-        ControlFlow::Continue(())
-    })?;
-    Ok(names)
 }
 
 struct Check<'c> {
@@ -174,12 +152,7 @@ impl Check<'_> {
         self.walk(&keys::entries(index.source), &place, |check, key, record| {
             check.reporter.count_entry();
             let entry = record.to_item()?;
-            let has_base = match check.has_base(table, index, key, &entry) {
-                // The base item is reported where it lies.
-                Err(error) if is_damage(&error) => true,
-                outcome => outcome?,
-            };
-            if !has_base {
+            if !check.has_base(table, index, key, &entry)? {
                 let names = first_names(index.table, index.index);
                 let keys = names.iter().filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
                 check.reporter.add(DifferenceKind::OrphanEntry, place, report::key_text(&Item(keys.collect())));
@@ -191,12 +164,16 @@ impl Check<'_> {
         self.finish_source(index.source, groups, &place)
     }
 
-    /// Is there a base item whose entry lies under this key?
+    /// Is there a base item whose entry lies under this key? One that cannot be read was reported, and may be.
     fn has_base(&self, table: &TableEntry, index: &IndexView<'_>, key: &[u8], entry: &Item) -> Result<bool, StoreError> {
         let Some(base_key) = entry.key(&table.schema.key) else { return Ok(false) };
         let address = keys::EntryAddress::of_item(table.source, &base_key);
-        let Some(base) = self.view.entry(&address)? else { return Ok(false) };
-        let item = base.to_item()?;
+        let item = match self.view.entry(&address).and_then(|base| base.map(|base| base.to_item()).transpose()) {
+            Ok(Some(item)) => item,
+            Ok(None) => return Ok(false),
+            Err(error) if is_damage(&error) => return Ok(true),
+            Err(error) => return Err(error),
+        };
         Ok(index.entry_with_key(&item, &base_key).is_some_and(|entry| entry.address.encode() == key))
     }
 
@@ -230,7 +207,8 @@ impl Check<'_> {
     /// The last group, collections without entries, counters.
     fn finish_source(&mut self, source: SourceId, mut groups: Groups, place: &Place<'_>) -> Result<(), Error> {
         if let Some(last) = groups.end() {
-            self.compare_group(source, &last, place)?;
+            let compared = self.compare_group(source, &last, place);
+            self.reporter.readable(compared, *place, &report::key_text(&last.partition))?;
         }
         let mut empty = Vec::new();
         self.each(&keys::collections(source), |check, key, _| {
@@ -247,8 +225,8 @@ impl Check<'_> {
             self.reporter.add(DifferenceKind::EmptyCollection, *place, key);
         }
         let counted: SourceCounters = groups.counters();
-        let stored = self.view.counters(source)?;
-        if stored != counted {
+        let stored = self.reporter.readable(self.view.counters(source), *place, "counters")?;
+        if let Some(stored) = stored.filter(|stored| *stored != counted) {
             let text = format!("{} entries, {} bytes, {} partition keys", stored.entries, stored.bytes, stored.partition_keys);
             let expected =
                 format!("counted {} entries, {} bytes, {} partition keys", counted.entries, counted.bytes, counted.partition_keys);
@@ -291,11 +269,8 @@ impl Check<'_> {
         mut visit: impl FnMut(&mut Self, &[u8], &Record<'_>) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
         self.each(range, |check, key, bytes| {
-            match Record::parse(bytes).and_then(|record| visit(check, key, &record)) {
-                Err(error) if is_damage(&error) => check.reporter.add(DifferenceKind::Unreadable, *place, hex(key)),
-                outcome => return outcome,
-            }
-            Ok(())
+            let visited = Record::parse(bytes).and_then(|record| visit(check, key, &record));
+            check.reporter.readable(visited, *place, &hex(key)).map(drop)
         })
     }
 

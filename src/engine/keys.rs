@@ -184,10 +184,10 @@ fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
     (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
 }
 
-/// The source of the key of an entry, collection, stream record or expiry; `None` when it is none of them.
+/// The source of the key of an entry, collection, counters, stream record or expiry; `None` when it is none of them.
 #[must_use]
 pub fn source_of(key: &[u8]) -> Option<SourceId> {
-    let spaces = [ENTRY, COLLECTION, STREAM_RECORD, EXPIRY];
+    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY];
     spaces.into_iter().find_map(|space| parse_source(space, key)).map(|(source, _)| source)
 }
 
@@ -348,6 +348,12 @@ pub fn expiries(list: SourceId) -> KeyRange {
 pub fn expiries_between(list: SourceId, from_ms: u64, before_ms: u64) -> KeyRange {
     let at = |ms| StoreKey::Expiry(list, ms, &[]).encode();
     KeyRange { lower: Bound::Included(at(from_ms)), upper: Bound::Excluded(at(before_ms)) }
+}
+
+/// The counters of every source from `source` on.
+#[must_use]
+pub fn counters_from(source: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(COUNTERS, source).to_vec()), upper: Bound::Excluded(vec![COUNTERS + 1]) }
 }
 
 /// The entries of a source.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::codec::plain_json;
+use crate::model::error::StoreError;
 use crate::model::{IndexName, Item, TableName};
 
 /// Differences kept in a report; the others are only counted.
@@ -65,10 +66,12 @@ pub enum DifferenceKind {
     MissingExpiry,
     /// An expiry that is not that of its item.
     OrphanExpiry,
-    /// Entries that belong to no table.
+    /// Entries, collections or counters that belong to no table.
     UnknownSource,
     /// A client request token without its expiry, or the other way round.
     WrongToken,
+    /// A catalog entry under another name, or with a source that is not its own alone: shared, being removed, or never given.
+    WrongCatalog,
 }
 
 impl fmt::Display for DifferenceKind {
@@ -92,6 +95,7 @@ impl fmt::Display for DifferenceKind {
             Self::OrphanExpiry => "expiry without its item",
             Self::UnknownSource => "belongs to no table",
             Self::WrongToken => "client request token and its expiry differ",
+            Self::WrongCatalog => "contradicts the rest of the catalog",
         })
     }
 }
@@ -129,6 +133,11 @@ impl<'p> Place<'p> {
     }
 }
 
+/// Is it bytes that cannot be read, rather than a store that fails?
+pub fn is_damage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Corrupt(_) | StoreError::Format(_))
+}
+
 /// Gathers a report.
 #[derive(Debug, Default)]
 pub struct Reporter(CheckReport);
@@ -139,6 +148,21 @@ impl Reporter {
         if self.0.differences.len() < DIFFERENCES_MAX {
             let (table, index) = (place.table.cloned(), place.index.cloned());
             self.0.differences.push(Difference { kind, table, index, key });
+        }
+    }
+
+    /// What was read; `None`, and a difference, when it is damaged.
+    ///
+    /// # Errors
+    /// Failures of the store itself.
+    pub fn readable<T>(&mut self, read: Result<T, StoreError>, place: Place<'_>, key: &str) -> Result<Option<T>, StoreError> {
+        match read {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_damage(&error) => {
+                self.add(DifferenceKind::Unreadable, place, key.to_owned());
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -1,0 +1,53 @@
+//! The catalog held against itself: names and sources.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::report::{DifferenceKind, Place, Reporter};
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::keys::SourceId;
+use crate::engine::purge;
+use crate::engine::view::View;
+use crate::model::TableName;
+use crate::model::error::StoreError;
+
+/// The tables that can be read, and every source that is a table's or being removed. Read past the cache.
+///
+/// # Errors
+/// Those of the store.
+pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Arc<TableEntry>>, BTreeSet<SourceId>), StoreError> {
+    let read = view.read();
+    reporter.readable(catalog::generation(read), Place::NONE, "catalog generation")?;
+    let next = reporter.readable(catalog::next_source(read), Place::NONE, "next source id")?;
+    let mut known: BTreeSet<SourceId> = purge::pending(read)?.into_iter().collect();
+    let mut tables = Vec::new();
+    for name in names(view, reporter)? {
+        let place = Place::table(&name);
+        let Some(Some(table)) = reporter.readable(catalog::read_table(read, &name), place, "")? else { continue };
+        if table.schema.name != name {
+            reporter.add(DifferenceKind::WrongCatalog, place, format!("is named {}", table.schema.name));
+        }
+        let expiries = table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
+        for source in std::iter::once(table.source).chain(table.index_sources.iter().copied()).chain(expiries) {
+            let is_given = next.is_none_or(|next| source < next);
+            if !known.insert(source) || !is_given {
+                reporter.add(DifferenceKind::WrongCatalog, place, format!("source {}", source.0));
+            }
+        }
+        tables.push(table);
+    }
+    Ok((tables, known))
+}
+
+fn names(view: &View<'_>, reporter: &mut Reporter) -> Result<Vec<TableName>, StoreError> {
+    let mut names = Vec::new();
+    view.table_names(None, &mut |name| {
+        match TableName::new(name) {
+            Ok(name) => names.push(name),
+            Err(_) => reporter.add(DifferenceKind::WrongCatalog, Place::NONE, format!("a table named {name:?}")),
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(names)
+}
