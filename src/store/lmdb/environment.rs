@@ -1,5 +1,6 @@
 //! The LMDB environment: opening, transactions, growth of the map, failure.
 
+use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,8 +13,8 @@ use super::gate::{Gate, Pass};
 use super::system::{disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot};
 use crate::store::long_key::LongKeys;
-use crate::store::writer::{Backend, Body};
-use crate::store::{Durability, StoreError, StoreInfo};
+use crate::store::writer::{Backend, Body, Transaction};
+use crate::store::{Direction, Durability, KeyRange, StoreError, StoreInfo};
 
 /// Slots for read transactions of all processes (LMDB's default is 126).
 const READERS_MAX: u32 = 2048;
@@ -172,6 +173,16 @@ impl LmdbEnvironment {
         }
     }
 
+    /// Commits twice without changing anything. LMDB gives a page that one commit freed to the second commit after it: on a full
+    /// disk, what was deleted last would never become room when nothing but the refused write is tried.
+    fn turn_free_pages(&self) {
+        for _ in 0..2 {
+            if !matches!(self.attempt(&mut rewrite_first), Attempt::Ended(Ok(()))) {
+                return;
+            }
+        }
+    }
+
     /// Judges the failure of a transaction's begin or commit, or of a sync.
     pub fn write_failed(&self, error: Error, written_bytes: u64) -> StoreError {
         let full = || {
@@ -246,11 +257,16 @@ enum Attempt {
 
 impl Backend for LmdbEnvironment {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
+        let mut pages_turned = false;
         for _ in 0..RETRIES_MAX {
             if self.read_only.load(Ordering::Acquire) {
                 return Err(StoreError::ReadOnly);
             }
             match self.attempt(body) {
+                Attempt::Ended(Err(StoreError::NoSpace)) if !pages_turned => {
+                    pages_turned = true;
+                    self.turn_free_pages();
+                }
                 Attempt::Ended(result) => {
                     if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK == COMMITS_PER_READER_CHECK - 1 {
                         self.clear_stale_readers();
@@ -281,6 +297,16 @@ impl Backend for LmdbEnvironment {
             prefer_this_thread();
         }
     }
+}
+
+/// Puts the first entry again, the least that LMDB takes for a change.
+fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
+    let mut first = None;
+    batch.walk(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded }, Direction::Forward, &mut |key, value| {
+        first = Some((key.to_vec(), value.to_vec()));
+        ControlFlow::Break(())
+    })?;
+    first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
 }
 
 fn gate_blocked() -> StoreError {
