@@ -13,6 +13,7 @@ use ddbfs::engine::Engine;
 use ddbfs::engine::check::check;
 use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
+use ddbfs::model::error::StoreError;
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType, ProvisionedThroughput};
 use ddbfs::model::{Error, IndexName, Item, KeyAttribute, Projection};
 use ddbfs::store::Store;
@@ -422,4 +423,58 @@ fn tables_and_items_are_there_after_a_restart() {
     assert_eq!(database.describe(&table("Tab")).unwrap(), described);
     let next = put(&database, "Tab", Item::from([("pk", b(&[1]))])).unwrap().version;
     assert!(next > version);
+}
+
+/// A store that fails some of the jobs submitted to it, by their number.
+struct FailingStore {
+    inner: ddbfs::store::memory::MemoryStore,
+    submitted: std::sync::atomic::AtomicUsize,
+    fails: std::ops::Range<usize>,
+}
+
+impl Store for FailingStore {
+    fn snapshot(&self) -> Result<Box<dyn ddbfs::store::Read + '_>, StoreError> {
+        self.inner.snapshot()
+    }
+
+    fn submit(&self, job: Box<dyn ddbfs::store::WriteJob>) {
+        if self.fails.contains(&self.submitted.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            job.done(Err(StoreError::NoSpace));
+        } else {
+            self.inner.submit(job);
+        }
+    }
+
+    fn commit_id(&self) -> u64 {
+        self.inner.commit_id()
+    }
+
+    fn set_hook(&self, hook: Arc<dyn ddbfs::store::BatchHook>) {
+        self.inner.set_hook(hook);
+    }
+
+    fn info(&self) -> ddbfs::store::StoreInfo {
+        self.inner.info()
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+}
+
+#[test]
+fn a_removal_that_failed_is_tried_again() {
+    // The format, the table, an item, the drop; then the removal.
+    let inner = ddbfs::store::memory::MemoryStore::new().unwrap();
+    let store = Arc::new(FailingStore { inner, submitted: 0.into(), fails: 4..6 });
+    let database = LocalDatabase::open(store.clone(), options()).unwrap();
+    let empty = keys_in(&*store);
+    database.create_table(request("pk", "pk")).unwrap();
+    put(&database, "Tab", Item::from([("pk", s("p"))])).unwrap();
+    database.delete_table(DeleteTableRequest { table_name: table("Tab") }).unwrap();
+    assert!(check(database.engine()).unwrap().is_clean());
+    // The format, the next source, the generation and the version sequence stay.
+    while keys_in(&*store) > empty + 3 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }

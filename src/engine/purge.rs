@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Shared;
 use super::keys::{self, SourceId, StoreKey};
@@ -18,6 +19,9 @@ pub const MARK: &[u8] = &[1];
 
 /// Keys removed in one transaction: long enough to be quick, short enough for other writers not to wait.
 const KEYS_PER_JOB: usize = 5_000;
+
+/// How long a failed removal waits.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Starts the removal of every source that an earlier process left.
 ///
@@ -49,10 +53,28 @@ pub fn start(shared: Arc<Shared>, source: SourceId) {
     let next = Box::new(move |outcome: Result<bool, Error>| match outcome {
         Ok(true) => start(again, source),
         Ok(false) => {}
-        // The purge key is still there: the next open goes on.
-        Err(error) => log::debug!("removal of a dropped table stopped: {error}"),
+        Err(Error::Store(StoreError::Closed)) => log::debug!("removal of source {} waits for the next open", source.0),
+        Err(error) => {
+            log::warn!("removal of a dropped table failed and is tried again: {error}");
+            start_later(&again, source);
+        }
     });
     shared.submit(move |transaction| Ok(remove_piece(transaction, source)?), next);
+}
+
+/// Goes on after a while: on a full disk there may be room then. Should the process end before, the next open goes on.
+fn start_later(shared: &Arc<Shared>, source: SourceId) {
+    // The wait must not keep a store open that everybody else has let go.
+    let shared = Arc::downgrade(shared);
+    let wait = move || {
+        std::thread::sleep(RETRY_DELAY);
+        if let Some(shared) = shared.upgrade() {
+            start(shared, source);
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("engine-removal".to_owned()).spawn(wait) {
+        log::warn!("removal of a dropped table waits for the next open: {error}");
+    }
 }
 
 /// Removes some of a source; whether more is left.
