@@ -449,6 +449,10 @@ impl Store for FailingStore {
         self.inner.commit_id()
     }
 
+    fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, StoreError> {
+        self.inner.wait_for_commit(after, timeout)
+    }
+
     fn set_hook(&self, hook: Arc<dyn ddbfs::store::BatchHook>) {
         self.inner.set_hook(hook);
     }

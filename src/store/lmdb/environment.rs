@@ -149,8 +149,9 @@ impl LmdbEnvironment {
         self.gate.enter().environment().and_then(Environment::stat).map(|stat| stat.entries()).map_err(store_error)
     }
 
-    /// One transaction. The pass is held throughout: the map stays as it is until the commit is over.
-    fn attempt(&self, body: &mut Body<'_>) -> Attempt {
+    /// One transaction. The pass is held throughout: the map stays as it is until the commit is over. `disk_was_full` is known of
+    /// the attempt before.
+    fn attempt(&self, body: &mut Body<'_>, disk_was_full: bool) -> Attempt {
         let opened: Pass<'_, Opened> = self.gate.enter();
         let transaction = match opened.environment().and_then(Environment::begin_rw_txn) {
             Ok(transaction) => transaction,
@@ -169,7 +170,12 @@ impl LmdbEnvironment {
         match batch.into_raw().commit() {
             Ok(()) => Attempt::Ended(Ok(())),
             Err(Error::MapFull) => Attempt::MapFull,
-            Err(error) => Attempt::Ended(Err(self.write_failed(error, written_bytes))),
+            // A write that ends short is EIO to LMDB.
+            Err(Error::Other(libc::EIO)) if disk_was_full => Attempt::DiskFull,
+            Err(error) => match self.write_failed(error, written_bytes) {
+                StoreError::NoSpace => Attempt::DiskFull,
+                error => Attempt::Ended(Err(error)),
+            },
         }
     }
 
@@ -177,7 +183,7 @@ impl LmdbEnvironment {
     /// disk, what was deleted last would never become room when nothing but the refused write is tried.
     fn turn_free_pages(&self) {
         for _ in 0..2 {
-            if !matches!(self.attempt(&mut rewrite_first), Attempt::Ended(Ok(()))) {
+            if !matches!(self.attempt(&mut rewrite_first, true), Attempt::Ended(Ok(()))) {
                 return;
             }
         }
@@ -253,6 +259,8 @@ enum Attempt {
     Ended(Result<(), StoreError>),
     MapFull,
     MapResized,
+    /// The commit found no room on the disk.
+    DiskFull,
 }
 
 impl Backend for LmdbEnvironment {
@@ -262,11 +270,7 @@ impl Backend for LmdbEnvironment {
             if self.read_only.load(Ordering::Acquire) {
                 return Err(StoreError::ReadOnly);
             }
-            match self.attempt(body) {
-                Attempt::Ended(Err(StoreError::NoSpace)) if !pages_turned => {
-                    pages_turned = true;
-                    self.turn_free_pages();
-                }
+            match self.attempt(body, pages_turned) {
                 Attempt::Ended(result) => {
                     if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK == COMMITS_PER_READER_CHECK - 1 {
                         self.clear_stale_readers();
@@ -275,6 +279,11 @@ impl Backend for LmdbEnvironment {
                 }
                 Attempt::MapFull => self.grow_map()?,
                 Attempt::MapResized => self.follow_map()?,
+                Attempt::DiskFull if pages_turned => return Err(StoreError::NoSpace),
+                Attempt::DiskFull => {
+                    pages_turned = true;
+                    self.turn_free_pages();
+                }
             }
         }
         Err(store_error(Error::MapFull))
