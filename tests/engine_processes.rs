@@ -192,3 +192,31 @@ fn killed_writers_leave_every_acknowledged_write_and_a_clean_check() {
         database.engine().close();
     }
 }
+
+/// While a commit is being made durable its number may be seen before its content is. Whoever looks then must not remember the old
+/// content as the new commit's.
+#[test]
+fn a_table_is_there_once_it_is_created_whoever_looked_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    let database = open(dir.path());
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let names: Vec<_> = (0..20).map(|number| table(&format!("Orders{number}"))).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                for name in &names {
+                    database.schema(name).unwrap();
+                }
+            }
+        });
+        for name in &names {
+            database.create_table(definition("Orders", name.as_str())).unwrap();
+            let seen = database.schema(name).unwrap().is_some();
+            if !seen {
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            assert!(seen, "{name} is not there");
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

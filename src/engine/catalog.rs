@@ -194,16 +194,15 @@ impl CatalogCache {
         cached.tables.get(name).cloned()
     }
 
-    /// Says that the store's last commit was `commit` before `read` was taken. Should the view be of a later commit, then that
-    /// commit has another number, and `commit` is never asked for again.
+    /// Says that the cache is right at the commit that `read` shows, if it is.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn seen_at(&self, commit: u64, read: &dyn Read) -> Result<(), StoreError> {
+    pub fn seen_at(&self, read: &dyn Read) -> Result<(), StoreError> {
         let generation = generation(read)?;
         let mut cached = self.0.lock();
         if cached.generation == generation {
-            cached.commit = Some(commit);
+            cached.commit = Some(read.commit_id());
         }
         Ok(())
     }

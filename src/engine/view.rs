@@ -104,7 +104,7 @@ impl Engine {
         }
         let view = self.view()?;
         let entry = view.table(name)?;
-        self.shared.catalog.seen_at(commit, view.read())?;
+        self.shared.catalog.seen_at(view.read())?;
         Ok(entry)
     }
 }

@@ -52,6 +52,9 @@ pub(super) trait RawRead {
     /// The value of a key of 1 to 511 bytes.
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError>;
 
+    /// Number of the commit that a snapshot shows.
+    fn raw_commit_id(&self) -> u64;
+
     /// Visits the entries between the bounds, which may be in the wrong order (nothing is between them then).
     fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError>;
 }
@@ -114,6 +117,10 @@ impl<T: RawRead> Read for LongKeys<T> {
             return Ok(None);
         }
         self.raw.raw_get(&locate(key, |_| ()))
+    }
+
+    fn commit_id(&self) -> u64 {
+        self.raw.raw_commit_id()
     }
 
     fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError> {

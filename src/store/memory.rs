@@ -40,8 +40,10 @@ impl Drop for MemoryStore {
 
 impl Store for MemoryStore {
     fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError> {
-        let entries = Arc::clone(&self.data.committed.read());
-        Ok(Box::new(LongKeys::new(Snapshot { entries })))
+        let committed = self.data.committed.read();
+        // Under the lock: a commit changes both.
+        let commit_id = self.commit_id();
+        Ok(Box::new(LongKeys::new(Snapshot { entries: Arc::clone(&committed), commit_id })))
     }
 
     fn submit(&self, job: Box<dyn WriteJob>) {
@@ -134,11 +136,16 @@ impl Backend for Data {
 #[derive(Debug)]
 struct Snapshot {
     entries: Arc<Entries>,
+    commit_id: u64,
 }
 
 impl RawRead for Snapshot {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
         Ok(self.entries.get(key).map(|value| &**value))
+    }
+
+    fn raw_commit_id(&self) -> u64 {
+        self.commit_id
     }
 
     fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
@@ -155,6 +162,11 @@ struct Batch<'a> {
 impl RawRead for Batch<'_> {
     fn raw_get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
         Ok(self.entries.get(key).map(|value| &**value))
+    }
+
+    /// Nobody asks it of an open transaction.
+    fn raw_commit_id(&self) -> u64 {
+        0
     }
 
     fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {

@@ -60,6 +60,9 @@ pub trait Read {
     /// The value of `key`.
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError>;
 
+    /// Number of the commit that a snapshot shows. While a commit is being made durable, [`Store::commit_id`] may be ahead of it.
+    fn commit_id(&self) -> u64;
+
     /// Visits the entries of `range` in key order, or in reverse key order.
     fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError>;
 }
@@ -124,7 +127,8 @@ pub trait Store: Send + Sync {
     /// Queues a job for the writer thread; returns at once. The queue has no bound of its own: front ends bound what is in flight.
     fn submit(&self, job: Box<dyn WriteJob>);
 
-    /// Number of the last commit of any process; changes exactly when the content may have.
+    /// Number of the last commit of any process; changes exactly when the content may have. A snapshot taken afterwards may still be
+    /// of the commit before: ask [`Read::commit_id`] what it shows.
     fn commit_id(&self) -> u64;
 
     /// Sets the hook of the writer thread; once, before the first job.

@@ -39,6 +39,10 @@ impl RawRead for Snapshot<'_> {
         found(self.transaction.get(self.pass.database(), &key)).map_err(store_error)
     }
 
+    fn raw_commit_id(&self) -> u64 {
+        transaction_id(&self.transaction)
+    }
+
     fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
         let cursor = self.transaction.open_ro_cursor(self.pass.database()).map_err(store_error)?;
         walk(&cursor, range, direction, visit)
@@ -80,6 +84,10 @@ impl RawRead for Batch<'_> {
         found(self.transaction.get(self.database, &key)).map_err(|error| self.failed(error))
     }
 
+    fn raw_commit_id(&self) -> u64 {
+        transaction_id(&self.transaction)
+    }
+
     fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {
         let cursor = self.transaction.open_ro_cursor(self.database).map_err(|error| self.failed(error))?;
         walk(&cursor, range, direction, visit)
@@ -104,6 +112,13 @@ impl Transaction for LongKeys<Batch<'_>> {
     fn written_bytes(&self) -> usize {
         LongKeys::written_bytes(self)
     }
+}
+
+/// Of a read transaction the number of the commit that it shows, of a write transaction the number that its commit will have.
+#[allow(unsafe_code)]
+fn transaction_id(transaction: &impl lmdb::Transaction) -> u64 {
+    // SAFETY: the transaction is open as long as it is borrowed; the call only reads a field of it.
+    unsafe { lmdb_sys::mdb_txn_id(transaction.txn()) as u64 }
 }
 
 fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
