@@ -39,6 +39,9 @@ pub enum FsError {
     Derived,
     #[error("the item was changed by somebody else since it was read")]
     Stale,
+    /// A shortened `after=` token: the entry that it names by digest was deleted.
+    #[error("the item that this after= token follows is gone; start the query again")]
+    TokenExpired,
     #[error("not allowed: {0}")]
     NotPermitted(&'static str),
     #[error("an item holds at most 400 KB")]
@@ -137,7 +140,7 @@ impl FsError {
             Self::IsDirectory => Errno::IsDirectory,
             Self::NotEmpty => Errno::NotEmpty,
             Self::Derived => Errno::ReadOnly,
-            Self::Stale => Errno::Stale,
+            Self::Stale | Self::TokenExpired => Errno::Stale,
             Self::NotPermitted(_) => Errno::NotPermitted,
             Self::TooLarge => Errno::FileTooLarge,
             Self::NameTooLong => Errno::NameTooLong,
@@ -164,6 +167,7 @@ impl FsError {
             | Self::IsDirectory
             | Self::NotEmpty
             | Self::Derived
+            | Self::TokenExpired
             | Self::NotPermitted(_)
             | Self::NameTooLong
             | Self::ScratchFull
@@ -285,6 +289,7 @@ mod tests {
             (FsError::Database(Error::ResourceNotFound), "ENOENT"),
             (FsError::Exists, "EEXIST"),
             (FsError::Stale, "ESTALE"),
+            (FsError::TokenExpired, "ESTALE"),
             (FsError::Database(Error::ConditionalCheckFailed { item: None }), "ECANCELED"),
             (FsError::Database(Error::TransactionCanceled(Cancellation(Vec::new()))), "ECANCELED"),
             (FsError::Database(Error::Value(ValueError::ItemTooLarge)), "EFBIG"),

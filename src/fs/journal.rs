@@ -177,7 +177,8 @@ pub fn same_process(a: u32, b: u32) -> bool {
 }
 
 /// The thread group (process) of a thread: the kernel names threads in requests.
-fn process_of(thread: u32) -> u32 {
+#[must_use]
+pub fn process_of(thread: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok()).unwrap_or(thread)
 }

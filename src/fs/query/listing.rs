@@ -35,7 +35,7 @@ impl QueryPath {
     /// position that an earlier call gave. Nothing while the query is not complete. Constant memory.
     ///
     /// # Errors
-    /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::Stale`] for an expired one.
+    /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one.
     pub fn listing(&self, db: &dyn Browse, after: Option<&Position>, visit: &mut VisitLink<'_>) -> Result<(), FsError> {
         if self.clauses.check_complete(self.context()).is_err() || (after.is_some() && self.is_single_row()) {
             return Ok(());

@@ -88,7 +88,7 @@ impl QueryPath {
     /// requests, each starting where the one before ended.
     ///
     /// # Errors
-    /// [`FsError::Clause`] for an incomplete query or a token of another; [`FsError::Stale`] for an expired token;
+    /// [`FsError::Clause`] for an incomplete query or a token of another; [`FsError::TokenExpired`] for an expired token;
     /// [`FsError::NotFound`] when a shortened partition key has no entries.
     pub fn request(&self, db: &dyn Browse) -> Result<Request, FsError> {
         let resolved = self.resolve(db)?;

@@ -141,7 +141,7 @@ impl ResultReader {
     /// back further runs the query again. Each page is its own snapshot.
     ///
     /// # Errors
-    /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::Stale`] for an expired one;
+    /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one;
     /// [`FsError::NotFound`] for `page.json` and `request.json` below a shortened partition key without entries.
     pub fn read(&mut self, db: &dyn Browse, offset: u64, size: usize) -> Result<&[u8], FsError> {
         if offset < self.start {

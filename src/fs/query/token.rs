@@ -97,7 +97,7 @@ impl Token {
     /// The `ExclusiveStartKey` that the token stands for.
     ///
     /// # Errors
-    /// [`ClauseFault::TokenForeign`] below other clauses; [`FsError::Stale`] when a shortened token's entry is gone.
+    /// [`ClauseFault::TokenForeign`] below other clauses; [`FsError::TokenExpired`] when a shortened token's entry is gone.
     pub fn resolve(&self, check: Check, db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError> {
         if self.check != check {
             return Err(ClauseFault::TokenForeign.into());
@@ -172,7 +172,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
         Some(values) => (values.to_vec(), rest),
         None => {
             let (place, prefix) = rest.split_first_chunk::<{ size_of::<Digest>() }>().ok_or_else(foreign)?;
-            (db.partition_by_digest(&source, *place)?.ok_or(FsError::Stale)?, prefix)
+            (db.partition_by_digest(&source, *place)?.ok_or(FsError::TokenExpired)?, prefix)
         }
     };
     let by_bytes = keys(scope).sort.first().is_some_and(|first| first.attribute_type != KeyAttributeType::N);
@@ -186,7 +186,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
         }
         ControlFlow::Continue(())
     })?;
-    found.ok_or(FsError::Stale)
+    found.ok_or(FsError::TokenExpired)
 }
 
 /// An entry's key as a `LastEvaluatedKey`.

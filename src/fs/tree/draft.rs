@@ -1,7 +1,7 @@
 //! A draft: a table that mkdir made and CreateTable has not. It has its `schema.json` and the folders made in it.
 
 use super::table::{SCHEMA_NAME, base};
-use super::{Tree, items, listed};
+use super::{Tree, listed};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::directory_stream::Listed;
@@ -10,16 +10,11 @@ use crate::model::TableName;
 
 /// `folder` is relative to the draft, empty for the draft itself.
 pub fn resolve(tree: &Tree, table: &TableName, folder: &str, name: &str) -> Result<Node, FsError> {
-    // The table was created meanwhile; a program may still be in the folder.
-    if folder == super::table::ITEMS_NAME && tree.db.schema(table)?.is_some() {
-        return items::resolve(tree, &base(table), name);
-    }
     let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-    let drafts = tree.drafts.lock();
-    match drafts.get(table) {
-        Some(draft) if draft.has_folder(&path) => Ok(Node::DraftFolder(table.clone(), path)),
-        _ => Err(FsError::NotFound),
+    if tree.drafts.lock().get(table).is_some_and(|draft| draft.has_folder(&path)) {
+        return Ok(Node::DraftFolder(table.clone(), path));
     }
+    if folder.is_empty() { super::table::resolve_scratch(tree, table, name) } else { Err(FsError::NotFound) }
 }
 
 pub fn attr(tree: &Tree, table: &TableName, folder: &str) -> Result<Attr, FsError> {

@@ -51,15 +51,22 @@ impl Folders {
         true
     }
 
-    /// rmdir by a shortened name, or the first item arrived. Was it there?
-    pub fn remove_alias(&mut self, table: &TableName, digest: &Digest) -> bool {
-        let Some(aliases) = self.aliases.get_mut(table) else { return false };
-        let removed = aliases.remove(digest).is_some();
+    /// rmdir by a shortened name, or the first item arrived. The name, if it was there.
+    pub fn remove_alias(&mut self, table: &TableName, digest: &Digest) -> Option<String> {
+        let aliases = self.aliases.get_mut(table)?;
+        let removed = aliases.remove(digest);
         if aliases.is_empty() {
             self.aliases.remove(table);
         }
-        self.made -= usize::from(removed);
-        removed
+        let (name, _) = removed?;
+        self.made -= 1;
+        Some(name)
+    }
+
+    /// Are there folders made by a shortened name?
+    #[must_use]
+    pub fn has_aliases(&self, table: &TableName) -> bool {
+        self.aliases.contains_key(table)
     }
 
     /// Since when a folder by a shortened name is there, milliseconds since the epoch.
@@ -164,8 +171,8 @@ mod tests {
         assert!(folders.make_alias(&table, [7; 16], "k%~x", 6));
         assert_eq!(folders.alias_since(&table, &[7; 16]), Some(6));
         assert_eq!(folders.aliases_of(&table), [([7; 16], "k%~x".to_owned())]);
-        assert!(folders.remove_alias(&table, &[7; 16]));
-        assert!(!folders.remove_alias(&table, &[7; 16]));
+        assert_eq!(folders.remove_alias(&table, &[7; 16]), Some("k%~x".to_owned()));
+        assert_eq!(folders.remove_alias(&table, &[7; 16]), None);
         folders.make_alias(&table, [8; 16], "l%~x", 7);
         folders.drop_table(&table);
         assert_eq!((folders.made, folders.alias_since(&table, &[8; 16])), (0, None));

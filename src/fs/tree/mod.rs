@@ -28,7 +28,7 @@ use super::FsError;
 use super::attr::Attr;
 use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
-use super::node::{Node, Service};
+use super::node::{AliasFolder, Node, Service};
 use super::write::scratch::FileId;
 use super::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::database::{Browse, EntryKey, Source};
@@ -109,6 +109,28 @@ impl Tree {
             | Node::QueryResult(..)
             | Node::QueryLink(..) => Err(FsError::NotDirectory),
         }
+    }
+
+    /// What a draft's folder is when the table was created meanwhile. `rsync` goes on in the folder that it has open.
+    ///
+    /// # Errors
+    /// The table has no such folder, or the database failed.
+    pub(super) fn created_folder(&self, table: &TableName, path: &str) -> Result<Option<Node>, FsError> {
+        if self.db.schema(table)?.is_none() {
+            return Ok(None);
+        }
+        let start = Node::Table(table.clone());
+        path.split('/').try_fold(start, |parent, name| self.resolve(&parent, name.as_bytes())).map(Some)
+    }
+
+    /// What a folder by a shortened name is when the first item in it told its key.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(super) fn known_folder(&self, folder: &AliasFolder) -> Result<Option<Node>, FsError> {
+        let source = table::base(&folder.table);
+        let partition = self.db.partition_by_digest(&source, folder.digest)?;
+        Ok(partition.map(|partition| Node::Collection(source, partition)))
     }
 
     /// The attributes of a node.

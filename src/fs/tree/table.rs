@@ -42,8 +42,13 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
         LOCAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Local)),
         QUERY_NAME => query::directory(tree, &base(table), QueryKind::Query),
         SCAN_NAME => query::directory(tree, &base(table), QueryKind::Scan),
-        _ => Err(FsError::NotFound),
+        _ => resolve_scratch(tree, table, name),
     }
+}
+
+/// A file in memory beside `schema.json`, if it was made.
+pub fn resolve_scratch(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
+    tree.scratch.lock().find(&Node::Table(table.clone()), name).map(Node::Scratch).ok_or(FsError::NotFound)
 }
 
 pub fn attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {

@@ -7,6 +7,7 @@ use super::{Caller, Reply, View};
 use crate::database::{PartitionKey, Source};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
+use crate::fs::journal::process_of;
 use crate::fs::node::{EntryNode, Node, base};
 use crate::fs::tree::now_ms;
 use crate::fs::write::{draft, is_refused_probe};
@@ -19,9 +20,16 @@ impl View {
     /// # Errors
     /// `Exists`, or no directory can be made there.
     pub fn mkdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
-        let parent = self.node(parent)?;
-        let made = self.mkdir_in(caller, &parent, name);
-        self.noted(caller, "mkdir", &parent, name, made)
+        let node = self.node(parent)?;
+        let mut made = self.mkdir_in(caller, &node, name);
+        if made.is_err() && matches!(*node, Node::DraftFolder(..)) {
+            // The draft may have become a table just now.
+            let now = self.node(parent)?;
+            if now != node {
+                made = self.mkdir_in(caller, &now, name);
+            }
+        }
+        self.noted(caller, "mkdir", &node, name, made)
     }
 
     fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
@@ -138,7 +146,7 @@ impl View {
                 if self.tree.is_draft(&source.table)? {
                     return self.tree.drafts.lock().unlink_schema(&source.table);
                 }
-                self.vetoes.add(&source.table, caller.pid, Instant::now());
+                self.vetoes.add(&source.table, process_of(caller.pid), Instant::now());
                 Err(FsError::NotPermitted("a table is not deleted file by file; use rmdir when it has no items"))
             }
             Node::Stats(_) | Node::Readme => Err(FsError::NotPermitted("this file is part of the tree")),
@@ -184,7 +192,7 @@ impl View {
     }
 
     fn may_delete(&self, table: &TableName, caller: Caller) -> Result<(), FsError> {
-        if self.vetoes.holds(table, caller.pid, Instant::now()) {
+        if self.vetoes.any() && self.vetoes.holds(table, process_of(caller.pid), Instant::now()) {
             return Err(FsError::NotPermitted("this process tried to delete the whole table; its items stay"));
         }
         Ok(())
@@ -211,7 +219,7 @@ impl View {
             Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(source, partition),
             Node::AliasFolder(folder) => {
                 let removed = self.tree.folders.lock().remove_alias(&folder.table, &folder.digest);
-                if removed { Ok(()) } else { Err(FsError::NotFound) }
+                removed.map(drop).ok_or(FsError::NotFound)
             }
             Node::Items(_) | Node::Indexes(..) => Err(FsError::NotPermitted("this folder is part of its table")),
             Node::Index(_) => Err(FsError::NotPermitted("an index goes with its table")),

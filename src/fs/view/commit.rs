@@ -8,9 +8,9 @@ use crate::codec::{file_name, wire};
 use crate::fs::FsError;
 use crate::fs::handle::{OpenState, OpenText};
 use crate::fs::journal::same_process;
-use crate::fs::node::Node;
+use crate::fs::node::{AliasFolder, Node, base};
 use crate::fs::write::draft::SchemaTarget;
-use crate::fs::write::{Commit, Failure, ItemTarget, Target, WriteStep};
+use crate::fs::write::{Commit, Failure, ItemTarget, KeyPart, Target, WriteStep};
 use crate::model::api::{CreateTableRequest, Precondition, PutItemRequest, Version};
 use crate::model::schema::BillingMode;
 use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
@@ -41,6 +41,9 @@ impl Call {
 pub trait Performer: Target + Sized + Send + 'static {
     /// Starts it; `done` hears of the outcome.
     fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
+
+    /// The text was refused before any request was made of it.
+    fn refused(_view: &View, _open: &OpenText<Self>) {}
 }
 
 /// Told the version stored by a request.
@@ -63,6 +66,7 @@ impl View {
             }
             WriteStep::Fail(failure) => {
                 drop(state);
+                T::refused(self, open);
                 reply(Err(self.noted_failure(caller, operation, &open.path, failure)));
             }
             WriteStep::FailAgain(error) => {
@@ -110,9 +114,29 @@ impl View {
         if folders.since(table, &key.partition).is_some() {
             folders.remove(table, &key.partition);
         }
-        if !folders.aliases_of(table).is_empty() {
-            folders.remove_alias(table, &partition_digest(&[&key.partition]));
+        let known = folders.has_aliases(table).then(|| partition_digest(&[&key.partition]));
+        let Some((digest, name)) = known.and_then(|digest| Some((digest, folders.remove_alias(table, &digest)?))) else { return };
+        drop(folders);
+        // The folder's files in memory go with it.
+        let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
+        let collection = Node::Collection(base(table), vec![key.partition.clone()]);
+        self.tree.scratch.lock().move_directory(&folder, &collection);
+    }
+
+    /// An item that was renamed away and could not be written anew stays as it was.
+    pub(super) fn bring_back(&self, target: &ItemTarget) {
+        if !self.tree.hides_any() {
+            return;
         }
+        let sort = match &target.key.sort {
+            Some(KeyPart::Value(value)) => Some(value.clone()),
+            Some(KeyPart::Digest(_)) => return,
+            None => None,
+        };
+        let KeyPart::Value(partition) = &target.key.partition else { return };
+        let place = (target.table.clone(), Key { partition: partition.clone(), sort });
+        let _not_deleting = self.keeper.deleting.lock();
+        self.tree.with_deferred(|deferred| deferred.cancel(&place));
     }
 
     /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
@@ -145,6 +169,11 @@ fn step<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, call: 
 }
 
 impl Performer for ItemTarget {
+    fn refused(view: &View, open: &OpenText<Self>) {
+        let target = open.state.lock().writer.target().clone();
+        view.bring_back(&target);
+    }
+
     fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
         let (schema, table) = {
             let state = open.state.lock();
@@ -180,7 +209,7 @@ impl Performer for SchemaTarget {
 impl View {
     /// A written `schema.json`: CreateTable of a draft. The definition that a table has already is stored, as any file's content
     /// may be written again (`tar -x`, `rsync`); another one is not.
-    fn store_schema(&self, request: CreateTableRequest) -> Result<(), Error> {
+    pub(super) fn store_schema(&self, request: CreateTableRequest) -> Result<(), Error> {
         let Some(stored) = self.tree.db.schema(&request.table_name)? else { return self.create_table(request) };
         let stored = wire::create_table::request(&wire::create_table::to_json(&stored)).map(comparable);
         if stored.is_ok_and(|stored| stored == comparable(request)) {

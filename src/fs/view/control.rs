@@ -24,7 +24,10 @@ impl View {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             [] => Ok(()),
-            ["drop"] if self.tree.is_draft(table)? => self.tree.drafts.lock().remove(table),
+            ["drop"] if self.tree.is_draft(table)? => {
+                self.tree.drafts.lock().drop_draft(table);
+                Ok(())
+            }
             ["drop"] => self.drop_table(table),
             ["create", keys @ ..] if !keys.is_empty() => {
                 let name = format!("{table}@{}", keys.join(","));

@@ -84,7 +84,14 @@ impl View {
     }
 
     fn delete_hidden(self: &Arc<Self>, place: (TableName, Key), version: Version) {
-        let Ok(Some(schema)) = self.tree.db.schema(&place.0) else { return };
+        let schema = match self.tree.db.schema(&place.0) {
+            Ok(Some(schema)) => schema,
+            // The table is gone, and the item with it.
+            _ => {
+                self.tree.with_deferred(|deferred| deferred.cancel(&place));
+                return;
+            }
+        };
         let mut request = DeleteItemRequest::new(place.0.clone(), place.1.to_item(&schema.key));
         request.precondition = Some(Precondition::Version(version));
         let composite = schema.key.sort.is_some();

@@ -126,7 +126,12 @@ impl View {
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
-        self.inodes.get(ino).ok_or(FsError::Stale)
+        let node = self.inodes.get(ino).ok_or(FsError::Stale)?;
+        match &*node {
+            Node::DraftFolder(table, path) => Ok(self.tree.created_folder(table, path)?.map_or(node, Arc::new)),
+            Node::AliasFolder(folder) => Ok(self.tree.known_folder(folder)?.map_or(node, Arc::new)),
+            _ => Ok(node),
+        }
     }
 
     /// Attributes of what is stored, or of what is just being created.

@@ -15,7 +15,9 @@ use crate::fs::node::{EntryNode, Node, base};
 use crate::fs::tree::{items, now_ms};
 use crate::fs::write::draft::{Draft, SchemaTarget};
 use crate::fs::write::scratch::FileId;
-use crate::fs::write::{ItemTarget, ItemWriter, KeyPart, Opener, TargetKey, TextWriter, is_refused_probe, is_scratch_name};
+use crate::fs::write::{
+    ItemTarget, ItemWriter, KeyPart, Opener, TargetKey, TextWriter, is_refused_probe, is_schema_scratch_name, is_scratch_name,
+};
 use crate::model::TableName;
 use crate::model::api::Precondition;
 
@@ -232,6 +234,9 @@ impl View {
                     return Err(FsError::NotSupported);
                 }
                 self.tree.scratch.lock().create(parent.clone(), name, mode, now_ms())
+            }
+            Node::Table(_) if is_schema_scratch_name(name) => {
+                Ok(self.tree.scratch.lock().create(parent.clone(), name, mode, now_ms())?)
             }
             Node::DraftFolder(..) => Err(Draft::file_refused()),
             Node::Table(table) if self.tree.is_draft(table)? => Err(Draft::file_refused()),

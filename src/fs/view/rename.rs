@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use super::{Caller, Reply, View};
-use crate::database::{Source, TextForm};
+use crate::database::Source;
 use crate::fs::FsError;
-use crate::fs::node::{EntryNode, Kind, Node};
+use crate::fs::node::{EntryNode, Kind, Node, base};
 use crate::fs::tree::{items, now_ms};
+use crate::fs::write::draft::SchemaTarget;
 use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
-use crate::fs::write::{Commit, Failure, Target, is_refused_probe, is_scratch_name};
-use crate::model::Error;
+use crate::fs::write::{Failure, Target, is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::model::api::{Precondition, PutItemRequest};
+use crate::model::{Error, TableName};
 
 /// How a name is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +66,9 @@ impl View {
         match (old, new) {
             (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
                 self.put_scratch(*id, from, &new, flags.no_replace, reply);
+            }
+            (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => {
+                reply(self.put_schema(*id, from, source.table.clone()));
             }
             (Node::Scratch(_), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => reply(self.move_scratch(from, to).map_err(plain)),
             (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) if old.source.index.is_none() => {
@@ -123,7 +127,7 @@ impl View {
                     reply(Ok(()));
                 }
                 Err(Error::ConditionalCheckFailed { .. }) => reply(Err(plain(FsError::Exists))),
-                Err(error) => reply(Err(moved(error.into(), &[]))),
+                Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
             }),
         );
     }
@@ -132,9 +136,28 @@ impl View {
         let target = self.target_of(new).map_err(plain)?;
         let text = self.tree.scratch.lock().content(id).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
-        let Commit { request, warnings } = target.request(&text, precondition).map_err(|error| moved(error, &text))?;
-        self.warn(&self.tree.path(new), warnings);
-        Ok(request)
+        let commit = target.request(&text, precondition).map_err(|error| {
+            self.bring_back(&target);
+            moved(error, &text, target.unchanged())
+        })?;
+        self.warn(&self.tree.path(new), commit.warnings);
+        Ok(commit.request)
+    }
+
+    /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
+    fn put_schema(&self, id: FileId, from: (&Node, &[u8]), table: TableName) -> Result<(), Failure> {
+        let text = self.tree.scratch.lock().content(id).map_err(plain)?;
+        let target = SchemaTarget { table };
+        let stored = target.request(&text, None).and_then(|commit| {
+            self.warn(&self.tree.path(&Node::Schema(base(&target.table))), commit.warnings);
+            Ok(self.store_schema(commit.request)?)
+        });
+        stored.map_err(|error| moved(error, &text, target.unchanged()))?;
+        if let Ok(name) = std::str::from_utf8(from.1) {
+            // It may have been unlinked meanwhile.
+            let _ = self.tree.scratch.lock().remove(from.0, name);
+        }
+        Ok(())
     }
 
     fn move_scratch(&self, from: (&Node, &[u8]), to: (&Node, &[u8])) -> Result<(), FsError> {
@@ -146,8 +169,7 @@ impl View {
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
     fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
         let name = scratch_name(to)?;
-        let entry = EntryNode { form: TextForm::PlainJson, ..old.clone() };
-        let (text, stat) = items::text(&self.tree, &entry)?;
+        let (text, stat) = items::text(&self.tree, old)?;
         self.tree.scratch.lock().create_with(to.0.clone(), &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
         self.tree.with_deferred(|deferred| deferred.hide(place, stat.version, now_ms()));
@@ -172,9 +194,9 @@ fn plain(error: FsError) -> Failure {
     Failure { error, report: String::new() }
 }
 
-/// A text that cannot become an item.
-fn moved(error: FsError, text: &[u8]) -> Failure {
-    let report = report(text, &error, "The item is unchanged.");
+/// A text that cannot become what it is moved onto.
+fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
+    let report = report(text, &error, unchanged);
     Failure { error: FsError::Moved(Box::new(error)), report }
 }
 
@@ -187,6 +209,7 @@ fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {
         {
             Ok(name.to_owned())
         }
+        Node::Table(_) if is_schema_scratch_name(name) => Ok(name.to_owned()),
         _ => Err(FsError::CrossDevice),
     }
 }

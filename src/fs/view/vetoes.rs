@@ -18,6 +18,11 @@ pub struct Vetoes {
 }
 
 impl Vetoes {
+    /// Has any process tried of late? Then the caller's must be found out.
+    pub fn any(&self) -> bool {
+        !self.list.lock().is_empty()
+    }
+
     /// This process tried.
     pub fn add(&self, table: &TableName, pid: u32, now: Instant) {
         let mut list = self.list.lock();
@@ -29,8 +34,9 @@ impl Vetoes {
 
     /// May this process not delete in that table?
     pub fn holds(&self, table: &TableName, pid: u32, now: Instant) -> bool {
-        let list = self.list.lock();
-        list.iter().any(|(vetoed, process, until)| vetoed == table && *process == pid && *until > now)
+        let mut list = self.list.lock();
+        list.retain(|(_, _, until)| *until > now);
+        list.iter().any(|(vetoed, process, _)| vetoed == table && *process == pid)
     }
 }
 

@@ -81,6 +81,11 @@ impl Drafts {
         Ok(())
     }
 
+    /// The draft goes, with what was made in it. Was it there?
+    pub fn drop_draft(&mut self, table: &TableName) -> bool {
+        self.by_name.remove(table).is_some()
+    }
+
     /// The table was created: it is no draft any more. Its folders, for those that are empty collections now.
     pub fn created(&mut self, table: &TableName) -> BTreeSet<String> {
         self.by_name.remove(table).map(|draft| draft.folders).unwrap_or_default()

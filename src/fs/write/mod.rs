@@ -32,7 +32,7 @@ pub mod text_writer;
 pub use deferred::DeferredDeletes;
 pub use draft::Drafts;
 pub use item_writer::{ItemTarget, ItemWriter, KeyPart, TargetKey};
-pub use names::{is_refused_probe, is_scratch_name};
+pub use names::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 

@@ -45,15 +45,50 @@ pub fn is_scratch_name(name: &str) -> bool {
     name.starts_with('.') || !KNOWN_SUFFIXES.iter().any(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
 }
 
+/// Is `name` that of a file in memory beside a table's `schema.json`, made by a program that writes it anew? Other files have no
+/// business there, and are refused with the reason.
+#[must_use]
+pub fn is_schema_scratch_name(name: &str) -> bool {
+    let starts = [".", "schema.json", "sed"].iter().any(|start| name.len() > start.len() && name.starts_with(start));
+    starts && !is_refused_probe(name)
+}
+
 /// Is there never such a file, nor can one be created? Answered without asking the store.
 #[must_use]
 pub fn is_refused_probe(name: &str) -> bool {
-    REFUSED_NAMES.contains(&name) || REFUSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let refused = REFUSED_NAMES.contains(&name) || REFUSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    refused && !is_rsync_temporary(name)
+}
+
+/// `.NAME.json.Ab12Cd`: where the item's name begins with `_` it looks like what macOS writes beside a file.
+fn is_rsync_temporary(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(file, random)| {
+        let is_item = file.ends_with(".json") || file.ends_with(".ddbjson");
+        is_item && random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_beside_schema_json() {
+        let cases = [
+            (".schema.json.Ww8seI", true),
+            (".schema.json.swp", true),
+            ("schema.json~", true),
+            ("schema.json.bak", true),
+            ("sedAb12Cd", true),
+            ("schema.json", false),
+            ("4913", false),
+            (".git", false),
+            ("notes.txt", false),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(is_schema_scratch_name(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn table_of_names() {
@@ -74,6 +109,7 @@ mod tests {
             ("4913", true, true),
             (".git", true, true),
             ("._o1.json", true, true),
+            ("._o1.json.MXCZyq", true, false),
             (".Trash-1000", true, true),
             ("Thumbs.db", true, true),
         ];

@@ -39,6 +39,9 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
 
 /// The part of the text around the error in one line, then the caret under the byte and what is wrong.
 fn excerpt(text: &[u8], error: &PlainJsonError, lines: &mut String) {
+    // A text that ends too early is shown with its last line, not with what follows its newline.
+    let ends_early = error.offset >= text.len();
+    let text = if ends_early { text.trim_ascii_end() } else { text };
     let at = error.offset.min(text.len());
     let (left, right) = text.split_at(at);
     let line_start = left.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -173,6 +176,18 @@ mod tests {
             concat!(
                 "  {\"a\":\n",
                 "       ^ expected a JSON value at byte 5\n",
+                "  hint: the text ends too early. The item is unchanged.\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_text_that_ends_too_early_is_shown_with_its_last_line() {
+        assert_eq!(
+            json_report(b"{\"a\":1\n\n"),
+            concat!(
+                "  {\"a\":1\n",
+                "        ^ expected ',' or '}' at byte 8\n",
                 "  hint: the text ends too early. The item is unchanged.\n"
             )
         );

@@ -236,6 +236,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         Ok(())
     }
 
+    /// A directory has another identity from now on.
+    pub fn move_directory(&mut self, from: &D, to: &D) {
+        for (name, id) in self.ids.remove(from).unwrap_or_default() {
+            self.put_at(id, to.clone(), &name);
+        }
+    }
+
     /// Drops files that are not open and were not used for [`IDLE_MS_MAX`]; their places.
     pub fn expire(&mut self, now_ms: u64) -> Vec<(D, String)> {
         let idle = |file: &File<D>| file.handles == 0 && now_ms.saturating_sub(file.used_ms) >= IDLE_MS_MAX;
@@ -398,6 +405,14 @@ mod tests {
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
         scratch.rename((&"d", "a"), ("d", "a"), 0).unwrap();
         assert_eq!(scratch.find(&"d", "a"), Some(a));
+    }
+
+    #[test]
+    fn files_follow_their_directory() {
+        let mut scratch = files();
+        let a = scratch.create("d", "a", 0o600, 0).unwrap();
+        scratch.move_directory(&"d", &"e");
+        assert_eq!((scratch.find(&"d", "a"), scratch.find(&"e", "a"), scratch.place(a)), (None, Some(a), Some((&"e", "a"))));
     }
 
     #[test]
