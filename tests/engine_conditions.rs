@@ -1,5 +1,7 @@
 //! Conditions of PutItem and DeleteItem, filters of Query and Scan (SEMANTICS 7.9, 12.5, 13.2, 13.6).
 
+#![allow(clippy::unwrap_used)]
+
 mod engine_support;
 
 use ddbfs::database::local::LocalDatabase;

@@ -42,9 +42,9 @@ fn requests_are_routed_in_the_service_s_order() {
     check(raw("POST /", &[json], "{}"), 400, unknown);
     check(raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.Nothing")], "{}"), 400, unknown);
     check(
-        raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.UpdateItem")], "{}"),
+        raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.UpdateTable")], "{}"),
         400,
-        r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"UpdateItem is not served by this version of ddbfs"}"#,
+        r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"UpdateTable is not served by this version of ddbfs"}"#,
     );
     check(
         raw("POST /", &[json, put], "{}"),
@@ -361,6 +361,9 @@ impl Database for Faulty {
     }
     fn batch_get_item(&self, _: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
         panic!("batch get")
+    }
+    fn update_item_then(&self, _: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+        drop(done);
     }
     fn query_rows(&self, _: &QueryRequest, _: &mut Rows<'_>) -> Result<Page, Error> {
         panic!("query")

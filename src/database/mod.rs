@@ -15,7 +15,7 @@ use crate::codec::row::Row;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
+    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
 };
 use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
 
@@ -46,6 +46,8 @@ pub trait Database: Streams {
     /// Starts the delete; `done` hears of it after the commit.
     fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>);
 
+    /// Starts the update; `done` hears of it after the commit.
+    fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>);
     /// Reads items of several tables; each one found is given to `rows`.
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error>;
     /// Starts the writes; `done` hears of them after the commit.
@@ -76,6 +78,10 @@ pub trait Database: Streams {
 
     fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
         wait(|done| self.transact_write_items_then(request, done))
+    }
+
+    fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
+        wait(|done| self.update_item_then(request, done))
     }
 
     /// One page with its items.

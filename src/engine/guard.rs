@@ -72,7 +72,7 @@ impl Guard {
         if self.meets_precondition(stored)? && self.meets_condition(stored)? {
             return Ok(());
         }
-        let item = if self.return_old { stored.item()?.map(Box::new) } else { None };
+        let item = if self.return_old { stored.item()?.cloned().map(Box::new) } else { None };
         Err(Error::ConditionalCheckFailed { item })
     }
 

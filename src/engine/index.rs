@@ -6,7 +6,7 @@ use super::capacity::write_units;
 use super::catalog::TableEntry;
 use super::item_key::{KeyRole, is_empty_key, key_bytes};
 use super::keys::{EntryAddress, SourceId};
-use crate::model::error::{KeyError, ValueError};
+use crate::model::error::{KeyError, UpdateError, ValueError};
 use crate::model::limits::{ITEM_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::{AttributeValue, Error, IndexKind, IndexSchema, Item, Key, KeySchema, Projection};
 
@@ -124,25 +124,55 @@ fn key_values<'i>(attributes: &[crate::model::KeyAttribute], item: &'i Item, rol
 /// # Errors
 /// [`KeyError`] naming index and attribute; `ItemTooLarge` when the item with its local index entries is.
 pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
-    let mut by_name: Vec<IndexView<'_>> = views(table).collect();
-    by_name.sort_by(|a, b| a.index.name.cmp(&b.index.name));
-    for view in &by_name {
-        check_index_keys(view.index, item)?;
+    for view in by_name(table) {
+        check_index_keys(view.index, item, &|_| true)?;
     }
-    let local = by_name.iter().filter(|view| view.index.kind == IndexKind::Local);
-    let entries: usize = local.filter_map(|view| view.entry(item)).map(|entry| entry.bytes).sum();
-    if entries > 0 && item.size() + entries > ITEM_BYTES_MAX {
-        return Err(ValueError::ItemTooLarge.into());
-    }
-    Ok(())
+    if fits_with_local_entries(table, item) { Ok(()) } else { Err(ValueError::ItemTooLarge.into()) }
 }
 
-fn check_index_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
+/// Checks the index keys that an update changed, in the words of updates (SEMANTICS 9.4).
+///
+/// # Errors
+/// [`KeyError`] for a wrong type, else [`UpdateError`].
+pub fn check_update(table: &TableEntry, old: &Item, new: &Item) -> Result<(), Error> {
+    for view in by_name(table) {
+        check_index_keys(view.index, new, &|name| old.get(name) != new.get(name)).map_err(|error| match error {
+            KeyError::IndexEmptyString { .. } => UpdateError::IndexEmptyString.into(),
+            KeyError::IndexEmptyBinary { .. } => UpdateError::IndexEmptyBinary.into(),
+            KeyError::PartitionTooLarge | KeyError::SortTooLarge => UpdateError::IndexTooLarge.into(),
+            other => Error::Key(other),
+        })?;
+    }
+    if fits_with_local_entries(table, new) { Ok(()) } else { Err(UpdateError::ItemTooLarge.into()) }
+}
+
+/// The indexes of a table in the order of their names.
+fn by_name(table: &TableEntry) -> Vec<IndexView<'_>> {
+    let mut views: Vec<IndexView<'_>> = views(table).collect();
+    views.sort_by(|a, b| a.index.name.cmp(&b.index.name));
+    views
+}
+
+/// An item and its entries in local indexes have one limit together (SEMANTICS 5.2).
+fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
+    let local = views(table).filter(|view| view.index.kind == IndexKind::Local);
+    let entries: usize = local.filter_map(|view| Some(view.entry(item)?.bytes)).sum();
+    entries == 0 || item.size() + entries <= ITEM_BYTES_MAX
+}
+
+/// The keys of an index in an item, as far as `checked` names them.
+fn check_index_keys(index: &IndexSchema, item: &Item, checked: &dyn Fn(&str) -> bool) -> Result<(), KeyError> {
     let mut sort_bytes = 0;
     let partition = index.partition.iter().map(|attribute| (attribute, KeyRole::Partition));
     let sort = index.sort.iter().map(|attribute| (attribute, KeyRole::Sort));
     for (attribute, role) in partition.chain(sort) {
         let Some(value) = item.get(&attribute.name) else { continue };
+        if role == KeyRole::Sort {
+            sort_bytes += key_bytes(value);
+        }
+        if !checked(&attribute.name) {
+            continue;
+        }
         let (index, name) = (index.name.as_str().to_owned(), attribute.name.clone());
         let expected = attribute.attribute_type.as_attribute_type();
         let actual = value.attribute_type();
@@ -154,9 +184,6 @@ fn check_index_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
                 AttributeValue::B(_) => KeyError::IndexEmptyBinary { index, name },
                 _ => KeyError::IndexEmptyString { index, name },
             });
-        }
-        if role == KeyRole::Sort {
-            sort_bytes += key_bytes(value);
         }
         role.check_size(if role == KeyRole::Sort { sort_bytes } else { key_bytes(value) })?;
     }

@@ -1,5 +1,7 @@
 //! The change of one item: base entry, item collections, index entries and counters, all in one transaction.
 
+use std::cell::OnceCell;
+
 use super::capacity::write_units;
 use super::catalog::TableEntry;
 use super::counters::{CollectionValue, CounterDelta, new_collection, signed};
@@ -24,6 +26,8 @@ pub struct Stored {
     pub address: EntryAddress,
     /// Its record, if there is an item.
     bytes: Option<Vec<u8>>,
+    /// The item, once it was decoded.
+    item: OnceCell<Item>,
 }
 
 impl Stored {
@@ -34,7 +38,7 @@ impl Stored {
     pub fn read(read: &dyn Read, table: &TableEntry, key: &Key) -> Result<Self, StoreError> {
         let address = EntryAddress::of_item(table.source, key);
         let bytes = read.get(&address.encode())?.map(<[u8]>::to_vec);
-        Ok(Self { address, bytes })
+        Ok(Self { address, bytes, item: OnceCell::new() })
     }
 
     /// The item's record, if there is an item.
@@ -45,12 +49,17 @@ impl Stored {
         self.bytes.as_deref().map(Record::parse).transpose()
     }
 
-    /// The item, decoded.
+    /// The item, decoded once.
     ///
     /// # Errors
     /// `Corrupt`.
-    pub fn item(&self) -> Result<Option<Item>, StoreError> {
-        self.record()?.map(|record| record.to_item()).transpose()
+    pub fn item(&self) -> Result<Option<&Item>, StoreError> {
+        if self.item.get().is_none() {
+            let Some(record) = self.record()? else { return Ok(None) };
+            let item = record.to_item()?;
+            return Ok(Some(self.item.get_or_init(|| item)));
+        }
+        Ok(self.item.get())
     }
 }
 
@@ -78,7 +87,7 @@ pub fn replace(
         return Ok(change.applied);
     }
     let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
-    let effects = Effects::of(table, key, old_item.as_ref(), new);
+    let effects = Effects::of(table, key, old_item, new);
     if has_local_index(table) {
         let limit = transaction.shared.options.collection_bytes_max;
         let growth = effects.growth(change.growth());
@@ -119,8 +128,8 @@ pub fn collection_growth((table, key): (&TableEntry, &Key), stored: &Stored, new
     let old = stored.item()?;
     let size = |item: Option<&Item>| item.map_or(0, |item| signed(item.size()));
     let entries = i64::from(new.is_some()) - i64::from(old.is_some());
-    let base = (entries, size(new) - size(old.as_ref()));
-    Ok(Effects::of(table, key, old.as_ref(), new).growth(base))
+    let base = (entries, size(new) - size(old));
+    Ok(Effects::of(table, key, old, new).growth(base))
 }
 
 /// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the write itself, and that of all

@@ -8,6 +8,7 @@
 //!                              v
 //!        condition::Condition      ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
 //!        projection::ProjectionPaths
+//!        update::Update
 //! ```
 //!
 //! [`evaluate`] holds a condition against an item. The PartiQL parser goes beside [`parse`], on the same lexer, paths and
@@ -26,8 +27,10 @@ pub mod projection;
 pub mod reserved;
 mod reserved_words;
 pub mod syntax;
+pub mod update;
 
 pub use condition::Condition;
 pub use key_condition::{KeyCondition, KeyConditionShape, KeySchemaView, SortRange};
 pub use placeholders::PlaceholderUse;
 pub use projection::ProjectionPaths;
+pub use update::Update;

@@ -3,7 +3,7 @@
 
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
-use crate::model::error::{KeyError, StoreError, StreamError, ValueError};
+use crate::model::error::{KeyError, StoreError, StreamError, UpdateError, ValueError};
 
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -223,10 +223,12 @@ fn database_errno(error: &Error) -> Errno {
     match error {
         Error::Value(ValueError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
+        Error::Update(UpdateError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_)) => Errno::NotFound,
         Error::Value(_)
         | Error::Key(_)
         | Error::Expression(_)
+        | Error::Update(_)
         | Error::Schema(_)
         | Error::Query(_)
         | Error::Stream(_)
@@ -257,6 +259,7 @@ fn exception(error: &Error) -> Option<&'static str> {
         Error::Value(_)
         | Error::Key(_)
         | Error::Expression(_)
+        | Error::Update(_)
         | Error::Schema(_)
         | Error::Query(_)
         | Error::Stream(_)

@@ -13,7 +13,7 @@ use tokio::task::block_in_place;
 use super::error::Failure;
 use super::target::Operation;
 use crate::codec::wire::{
-    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items,
+    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item,
 };
 use crate::database::{Database, Done};
 use crate::model::Error;
@@ -27,6 +27,7 @@ pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>
     match operation {
         Operation::PutItem => put(json, database).await,
         Operation::DeleteItem => delete(json, database).await,
+        Operation::UpdateItem => update(json, database).await,
         Operation::GetItem => get(&json, database.as_ref()),
         Operation::Query => run_query(&json, database.as_ref()),
         Operation::Scan => run_scan(&json, database.as_ref()),
@@ -124,6 +125,16 @@ async fn transact_write(json: Value, database: &Arc<dyn Database>) -> Result<Vec
     let response = started(|done| database.transact_write_items_then(request, done)).await?;
     let mut out = Vec::new();
     transact_write_items::response(&response, detail, &mut out);
+    Ok(out)
+}
+
+async fn update(json: Value, database: &Arc<dyn Database>) -> Result<Vec<u8>, Failure> {
+    let request = update_item::request(&json)?;
+    drop(json);
+    let reporting = Reporting::from(&request);
+    let response = started(|done| database.update_item_then(request, done)).await?;
+    let mut out = Vec::new();
+    update_item::response(&response, &reporting, &mut out);
     Ok(out)
 }
 

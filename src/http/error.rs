@@ -129,7 +129,8 @@ fn kind_of_wire(error: &WireError) -> Kind {
         | WireError::TableNameMissing
         | WireError::TableNameEmpty
         | WireError::QueryLimit
-        | WireError::ReturnValues => VALIDATION,
+        | WireError::ReturnValues
+        | WireError::UpdateReturnValues => VALIDATION,
         WireError::Request(error) => kind_of(error),
     }
 }
@@ -139,6 +140,7 @@ fn kind_of(error: &Error) -> Kind {
         Error::Value(_)
         | Error::Key(_)
         | Error::Expression(_)
+        | Error::Update(_)
         | Error::Schema(_)
         | Error::Query(_)
         | Error::TimeToLive(_)
@@ -189,7 +191,9 @@ fn text(failure: &Failure, operation: Option<Operation>) -> Option<String> {
 /// Some operations put a count before some families of texts (SEMANTICS 3.2, 27).
 fn prefixed(text: String, operation: Option<Operation>, family: bool) -> String {
     match operation {
-        Some(Operation::PutItem | Operation::DeleteItem | Operation::Query) if family => format!("{VALIDATION_PREFIX}{text}"),
+        Some(Operation::PutItem | Operation::UpdateItem | Operation::DeleteItem | Operation::Query) if family => {
+            format!("{VALIDATION_PREFIX}{text}")
+        }
         _ => text,
     }
 }
@@ -203,7 +207,8 @@ fn wire_is_prefixed(error: &WireError) -> bool {
         | WireError::Constraints(_)
         | WireError::TableNameMissing
         | WireError::TableNameEmpty
-        | WireError::QueryLimit => false,
+        | WireError::QueryLimit
+        | WireError::UpdateReturnValues => false,
     }
 }
 

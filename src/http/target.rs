@@ -10,6 +10,7 @@ pub enum Operation {
     PutItem,
     GetItem,
     DeleteItem,
+    UpdateItem,
     Query,
     Scan,
     BatchGetItem, BatchWriteItem, DescribeStream, DescribeTimeToLive, GetRecords, GetShardIterator, ListStreams, TransactGetItems, TransactWriteItems, UpdateTimeToLive,
@@ -36,6 +37,7 @@ impl Operation {
             Self::PutItem => "PutItem",
             Self::GetItem => "GetItem",
             Self::DeleteItem => "DeleteItem",
+            Self::UpdateItem => "UpdateItem",
             Self::Query => "Query",
             Self::Scan => "Scan",
             Self::UpdateTimeToLive => "UpdateTimeToLive",
@@ -60,6 +62,7 @@ const SERVED: &[Operation] = &[
     Operation::PutItem,
     Operation::GetItem,
     Operation::DeleteItem,
+    Operation::UpdateItem,
     Operation::Query,
     Operation::Scan,
     Operation::UpdateTimeToLive,
@@ -115,7 +118,6 @@ const NOT_SERVED: &[&str] = &[
     "UpdateContributorInsights",
     "UpdateGlobalTable",
     "UpdateGlobalTableSettings",
-    "UpdateItem",
     "UpdateKinesisStreamingDestination",
     "UpdateTable",
     "UpdateTableReplicaAutoScaling",
@@ -149,7 +151,7 @@ mod tests {
     fn targets() {
         let check = |header: Option<&str>, expected: Target| assert_eq!(parse(header), expected, "{header:?}");
         check(Some("DynamoDB_20120810.PutItem"), Target::Served(Operation::PutItem));
-        check(Some("DynamoDB_20120810.UpdateItem"), Target::NotServed("UpdateItem"));
+        check(Some("DynamoDB_20120810.UpdateTable"), Target::NotServed("UpdateTable"));
         check(Some("DynamoDBStreams_20120810.ListStreams"), Target::Served(Operation::ListStreams));
         check(Some("DynamoDB_20120810.ListStreams"), Target::Unknown);
         check(Some("DynamoDBStreams_20120810.PutItem"), Target::Unknown);

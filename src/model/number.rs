@@ -2,6 +2,8 @@
 //!
 //! One canonical form per value, so that equality, order, hash, stored bytes and text agree.
 
+mod arithmetic;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;

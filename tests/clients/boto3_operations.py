@@ -260,6 +260,42 @@ def conditions_and_filters():
     check("filter of a scan", (sorted(numbers_of(page)), page["ScannedCount"]), ([1, 2], 21))
 
 
+def updates():
+    table = resource.Table("Orders")
+    key = {"customer": "upd", "number": 1}
+    update = lambda text, **more: table.update_item(Key=key, UpdateExpression=text, **more)  # noqa: E731
+    made = table.update_item(Key=key, ReturnValues="ALL_NEW")
+    check("update makes an item", made["Attributes"], key)
+    new = update(
+        "SET #l = list_append(if_not_exists(#l, :e), :l), m = :m ADD #t :one, words :w",
+        ExpressionAttributeNames={"#l": "list", "#t": "total"},
+        ExpressionAttributeValues={":e": [], ":l": ["a", 1], ":m": {"x": 1, "y": {"z": 2}}, ":one": 1, ":w": {"a", "b"}},
+        ReturnValues="UPDATED_NEW",
+    )
+    check("updated", new["Attributes"], {"list": ["a", 1], "m": {"x": 1, "y": {"z": 2}}, "total": 1, "words": {"a", "b"}})
+    new = update(
+        "SET m.y.z = m.y.z + :one, #s = :open REMOVE #l[0], m.x DELETE words :w",
+        ExpressionAttributeNames={"#l": "list", "#s": "status"},
+        ExpressionAttributeValues={":one": 1, ":w": {"a"}, ":open": "open"},
+        ConditionExpression=Attr("total").gte(1),
+        ReturnValues="ALL_NEW",
+        ReturnConsumedCapacity="INDEXES",
+        ReturnItemCollectionMetrics="SIZE",
+    )
+    check("all new", new["Attributes"], {**key, "list": [1], "m": {"y": {"z": 3}}, "total": 1, "words": {"b"}, "status": "open"})
+    check("update capacity", new["ConsumedCapacity"]["CapacityUnits"], 1.0)
+    check("update metrics", new["ItemCollectionMetrics"]["ItemCollectionKey"], {"customer": "upd"})
+    old = update("SET m.y.z = :v", ExpressionAttributeValues={":v": 9}, ReturnValues="UPDATED_OLD")
+    check("updated old", old["Attributes"], {"m": {"y": {"z": 3}}})
+    day = update("SET #d = :d", ExpressionAttributeNames={"#d": "day"}, ExpressionAttributeValues={":d": "2027-01-01"}, ReturnConsumedCapacity="INDEXES")
+    check("update puts into indexes", sorted(day["ConsumedCapacity"]["GlobalSecondaryIndexes"]), ["by-status"])
+    found = table.query(IndexName="by-status", KeyConditionExpression=Key("status").eq("open") & Key("day").gt("2027"))
+    check("index of an update", numbers_of(found), [1])
+    failed = lambda: update("REMOVE m", ConditionExpression=Attr("m").not_exists())  # noqa: E731
+    refused("update condition", failed, "ConditionalCheckFailedException", "The conditional request failed")
+    table.delete_item(Key=key)
+
+
 def errors():
     invalid = "ValidationException"
     item = {"customer": {"S": "ann"}, "number": {"N": "1"}}
@@ -286,7 +322,12 @@ def errors():
     refused("filter", query(FilterExpression="a = :d", **customer), invalid, "Invalid FilterExpression: An expression attribute value used in expression is not defined; attribute value: :d")
     refused("filter on a key", query(FilterExpression="attribute_exists(customer)", **customer), invalid, "Filter Expression can only contain non-primary key attributes: Primary key attribute: customer")
     refused("enum", lambda: client.scan(TableName="Orders", Select="SOME"), invalid, "1 validation error detected: Value 'SOME' at 'select' failed to satisfy constraint: Member must satisfy enum value set: [SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]")
-    refused("update", lambda: client.update_item(TableName="Orders", Key=item), "UnknownOperationException", "UpdateItem is not served by this version of ddbfs")
+    update = lambda text, **more: lambda: client.update_item(TableName="Orders", Key=item, UpdateExpression=text, **more)  # noqa: E731
+    refused("update of a key", update("SET customer = code"), invalid, prefix + "Cannot update attribute customer. This attribute is part of the key")
+    refused("update of nothing", update("SET a = gone"), invalid, "The provided expression refers to an attribute that does not exist in the item")
+    refused("update syntax", update("SET a"), invalid, '1 validation error detected: Invalid UpdateExpression: Syntax error; token: "<EOF>", near: "a"')
+    refused("update return values", update("REMOVE a", ReturnValues="SOME"), invalid, "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]")
+    refused("not served", lambda: client.list_backups(), "UnknownOperationException", "ListBackups is not served by this version of ddbfs")
     refused("table exists", lambda: client.create_table(TableName="Orders", AttributeDefinitions=definitions(pk="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), "ResourceInUseException", "Table already exists: Orders")
     refused("unused definition", lambda: client.create_table(TableName="Other", AttributeDefinitions=definitions(pk="S", x="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), invalid, prefix + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions")
 
@@ -311,6 +352,7 @@ every_key_operator()
 pages_and_segments()
 large_pages_end_at_a_megabyte()
 conditions_and_filters()
+updates()
 errors()
 delete()
 end()

@@ -7,7 +7,7 @@ use crate::codec::dynamodb_json;
 use crate::model::TableName;
 use crate::model::api::{
     ConsumedCapacity, DeleteItemRequest, GetItemRequest, ItemCollectionMetrics, PutItemRequest, QueryRequest,
-    ReturnConsumedCapacity, ScanRequest,
+    ReturnConsumedCapacity, ScanRequest, UpdateItemRequest,
 };
 
 /// What of a request decides how its response reports capacity. Kept aside, as an operation takes its request.
@@ -27,7 +27,7 @@ macro_rules! reporting_of {
     )*};
 }
 
-reporting_of!(GetItemRequest, PutItemRequest, DeleteItemRequest, QueryRequest, ScanRequest);
+reporting_of!(GetItemRequest, PutItemRequest, DeleteItemRequest, UpdateItemRequest, QueryRequest, ScanRequest);
 
 impl Reporting {
     /// The member `ConsumedCapacity`, if it was asked for.

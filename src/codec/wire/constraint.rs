@@ -42,6 +42,15 @@ impl Violations {
         Self(vec![Violation { value: Some(render(value)), path: path.to_owned(), broken: Broken::Rule(rule) }])
     }
 
+    /// The first broken rule alone, if there is one; else all missing members.
+    #[must_use]
+    pub fn first_rule_only(mut self) -> Self {
+        if let Some(at) = self.0.iter().position(|violation| matches!(violation.broken, Broken::Rule(_))) {
+            self.0 = vec![self.0.swap_remove(at)];
+        }
+        self
+    }
+
     /// One missing member.
     pub fn missing(path: &str) -> Self {
         Self(vec![Violation { value: None, path: path.to_owned(), broken: Broken::Required }])

@@ -33,9 +33,25 @@ pub enum WireError {
     /// Of PutItem and DeleteItem, another legal value: ValidationException.
     #[error("ReturnValues can only be ALL_OLD or NONE")]
     ReturnValues,
+    /// Of UpdateItem, no legal value: ValidationException. The list is the service's own, its spelling too.
+    #[error(
+        "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+    )]
+    UpdateReturnValues,
     /// What an operation could have said too.
     #[error(transparent)]
     Request(#[from] Error),
+}
+
+impl WireError {
+    /// UpdateItem reports one broken rule, not all of them; missing members it does list.
+    #[must_use]
+    pub fn first_rule_only(self) -> Self {
+        match self {
+            Self::Constraints(violations) => Self::Constraints(violations.first_rule_only()),
+            other => other,
+        }
+    }
 }
 
 impl From<ValueError> for WireError {

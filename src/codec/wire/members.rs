@@ -59,6 +59,13 @@ static CONDITION: Structure = Structure {
     ],
 };
 
+pub const ATTRIBUTE_UPDATES: Member = Member::new("AttributeUpdates", Shape::Map(&ATTRIBUTE_UPDATE_ELEMENT));
+static ATTRIBUTE_UPDATE_ELEMENT: Element = Element { shape: Shape::Structure(&ATTRIBUTE_UPDATE), rules: &[] };
+static ATTRIBUTE_UPDATE: Structure = Structure {
+    name: "AttributeValueUpdate",
+    members: &[Member::new("Action", Shape::String), Member::new("Value", Shape::Structure(&attribute_value::ATTRIBUTE_VALUE))],
+};
+
 /// A legacy map of conditions: `KeyConditions`, `QueryFilter`, `ScanFilter`.
 pub const fn conditions(name: &'static str) -> Member {
     Member::new(name, Shape::Map(&CONDITION_ELEMENT))

@@ -42,6 +42,7 @@ pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
 pub mod transaction;
+pub mod update_item;
 pub mod write;
 
 pub use capacity::Reporting;

@@ -7,6 +7,7 @@ use super::*;
 use crate::codec::row::Row;
 use crate::model::api::{
     ConsumedCapacity, Page, ReturnConsumedCapacity, ReturnValues, Segment, Select, TableDescription, TableStatus,
+    UpdateReturnValues,
 };
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema};
@@ -24,6 +25,9 @@ fn put(body: &Value) -> Outcome {
 }
 fn delete(body: &Value) -> Outcome {
     delete_item::request(body).map(drop)
+}
+fn update(body: &Value) -> Outcome {
+    update_item::request(body).map(drop)
 }
 fn get(body: &Value) -> Outcome {
     get_item::request(body).map(drop)
@@ -167,6 +171,36 @@ fn expressions_and_legacy_parameters_do_not_mix() {
     refused(scan, body, &mixed("AttributesToGet, ScanFilter, ConditionalOperator", both));
     let body = json!({"TableName": "abc", "KeyConditions": {}, "KeyConditionExpression": "a", "FilterExpression": "a"});
     refused(query, body, &mixed("KeyConditions", "FilterExpression, KeyConditionExpression"));
+}
+
+#[test]
+fn an_update_is_checked_in_its_own_order() {
+    let key = json!({"pk": {"S": "a"}});
+    let values = "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
+    refused(update, json!({"TableName": "abc", "ReturnValues": "ALL"}), values);
+    refused(
+        update,
+        json!({"TableName": "abc", "Key": key, "ReturnConsumedCapacity": "ALL", "ReturnItemCollectionMetrics": "ALL"}),
+        "1 validation error detected: Value 'ALL' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: [INDEXES, TOTAL, NONE]",
+    );
+    refused(
+        update,
+        json!({"TableName": "abc"}),
+        "1 validation error detected: Value null at 'key' failed to satisfy constraint: Member must not be null",
+    );
+    refused(
+        update,
+        json!({"TableName": "abc", "Key": key, "AttributeUpdates": {}, "Expected": {}, "UpdateExpression": "a", "ConditionExpression": "b"}),
+        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {AttributeUpdates, Expected} Expression parameters: {UpdateExpression, ConditionExpression}",
+    );
+    let body = json!({
+        "TableName": "abc", "Key": key, "UpdateExpression": "SET a = :a", "ConditionExpression": "attribute_exists(#b)",
+        "ExpressionAttributeNames": {"#b": "b"}, "ExpressionAttributeValues": {":a": {"N": "1.0"}},
+        "ReturnValues": "UPDATED_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    });
+    let Ok(read) = super::update_item::request(&body) else { panic!("a legal update") };
+    assert_eq!((read.update.expression(), read.condition.expression()), (Some("SET a = :a"), Some("attribute_exists(#b)")));
+    assert_eq!((read.return_values, read.return_old_on_condition_failure), (UpdateReturnValues::UpdatedNew, true));
 }
 
 #[test]

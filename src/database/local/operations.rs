@@ -5,7 +5,7 @@ use crate::database::{BatchRows, Database, Done, Rows};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, Select, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
+    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, Select, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
@@ -61,6 +61,10 @@ impl Database for LocalDatabase {
 
     fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         self.engine.transact_write_items_then(request, done);
+    }
+
+    fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+        self.engine.update_item_then(request, done);
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {

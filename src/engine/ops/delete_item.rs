@@ -32,7 +32,7 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, guard:
     guard.check(&stored)?;
     let existed = stored.record()?.is_some();
     let attributes = match request.return_values {
-        ReturnValues::AllOld => stored.item()?,
+        ReturnValues::AllOld => stored.item()?.cloned(),
         ReturnValues::None => None,
     };
     let applied = write::replace(transaction, &table, &key, &stored, None)?;

@@ -19,6 +19,7 @@ pub mod scan;
 pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
+pub mod update_item;
 
 use crate::model::api::ConsumedCapacity;
 use crate::model::error::KeyError;

@@ -54,7 +54,7 @@ fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guar
     let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
     guard.check(&stored)?;
     let attributes = match request.return_values {
-        ReturnValues::AllOld => stored.item()?,
+        ReturnValues::AllOld => stored.item()?.cloned(),
         ReturnValues::None => None,
     };
     let applied = write::replace(transaction, &table, &key, &stored, Some(&request.item))?;

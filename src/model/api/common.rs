@@ -49,6 +49,19 @@ pub enum ReturnValues {
     None,
 }
 
+/// Of UpdateItem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UpdateReturnValues {
+    #[default]
+    None,
+    AllOld,
+    /// Of the paths updated, as they were.
+    UpdatedOld,
+    AllNew,
+    /// Of the paths updated, as they are.
+    UpdatedNew,
+}
+
 /// What Query and Scan return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Select {

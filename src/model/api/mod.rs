@@ -23,12 +23,13 @@ pub mod streams;
 pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
+pub mod update_item;
 
 pub use batch_get_item::{BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, TableKeys};
 pub use batch_write_item::{BatchWriteItemRequest, BatchWriteItemResponse, TableWrites, WriteRequest};
 pub use common::{
     ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
-    ReturnValues, Select, Version,
+    ReturnValues, Select, UpdateReturnValues, Version,
 };
 pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
 pub use delete_item::{DeleteItemRequest, DeleteItemResponse};
@@ -50,3 +51,4 @@ pub use time_to_live::{
 };
 pub use transact_get_items::{TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 pub use transact_write_items::{TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};
+pub use update_item::{UpdateItemRequest, UpdateItemResponse, UpdateParameter};

@@ -100,6 +100,11 @@ pub enum ExpressionFault {
     OperandCount { function: String, count: usize },
     #[error("Incorrect operand type for operator or function; operator or function: {function}, operand type: {operand}")]
     OperandType { function: String, operand: String },
+    /// An operand of ADD or DELETE; `operand` is the type's long name.
+    #[error("Incorrect operand type for operator or function; operator: {operator}, operand type: {operand}")]
+    ActionOperandType { operator: &'static str, operand: &'static str },
+    #[error("The \"{0}\" section can only be used once in an update expression;")]
+    RepeatedSection(&'static str),
     #[error("Operator or function requires a document path; operator or function: {0}")]
     PathRequired(String),
     #[error(

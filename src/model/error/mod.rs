@@ -13,6 +13,7 @@ pub mod schema;
 pub mod store;
 pub mod stream;
 pub mod transaction;
+pub mod update;
 pub mod value;
 
 pub use batch::BatchError;
@@ -24,6 +25,7 @@ pub use schema::SchemaError;
 pub use store::StoreError;
 pub use stream::{StreamError, TimeToLiveError};
 pub use transaction::{Cancellation, CancellationReason, TransactionError};
+pub use update::UpdateError;
 pub use value::ValueError;
 
 use super::item::Item;
@@ -46,6 +48,9 @@ pub enum Error {
     /// A bad combination in Query, Scan or GetItem: ValidationException.
     #[error(transparent)]
     Query(#[from] QueryError),
+    /// An update that does not fit the item: ValidationException.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
     /// A bad request to a stream: each says which exception.
     #[error(transparent)]
     Stream(#[from] StreamError),

@@ -20,6 +20,7 @@ impl Error {
             Self::Expression(fault) => of_expression(fault),
             Self::Query(fault) => of_query(fault),
             Self::Key(_)
+            | Self::Update(_)
             | Self::Schema(_)
             | Self::Stream(_)
             | Self::TimeToLive(_)

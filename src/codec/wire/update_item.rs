@@ -1,0 +1,83 @@
+//! UpdateItem (SEMANTICS 12.3).
+
+use serde_json::Value;
+
+use super::capacity::{Reporting, write_metrics};
+use super::error::WireError;
+use super::members;
+use super::names;
+use super::shape::{Member, Members, Shape, Structure};
+use super::write::ObjectWriter;
+use crate::codec::dynamodb_json;
+use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateParameter, UpdateReturnValues};
+
+pub static SHAPE: Structure = Structure {
+    name: "UpdateItemInput",
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        members::TABLE_NAME.required(),
+        // What it may be is checked before everything else, see `return_values`.
+        Member::new("ReturnValues", Shape::String),
+        members::RETURN_ITEM_COLLECTION_METRICS,
+        members::RETURN_VALUES_ON_FAILURE,
+        members::KEY.required(),
+        members::CONDITIONAL_OPERATOR,
+        members::EXPECTED,
+        members::CONDITION_EXPRESSION,
+        Member::new("UpdateExpression", Shape::String),
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+        members::ATTRIBUTE_UPDATES,
+    ],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<UpdateItemRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::data_table(members)?;
+    let return_values = return_values(members)?;
+    members::constrained(json, &SHAPE).map_err(WireError::first_rule_only)?;
+    let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
+    members::check_mix(
+        members,
+        &["AttributeUpdates", "Expected", "ConditionalOperator"],
+        &["UpdateExpression", "ConditionExpression"],
+    )?;
+    members::refuse(members, &["AttributeUpdates", "Expected", "ConditionalOperator"])?;
+    let key = members::item(members, "Key")?;
+    let update = members.owned("UpdateExpression").map_or(UpdateParameter::None, UpdateParameter::Expression);
+    Ok(UpdateItemRequest {
+        condition: members::condition(members),
+        return_old_on_condition_failure: members::return_old_on_condition_failure(members),
+        return_values,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+        return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
+        ..UpdateItemRequest::new(table_name, key, update, members::placeholders(members)?)
+    })
+}
+
+/// Another value is reported alone, whatever else is wrong.
+fn return_values(members: Members<'_>) -> Result<UpdateReturnValues, WireError> {
+    match members.string("ReturnValues") {
+        None | Some("NONE") => Ok(UpdateReturnValues::None),
+        Some("ALL_OLD") => Ok(UpdateReturnValues::AllOld),
+        Some("ALL_NEW") => Ok(UpdateReturnValues::AllNew),
+        Some("UPDATED_OLD") => Ok(UpdateReturnValues::UpdatedOld),
+        Some("UPDATED_NEW") => Ok(UpdateReturnValues::UpdatedNew),
+        Some(_) => Err(WireError::UpdateReturnValues),
+    }
+}
+
+/// Appends the body.
+pub fn response(response: &UpdateItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    if let Some(attributes) = &response.attributes {
+        dynamodb_json::write_item(attributes, object.member("Attributes"));
+    }
+    reporting.write(&response.consumed_capacity, &mut object);
+    write_metrics(response.item_collection_metrics.as_ref(), &mut object);
+    object.end();
+}

@@ -1,0 +1,151 @@
+//! The parser of updates (SEMANTICS 7.10).
+
+use super::syntax::{Action, Effect, SectionKind, Sign, UpdateSyntax, Value};
+use crate::expr::lexer::{Token, TokenKind, Tokens};
+use crate::expr::parse::check_size;
+use crate::expr::path::Path;
+use crate::expr::syntax::{Call, Operand};
+use crate::model::error::expression::ExpressionFault;
+
+/// Calls inside calls. `if_not_exists` may nest, and 4 KB hold at most 240 of them; the bound keeps the recursion shallow.
+const CALL_DEPTH_MAX: usize = 250;
+
+/// Parses a whole update.
+///
+/// # Errors
+/// Size, syntax, and the limits of document paths.
+pub fn parse(text: &str) -> Result<UpdateSyntax<'_>, ExpressionFault> {
+    check_size(text)?;
+    let mut parser = Parser { tokens: Tokens::new(text), update: UpdateSyntax::default() };
+    let mut seen = Vec::new();
+    loop {
+        let Some(kind) = section(parser.tokens.peek()) else { return Err(parser.tokens.syntax_error()) };
+        parser.tokens.advance();
+        if seen.contains(&kind) {
+            parser.update.repeated.get_or_insert(kind);
+        }
+        seen.push(kind);
+        parser.section(kind)?;
+        if parser.tokens.peek().kind == TokenKind::End {
+            return Ok(parser.update);
+        }
+    }
+}
+
+/// The section that a keyword begins.
+fn section(token: Token<'_>) -> Option<SectionKind> {
+    SectionKind::ALL.into_iter().find(|kind| token.is_keyword(kind.word()))
+}
+
+struct Parser<'a> {
+    tokens: Tokens<'a>,
+    update: UpdateSyntax<'a>,
+}
+
+impl<'a> Parser<'a> {
+    /// The actions of a section, its keyword taken.
+    fn section(&mut self, kind: SectionKind) -> Result<(), ExpressionFault> {
+        loop {
+            let path = self.path()?;
+            let effect = match kind {
+                SectionKind::Set => {
+                    self.tokens.expect(TokenKind::Equal)?;
+                    Effect::Set(self.value()?)
+                }
+                SectionKind::Remove => Effect::Remove,
+                SectionKind::Add => Effect::Add(self.tokens.expect(TokenKind::ValueRef)?.text),
+                SectionKind::Delete => Effect::Delete(self.tokens.expect(TokenKind::ValueRef)?.text),
+            };
+            self.update.actions.push(Action { path, effect });
+            if !self.tokens.accept(TokenKind::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A path; the keyword of a section begins none.
+    fn path(&mut self) -> Result<Path<'a>, ExpressionFault> {
+        if section(self.tokens.peek()).is_some() {
+            return Err(self.tokens.syntax_error());
+        }
+        Path::parse(&mut self.tokens)
+    }
+
+    /// The right-hand side of SET. A `(` may open the whole or its first term: which, is known when it closes.
+    fn value(&mut self) -> Result<Value<'a>, ExpressionFault> {
+        let mut open = self.open();
+        let left = self.bare_term(0)?;
+        while open > 0 && self.tokens.accept(TokenKind::Close) {
+            open -= 1;
+        }
+        let sign = match self.tokens.peek().kind {
+            TokenKind::Plus => Some(Sign::Plus),
+            TokenKind::Minus => Some(Sign::Minus),
+            _ => None,
+        };
+        let right = match sign {
+            Some(sign) => {
+                self.tokens.advance();
+                self.update.operators += 1;
+                Some((sign, self.term(0)?))
+            }
+            None => None,
+        };
+        for _ in 0..open {
+            self.tokens.expect(TokenKind::Close)?;
+        }
+        Ok(Value { left, right })
+    }
+
+    /// Takes every `(`.
+    fn open(&mut self) -> usize {
+        let mut open = 0;
+        while self.tokens.accept(TokenKind::Open) {
+            open += 1;
+        }
+        open
+    }
+
+    /// A term in any number of parentheses.
+    fn term(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+        let open = self.open();
+        let term = self.bare_term(depth)?;
+        for _ in 0..open {
+            self.tokens.expect(TokenKind::Close)?;
+        }
+        Ok(term)
+    }
+
+    /// A path, a value or a call.
+    fn bare_term(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
+        let token = self.tokens.peek();
+        match token.kind {
+            TokenKind::ValueRef => {
+                self.tokens.advance();
+                Ok(Operand::Value(token.text))
+            }
+            TokenKind::Identifier if self.tokens.peek_second().kind == TokenKind::Open => self.call(depth).map(Operand::Call),
+            _ => self.path().map(Operand::Path),
+        }
+    }
+
+    fn call(&mut self, depth: usize) -> Result<Call<'a>, ExpressionFault> {
+        let function = self.tokens.advance().text;
+        if depth >= CALL_DEPTH_MAX {
+            return Err(ExpressionFault::FunctionMisused(function.to_owned()));
+        }
+        self.tokens.expect(TokenKind::Open)?;
+        let mut operands = Vec::new();
+        if self.tokens.accept(TokenKind::Close) {
+            return Ok(Call { function, operands });
+        }
+        loop {
+            operands.push(self.term(depth + 1)?);
+            if !self.tokens.accept(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.tokens.expect(TokenKind::Close)?;
+        Ok(Call { function, operands })
+    }
+}
