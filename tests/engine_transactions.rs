@@ -6,6 +6,7 @@
 mod engine_support;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ddbfs::database::Database;
@@ -14,12 +15,13 @@ use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
+use ddbfs::engine::keys;
 use ddbfs::model::api::*;
 use ddbfs::model::error::{Cancellation, CancellationReason};
 use ddbfs::model::{Error, Item};
-use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
+use ddbfs::store::{Direction, Store};
 use engine_support::*;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -300,12 +302,35 @@ fn a_token_is_carried_out_once_for_ten_minutes() {
     assert!(!database.transact_write_items(with_token(vec![put_pet("B", "1")], "one")).unwrap().is_replay);
     assert!(database.transact_write_items(with_token(vec![put_pet("B", "1")], "one")).unwrap().is_replay);
 
-    // Expired tokens are removed when the store is opened.
+    // Expired tokens are removed when the store is opened, and with others.
+    assert_eq!(tokens(&database), [1, 1]);
     clock.advance_ms(10 * 60 * 1000);
     database.engine().close();
     drop(database);
     let database = open();
+    put(&database, "Pets", pet("C", "1")).unwrap();
+    assert_eq!(tokens(&database), [0, 0]);
+    for token in ["x", "y"] {
+        database.transact_write_items(with_token(vec![put_pet("D", "1")], token)).unwrap();
+    }
+    clock.advance_ms(10 * 60 * 1000);
+    database.transact_write_items(with_token(vec![put_pet("D", "1")], "z")).unwrap();
+    assert_eq!(tokens(&database), [1, 1]);
     assert!(check(database.engine()).unwrap().is_clean());
+}
+
+/// Tokens and expiries in the store.
+fn tokens(database: &LocalDatabase) -> [usize; 2] {
+    let view = database.engine().view().unwrap();
+    [keys::tokens(), keys::token_expiries()].map(|range| {
+        let mut count = 0;
+        let mut visit = |_: &[u8], _: &[u8]| {
+            count += 1;
+            ControlFlow::Continue(())
+        };
+        view.read().walk(&range, Direction::Forward, &mut visit).unwrap();
+        count
+    })
 }
 
 /// An action of a generated transaction on one of the few items, with a condition on its number.

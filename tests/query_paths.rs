@@ -608,7 +608,7 @@ fn a_shortened_token_is_stale_when_its_entry_is_gone() {
     let table = TableName::new("Long").expect("a name");
     db.delete_item(ddbfs::model::api::DeleteItemRequest::new(table, key)).expect("deleted");
     let Ok(Child::Result(path, kind)) = walk(&db, &format!("{path}/count")) else { panic!("no file") };
-    assert!(matches!(path.render(&db, kind), Err(FsError::Stale)));
+    assert!(matches!(path.render(&db, kind), Err(FsError::TokenExpired)));
 }
 
 #[test]

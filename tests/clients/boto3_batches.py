@@ -230,6 +230,95 @@ def bad_transactions_of_reads():
     check("101 reads", (result[0], result[1].endswith(LENGTH_100)), ("ValidationException", True))
 
 
+def action(kind, table, pk, sk, condition=None, values=None, **more):
+    body = {"TableName": table, "Item" if kind == "Put" else "Key": key(pk, sk), **more}
+    if condition:
+        body["ConditionExpression"] = condition
+    if values:
+        body["ExpressionAttributeValues"] = values
+    return {kind: body}
+
+
+EXISTS = "attribute_exists(pk)"
+ABSENT = "attribute_not_exists(pk)"
+FAILED = {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+
+
+def transact(*items, **more):
+    return client.transact_write_items(TransactItems=list(items), **more)
+
+
+def transactions_write():
+    client.put_item(TableName="Stock", Item=key("w", 1))
+    response = transact(
+        action("Put", "Orders", "w", 1, ABSENT, Item={**key("w", 1), "state": {"S": "open"}}),
+        action("Delete", "Stock", "w", 1, EXISTS),
+        action("ConditionCheck", "Orders", "w", 2, ABSENT),
+        ReturnConsumedCapacity="INDEXES",
+        ReturnItemCollectionMetrics="SIZE",
+    )
+    check("written", [(table, ("w", 1) in rows(table)) for table in ("Orders", "Stock")], [("Orders", True), ("Stock", False)])
+    units = [(e["TableName"], e["CapacityUnits"], e["WriteCapacityUnits"], e["Table"]["WriteCapacityUnits"]) for e in response["ConsumedCapacity"]]
+    check("write units", units, [("Orders", 5.0, 5.0, 4.0), ("Stock", 2.0, 2.0, 2.0)])
+    check("write metrics", list(response["ItemCollectionMetrics"]), ["Orders"])
+
+
+def cancelled(name, call, reasons):
+    codes = ", ".join(reason["Code"] for reason in reasons)
+    text = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+    response = refused(name, call, "TransactionCanceledException", text)
+    check(f"{name}: reasons", response.get("CancellationReasons"), reasons)
+
+
+def transactions_are_cancelled():
+    client.put_item(TableName="Stock", Item={**key("c", 1), "amount": {"N": "3"}})
+    none = {"Code": "None"}
+    cancelled("check", lambda: transact(action("Put", "Orders", "c", 1), action("ConditionCheck", "Stock", "c", 2, EXISTS)), [none, FAILED])
+    old = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    cancelled(
+        "all that fail",
+        lambda: transact(
+            action("ConditionCheck", "Stock", "c", 1, "amount > :n", {":n": {"N": "3"}}, **old),
+            action("Put", "Orders", "c", 1),
+            action("Delete", "Stock", "c", 2, EXISTS, **old),
+        ),
+        [{**FAILED, "Item": {**key("c", 1), "amount": {"N": "3"}}}, none, FAILED],
+    )
+    missing = {"Code": "ValidationError", "Message": "One or more parameter values were invalid: Missing the key sk in the item"}
+    short = {"Put": {"TableName": "Stock", "Item": {"pk": {"S": "c"}}}}
+    cancelled("put without a key", lambda: transact(action("Put", "Orders", "c", 1), short), [none, missing])
+    check("nothing written", ("c", 1) in rows("Orders"), False)
+    try:
+        transact(action("ConditionCheck", "Stock", "c", 2, EXISTS))
+    except client.exceptions.TransactionCanceledException as error:
+        check("modelled error", error.response["CancellationReasons"], [FAILED])
+
+
+def transactions_are_refused():
+    several = "Transaction request cannot include multiple operations on one item"
+    invalid("twice", lambda: transact(action("Put", "Stock", "x", 1), action("Delete", "Stock", "x", "1.0")), several)
+    refused("missing table", lambda: transact(action("Put", "Stock", "x", 1), action("Put", "Nothing", "x", 1)), "ResourceNotFoundException", "Requested resource not found")
+    empty = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk"
+    invalid("empty key", lambda: transact(action("Put", "Stock", "", 1)), empty)
+    one = "TransactItems can only contain one of Check, Put, Update or Delete"
+    invalid("two actions", lambda: transact({**action("Put", "Stock", "x", 1), **action("Delete", "Stock", "x", 2)}), one)
+    result = refused_any(lambda: transact(*[action("Put", "Stock", "x", n) for n in range(101)]))
+    check("101 actions", (result[0], result[1].endswith(LENGTH_100)), ("ValidationException", True))
+    token = "1 validation error detected: Value '' at 'clientRequestToken' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    invalid("empty token", lambda: transact(action("Put", "Stock", "x", 1), ClientRequestToken=""), token)
+    unused = "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null"
+    invalid("values alone", lambda: transact(action("Put", "Stock", "x", 1, None, {":a": {"S": "a"}})), unused)
+
+
+def tokens():
+    first = lambda **more: transact(action("Put", "Stock", "k", 1, ABSENT), ClientRequestToken="token", ReturnConsumedCapacity="TOTAL", **more)  # noqa: E731
+    check("first", first()["ConsumedCapacity"], [{"TableName": "Stock", "CapacityUnits": 2.0, "WriteCapacityUnits": 2.0}])
+    check("again", first()["ConsumedCapacity"], [{"TableName": "Stock", "CapacityUnits": 2.0, "ReadCapacityUnits": 2.0}])
+    other = lambda: transact(action("Put", "Stock", "k", 2), ClientRequestToken="token")  # noqa: E731
+    result = refused_any(other)
+    check("other items", result[0], "IdempotentParameterMismatchException")
+
+
 create_tables()
 batches_write()
 bad_batch_writes()
@@ -238,4 +327,8 @@ a_batch_get_is_cut_at_16_megabytes()
 bad_batch_gets()
 transactions_read()
 bad_transactions_of_reads()
+transactions_write()
+transactions_are_cancelled()
+transactions_are_refused()
+tokens()
 end()
