@@ -13,7 +13,16 @@ pub enum Operation {
     UpdateItem,
     Query,
     Scan,
-    BatchGetItem, BatchWriteItem, DescribeStream, DescribeTimeToLive, GetRecords, GetShardIterator, ListStreams, TransactGetItems, TransactWriteItems, UpdateTimeToLive,
+    BatchGetItem,
+    BatchWriteItem,
+    DescribeStream,
+    DescribeTimeToLive,
+    GetRecords,
+    GetShardIterator,
+    ListStreams,
+    TransactGetItems,
+    TransactWriteItems,
+    UpdateTimeToLive,
 }
 
 /// What a target names.

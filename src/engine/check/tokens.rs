@@ -13,7 +13,7 @@ use crate::store::{Direction, KeyRange, Read};
 /// # Errors
 /// Those of the store.
 pub fn check(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError> {
-    each(read, &keys::tokens(), &mut |key, value| {
+    each(read, &keys::tokens(), |key, value| {
         let is_right = match (keys::parse_token(key), Remembered::decode(value)) {
             (Some(token), Ok(known)) => read.get(&StoreKey::TokenExpiry(known.expires_ms, token).encode())?.is_some(),
             _ => false,
@@ -21,7 +21,7 @@ pub fn check(read: &dyn Read, reporter: &mut Reporter) -> Result<(), StoreError>
         report(is_right, key, reporter);
         Ok(())
     })?;
-    each(read, &keys::token_expiries(), &mut |key, _| {
+    each(read, &keys::token_expiries(), |key, _| {
         let is_right = match keys::parse_token_expiry(key) {
             Some((expires_ms, token)) => {
                 let known = read.get(&StoreKey::Token(token).encode())?.map(Remembered::decode);
@@ -43,7 +43,7 @@ fn report(is_right: bool, key: &[u8], reporter: &mut Reporter) {
 fn each(
     read: &dyn Read,
     range: &KeyRange,
-    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut failed = None;
     read.walk(range, Direction::Forward, &mut |key, value| match visit(key, value) {
