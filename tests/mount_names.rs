@@ -1,119 +1,129 @@
-//! The kernel keeps the names of a table's own directories for a moment. That must never show: each case walks through them, lets
-//! another process change the table, and looks again at once.
-
+//! Names on a real mount: keys that look like something else, keys too long for a name, copies of whole tables.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod daemon;
 
-use std::fs;
-use std::io::ErrorKind;
-use std::path::Path;
-use std::sync::Arc;
-
 use daemon::Mount;
-use ddbfs::codec::wire;
-use ddbfs::database::Database;
-use ddbfs::database::local::LocalDatabase;
-use ddbfs::engine::EngineOptions;
-use ddbfs::model::TableName;
-use ddbfs::model::api::DeleteTableRequest;
-use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 
-/// The data directory as this process, another than the daemon, has it open.
-fn other_process(mount: &Mount) -> LocalDatabase {
-    let store = LmdbStore::open(&mount.data(), LmdbOptions::default()).unwrap();
-    LocalDatabase::open(Arc::new(store), EngineOptions::default()).unwrap()
+/// Creates `Keys`, with indexes, by writing its schema.json; puts `count` items per key through the mount.
+const KEYS: &str = r#"
+mkdir Keys
+cat > Keys/schema.json <<'END'
+{"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+ "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},
+   {"AttributeName":"g","AttributeType":"S"}],
+ "BillingMode":"PAY_PER_REQUEST",
+ "GlobalSecondaryIndexes":[
+   {"IndexName":"alone","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}},
+   {"IndexName":"sorted","KeySchema":[{"AttributeName":"g","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+    "Projection":{"ProjectionType":"KEYS_ONLY"}}]}
+END
+long() { printf "%0$1d" 0 | tr 0 "$2"; }
+put() { # pk sk, by the folder's shortened name where it has one
+    mkdir -p "Keys/items/$1"
+    echo "{\"g\":\"$2\"}" > "Keys/items/$1/$2.json"
 }
+for key in CVS RCS 4913 Thumbs.db folder.jpg x.json "$(long 230 k)"; do
+    for sort in CVS 4913 x.json "$(long 230 s)" "$(long 240 s)"; do put "$key" "$sort"; done
+done
+"#;
 
-fn create(db: &LocalDatabase, sort: bool) {
-    let (key, definition) = match sort {
-        true => (r#",{"AttributeName":"sk","KeyType":"RANGE"}"#, r#",{"AttributeName":"sk","AttributeType":"S"}"#),
-        false => ("", ""),
-    };
-    let text = format!(
-        r#"{{"TableName":"Names","BillingMode":"PAY_PER_REQUEST","KeySchema":[{{"AttributeName":"pk","KeyType":"HASH"}}{key}],
-        "AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}{definition}]}}"#
-    );
-    db.create_table(wire::create_table::request(&serde_json::from_str(&text).unwrap()).unwrap()).unwrap();
-}
+/// Compares every listed name with what stat says of it, over the whole mount.
+const WALK: &str = r#"python3 - <<'END'
+import os, stat
+def walk(directory):
+    for entry in os.scandir(directory):
+        found = os.lstat(entry.path)
+        assert entry.inode() == found.st_ino, entry.path
+        assert entry.is_dir(follow_symlinks=False) == stat.S_ISDIR(found.st_mode), entry.path
+        if entry.is_dir(follow_symlinks=False):
+            walk(entry.path)
+        else:
+            assert len(open(entry.path, 'rb').read()) == found.st_size, entry.path
+walk('.')
+END"#;
 
-fn delete(db: &LocalDatabase) {
-    db.delete_table(DeleteTableRequest { table_name: TableName::new("Names").unwrap() }).unwrap();
-}
-
-/// Makes the kernel know the directories on the way.
-fn walk(table: &Path) {
-    for directory in ["", "items", "gsi", "lsi"] {
-        assert!(fs::metadata(table.join(directory)).unwrap().is_dir());
-        fs::read_dir(table.join(directory)).unwrap().for_each(|entry| drop(entry.unwrap()));
-    }
-}
-
-fn errno(result: std::io::Result<impl Sized>) -> Option<i32> {
-    result.err().and_then(|error| error.raw_os_error())
+#[test]
+fn every_listed_name_is_found_and_every_link_resolves() {
+    let mount = Mount::empty();
+    mount.ok(KEYS);
+    mount.ok(WALK);
+    let links = "for link in Keys/scan/* Keys/gsi/*/scan/* Keys/query/@pk=CVS/*; do cat \"$link\"; done | jq -r .pk | sort | uniq -c | awk '{print $1}' | sort -u";
+    // Each of the 7 keys' 5 items once in the table's scan and once in each of the 2 indexes'; CVS's once more in its query.
+    assert_eq!(mount.ok(links), "15\n20\n");
 }
 
 #[test]
-fn a_table_deleted_by_another_process_is_gone_at_the_next_call() {
+fn a_table_with_any_keys_is_cloned_by_tar_cp_and_rsync() {
     let mount = Mount::empty();
-    let db = other_process(&mount);
-    let table = mount.point().join("Names");
-    type Call = fn(&Path) -> std::io::Result<()>;
-    let calls: [(&str, Call); 14] = [
-        ("stat of the table", |table| fs::metadata(table).map(drop)),
-        ("stat of items", |table| fs::metadata(table.join("items")).map(drop)),
-        ("stat of gsi", |table| fs::metadata(table.join("gsi")).map(drop)),
-        ("listing of the table", |table| fs::read_dir(table).map(drop)),
-        ("listing of items", |table| fs::read_dir(table.join("items")).map(drop)),
-        ("stat of an item", |table| fs::metadata(table.join("items/a.json")).map(drop)),
-        ("read of an item", |table| fs::read(table.join("items/a.json")).map(drop)),
-        ("write of an item", |table| fs::write(table.join("items/a.json"), "{}")),
-        ("write of a scratch file", |table| fs::write(table.join("items/.a.json.swp"), "{}")),
-        ("mkdir of a collection", |table| fs::create_dir(table.join("items/a"))),
-        ("rm of an item", |table| fs::remove_file(table.join("items/a.json"))),
-        ("rmdir of items", |table| fs::remove_dir(table.join("items"))),
-        ("rmdir of the table", |table| fs::remove_dir(table)),
-        ("rename of the table", |table| fs::rename(table, table.with_file_name("Others"))),
+    mount.ok(KEYS);
+    let ways = [
+        "mkdir COPY; tar -C Keys -cf ../keys.tar schema.json items; tar -C COPY -xf ../keys.tar",
+        "mkdir COPY; cp -r Keys/schema.json Keys/items COPY/",
+        "mkdir COPY; cp -a Keys/schema.json Keys/items COPY/",
+        "mkdir COPY; rsync -aX Keys/schema.json Keys/items COPY/",
+        "rsync -a Keys/schema.json Keys/items COPY/; rsync -a Keys/schema.json Keys/items COPY/",
     ];
-    for (name, call) in calls {
-        create(&db, false);
-        walk(&table);
-        fs::write(table.join("items/a.json"), "{}\n").unwrap();
-        delete(&db);
-        assert_eq!(errno(call(&table)), Some(libc::ENOENT), "{name}");
-        assert!(!table.exists(), "{name}");
+    for (number, way) in ways.iter().enumerate() {
+        let copy = format!("Copy{number}");
+        mount.ok(&way.replace("COPY", &copy));
+        mount.ok(&format!("diff -r Keys/items {copy}/items"));
+        assert_eq!(mount.ok(&format!("jq .items {copy}/stats.json")), "35\n");
     }
 }
 
 #[test]
-fn what_is_made_in_the_place_of_a_table_is_there_at_once() {
+fn a_folder_with_a_long_key_can_be_made_listed_and_removed() {
     let mount = Mount::empty();
-    let db = other_process(&mount);
-    let table = mount.point().join("Names");
-    create(&db, false);
-    walk(&table);
-    fs::write(table.join("items/a.json"), "{}\n").unwrap();
+    mount.ok("mkdir 'Keys@pk:S,sk:S'; mkdir Keys/items/$(printf '%0240d' 7)");
+    mount.ok(WALK);
+    mount.ok("cd Keys/items; ls; rmdir *; test -z \"$(ls)\"");
+    mount.ok("cd Keys/items; mkdir $(printf '%0240d' 7); echo '{}' > $(ls)/a.json; rm -r $(ls); test -z \"$(ls)\"");
+}
 
-    // A table of another shape.
-    delete(&db);
-    create(&db, true);
-    assert_eq!(fs::metadata(table.join("items/a.json")).unwrap_err().kind(), ErrorKind::NotFound);
-    fs::create_dir(table.join("items/a")).unwrap();
-    fs::write(table.join("items/a/b.json"), "{\"n\":1}\n").unwrap();
-    assert_eq!(fs::read_to_string(table.join("items/a/b.json")).unwrap(), "{\"pk\":\"a\",\"sk\":\"b\",\"n\":1}\n");
-    walk(&table);
+#[test]
+fn names_that_are_no_keys_are_refused_with_a_sentence() {
+    let mount = Mount::empty();
+    mount.ok("mkdir 'Numbers@pk:N,sk:N'; mkdir Numbers/items/4913");
+    for script in ["mkdir Numbers/items/x", "echo '{}' > Numbers/items/4913/x.json"] {
+        assert!(mount.fails(script).contains("Invalid argument"), "{script}");
+        let last = format!("({script}) 2> /dev/null; cat .ddb/errors/last");
+        assert!(mount.ok(&last).contains("no key of this table has this name"), "{script}");
+    }
+    assert!(mount.fails("mkdir .git").contains("Operation not permitted"));
+    mount.ok("mkdir 'CVS@pk:S'; ls CVS/items; find . > /dev/null; touch -d 2001-01-01 Numbers/items/4913/1.json; cat Numbers/items/4913/01.json");
+}
 
-    // A draft, whose items/ is another directory.
-    delete(&db);
-    fs::create_dir(&table).unwrap();
-    assert_eq!(fs::metadata(table.join("items")).unwrap_err().kind(), ErrorKind::NotFound);
-    fs::create_dir(table.join("items")).unwrap();
-    fs::create_dir(table.join("items/c")).unwrap();
-    assert!(fs::metadata(table.join("items/c")).unwrap().is_dir());
-    assert_eq!(fs::metadata(table.join("stats.json")).unwrap_err().kind(), ErrorKind::NotFound);
+#[test]
+fn a_rewrite_that_fails_keeps_the_item() {
+    let mount = Mount::empty();
+    mount.ok("mkdir 'Orders@pk:S'; cd Orders/items; echo '{\"n\":22}' > x.json; echo '{\"n\":22}' > y.json; echo '{n' > ../../../bad.json");
+    mount.fails("cd Orders/items; sed -i.bak s/22/2x/ x.json");
+    mount.fails("cd Orders/items; cp --backup ../../../bad.json y.json");
+    // Longer than a delete is deferred.
+    let after = mount.ok("sleep 2.5; cat Orders/items/*");
+    assert_eq!(after, "{\"pk\":\"x\",\"n\":22}\n{\"pk\":\"y\",\"n\":22}\n");
+    // What was renamed away has the form of its name.
+    mount.ok("cd Orders/items; mv x.ddbjson x.bak; grep -q '\"N\":\"22\"' x.bak; mv x.bak x.ddbjson; cat x.json");
+}
 
-    // And the draft becomes a table of another process.
-    create(&db, true);
-    assert!(fs::metadata(table.join("stats.json")).unwrap().is_file());
-    walk(&table);
+#[test]
+fn the_veto_of_deletes_holds_for_every_thread_of_a_process() {
+    let mount = Mount::empty();
+    mount.ok("mkdir 'Orders@pk:S'; echo '{}' > Orders/items/x.json");
+    let script = r#"python3 - <<'END'
+import os, threading
+def refused(call, path):
+    try:
+        call(path)
+    except PermissionError:
+        return
+    os._exit(1)
+refused(os.unlink, 'Orders/schema.json')
+thread = threading.Thread(target=refused, args=(os.unlink, 'Orders/items/x.json'))
+thread.start()
+thread.join()
+END
+rm Orders/items/x.json"#;
+    mount.ok(script);
 }

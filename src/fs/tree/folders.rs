@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use crate::codec::digest::Digest;
+use crate::codec::file_name::STEM_BYTES_MAX;
+use crate::codec::key::partition_digest;
 use crate::model::{AttributeValue, TableName};
 
 /// Folders made by mkdir and not removed, over all tables.
@@ -126,6 +128,13 @@ impl Folders {
         }
     }
 
+    /// The partition key of a folder that is looked up by a shortened name.
+    #[must_use]
+    pub fn value_of(&self, table: &TableName, digest: &Digest) -> Option<AttributeValue> {
+        let values = self.tables.get(table)?.keys();
+        values.filter(|value| may_be_shortened(value)).find(|value| partition_digest(&[value]) == *digest).cloned()
+    }
+
     /// Since when the folder is kept here, milliseconds since the epoch.
     #[must_use]
     pub fn since(&self, table: &TableName, partition: &AttributeValue) -> Option<u64> {
@@ -137,6 +146,16 @@ impl Folders {
     pub fn of(&self, table: &TableName) -> Vec<AttributeValue> {
         self.tables.get(table).map(|folders| folders.keys().cloned().collect()).unwrap_or_default()
     }
+}
+
+/// Is the value's name perhaps longer than a stem? A byte becomes three characters at most; spares the digests of short ones.
+fn may_be_shortened(value: &AttributeValue) -> bool {
+    let bytes = match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::B(bytes) => bytes.len(),
+        _ => 0,
+    };
+    bytes * 3 > STEM_BYTES_MAX
 }
 
 #[cfg(test)]

@@ -59,6 +59,7 @@ fn resolve_folder(tree: &Tree, schema: &TableSchema, source: &Source, name: &str
         Parsed::Alias(alias) => match tree.db.partition_by_digest(source, alias.digest)? {
             Some(partition) => partition,
             None if source.index.is_some() => return Err(FsError::NotFound),
+            None if let Some(value) = tree.folders.lock().value_of(&source.table, &alias.digest) => vec![value],
             None => {
                 let folder = AliasFolder { table: source.table.clone(), digest: alias.digest, name: name.to_owned() };
                 return Ok(Node::AliasFolder(Box::new(folder)));

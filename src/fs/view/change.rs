@@ -40,7 +40,12 @@ impl View {
             Node::Table(table) | Node::DraftFolder(table, _) if self.tree.is_draft(table)? => {
                 self.make_draft_folder(caller, parent, table, text)?
             }
-            Node::Items(source) if source.index.is_none() => self.make_collection(caller, parent, text)?,
+            Node::Items(source) if source.index.is_none() => {
+                if self.tree.schema(&source.table)?.key.sort.is_none() {
+                    return Err(FsError::NotPermitted("this table has no sort key: its items are files here, in no folder"));
+                }
+                self.make_collection(caller, parent, text)?
+            }
             Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_) => {
                 return Err(FsError::NotPermitted("an item collection holds items, not folders"));
             }
@@ -99,9 +104,12 @@ impl View {
     fn make_collection(&self, caller: Caller, parent: &Node, name: &str) -> Result<Node, FsError> {
         let node = match self.tree.resolve(parent, name.as_bytes()) {
             Ok(node @ (Node::Collection(..) | Node::AliasFolder(_))) => node,
-            Ok(_) | Err(FsError::NotFound) => {
-                return Err(FsError::NotPermitted("here are item files, or folders named by a partition key"));
+            // A hidden name is a file's in memory.
+            Ok(_) => return Err(FsError::Exists),
+            Err(FsError::NotFound) if name.starts_with('.') => {
+                return Err(FsError::NotPermitted("here are folders named by a partition key"));
             }
+            Err(FsError::NotFound) => return Err(FsError::Invalid(super::NO_KEY)),
             Err(error) => return Err(error),
         };
         if self.attr_of(&node, caller).is_ok() {

@@ -93,6 +93,8 @@ pub struct FilesystemStat {
 /// The longest name of a file.
 const NAME_BYTES_MAX: usize = 255;
 const STATFS_BLOCK_BYTES: u32 = 4096;
+/// What is wrong with a name that [`Tree::resolve`] finds no key in.
+const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %XX";
 
 impl View {
     /// A view of a database. Its keeper thread lives until [`View::shut_down`].

@@ -12,6 +12,7 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::handle::{Handle, OpenText};
 use crate::fs::node::{EntryNode, Node, base};
+use crate::fs::tree::names::split_suffix;
 use crate::fs::tree::{items, now_ms};
 use crate::fs::write::draft::{Draft, SchemaTarget};
 use crate::fs::write::scratch::FileId;
@@ -230,6 +231,9 @@ impl View {
         }
         match parent {
             Node::Items(Source { index: None, .. }) | Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_) => {
+                if split_suffix(name).is_some() {
+                    return Err(FsError::Invalid(super::NO_KEY));
+                }
                 if !is_scratch_name(name) {
                     return Err(FsError::NotSupported);
                 }
@@ -358,7 +362,11 @@ impl View {
             // A truncated item would be no item; the writer that follows opens it itself.
             (Some(0), None) => answer(Ok(())),
             (Some(_), None) => answer(Err(FsError::Invalid("an item has the size of its text; write it as a whole"))),
-            (None, _) if new.touched && self.creations.get(ino).is_some() && self.is_absent(&node, caller) => {
+            (None, _)
+                if (new.touched || new.modified_ms.is_some())
+                    && self.creations.get(ino).is_some()
+                    && self.is_absent(&node, caller) =>
+            {
                 self.put_key(caller, &node, answer);
             }
             (None, _) => answer(Ok(())),
