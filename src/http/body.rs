@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use super::in_flight::Share;
@@ -33,29 +33,51 @@ pub enum BodyError {
 ///
 /// # Errors
 /// [`BodyError`]; what was read is dropped.
-pub async fn read(mut incoming: Incoming, share: &mut Share) -> Result<Vec<u8>, BodyError> {
+pub async fn read(mut incoming: Incoming, share: &mut Share) -> Result<Bytes, BodyError> {
     let announced = incoming.size_hint().lower();
     if announced > BODY_BYTES_MAX as u64 {
         return Err(BodyError::TooLarge);
     }
-    let mut body = Vec::new();
     let started = Instant::now();
-    loop {
-        let deadline = (started + allowed(body.len())).min(Instant::now() + BODY_IDLE_TIMEOUT);
-        let frame = match timeout_at(deadline, incoming.frame()).await {
-            Err(_) => return Err(BodyError::Idle),
-            Ok(None) => return Ok(body),
-            Ok(Some(Err(_))) => return Err(BodyError::Broken),
-            Ok(Some(Ok(frame))) => frame,
-        };
-        // Trailers say nothing here.
-        let Ok(data) = frame.into_data() else { continue };
-        if body.len() + data.len() > BODY_BYTES_MAX {
-            return Err(BodyError::TooLarge);
-        }
-        share.grow(data.len()).map_err(|_| BodyError::Busy)?;
-        body.extend_from_slice(&data);
+    let first = match next(&mut incoming, started + BODY_IDLE_TIMEOUT).await? {
+        None => return Ok(Bytes::new()),
+        Some(first) => first,
+    };
+    grow(share, 0, first.len())?;
+    // Most bodies come in one part, and are taken as they are.
+    if incoming.is_end_stream() {
+        return Ok(first);
     }
+    let mut all = Vec::from(first);
+    loop {
+        let deadline = (started + allowed(all.len())).min(Instant::now() + BODY_IDLE_TIMEOUT);
+        let Some(more) = next(&mut incoming, deadline).await? else { return Ok(all.into()) };
+        grow(share, all.len(), more.len())?;
+        all.extend_from_slice(&more);
+    }
+}
+
+/// The next part, if there is one. Trailers say nothing here.
+async fn next(incoming: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
+    loop {
+        match timeout_at(deadline, incoming.frame()).await {
+            Err(_) => return Err(BodyError::Idle),
+            Ok(None) => return Ok(None),
+            Ok(Some(Err(_))) => return Err(BodyError::Broken),
+            Ok(Some(Ok(frame))) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+        }
+    }
+}
+
+fn grow(share: &mut Share, held: usize, more: usize) -> Result<(), BodyError> {
+    if held + more > BODY_BYTES_MAX {
+        return Err(BodyError::TooLarge);
+    }
+    share.grow(more).map_err(|_| BodyError::Busy)
 }
 
 /// How long `bytes` of a body or an answer may have taken, and the next one may take.

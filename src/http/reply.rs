@@ -16,6 +16,8 @@ use super::patience::RequestPhase;
 /// Bytes of a body given to the connection at a time, so that its share is held until the last part.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
 const REQUEST_ID_CHARS: usize = 52;
+/// Characters of base 36 that a 64-bit word gives.
+const CHARS_PER_WORD: usize = 12;
 
 const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
@@ -127,15 +129,27 @@ impl RequestIds {
     /// The next id.
     pub fn next(&self) -> HeaderValue {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.seed.to_le_bytes()).update(&count.to_le_bytes());
+        let mut state = self.seed ^ count.wrapping_mul(GOLDEN);
         let mut bytes = [0_u8; REQUEST_ID_CHARS];
-        hasher.finalize_xof().fill(&mut bytes);
-        for byte in &mut bytes {
-            *byte = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[usize::from(*byte) % 36];
+        for part in bytes.chunks_mut(CHARS_PER_WORD) {
+            state = state.wrapping_add(GOLDEN);
+            let mut word = mixed(state);
+            for byte in part {
+                *byte = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[(word % 36) as usize];
+                word /= 36;
+            }
         }
         HeaderValue::from_bytes(&bytes).unwrap_or_else(|_| HeaderValue::from_static(""))
     }
+}
+
+/// SplitMix64's step and finish: spreads a count over 64 bits, different counts to different words.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+fn mixed(state: u64) -> u64 {
+    let word = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
@@ -126,7 +126,7 @@ impl Service {
 
     /// The API proper: everything from here on is answered in JSON.
     async fn call(&self, head: &Parts, body: Body, content_type: HeaderValue) -> Reply {
-        let started = Instant::now();
+        let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
         let (operation, outcome) = match self.prepare(head, body) {
             Err(failure) => (None, Err(failure)),
             Ok((operation, json)) => (Some(operation), caught(dispatch::run(operation, json, &self.database)).await),
@@ -135,8 +135,10 @@ impl Service {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),
             Err(failure) => error::reply(&failure, operation, content_type),
         };
-        let name = operation.map_or("-", Operation::name);
-        log::debug!("{name} {} in {:?}", reply.status.as_u16(), started.elapsed());
+        if let Some(started) = started {
+            let name = operation.map_or("-", Operation::name);
+            log::debug!("{name} {} in {:?}", reply.status.as_u16(), started.elapsed());
+        }
         reply
     }
 
@@ -171,7 +173,7 @@ impl Service {
 
 /// A request's body; its signature is that of the bytes sent.
 struct Body {
-    sent: Vec<u8>,
+    sent: Bytes,
     inflated: Option<Vec<u8>>,
 }
 

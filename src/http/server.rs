@@ -27,10 +27,8 @@ use crate::engine::clock::{Clock, SystemClock};
 pub const CONNECTIONS_MAX: usize = 1024;
 /// Bytes of all bodies in memory.
 pub const IN_FLIGHT_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Headers of one request.
-const HEADERS_MAX: usize = 200;
-/// Threads that answer requests.
-const WORKERS: usize = 2;
+/// Threads that answer requests, at least and at most: as many as there are processors.
+const WORKERS: std::ops::RangeInclusive<usize> = 2..=8;
 /// How long requests in progress may go on when the server ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// After a failed accept (no descriptors left): the listener would spin otherwise.
@@ -108,8 +106,10 @@ impl Server {
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
         let (in_flight, ids) = (InFlight::new(IN_FLIGHT_BYTES_MAX), RequestIds::new(seed()));
         let service = Arc::new(Service { database, gate, in_flight, ids, verifier });
+        let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
+        let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
         let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).thread_name("ddbfs-http").enable_all().build()?;
+            tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_name("ddbfs-http").enable_all().build()?;
         let (stop, stopped) = watch::channel(false);
         let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let listener = {
@@ -196,7 +196,7 @@ async fn connection(stream: TcpStream, service: Arc<Service>, mut stopped: watch
     });
     // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(2 * HEAD_BYTES_MAX).max_headers(HEADERS_MAX).header_read_timeout(None);
+    builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None);
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
     let ended = tokio::select! {
         ended = serving.as_mut() => Some(ended),
