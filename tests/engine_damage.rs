@@ -1,5 +1,7 @@
 //! The check of a store finds every kind of damage: each test writes it past the engine, then looks at the report.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod engine_support;
 
 use std::ops::{Bound, ControlFlow};
