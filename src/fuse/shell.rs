@@ -100,14 +100,12 @@ impl Filesystem for Shell {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        guard("lookup", || {
-            match self.view.lookup(caller(request), parent.0, name.as_bytes()) {
-                Ok(attr) => {
-                    let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
-                    reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, self.owner), GENERATION);
-                }
-                Err(error) => reply.error(errno(&error)),
+        guard("lookup", || match self.view.lookup(caller(request), parent.0, name.as_bytes()) {
+            Ok(attr) => {
+                let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
+                reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, self.owner), GENERATION);
             }
+            Err(error) => reply.error(errno(&error)),
         });
     }
 
