@@ -73,6 +73,16 @@ fn a_table_with_any_keys_is_cloned_by_tar_cp_and_rsync() {
 }
 
 #[test]
+fn folders_of_a_draft_stay_when_it_becomes_a_table() {
+    let mount = Mount::empty();
+    mount.ok(KEYS);
+    // As rsync does when its two processes run ahead of each other.
+    mount.ok("mkdir Late Late/items; for folder in Keys/items/*; do mkdir \"Late/items/${folder##*/}\"; done");
+    mount.ok("cp Keys/schema.json Late/; diff <(ls Keys/items) <(ls Late/items)");
+    mount.ok("cp -r Keys/items Late/; diff -r Keys/items Late/items");
+}
+
+#[test]
 fn a_folder_with_a_long_key_can_be_made_listed_and_removed() {
     let mount = Mount::empty();
     mount.ok("mkdir 'Keys@pk:S,sk:S'; mkdir Keys/items/$(printf '%0240d' 7)");

@@ -224,8 +224,13 @@ impl View {
         let created = self.tree.db.create_table(request)?;
         let folders = self.tree.drafts.lock().created(&table);
         let schema = &created.table_description.schema.key;
-        for value in folders.iter().filter_map(|folder| collection_of(folder, schema)) {
-            self.tree.folders.lock().make(&table, value, super::now_ms());
+        let mut kept = self.tree.folders.lock();
+        for name in folders.iter().filter_map(|folder| collection_name(folder, schema)) {
+            if let Some(digest) = file_name::alias_digest(name) {
+                kept.make_alias(&table, digest, name, super::now_ms());
+            } else if let Ok(value) = file_name::decode_value(name, schema.partition.attribute_type) {
+                kept.make(&table, value, super::now_ms());
+            }
         }
         Ok(())
     }
@@ -267,9 +272,8 @@ fn comparable(mut request: CreateTableRequest) -> CreateTableRequest {
     request
 }
 
-/// The partition key value of a draft's folder `items/K(pk)`, of a composite table.
-fn collection_of(folder: &str, schema: &KeySchema) -> Option<AttributeValue> {
+/// The name `K(pk)` of a draft's folder `items/K(pk)`, of a composite table.
+fn collection_name<'f>(folder: &'f str, schema: &KeySchema) -> Option<&'f str> {
     schema.sort.as_ref()?;
-    let name = folder.strip_prefix("items/")?;
-    file_name::decode_value(name, schema.partition.attribute_type).ok()
+    folder.strip_prefix("items/")
 }
