@@ -1,0 +1,160 @@
+//! What is fuzzed: a function each that takes any bytes and panics when something that must hold does not.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+
+use ddbfs::codec::file_name::{self, Decoded, STEM_BYTES_MAX};
+use ddbfs::codec::plain_json::PlainJsonFault as Fault;
+use ddbfs::codec::{dynamodb_json, key, plain_json, wire};
+use ddbfs::expr::placeholders::Scope;
+use ddbfs::expr::{PlaceholderUse, condition, key_condition, projection, update};
+use ddbfs::model::api::Placeholders;
+use ddbfs::model::schema::KeyAttributeType;
+use ddbfs::model::{AttributeValue, Item, Number};
+
+/// A target and its name, which is also its seeds' folder.
+pub const TARGETS: [(&str, fn(&[u8])); 5] =
+    [("wire", wire), ("expression", expression), ("number", number), ("file_name", file_name), ("item", item)];
+
+/// The JSON request reader: it reads what serde_json reads, or says why it does not; every operation's `request` takes any JSON.
+pub fn wire(data: &[u8]) {
+    let reference: Result<serde_json::Value, _> = serde_json::from_slice(data);
+    let json = match (wire::body::parse(data), reference) {
+        (Ok(json), Ok(reference)) => {
+            assert_eq!(json, reference);
+            json
+        }
+        (Ok(_), Err(error)) => {
+            assert!(error.to_string().contains("recursion limit"), "read what serde_json refuses: {error}");
+            return;
+        }
+        (Err(error), Ok(_)) => {
+            let strict = matches!(error.fault, Fault::DuplicateMember(_)) || format!("{:?}", error.fault).contains("Nesting");
+            assert!(strict, "refused what serde_json reads: {error:?}");
+            return;
+        }
+        (Err(_), Err(_)) => return,
+    };
+    let _ = wire::put_item::request(&json);
+    let _ = wire::get_item::request(&json);
+    let _ = wire::delete_item::request(&json);
+    let _ = wire::query::request(&json);
+    let _ = wire::scan::request(&json);
+    let _ = wire::create_table::request(&json);
+    let _ = wire::delete_table::request(&json);
+    let _ = wire::describe_table::request(&json);
+    let _ = wire::list_tables::request(&json);
+    let _ = wire::update_item::request(&json);
+    let _ = wire::batch_get_item::request(&json);
+    let _ = wire::batch_write_item::request(&json);
+    let _ = wire::transact_get_items::request(&json);
+    let _ = wire::transact_write_items::request(&json);
+    let _ = wire::describe_stream::request(&json);
+    let _ = wire::get_records::request(&json);
+    let _ = wire::get_shard_iterator::request(&json);
+    let _ = wire::list_streams::request(&json);
+}
+
+/// Expressions of every kind: parsed, and those that parse are evaluated on an item.
+pub fn expression(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let placeholders = placeholders();
+    let item = plain_json::parse(br#"{"a":"x","b":[1,{"c":2},[3]],"d":{"e":{"f":null}},"n":-1.5,"s":{"$ss":["x","y"]}}"#).unwrap();
+    let mut used = PlaceholderUse::default();
+    if let Ok(condition) = condition::parse(text, &mut Scope::new(&placeholders, &mut used)) {
+        let _ = (condition.holds(&item), condition.holds(&Item::default()), condition.paths(), condition.attribute_names());
+    }
+    if let Ok(paths) = projection::parse(text, &placeholders, &mut used) {
+        let projected = paths.apply(&item);
+        assert!(projected.0.keys().all(|name| paths.top_level_names().contains(name.as_str())));
+    }
+    if let Ok(update) = update::parse(text, &placeholders, &mut used) {
+        let _ = (update.paths(), update.touched(&item), update.apply(&item, true), update.apply(&Item::default(), false));
+    }
+    let _ = key_condition::parse(text, &placeholders, &mut used);
+    let _ = used.finish(&placeholders);
+}
+
+fn placeholders() -> Placeholders {
+    let names = [("#a", "a"), ("#b", "b"), ("#c", "c.d"), ("#n", "n")];
+    let values = [
+        (":a", AttributeValue::S("x".to_owned())),
+        (":b", AttributeValue::B(vec![0, 255])),
+        (":n", AttributeValue::N(Number::from_u64(7))),
+        (":l", AttributeValue::L(vec![AttributeValue::Null])),
+    ];
+    let names: BTreeMap<String, String> = names.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect();
+    let values: BTreeMap<String, AttributeValue> = values.into_iter().map(|(alias, value)| (alias.to_owned(), value)).collect();
+    Placeholders { names: Some(names), values: Some(values) }
+}
+
+/// The number reader: a number's text and its key bytes give the number again; the order of two is that of their key bytes.
+pub fn number(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let numbers: Vec<Number> = text.split(' ').filter_map(|part| part.parse().ok()).collect();
+    let encoded = |number: &Number| {
+        let mut bytes = Vec::new();
+        key::encode(&AttributeValue::N(number.clone()), &mut bytes);
+        bytes
+    };
+    for number in &numbers {
+        assert_eq!(number.to_string().parse::<Number>().as_ref(), Ok(number));
+        assert!(number.size() <= 21, "{number} has {} bytes", number.size());
+        let bytes = encoded(number);
+        let (value, rest) = key::decode(KeyAttributeType::N, &bytes).unwrap();
+        assert_eq!((value, rest), (AttributeValue::N(number.clone()), [].as_slice()));
+    }
+    for pair in numbers.windows(2) {
+        assert_eq!(pair[0].cmp(&pair[1]), encoded(&pair[0]).cmp(&encoded(&pair[1])), "{} and {}", pair[0], pair[1]);
+    }
+}
+
+/// File names: what a name means has a name that means the same; what a value is named is read as that value.
+pub fn file_name(data: &[u8]) {
+    const TYPES: [KeyAttributeType; 3] = [KeyAttributeType::S, KeyAttributeType::N, KeyAttributeType::B];
+    let lists = TYPES.iter().map(|one| vec![*one]).chain(TYPES.iter().map(|one| vec![*one, KeyAttributeType::S]));
+    for types in lists {
+        match file_name::decode(data, &types) {
+            Ok(Decoded::Values(values)) => {
+                let named: Vec<&AttributeValue> = values.iter().collect();
+                check_name(&file_name::collection_name(&named), &types, &values);
+            }
+            Ok(Decoded::Alias { prefix, .. }) => drop(file_name::alias_scan_prefix(&prefix, &types)),
+            Err(_) => {}
+        }
+    }
+    if !data.is_empty() {
+        let value = AttributeValue::B(data.to_vec());
+        check_name(&file_name::encode(&value), &[KeyAttributeType::B], &[value]);
+        if let Ok(text) = std::str::from_utf8(data) {
+            let value = AttributeValue::S(text.to_owned());
+            check_name(&file_name::encode(&value), &[KeyAttributeType::S], &[value]);
+        }
+    }
+}
+
+fn check_name(name: &str, types: &[KeyAttributeType], values: &[AttributeValue]) {
+    if name.len() > STEM_BYTES_MAX {
+        return;
+    }
+    assert!(!name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..", "{name:?} is no file name");
+    match file_name::decode(name.as_bytes(), types) {
+        Ok(Decoded::Values(decoded)) => assert_eq!(decoded, values, "{name}"),
+        Ok(Decoded::Alias { .. }) => {}
+        Err(fault) => panic!("{name}: {fault}"),
+    }
+}
+
+/// Items as plain and as DynamoDB JSON: what is read is written so that it is read as the same, in either form.
+pub fn item(data: &[u8]) {
+    for item in [plain_json::parse(data).ok(), dynamodb_json::parse(data).ok()].into_iter().flatten() {
+        let mut plain = Vec::new();
+        plain_json::write_line(&item, &[], &mut plain);
+        assert_eq!(plain.len(), plain_json::line_len(&item));
+        assert_eq!(plain_json::parse(&plain).as_ref(), Ok(&item), "{}", String::from_utf8_lossy(&plain));
+        let mut typed = Vec::new();
+        dynamodb_json::write_item(&item, &mut typed);
+        assert_eq!(dynamodb_json::parse(&typed).as_ref(), Ok(&item), "{}", String::from_utf8_lossy(&typed));
+    }
+}
