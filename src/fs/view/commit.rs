@@ -13,7 +13,7 @@ use crate::fs::write::draft::SchemaTarget;
 use crate::fs::write::{Commit, Failure, ItemTarget, KeyPart, Target, WriteStep};
 use crate::model::api::{CreateTableRequest, Precondition, PutItemRequest, Version};
 use crate::model::schema::BillingMode;
-use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
+use crate::model::{Error, Key, KeySchema, TableName};
 
 /// A call on an open text.
 #[derive(Debug)]
