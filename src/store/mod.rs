@@ -137,6 +137,7 @@ pub trait Store: Send + Sync {
     fn info(&self) -> StoreInfo;
 
     /// Sleeps until [`Store::commit_id`] is another than `after`, through a commit of any process, at most for `timeout`; the id then.
+    /// A snapshot taken afterwards shows that commit.
     ///
     /// # Errors
     /// The system cannot watch the data file.

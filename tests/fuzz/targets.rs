@@ -13,8 +13,10 @@ use ddbfs::model::api::Placeholders;
 use ddbfs::model::schema::KeyAttributeType;
 use ddbfs::model::{AttributeValue, Item, Number};
 
-/// A target and its name, which is also its seeds' folder.
-pub const TARGETS: [(&str, fn(&[u8])); 5] =
+/// A target and its name, which is also its seeds' folder; it takes any bytes and panics on a fault.
+pub type Target = (&'static str, fn(&[u8]));
+
+pub const TARGETS: [Target; 5] =
     [("wire", wire), ("expression", expression), ("number", number), ("file_name", file_name), ("item", item)];
 
 /// The JSON request reader: it reads what serde_json reads, or says why it does not; every operation's `request` takes any JSON.
@@ -95,7 +97,7 @@ pub fn number(data: &[u8]) {
     let numbers: Vec<Number> = text.split(' ').filter_map(|part| part.parse().ok()).collect();
     let encoded = |number: &Number| {
         let mut bytes = Vec::new();
-        key::encode(&AttributeValue::N(number.clone()), &mut bytes);
+        key::encode(&AttributeValue::N(*number), &mut bytes);
         bytes
     };
     for number in &numbers {
@@ -103,7 +105,7 @@ pub fn number(data: &[u8]) {
         assert!(number.size() <= 21, "{number} has {} bytes", number.size());
         let bytes = encoded(number);
         let (value, rest) = key::decode(KeyAttributeType::N, &bytes).unwrap();
-        assert_eq!((value, rest), (AttributeValue::N(number.clone()), [].as_slice()));
+        assert_eq!((value, rest), (AttributeValue::N(*number), [].as_slice()));
     }
     for pair in numbers.windows(2) {
         assert_eq!(pair[0].cmp(&pair[1]), encoded(&pair[0]).cmp(&encoded(&pair[1])), "{} and {}", pair[0], pair[1]);

@@ -1,4 +1,4 @@
-//! UpdateExpression (SEMANTICS 7.8, 7.10, 7.11), in stages: [`syntax`] as parsed, [`Update`] with names and values in place and
+//! UpdateExpression (SEMANTICS 7.8, 7.10, 7.11), in stages: `syntax` as parsed, [`Update`] with names and values in place and
 //! everything checked that needs no item, [`Update::apply`] on an item.
 
 mod apply;

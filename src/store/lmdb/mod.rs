@@ -59,6 +59,10 @@ impl Default for LmdbOptions {
     }
 }
 
+/// How often a snapshot is asked whether it shows a commit that is on its way.
+const READABLE_POLL: Duration = Duration::from_millis(1);
+const READABLE_POLLS_MAX: u32 = 100;
+
 /// Called after commits of any process, this one included, from a thread of its own. Several commits may give one call, and one
 /// commit two; [`Store::commit_id`] is the truth.
 type OnCommit = Box<dyn Fn() + Send + Sync>;
@@ -124,7 +128,15 @@ impl Store for LmdbStore {
             *watcher = Some(Watcher::start(Arc::clone(&self.environment), Box::new(move || commits.announce()))?);
         }
         drop(watcher);
-        Ok(self.commits.wait(|| self.commit_id(), after, timeout))
+        let id = self.commits.wait(|| self.commit_id(), after, timeout);
+        // LMDB tells a commit's number a moment before a snapshot shows it; a writer killed in that moment leaves it so.
+        for _ in 0..READABLE_POLLS_MAX {
+            if id == after || self.snapshot()?.commit_id() >= id {
+                break;
+            }
+            std::thread::sleep(READABLE_POLL);
+        }
+        Ok(id)
     }
 
     fn close(&self) {
