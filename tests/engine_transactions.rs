@@ -65,6 +65,12 @@ fn check_pet(name: &str, condition: &str) -> TransactWrite {
     TransactWrite::new(table("Pets"), TransactAction::ConditionCheck { key: pet_key(name) }).when(condition)
 }
 
+/// `update` uses `:v`, the number.
+fn update_pet(name: &str, update: &str, number: &str) -> TransactWrite {
+    let action = TransactAction::Update { key: pet_key(name), update_expression: update.to_owned() };
+    TransactWrite { placeholders: placeholders(&[], &[(":v", n(number))]), ..TransactWrite::new(table("Pets"), action) }
+}
+
 trait When {
     fn when(self, condition: &str) -> Self;
     fn with_old(self) -> Self;
@@ -126,6 +132,62 @@ fn all_actions_are_carried_out_together() {
     assert_eq!(get(&database, "Pets", pet_key("Rover")), None);
     assert!(get(&database, "PetsByType", Item::from([("AnimalType", s("Snail"))])).is_some());
     assert!(check(database.engine()).unwrap().is_clean());
+}
+
+#[test]
+fn updates_are_of_the_state_before() {
+    let database = samples();
+    put(&database, "Pets", pet("Old", "5")).unwrap();
+    let actions = vec![
+        update_pet("Old", "SET Age = Age + :v", "2"),
+        update_pet("New", "SET Age = :v", "1"),
+        update_pet("Fido", "ADD Age :v", "3").when("attribute_not_exists(Age)"),
+        TransactWrite { placeholders: Placeholders::default(), ..update_pet("none", "REMOVE Age", "0") },
+        delete_pet("Rover"),
+    ];
+    let response = database.transact_write_items(request(actions)).unwrap();
+    assert_eq!(response.consumed_capacity[0].1.table, 10.0);
+    let found = ["Old", "New", "Fido", "none", "Rover"].map(|name| get(&database, "Pets", pet_key(name)));
+    assert_eq!(found, [Some(pet("Old", "7")), Some(pet("New", "1")), Some(pet("Fido", "3")), None, None]);
+    assert!(check(database.engine()).unwrap().is_clean());
+}
+
+#[test]
+fn an_update_that_cannot_be_carried_out_cancels_all() {
+    let missing = "The provided expression refers to an attribute that does not exist in the item";
+    let bad = || update_pet("Fido", "SET Age = Age + :v", "1");
+    refused(vec![put_pet("A", "1"), bad()], &format!("None, ValidationError: {missing}"));
+    let failed = check_pet("B", "attribute_exists(AnimalType)");
+    refused(
+        vec![failed, bad(), update_pet("Rover", "SET Age = Age + :v", "1")],
+        &format!("None, ValidationError, None: {missing}"),
+    );
+    let unmet = bad().when("attribute_exists(Age)");
+    refused(vec![put_pet("A", "1"), unmet], "None, ConditionalCheckFailed: The conditional request failed");
+    let key = "One or more parameter values were invalid: Cannot update attribute AnimalType. This attribute is part of the key";
+    refused(vec![put_pet("A", "1"), update_pet("Fido", "SET AnimalType = :v", "1")], &format!("None, ValidationError: {key}"));
+    let path = "The document path provided in the update expression is invalid for update";
+    refused(vec![update_pet("Fido", "ADD Parts.x :v", "1"), put_pet("A", "1")], &format!("ValidationError, None: {path}"));
+    refused(vec![put_pet("A", "1"), update_pet("Fido", "SET Age = :v + Fur", "1")], &format!("None, ValidationError: {missing}"));
+    let several = "Transaction request cannot include multiple operations on one item";
+    refused(vec![put_pet("A", "1"), update_pet("A", "SET Age = :v", "1")], several);
+    let syntax = "Invalid UpdateExpression: Syntax error; token: \"<EOF>\", near: \"= \"";
+    refused(vec![put_pet("A", "1"), update_pet("Fido", "SET Age = ", "1")], syntax);
+    let unused = "Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}";
+    refused(vec![put_pet("A", "1"), update_pet("Fido", "REMOVE Age", "1")], unused);
+
+    let large = |value| TransactWrite {
+        placeholders: placeholders(&[("#t", "Text")], &[(":v", value)]),
+        ..update_pet("Fido", "SET #t = :v", "1")
+    };
+    refused(
+        vec![put_pet("A", "1"), large(x(409_600))],
+        "None, ValidationError: Item size to update has exceeded the maximum allowed size",
+    );
+    // Alone, an update has less room than its item; in a transaction it has as much.
+    let database = samples();
+    let room = 409_600 - pet_key("Fido").size() - "Text".len();
+    assert_eq!(outcome(&database, vec![large(x(room))]), "done");
 }
 
 #[test]
@@ -347,6 +409,8 @@ enum Kind {
     Check,
     Put(u8),
     Delete,
+    /// Adds to the number; refused where there is none.
+    Add(u8),
     /// A put whose index key has a wrong type.
     BadPut,
 }
@@ -358,6 +422,7 @@ fn any_action() -> impl Strategy<Value = Action> {
         2 => Just(Kind::Check),
         6 => (0..3u8).prop_map(Kind::Put),
         2 => Just(Kind::Delete),
+        3 => (1..3u8).prop_map(Kind::Add),
         1 => Just(Kind::BadPut),
     ];
     let condition = prop::option::weighted(0.3, prop::option::of(0..3u8));
@@ -369,48 +434,69 @@ fn post_key(item: u8) -> Item {
     Item::from([("ForumName", s(["f", "g"][usize::from(item % 2)])), ("Subject", s(&item.to_string()))])
 }
 
-fn post(item: u8, number: u8) -> Item {
+/// What the reference holds of an item: an index key, and a number that updates change.
+#[derive(Debug, Clone, Copy)]
+struct Stored {
+    posted: u8,
+    number: u32,
+}
+
+fn post(item: u8, stored: Stored) -> Item {
     let mut post = post_key(item);
-    post.0.insert("LastPostDateTime".to_owned(), s(&number.to_string()));
-    post.0.insert("Number".to_owned(), n(&number.to_string()));
+    post.0.insert("LastPostDateTime".to_owned(), s(&stored.posted.to_string()));
+    post.0.insert("Number".to_owned(), n(&stored.number.to_string()));
     post
+}
+
+/// As a put of that number makes it.
+fn stored(number: u8) -> Stored {
+    Stored { posted: number, number: number.into() }
 }
 
 impl Action {
     fn write(&self) -> TransactWrite {
         let action = match self.kind {
             Kind::Check => TransactAction::ConditionCheck { key: post_key(self.item) },
-            Kind::Put(number) => TransactAction::Put { item: post(self.item, number) },
+            Kind::Put(number) => TransactAction::Put { item: post(self.item, stored(number)) },
             Kind::Delete => TransactAction::Delete { key: post_key(self.item) },
+            Kind::Add(_) => TransactAction::Update { key: post_key(self.item), update_expression: "SET #n = #n + :a".to_owned() },
             Kind::BadPut => {
-                let mut item = post(self.item, 0);
+                let mut item = post(self.item, stored(0));
                 item.0.insert("LastPostDateTime".to_owned(), n("0"));
                 TransactAction::Put { item }
             }
         };
         let write = TransactWrite::new(table("Thread"), action);
+        let write = match self.kind {
+            Kind::Add(by) => {
+                TransactWrite { placeholders: placeholders(&[("#n", "Number")], &[(":a", n(&by.to_string()))]), ..write }
+            }
+            _ => write,
+        };
         match (self.condition, self.kind) {
             (None, Kind::Check) => write.when("attribute_exists(ForumName)"),
             (None, _) => write,
             (Some(None), _) => write.when("attribute_not_exists(ForumName)"),
             (Some(Some(number)), _) => {
-                let write = write.when("#n = :n");
-                TransactWrite { placeholders: placeholders(&[("#n", "Number")], &[(":n", n(&number.to_string()))]), ..write }
+                let mut write = write.when("#n = :n");
+                write.placeholders.names = placeholders(&[("#n", "Number")], &[]).names;
+                write.placeholders.values.get_or_insert_default().insert(":n".to_owned(), n(&number.to_string()));
+                write
             }
         }
     }
 
-    fn holds(&self, stored: Option<u8>) -> bool {
+    fn holds(&self, stored: Option<&Stored>) -> bool {
         match (self.condition, self.kind) {
             (None, Kind::Check) => stored.is_some(),
             (None, _) => true,
-            (Some(condition), _) => stored == condition,
+            (Some(condition), _) => stored.map(|stored| stored.number) == condition.map(u32::from),
         }
     }
 }
 
 /// What the reference says of a transaction, and does to its items.
-fn apply_to_model(model: &mut BTreeMap<u8, u8>, actions: &[Action]) -> String {
+fn apply_to_model(model: &mut BTreeMap<u8, Stored>, actions: &[Action]) -> String {
     let mut seen = std::collections::BTreeSet::new();
     if !actions.iter().filter(|action| !matches!(action.kind, Kind::BadPut)).all(|action| seen.insert(action.item)) {
         return "several".to_owned();
@@ -418,14 +504,23 @@ fn apply_to_model(model: &mut BTreeMap<u8, u8>, actions: &[Action]) -> String {
     if let Some(bad) = actions.iter().position(|action| matches!(action.kind, Kind::BadPut)) {
         return (0..actions.len()).map(|place| if place == bad { "V" } else { "-" }).collect();
     }
-    let failed: Vec<bool> = actions.iter().map(|action| !action.holds(model.get(&action.item).copied())).collect();
+    // Of the actions whose condition holds.
+    let missing = |action: &Action| {
+        let stored = model.get(&action.item);
+        matches!(action.kind, Kind::Add(_)) && stored.is_none() && action.holds(stored)
+    };
+    if let Some(bad) = actions.iter().position(missing) {
+        return (0..actions.len()).map(|place| if place == bad { "V" } else { "-" }).collect();
+    }
+    let failed: Vec<bool> = actions.iter().map(|action| !action.holds(model.get(&action.item))).collect();
     if failed.contains(&true) {
         return failed.iter().map(|failed| if *failed { "C" } else { "-" }).collect();
     }
     for action in actions {
         match action.kind {
-            Kind::Put(number) => _ = model.insert(action.item, number),
+            Kind::Put(number) => _ = model.insert(action.item, stored(number)),
             Kind::Delete => _ = model.remove(&action.item),
+            Kind::Add(by) => model.get_mut(&action.item).unwrap().number += u32::from(by),
             Kind::Check | Kind::BadPut => {}
         }
     }
@@ -468,7 +563,7 @@ fn run_generated(store: &dyn Fn() -> Arc<dyn Store>, cases: u32) {
             prop_assert_eq!(found, expected, "{:?}", actions);
             let mut items = database.scan(&scan_request("Thread")).unwrap().items.unwrap();
             items.sort_by_key(|item| text(item.get("Subject").unwrap()));
-            let expected: Vec<Item> = model.iter().map(|(item, number)| post(*item, *number)).collect();
+            let expected: Vec<Item> = model.iter().map(|(item, stored)| post(*item, *stored)).collect();
             prop_assert_eq!(items, expected);
         }
         prop_assert!(check(database.engine()).unwrap().is_clean());

@@ -263,6 +263,31 @@ def transactions_write():
     check("write metrics", list(response["ItemCollectionMetrics"]), ["Orders"])
 
 
+def update(table, pk, sk, expression, values=None, condition=None, **more):
+    return action("Update", table, pk, sk, condition, values, UpdateExpression=expression, **more)
+
+
+def transactions_update():
+    client.put_item(TableName="Stock", Item={**key("u", 1), "amount": {"N": "3"}})
+    one = {":n": {"N": "1"}}
+    order = lambda: transact(  # noqa: E731
+        update("Stock", "u", 1, "SET amount = amount - :n", one, "amount >= :n"),
+        update("Orders", "u", 1, "SET #s = :s ADD amount :n", {**one, ":s": {"S": "open"}}, ExpressionAttributeNames={"#s": "state"}),
+        ReturnConsumedCapacity="TOTAL",
+    )
+    units = [(e["TableName"], e["WriteCapacityUnits"]) for e in order()["ConsumedCapacity"]]
+    check("update units", units, [("Stock", 2.0), ("Orders", 3.0)])
+    order(), order()
+    left = [client.get_item(TableName=table, Key=key("u", 1))["Item"]["amount"]["N"] for table in ("Stock", "Orders")]
+    check("updated", left, ["0", "3"])
+    cancelled("condition of an update", order, [FAILED, {"Code": "None"}])
+    missing = {"Code": "ValidationError", "Message": "The provided expression refers to an attribute that does not exist in the item"}
+    bad = lambda: transact(action("Put", "Orders", "u", 2), update("Stock", "u", 2, "SET amount = amount - :n", one))  # noqa: E731
+    cancelled("update of nothing", bad, [{"Code": "None"}, missing])
+    twice = lambda: transact(action("Put", "Stock", "u", 1), update("Stock", "u", 1, "SET amount = :n", one))  # noqa: E731
+    invalid("put and update", twice, "Transaction request cannot include multiple operations on one item")
+
+
 def cancelled(name, call, reasons):
     codes = ", ".join(reason["Code"] for reason in reasons)
     text = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
@@ -328,6 +353,7 @@ bad_batch_gets()
 transactions_read()
 bad_transactions_of_reads()
 transactions_write()
+transactions_update()
 transactions_are_cancelled()
 transactions_are_refused()
 tokens()

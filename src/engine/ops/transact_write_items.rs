@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::update_item::UpdatePlan;
 use crate::codec::digest::Digest;
 use crate::engine::capacity::{TRANSACTION_FACTOR, read_units, write_units};
 use crate::engine::catalog::TableEntry;
@@ -13,6 +14,7 @@ use crate::engine::write::{self, Stored};
 use crate::engine::{Done, Engine, index, item_key};
 use crate::model::api::{
     ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
+    UpdateItemRequest, UpdateParameter,
 };
 use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
@@ -31,8 +33,9 @@ impl Engine {
 }
 
 /// What an action needs beside its request, parsed.
-struct Checked {
-    guard: Guard,
+enum Checked {
+    Guard(Guard),
+    Update(UpdatePlan),
 }
 
 /// What needs no table.
@@ -56,11 +59,17 @@ fn check_shape(actions: &[TransactWrite]) -> Result<Vec<Checked>, Error> {
 }
 
 fn check_expressions(write: &TransactWrite) -> Result<Checked, Error> {
-    if let TransactAction::Update { .. } = &write.action {
-        return Err(Error::NotSupported("Update"));
+    if let TransactAction::Update { key, update_expression } = &write.action {
+        let update = UpdateParameter::Expression(update_expression.clone());
+        let request = UpdateItemRequest {
+            condition: write.condition.clone(),
+            return_old_on_condition_failure: write.return_old_on_condition_failure,
+            ..UpdateItemRequest::new(write.table_name.clone(), key.clone(), update, write.placeholders.clone())
+        };
+        return Ok(Checked::Update(UpdatePlan::of(&request)?.in_transaction()));
     }
     let guard = Guard::of_request(&write.condition, &write.placeholders)?;
-    Ok(Checked { guard: guard.with(None, write.return_old_on_condition_failure) })
+    Ok(Checked::Guard(guard.with(None, write.return_old_on_condition_failure)))
 }
 
 fn run(
@@ -149,7 +158,10 @@ fn check_key(write: &TransactWrite, checked: &Checked, table: &TableEntry) -> Re
             item_key::key_of_parameter(&table.schema.key, key)?
         }
     };
-    checked.guard.check_paths(table)?;
+    match checked {
+        Checked::Guard(guard) => guard.check_paths(table)?,
+        Checked::Update(plan) => plan.check_table(table)?,
+    }
     Ok(key)
 }
 
@@ -158,6 +170,8 @@ enum Outcome<'r> {
     /// It was only looked at.
     Kept,
     Put(&'r Item),
+    Updated(Item),
+    /// There may have been none.
     Deleted,
 }
 
@@ -165,6 +179,7 @@ impl Outcome<'_> {
     fn item(&self) -> Option<&Item> {
         match self {
             Self::Put(item) => Some(item),
+            Self::Updated(item) => Some(item),
             Self::Kept | Self::Deleted => None,
         }
     }
@@ -197,7 +212,7 @@ fn plan<'r>(
     let parts = actions.iter().zip(checked).zip(tables.into_iter().zip(keys));
     for (place, ((write, checked), (table, key))) in parts.enumerate() {
         let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
-        match decide(write, checked, &stored) {
+        match decide(write, checked, (&table, &key), &stored) {
             Ok(outcome) => planned.push(Planned { table, key, stored, outcome }),
             Err(Error::ConditionalCheckFailed { item }) => reasons[place] = CancellationReason::ConditionalCheckFailed { item },
             Err(error @ Error::Store(_)) => return Err(error),
@@ -208,13 +223,23 @@ fn plan<'r>(
     Ok(planned)
 }
 
-fn decide<'r>(write: &'r TransactWrite, checked: &Checked, stored: &Stored) -> Result<Outcome<'r>, Error> {
-    checked.guard.check(stored)?;
+fn decide<'r>(
+    write: &'r TransactWrite,
+    checked: &Checked,
+    (table, key): (&TableEntry, &Key),
+    stored: &Stored,
+) -> Result<Outcome<'r>, Error> {
+    let guard = match checked {
+        // Without an item there was nothing to update, and nothing comes of it.
+        Checked::Update(plan) => return Ok(plan.apply(table, key, stored)?.new.map_or(Outcome::Deleted, Outcome::Updated)),
+        Checked::Guard(guard) => guard,
+    };
+    guard.check(stored)?;
     Ok(match &write.action {
-        TransactAction::ConditionCheck { .. } => Outcome::Kept,
         TransactAction::Put { item } => Outcome::Put(item),
         TransactAction::Delete { .. } => Outcome::Deleted,
-        TransactAction::Update { .. } => return Err(Error::NotSupported("Update")),
+        // An update has its plan, see above.
+        TransactAction::ConditionCheck { .. } | TransactAction::Update { .. } => Outcome::Kept,
     })
 }
 
@@ -253,7 +278,7 @@ fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<V
     for write in planned {
         let mut units = match write.outcome {
             Outcome::Kept => ConsumedCapacity { table: write_units(write.old_bytes()?), ..ConsumedCapacity::default() },
-            Outcome::Put(_) | Outcome::Deleted => {
+            Outcome::Put(_) | Outcome::Updated(_) | Outcome::Deleted => {
                 let item = write.outcome.item();
                 write::replace(transaction, &write.table, &write.key, &write.stored, item)?.consumed_capacity
             }

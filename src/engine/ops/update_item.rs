@@ -38,6 +38,16 @@ impl Engine {
 pub struct UpdatePlan {
     update: Option<Update>,
     guard: Guard,
+    size_of: SizeOf,
+}
+
+/// What the limit of an item's size is held against (SEMANTICS 5.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SizeOf {
+    /// The item, and the statement by itself.
+    Statement,
+    /// The item alone, as in transactions.
+    Item,
 }
 
 /// An item before and after an update.
@@ -62,7 +72,14 @@ impl UpdatePlan {
         };
         let guard = Guard::parse(&request.condition, &request.placeholders, &mut used)?;
         used.finish(&request.placeholders)?;
-        Ok(Self { update, guard: guard.with(request.precondition, request.return_old_on_condition_failure) })
+        let guard = guard.with(request.precondition, request.return_old_on_condition_failure);
+        Ok(Self { update, guard, size_of: SizeOf::Statement })
+    }
+
+    /// The same as an action of a transaction: only the item has a limit of size.
+    #[must_use]
+    pub fn in_transaction(self) -> Self {
+        Self { size_of: SizeOf::Item, ..self }
     }
 
     /// The checks against the table that need no item.
@@ -99,7 +116,7 @@ impl UpdatePlan {
         };
         let Some(update) = &self.update else { return Ok(Updated { new: Some(before.clone()) }) };
         let new = update.apply(before, old.is_some())?;
-        check_updated(table, update, before, &new)?;
+        check_updated(table, (update, self.size_of), before, &new)?;
         Ok(Updated { new: Some(new) })
     }
 
@@ -117,13 +134,16 @@ impl UpdatePlan {
 }
 
 /// Depth, size and index keys of an updated item.
-fn check_updated(table: &TableEntry, update: &Update, old: &Item, new: &Item) -> Result<(), Error> {
+fn check_updated(table: &TableEntry, (update, size_of): (&Update, SizeOf), old: &Item, new: &Item) -> Result<(), Error> {
     let written: BTreeSet<&str> = update.targets().map(|path| path.head.as_str()).collect();
     let values = || written.iter().filter_map(|name| Some((*name, new.get(name)?)));
     values().try_for_each(|(_, value)| value.check_nesting())?;
     index::check_update(table, old, new)?;
     let attributes: usize = values().map(|(name, value)| name.len() + value.size()).sum();
-    let statement = STATEMENT_BYTES + attributes + update.actions().iter().map(action_bytes).sum::<usize>();
+    let statement = match size_of {
+        SizeOf::Statement => STATEMENT_BYTES + attributes + update.actions().iter().map(action_bytes).sum::<usize>(),
+        SizeOf::Item => 0,
+    };
     if statement.max(new.size()) > ITEM_BYTES_MAX {
         return Err(UpdateError::ItemTooLarge.into());
     }
