@@ -10,6 +10,9 @@ use crate::model::Error;
 use crate::store::Store;
 use crate::store::lmdb::{LmdbOptions, LmdbStore};
 
+/// The directory in the data directory that stands for S3.
+const BUCKETS: &str = "s3";
+
 /// An open database.
 pub struct Opened {
     pub dir: PathBuf,
@@ -39,8 +42,9 @@ pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
 
 fn open_at(dir: &Path) -> Result<(Arc<LocalDatabase>, Arc<LmdbStore>), CliError> {
     let open = || -> Result<_, Error> {
+        let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..EngineOptions::default() };
         let store = Arc::new(LmdbStore::open(dir, LmdbOptions::default())?);
-        let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, EngineOptions::default())?;
+        let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, options)?;
         Ok((Arc::new(LocalDatabase::new(Arc::new(engine))), store))
     };
     open().map_err(|error| CliError::Message(format!("cannot open the data directory {}: {error}", dir.display())))

@@ -1,5 +1,6 @@
 //! The local engine as a `Database` and `Browse`.
 
+mod admin;
 mod browse;
 mod operations;
 mod streams;

@@ -3,6 +3,7 @@
 //! [`Database`] is any DynamoDB-compatible service. [`Browse`] is what a filesystem asks of one: stat, text, listings;
 //! the local engine answers it from record headers, without decoding items.
 
+pub mod admin;
 pub mod local;
 pub mod samples;
 pub mod streams;
@@ -15,7 +16,10 @@ use crate::codec::row::Row;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest, ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
+    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
+    ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
+    ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest,
+    TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
 };
 use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
 
@@ -82,6 +86,11 @@ pub trait Database: Streams {
 
     fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
         wait(|done| self.update_item_then(request, done))
+    }
+
+    /// The control plane beside tables, where there is one.
+    fn administration(&self) -> Option<&dyn admin::Administration> {
+        None
     }
 
     /// One page with its items.

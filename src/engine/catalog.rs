@@ -13,7 +13,7 @@ use super::keys::{Meta, SourceId, StoreKey};
 use super::streams::TableStream;
 use super::time_to_live::TimeToLive;
 use super::transaction::Transaction;
-use crate::model::api::TableStatus;
+use crate::model::api::{TableControl, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::{IndexName, IndexSchema, TableName, TableSchema};
 use crate::store::{Read, Write};
@@ -34,6 +34,7 @@ pub struct TableEntry {
     pub stream: Option<TableStream>,
     /// `None` when it was never enabled.
     pub time_to_live: Option<TimeToLive>,
+    pub control: TableControl,
 }
 
 impl TableEntry {

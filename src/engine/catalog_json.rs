@@ -12,16 +12,18 @@
 //! "stream":{"id":3,"label":…,"view_type":"KEYS_ONLY","enabled":true}
 //! "time_to_live":{"attribute":…,"list":4,"built":true,"changed_ms":…}      list is null when it is disabled
 //! ```
+//! `control`, only when there is something in it, is what `control_json` says.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::catalog::TableEntry;
+use super::control_json;
 use super::keys::SourceId;
 use super::streams::TableStream;
 use super::time_to_live::{List, TimeToLive};
-use crate::model::api::{StreamViewType, TableStatus};
+use crate::model::api::{StreamViewType, TableControl, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::schema::{BillingMode, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName, TableSchema};
@@ -31,6 +33,12 @@ const VERSION: u64 = 1;
 /// The stored bytes of an entry.
 #[must_use]
 pub fn encode(entry: &TableEntry) -> Vec<u8> {
+    to_value(entry).to_string().into_bytes()
+}
+
+/// The stored form of an entry as a value.
+#[must_use]
+pub fn to_value(entry: &TableEntry) -> Value {
     let schema = &entry.schema;
     let indexes: Vec<Value> = entry.indexes().map(|(index, source)| index_value(index, source)).collect();
     let mut value = json!({
@@ -53,7 +61,10 @@ pub fn encode(entry: &TableEntry) -> Vec<u8> {
     if let Some(time_to_live) = &entry.time_to_live {
         value["time_to_live"] = time_to_live_value(time_to_live);
     }
-    value.to_string().into_bytes()
+    if let (Some(control), Some(members)) = (control_json::encode(&entry.control), value.as_object_mut()) {
+        members.insert("control".to_owned(), control);
+    }
+    value
 }
 
 fn stream_value(stream: &TableStream) -> Value {
@@ -73,9 +84,14 @@ fn time_to_live_value(time_to_live: &TimeToLive) -> Value {
 /// # Errors
 /// `Corrupt` when the bytes are no entry, `Format` when a newer version wrote them.
 pub fn decode(bytes: &[u8]) -> Result<TableEntry, StoreError> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|_| damaged())?;
+    of_value(&serde_json::from_slice(bytes).map_err(|_| damaged())?)
+}
+
+/// # Errors
+/// As [`decode`].
+pub fn of_value(value: &Value) -> Result<TableEntry, StoreError> {
     match value.get("v").and_then(Value::as_u64) {
-        Some(VERSION) => decode_v1(&value).ok_or_else(damaged),
+        Some(VERSION) => decode_v1(value).ok_or_else(damaged),
         Some(newer) => Err(StoreError::Format(u8::try_from(newer).unwrap_or(u8::MAX))),
         None => Err(damaged()),
     }
@@ -168,6 +184,7 @@ fn decode_v1(value: &Value) -> Option<TableEntry> {
         created_ms: value.get("created_ms")?.as_u64()?,
         stream: optional(value.get("stream").unwrap_or(&Value::Null), stream_of)?,
         time_to_live: optional(value.get("time_to_live").unwrap_or(&Value::Null), time_to_live_of)?,
+        control: value.get("control").map_or_else(|| Some(TableControl::default()), control_json::decode)?,
     })
 }
 
@@ -282,6 +299,7 @@ mod tests {
             created_ms: 17,
             stream: None,
             time_to_live: None,
+            control: TableControl::default(),
         }
     }
 

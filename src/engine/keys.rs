@@ -12,6 +12,8 @@
 //! 0C · list u32 · time u64 · digest 16 · order   when the entry at that place of a table expires; no value. Milliseconds; a list's id is a source id
 //! 0D · token                            a client request token and what was done for it
 //! 0E · time u64 · token                 when it expires, milliseconds since the epoch
+//! 10 · source u32 · version u64         an item before a change, see `history`
+//! 11 · kind u8 · name                   a record of the account, see `account`
 //! ```
 //! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
 //! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
@@ -25,6 +27,7 @@
 
 use std::ops::Bound;
 
+use super::account::RecordKind;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode, partition_digest};
 use crate::model::api::{StreamName, Version};
@@ -42,6 +45,8 @@ const STREAM_RECORD: u8 = 0x0B;
 const EXPIRY: u8 = 0x0C;
 const TOKEN: u8 = 0x0D;
 const TOKEN_EXPIRY: u8 = 0x0E;
+const HISTORY: u8 = 0x10;
+const ACCOUNT: u8 = 0x11;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -91,6 +96,8 @@ pub enum StoreKey<'a> {
     Expiry(SourceId, u64, &'a [u8]),
     Token(&'a str),
     TokenExpiry(u64, &'a str),
+    History(SourceId, Version),
+    Account(RecordKind, &'a str),
 }
 
 impl StoreKey<'_> {
@@ -109,6 +116,8 @@ impl StoreKey<'_> {
             Self::Expiry(list, ms, place) => [&source_head(EXPIRY, *list)[..], &ms.to_be_bytes(), place].concat(),
             Self::Token(token) => [&[TOKEN], token.as_bytes()].concat(),
             Self::TokenExpiry(ms, token) => [&[TOKEN_EXPIRY], &ms.to_be_bytes()[..], token.as_bytes()].concat(),
+            Self::History(source, version) => [&source_head(HISTORY, *source)[..], &version.to_be_bytes()].concat(),
+            Self::Account(kind, name) => [&[ACCOUNT, kind.tag()], name.as_bytes()].concat(),
         }
     }
 }
@@ -356,6 +365,19 @@ pub fn counters_from(source: SourceId) -> KeyRange {
     KeyRange { lower: Bound::Included(source_head(COUNTERS, source).to_vec()), upper: Bound::Excluded(vec![COUNTERS + 1]) }
 }
 
+/// The history of a source.
+#[must_use]
+pub fn history(source: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(HISTORY, source))
+}
+
+/// Source and version of a history key; `None` when it is none.
+#[must_use]
+pub fn parse_history(key: &[u8]) -> Option<(SourceId, Version)> {
+    let (source, rest) = parse_source(HISTORY, key)?;
+    Some((source, Version::from_be_bytes(rest.try_into().ok()?)))
+}
+
 /// The entries of a source.
 #[must_use]
 pub fn entries(source: SourceId) -> KeyRange {
@@ -422,6 +444,8 @@ mod tests {
             (StoreKey::Expiry(SourceId(9), 258, &[7, 8]), &[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
             (StoreKey::Token("abc"), &[13, 0x61, 0x62, 0x63]),
             (StoreKey::TokenExpiry(258, "a"), &[14, 0, 0, 0, 0, 0, 0, 1, 2, 0x61]),
+            (StoreKey::History(SourceId(1), 2), &[0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
+            (StoreKey::Account(RecordKind::Job, "9"), &[0x11, 4, 0x39]),
         ];
         for (key, bytes) in cases {
             assert_eq!(key.encode(), *bytes, "{key:?}");

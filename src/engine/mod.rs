@@ -3,7 +3,11 @@
 //! ```text
 //! keys.rs         the keys of the store
 //! catalog.rs      tables: definitions, ids, cache
+//! control_json.rs what control operations keep of a table
 //! counters.rs     counters of sources and item collections
+//! account.rs      backups, exports, imports, background jobs as records
+//! history.rs      old images, for copies as of an earlier moment
+//! jobs.rs         copies in pieces: backups, restores, what exports read
 //! batch.rs        what a transaction gathers: counters, versions
 //! transaction.rs  an operation's change as a job of the writer thread
 //! view.rs         a consistent read
@@ -22,6 +26,7 @@
 //! check.rs        everything derived, recomputed and compared
 //! ```
 
+pub mod account;
 pub mod background;
 pub mod batch;
 pub mod capacity;
@@ -29,10 +34,13 @@ pub mod catalog;
 pub mod catalog_json;
 pub mod check;
 pub mod clock;
+pub mod control_json;
 pub mod counters;
 pub mod guard;
+pub mod history;
 pub mod index;
 pub mod item_key;
+pub mod jobs;
 pub mod keys;
 pub mod ops;
 pub mod purge;
@@ -44,6 +52,7 @@ pub mod transaction;
 pub mod view;
 pub mod write;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +102,8 @@ pub struct EngineOptions {
     pub ttl_transition_ms: u64,
     /// How long time to live may not be changed again (the service: 30 to 60 minutes).
     pub ttl_interval_ms: u64,
+    /// The directory that stands for S3, each bucket a directory in it; `None` refuses exports and imports.
+    pub buckets: Option<PathBuf>,
 }
 
 impl Default for EngineOptions {
@@ -107,6 +118,7 @@ impl Default for EngineOptions {
             background_period: Some(BACKGROUND_PERIOD),
             ttl_transition_ms: 0,
             ttl_interval_ms: 0,
+            buckets: None,
         }
     }
 }
@@ -184,6 +196,7 @@ impl Engine {
             engine.background = Some(Background::start(&engine.shared, period)?);
         }
         tokens::resume(&engine.shared)?;
+        jobs::resume(&engine.shared)?;
         Ok(engine)
     }
 

@@ -80,7 +80,7 @@ fn start_later(shared: &Arc<Shared>, source: SourceId) {
 /// Removes some of a source; whether more is left.
 fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
     let mut left = KEYS_PER_JOB;
-    for range in [keys::entries(source), keys::collections(source), keys::expiries(source)] {
+    for range in [keys::entries(source), keys::collections(source), keys::expiries(source), keys::history(source)] {
         let doomed = first_keys(transaction.batch.as_read(), &range, left)?;
         for key in &doomed {
             transaction.batch.delete(key)?;
@@ -95,7 +95,7 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
     Ok(false)
 }
 
-fn first_keys(read: &dyn Read, range: &KeyRange, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
+pub(super) fn first_keys(read: &dyn Read, range: &KeyRange, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
     let mut found = Vec::new();
     read.walk(range, Direction::Forward, &mut |key, _| {
         if found.len() == count {

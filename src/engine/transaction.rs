@@ -35,6 +35,12 @@ impl Transaction<'_> {
         self.shared.catalog.table(self.batch.as_read(), name)
     }
 
+    /// The clock's time.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.shared.options.clock.now_ms()
+    }
+
     /// The table for a data operation.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use std::cell::OnceCell;
 use super::capacity::write_units;
 use super::catalog::TableEntry;
 use super::counters::{CollectionValue, CounterDelta, new_collection, signed};
+use super::history::{self, Past};
 use super::index::{self, IndexEntry, IndexView, Transition};
-use super::keys::{EntryAddress, SourceId, StoreKey};
+use super::keys::{self, EntryAddress, SourceId, StoreKey};
 use super::streams::capture::{Changed, capture};
 use super::time_to_live;
 use super::transaction::Transaction;
@@ -210,6 +211,12 @@ impl Change {
         stored: &Stored,
     ) -> Result<(), StoreError> {
         let store_key = stored.address.encode();
+        if table.control.keeps_history() {
+            let place = keys::place_in_source(&store_key);
+            let past = Past { time_ms: self.modified_ms, place, old: stored.bytes.as_deref() };
+            history::note(transaction, table, self.applied.version, past)?;
+            transaction.shared.batch.take_version(self.applied.version);
+        }
         match &self.record {
             Some(record) => {
                 transaction.batch.put(&store_key, record)?;

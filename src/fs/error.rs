@@ -236,8 +236,13 @@ fn database_errno(error: &Error) -> Errno {
         | Error::Batch(_)
         | Error::Transaction(_)
         | Error::IdempotentParameterMismatch
+        | Error::UpdateTable(_)
+        | Error::Resource(_)
+        | Error::Recovery(_)
         | Error::NotSupported(_) => Errno::Invalid,
-        Error::ResourceNotFound | Error::TableNotFound(_) => Errno::NotFound,
+        Error::Limit(_) => Errno::NotPermitted,
+        Error::InUse(_) => Errno::Busy,
+        Error::ResourceNotFound | Error::TableNotFound(_) | Error::NotFound(_) => Errno::NotFound,
         Error::TableAlreadyExists(_) => Errno::Exists,
         Error::TableBeingDeleted(_) => Errno::Busy,
         Error::DeletionProtected => Errno::NotPermitted,
@@ -253,7 +258,11 @@ fn exception(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_))
         | Error::ResourceNotFound
-        | Error::TableNotFound(_) => "ResourceNotFoundException",
+        | Error::TableNotFound(_)
+        | Error::NotFound(_) => "ResourceNotFoundException",
+        // The filesystem asks for none of these operations.
+        Error::Recovery(_) => return None,
+        Error::Limit(_) => "LimitExceededException",
         Error::Stream(StreamError::ExpiredIterator) => "ExpiredIteratorException",
         Error::Stream(StreamError::Trimmed) => "TrimmedDataAccessException",
         Error::Value(_)
@@ -266,11 +275,13 @@ fn exception(error: &Error) -> Option<&'static str> {
         | Error::TimeToLive(_)
         | Error::Batch(_)
         | Error::Transaction(_)
+        | Error::UpdateTable(_)
+        | Error::Resource(_)
         | Error::DeletionProtected
         | Error::NotSupported(_) => "ValidationException",
         Error::TransactionCanceled(_) => "TransactionCanceledException",
         Error::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
-        Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) => "ResourceInUseException",
+        Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) | Error::InUse(_) => "ResourceInUseException",
         Error::ConditionalCheckFailed { .. } => "ConditionalCheckFailedException",
         Error::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
         Error::Store(_) => "InternalServerError",

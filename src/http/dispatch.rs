@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::block_in_place;
 
+use super::control;
 use super::error::Failure;
 use super::target::Operation;
 use crate::codec::wire::{
@@ -19,11 +20,11 @@ use crate::database::{Database, Done};
 use crate::model::Error;
 use crate::model::error::StoreError;
 
-/// Runs one request.
+/// Runs one request. `host` is what the client calls this server.
 ///
 /// # Errors
 /// What the request or its operation failed with.
-pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>) -> Result<Vec<u8>, Failure> {
+pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>, host: &str) -> Result<Vec<u8>, Failure> {
     match operation {
         Operation::PutItem => put(json, database).await,
         Operation::DeleteItem => delete(json, database).await,
@@ -51,6 +52,10 @@ pub async fn run(operation: Operation, json: Value, database: &Arc<dyn Database>
             let response = database.describe_table(describe_table::request(&json)?)?;
             Ok(describe_table::to_json(&response.table).to_string().into_bytes())
         }
+        Operation::Control(operation) => match database.administration() {
+            Some(admin) => control::run(operation, &json, admin, host),
+            None => Err(Failure::NotServed(operation.name())),
+        },
         Operation::ListTables => {
             let response = database.list_tables(list_tables::request(&json)?)?;
             let mut out = Vec::new();

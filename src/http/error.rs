@@ -10,8 +10,8 @@ use super::target::Operation;
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
 use crate::codec::wire::{WireError, transaction};
-use crate::model::error::StreamError;
 use crate::model::error::prefix::VALIDATION_PREFIX;
+use crate::model::error::{RecoveryError, StreamError};
 use crate::model::{Error, Item};
 
 /// Why a request to the API failed.
@@ -146,10 +146,14 @@ fn kind_of(error: &Error) -> Kind {
         | Error::TimeToLive(_)
         | Error::Batch(_)
         | Error::Transaction(_)
+        | Error::UpdateTable(_)
+        | Error::Resource(_)
         | Error::DeletionProtected
         | Error::NotSupported(_) => VALIDATION,
-        Error::ResourceNotFound | Error::TableNotFound(_) => modelled("ResourceNotFoundException"),
-        Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) => modelled("ResourceInUseException"),
+        Error::Limit(_) => modelled("LimitExceededException"),
+        Error::Recovery(error) => kind_of_recovery(error),
+        Error::ResourceNotFound | Error::TableNotFound(_) | Error::NotFound(_) => modelled("ResourceNotFoundException"),
+        Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) | Error::InUse(_) => modelled("ResourceInUseException"),
         Error::ConditionalCheckFailed { .. } => modelled("ConditionalCheckFailedException"),
         Error::ItemCollectionSizeLimitExceeded => modelled("ItemCollectionSizeLimitExceededException"),
         Error::Stream(error) => kind_of_stream(error),
@@ -171,6 +175,29 @@ fn kind_of_stream(error: &StreamError) -> Kind {
         StreamError::NotFound(_) | StreamError::ShardNotFound(_) => modelled("ResourceNotFoundException"),
         StreamError::ExpiredIterator => modelled("ExpiredIteratorException"),
         StreamError::Trimmed => modelled("TrimmedDataAccessException"),
+    }
+}
+
+fn kind_of_recovery(error: &RecoveryError) -> Kind {
+    match error {
+        RecoveryError::TableNotFound(_) => modelled("TableNotFoundException"),
+        RecoveryError::TableAlreadyExists(_) => modelled("TableAlreadyExistsException"),
+        RecoveryError::TableInUse(_) => modelled("TableInUseException"),
+        RecoveryError::BackupNotFound(_) => modelled("BackupNotFoundException"),
+        RecoveryError::BackupInUse(_) => modelled("BackupInUseException"),
+        RecoveryError::RecoveryUnavailable(_) => modelled("PointInTimeRecoveryUnavailableException"),
+        RecoveryError::RestoreTime { .. } => modelled("InvalidRestoreTimeException"),
+        RecoveryError::ExportTime { .. } => modelled("InvalidExportTimeException"),
+        RecoveryError::ExportNotFound(_) => modelled("ExportNotFoundException"),
+        RecoveryError::ExportConflict => modelled("ExportConflictException"),
+        RecoveryError::ImportNotFound(_) => modelled("ImportNotFoundException"),
+        RecoveryError::ImportConflict => modelled("ImportConflictException"),
+        RecoveryError::PolicyNotFound(_) | RecoveryError::PolicyRevision(_) => modelled("PolicyNotFoundException"),
+        RecoveryError::GlobalTableNotFound(_) => modelled("GlobalTableNotFoundException"),
+        RecoveryError::RestoreTimeChoice
+        | RecoveryError::RestoreSourceChoice
+        | RecoveryError::OverrideIndex(_)
+        | RecoveryError::Parameter(_) => VALIDATION,
     }
 }
 

@@ -5,6 +5,7 @@
 //! route     one request to one reply, in order         auth       that there is a signature
 //! dispatch  operation: translate, call, write          target     X-Amz-Target
 //! sigv4     whether a signature holds               sign_time  its date
+//! control   the control plane beside tables
 //! error     errors to status, __type and text          reply      headers, bodies, request ids
 //! body      bodies within limits                    compression  gzip and deflate
 //! in_flight, patience   memory and time of all connections
@@ -17,6 +18,7 @@
 pub mod auth;
 pub mod body;
 pub mod compression;
+pub mod control;
 pub mod dispatch;
 pub mod error;
 pub mod in_flight;

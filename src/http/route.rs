@@ -127,9 +127,10 @@ impl Service {
     /// The API proper: everything from here on is answered in JSON.
     async fn call(&self, head: &Parts, body: Body, content_type: HeaderValue) -> Reply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
+        let host = header(head, &HOST).unwrap_or("localhost");
         let (operation, outcome) = match self.prepare(head, body) {
             Err(failure) => (None, Err(failure)),
-            Ok((operation, json)) => (Some(operation), caught(dispatch::run(operation, json, &self.database)).await),
+            Ok((operation, json)) => (Some(operation), caught(dispatch::run(operation, json, &self.database, host)).await),
         };
         let reply = match outcome {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),

@@ -1,5 +1,7 @@
 //! `X-Amz-Target`: which operation a request asks for.
 
+use super::control::ControlOperation;
+
 /// An operation that this version serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
@@ -23,6 +25,7 @@ pub enum Operation {
     TransactGetItems,
     TransactWriteItems,
     UpdateTimeToLive,
+    Control(ControlOperation),
 }
 
 /// What a target names.
@@ -59,6 +62,7 @@ impl Operation {
             Self::BatchWriteItem => "BatchWriteItem",
             Self::TransactGetItems => "TransactGetItems",
             Self::TransactWriteItems => "TransactWriteItems",
+            Self::Control(operation) => operation.name(),
         }
     }
 }
@@ -83,54 +87,7 @@ const SERVED: &[Operation] = &[
 ];
 
 /// The other operations of the 2012-08-10 model.
-const NOT_SERVED: &[&str] = &[
-    "BatchExecuteStatement",
-    "CancelBulkOperation",
-    "CreateBackup",
-    "CreateGlobalTable",
-    "DeleteBackup",
-    "DeleteResourcePolicy",
-    "DescribeBackup",
-    "DescribeBulkOperation",
-    "DescribeContinuousBackups",
-    "DescribeContributorInsights",
-    "DescribeEndpoints",
-    "DescribeExport",
-    "DescribeGlobalTable",
-    "DescribeGlobalTableSettings",
-    "DescribeImport",
-    "DescribeKinesisStreamingDestination",
-    "DescribeLimits",
-    "DescribeTableReplicaAutoScaling",
-    "DisableKinesisStreamingDestination",
-    "EnableKinesisStreamingDestination",
-    "ExecuteStatement",
-    "ExecuteTransaction",
-    "ExportTableToPointInTime",
-    "GetResourcePolicy",
-    "ImportTable",
-    "ListBackups",
-    "ListBulkOperations",
-    "ListContributorInsights",
-    "ListExports",
-    "ListGlobalTables",
-    "ListImports",
-    "ListTagsOfResource",
-    "PutResourcePolicy",
-    "RestoreTableFromBackup",
-    "RestoreTableToPointInTime",
-    "SearchVectors",
-    "StartBulkPutItems",
-    "TagResource",
-    "UntagResource",
-    "UpdateContinuousBackups",
-    "UpdateContributorInsights",
-    "UpdateGlobalTable",
-    "UpdateGlobalTableSettings",
-    "UpdateKinesisStreamingDestination",
-    "UpdateTable",
-    "UpdateTableReplicaAutoScaling",
-];
+const NOT_SERVED: &[&str] = &["BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"];
 
 /// The operations of DynamoDB Streams.
 const STREAMS: &[Operation] =
@@ -143,9 +100,10 @@ pub fn parse(header: Option<&str>) -> Target {
     let served = |operations: &[Operation]| operations.iter().find(|operation| operation.name() == name).copied();
     let not_served = || NOT_SERVED.iter().find(|&&known| known == name).copied();
     match service {
-        "DynamoDB_20120810" => match served(SERVED) {
-            Some(operation) => Target::Served(operation),
-            None => not_served().map_or(Target::Unknown, Target::NotServed),
+        "DynamoDB_20120810" => match (served(SERVED), ControlOperation::named(name)) {
+            (Some(operation), _) => Target::Served(operation),
+            (None, Some(operation)) => Target::Served(Operation::Control(operation)),
+            (None, None) => not_served().map_or(Target::Unknown, Target::NotServed),
         },
         "DynamoDBStreams_20120810" => served(STREAMS).map_or(Target::Unknown, Target::Served),
         _ => Target::Unknown,
@@ -160,7 +118,8 @@ mod tests {
     fn targets() {
         let check = |header: Option<&str>, expected: Target| assert_eq!(parse(header), expected, "{header:?}");
         check(Some("DynamoDB_20120810.PutItem"), Target::Served(Operation::PutItem));
-        check(Some("DynamoDB_20120810.UpdateTable"), Target::NotServed("UpdateTable"));
+        check(Some("DynamoDB_20120810.ExecuteStatement"), Target::NotServed("ExecuteStatement"));
+        check(Some("DynamoDB_20120810.UpdateTable"), Target::Served(Operation::Control(ControlOperation::UpdateTable)));
         check(Some("DynamoDBStreams_20120810.ListStreams"), Target::Served(Operation::ListStreams));
         check(Some("DynamoDB_20120810.ListStreams"), Target::Unknown);
         check(Some("DynamoDBStreams_20120810.PutItem"), Target::Unknown);

@@ -76,3 +76,19 @@ pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const CLIENT_TOKEN_CHARS_MAX: usize = 36;
 /// How long a `ClientRequestToken` is remembered.
 pub const CLIENT_TOKEN_VALID_MS: u64 = 10 * 60 * 1000;
+/// Provisioned read or write units of one table or index (quota "Table-level throughput").
+pub const TABLE_CAPACITY_UNITS_MAX: u64 = 40_000;
+/// Provisioned read or write units of all tables (quota "Account-level throughput"); only told, not held.
+pub const ACCOUNT_CAPACITY_UNITS_MAX: u64 = 80_000;
+/// Decreases of provisioned throughput in a UTC day before they are limited.
+pub const FREE_DECREASES: u64 = 4;
+/// The least time between limited decreases.
+pub const DECREASE_INTERVAL_MS: u64 = 60 * 60 * 1000;
+/// Tags of a resource.
+pub const TAGS_MAX: usize = 50;
+/// Characters of a tag's key.
+pub const TAG_KEY_CHARS_MAX: usize = 128;
+/// Characters of a tag's value.
+pub const TAG_VALUE_CHARS_MAX: usize = 256;
+/// A resource-based policy.
+pub const POLICY_BYTES_MAX: usize = 20_480;

@@ -9,13 +9,9 @@ use serde_json::{Map, Value, json};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use crate::model::api::StreamViewType;
-use crate::model::error::SchemaError;
+use crate::model::error::{ResourceError, SchemaError};
+use crate::model::limits::{TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
 use crate::model::schema::BillingMode;
-
-/// Tags of a table (SEMANTICS 18.1).
-const TAGS_MAX: usize = 50;
-const TAG_KEY_CHARS_MAX: usize = 128;
-const TAG_VALUE_CHARS_MAX: usize = 256;
 
 pub const STREAM_SPECIFICATION: Member = Member::new(
     "StreamSpecification",
@@ -79,11 +75,11 @@ pub const ON_DEMAND_THROUGHPUT: Member = Member::new(
 
 const STREAM: &str = "StreamSpecification";
 /// Members of the table that are kept.
-const KEPT: &[&str] = &[STREAM, "SSESpecification", "Tags", "TableClass", "OnDemandThroughput", "WarmThroughput"];
+const KEPT: &[&str] = &[STREAM, "SSESpecification", "Tags", "TableClass", "OnDemandThroughput", "WarmThroughput", "ResourcePolicy"];
 /// Members of a global index that are kept.
 const KEPT_OF_INDEXES: &[&str] = &["OnDemandThroughput", "WarmThroughput"];
 /// Where those of indexes are kept.
-const INDEXES: &str = "GlobalSecondaryIndexes";
+pub(super) const INDEXES: &str = "GlobalSecondaryIndexes";
 
 /// Checks 21 and 23 to 26 of SEMANTICS 11.1.
 pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), WireError> {
@@ -97,7 +93,8 @@ pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), Wire
         None | Some("STANDARD" | "STANDARD_INFREQUENT_ACCESS") => {}
         Some(_) => return Err(SchemaError::TableClass.into()),
     }
-    check_tags(members)
+    check_tags(members)?;
+    members.string("ResourcePolicy").map_or(Ok(()), |policy| Ok(super::resource::check_policy(policy)?))
 }
 
 fn check_on_demand(members: Members<'_>, index: Option<&str>, billing_mode: BillingMode) -> Result<(), WireError> {
@@ -124,7 +121,7 @@ fn check_stream(members: Members<'_>) -> Result<(), WireError> {
     }
 }
 
-fn check_encryption(members: Members<'_>) -> Result<(), WireError> {
+pub(super) fn check_encryption(members: Members<'_>) -> Result<(), WireError> {
     let Some(sse) = members.structure("SSESpecification") else { return Ok(()) };
     let enabled = sse.boolean("Enabled").unwrap_or(false);
     if !enabled && sse.has("SSEType") {
@@ -142,15 +139,22 @@ fn check_encryption(members: Members<'_>) -> Result<(), WireError> {
     Ok(())
 }
 
-fn check_tags(members: Members<'_>) -> Result<(), WireError> {
+pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
     let tags = members.list("Tags").unwrap_or_default();
     if tags.len() > TAGS_MAX {
         return Err(SchemaError::TooManyTags.into());
     }
     let mut seen: Vec<&str> = Vec::new();
-    for key in tags.iter().filter_map(Members::of).filter_map(|tag| tag.string("Key")) {
+    for tag in tags.iter().filter_map(Members::of) {
+        let (key, value) = (tag.string("Key").unwrap_or_default(), tag.string("Value").unwrap_or_default());
         if key.to_ascii_lowercase().starts_with("aws:") {
             return Err(SchemaError::ReservedTag(key.to_owned()).into());
+        }
+        if !key.chars().all(is_tag_character) {
+            return Err(ResourceError::TagKey(key.to_owned()).into());
+        }
+        if !value.chars().all(is_tag_character) {
+            return Err(ResourceError::TagValue(value.to_owned()).into());
         }
         if seen.contains(&key) {
             return Err(SchemaError::DuplicateTag(key.to_owned()).into());
@@ -158,6 +162,11 @@ fn check_tags(members: Members<'_>) -> Result<(), WireError> {
         seen.push(key);
     }
     Ok(())
+}
+
+/// Letters and digits of any script, blanks, and a few signs.
+fn is_tag_character(character: char) -> bool {
+    character.is_alphanumeric() || character.is_whitespace() || "+-=._:/@".contains(character)
 }
 
 fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>> {

@@ -60,9 +60,9 @@ const KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2)];
 const GLOBAL_KEY_SCHEMA_RULES: &[Rule] = &[Rule::LengthMin(1), Rule::LengthMax(2 * INDEX_KEY_ATTRIBUTES_MAX)];
 const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
 const PROJECTION_MEMBER: Member = Member::new("Projection", Shape::Structure(&PROJECTION)).required();
-const THROUGHPUT_MEMBER: Member = Member::new("ProvisionedThroughput", Shape::Structure(&THROUGHPUT));
+pub(super) const THROUGHPUT_MEMBER: Member = Member::new("ProvisionedThroughput", Shape::Structure(&THROUGHPUT));
 
-static LOCAL_INDEX: Element = Element {
+pub(super) static LOCAL_INDEX: Element = Element {
     shape: Shape::Structure(&Structure {
         name: "LocalSecondaryIndex",
         members: &[INDEX_NAME, KEY_SCHEMA.rules(KEY_SCHEMA_RULES), PROJECTION_MEMBER],
@@ -70,27 +70,29 @@ static LOCAL_INDEX: Element = Element {
     rules: &[],
 };
 
-static GLOBAL_INDEX: Element = Element {
-    shape: Shape::Structure(&Structure {
-        name: "GlobalSecondaryIndex",
-        members: &[
-            INDEX_NAME,
-            KEY_SCHEMA.rules(GLOBAL_KEY_SCHEMA_RULES),
-            PROJECTION_MEMBER,
-            THROUGHPUT_MEMBER,
-            create_options::ON_DEMAND_THROUGHPUT,
-            create_options::WARM_THROUGHPUT,
-        ],
-    }),
-    rules: &[],
+pub(super) static GLOBAL_INDEX_STRUCTURE: Structure = Structure {
+    name: "GlobalSecondaryIndex",
+    members: &[
+        INDEX_NAME,
+        KEY_SCHEMA.rules(GLOBAL_KEY_SCHEMA_RULES),
+        PROJECTION_MEMBER,
+        THROUGHPUT_MEMBER,
+        create_options::ON_DEMAND_THROUGHPUT,
+        create_options::WARM_THROUGHPUT,
+    ],
 };
+
+pub(super) static GLOBAL_INDEX: Element = Element { shape: Shape::Structure(&GLOBAL_INDEX_STRUCTURE), rules: &[] };
+pub(super) const ATTRIBUTE_DEFINITIONS: Member = Member::new("AttributeDefinitions", Shape::List(&ATTRIBUTE_DEFINITION));
+pub(super) const BILLING_MODE: Member =
+    Member::new("BillingMode", Shape::String).rules(&[Rule::OneOf(&["PROVISIONED", "PAY_PER_REQUEST"])]);
 
 pub static SHAPE: Structure = Structure {
     name: "CreateTableInput",
     members: &[
-        Member::new("AttributeDefinitions", Shape::List(&ATTRIBUTE_DEFINITION)).required(),
+        ATTRIBUTE_DEFINITIONS.required(),
         members::TABLE_NAME,
-        Member::new("BillingMode", Shape::String).rules(&[Rule::OneOf(&["PROVISIONED", "PAY_PER_REQUEST"])]),
+        BILLING_MODE,
         THROUGHPUT_MEMBER,
         KEY_SCHEMA.rules(KEY_SCHEMA_RULES),
         Member::new("LocalSecondaryIndexes", Shape::List(&LOCAL_INDEX)),
@@ -121,7 +123,7 @@ pub fn request(json: &Value) -> Result<CreateTableRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::new_table(members)?;
     members::constrained(json, &SHAPE)?;
-    members::refuse(members, &["ResourcePolicy", "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
+    members::refuse(members, &["GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
     let billing_mode = billing_mode(members);
     create_options::check(members, billing_mode.unwrap_or(BillingMode::Provisioned))?;
     Ok(CreateTableRequest {
@@ -164,7 +166,7 @@ fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
     structures(members, "KeySchema").filter_map(element).collect()
 }
 
-fn billing_mode(members: Members<'_>) -> Option<BillingMode> {
+pub(super) fn billing_mode(members: Members<'_>) -> Option<BillingMode> {
     match members.string("BillingMode")? {
         "PROVISIONED" => Some(BillingMode::Provisioned),
         "PAY_PER_REQUEST" => Some(BillingMode::PayPerRequest),
@@ -172,7 +174,7 @@ fn billing_mode(members: Members<'_>) -> Option<BillingMode> {
     }
 }
 
-fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
+pub(super) fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
     let throughput = members.structure("ProvisionedThroughput")?;
     let units = |name: &str| throughput.integer(name).and_then(|value| u64::try_from(value).ok());
     Some(ProvisionedThroughput {
@@ -181,7 +183,7 @@ fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
     })
 }
 
-fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Result<Option<Vec<IndexDefinition>>, WireError> {
+pub(super) fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Result<Option<Vec<IndexDefinition>>, WireError> {
     if !members.has(name) {
         return Ok(None);
     }
@@ -234,7 +236,7 @@ pub fn to_json(schema: &TableSchema) -> Value {
 }
 
 /// The member of `GlobalSecondaryIndexes` or `LocalSecondaryIndexes` that recreates the index.
-fn index_to_json(index: &crate::model::IndexSchema, options: &BTreeMap<String, Map<String, Value>>) -> Value {
+pub(super) fn index_to_json(index: &crate::model::IndexSchema, options: &BTreeMap<String, Map<String, Value>>) -> Value {
     let mut out = Map::new();
     out.insert("IndexName".to_owned(), json!(index.name.as_str()));
     out.insert("KeySchema".to_owned(), table_description::index_key_schema(index));

@@ -3,7 +3,10 @@
 use super::constraint::Violations;
 use super::json_type::SerializationError;
 use crate::model::Error;
-use crate::model::error::{BatchError, ExpressionError, QueryError, SchemaError, TransactionError, ValueError};
+use crate::model::error::{
+    BatchError, ExpressionError, QueryError, RecoveryError, ResourceError, SchemaError, TransactionError, UpdateTableError,
+    ValueError,
+};
 
 /// A body that is no request; `Display` is the service's text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -86,6 +89,24 @@ impl From<BatchError> for WireError {
 
 impl From<TransactionError> for WireError {
     fn from(error: TransactionError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<UpdateTableError> for WireError {
+    fn from(error: UpdateTableError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<ResourceError> for WireError {
+    fn from(error: ResourceError) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+impl From<RecoveryError> for WireError {
+    fn from(error: RecoveryError) -> Self {
         Self::Request(error.into())
     }
 }

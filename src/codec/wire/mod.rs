@@ -11,6 +11,7 @@
 //! ```
 
 pub mod attribute_value;
+pub mod backup;
 pub mod batch_get_item;
 pub mod batch_write_item;
 pub mod body;
@@ -27,13 +28,16 @@ pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
 pub mod json_type;
+pub mod kept_options;
 pub mod list_streams;
 pub mod list_tables;
 pub mod members;
 pub mod names;
+pub mod never_used;
 pub mod page;
 pub mod put_item;
 pub mod query;
+pub mod resource;
 pub mod scan;
 pub mod shape;
 pub mod stream_arn;
@@ -42,7 +46,9 @@ pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
 pub mod transaction;
+pub mod transfer;
 pub mod update_item;
+pub mod update_table;
 pub mod write;
 
 pub use capacity::Reporting;

@@ -47,7 +47,7 @@ pub fn control_table(members: Members<'_>) -> Result<TableName, WireError> {
 pub fn new_table(members: Members<'_>) -> Result<TableName, WireError> {
     match members.string("TableName") {
         None => Err(WireError::TableNameMissing),
-        Some(text) => TableName::new(text).map_err(|fault| violation(text, &fault)),
+        Some(text) => plain_table(text),
     }
 }
 
@@ -59,6 +59,16 @@ pub fn index(members: Members<'_>) -> Result<Option<IndexName>, WireError> {
 /// An index name that was held to [`NAME_RULES`].
 pub fn index_name(text: &str) -> Result<IndexName, WireError> {
     IndexName::new(text).map_err(|fault| named_violation("indexName", text, &fault))
+}
+
+/// A plain name that was held to [`NAME_RULES`].
+pub fn plain_table(text: &str) -> Result<TableName, WireError> {
+    TableName::new(text).map_err(|fault| violation(text, &fault))
+}
+
+/// A name or an ARN in another member than `TableName`.
+pub fn table_or_arn(text: &str) -> Result<TableName, WireError> {
+    parse(text)
 }
 
 fn parse(text: &str) -> Result<TableName, WireError> {

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::kept_options::effective_warm;
 use super::{create_options, stream_arn};
+use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{IndexSchema, Projection, TableName, TableSchema};
@@ -11,9 +13,6 @@ use crate::model::{IndexSchema, Projection, TableName, TableSchema};
 pub const REGION: &str = "us-east-1";
 /// The account that ARNs name.
 pub const ACCOUNT: &str = "000000000000";
-/// Warm throughput of an on-demand table that asked for none (SEMANTICS 11.2).
-const ON_DEMAND_WARM_READ_UNITS: u64 = 12_000;
-const ON_DEMAND_WARM_WRITE_UNITS: u64 = 4_000;
 
 /// The table's ARN.
 #[must_use]
@@ -34,17 +33,15 @@ pub fn to_json(table: &TableDescription) -> Value {
     add("KeySchema", table_key_schema(schema));
     add("TableStatus", json!(status(table.status)));
     add("CreationDateTime", timestamp(table.created_ms));
-    add("ProvisionedThroughput", throughput(schema.throughput));
+    add("ProvisionedThroughput", throughput(schema.throughput, &table.control.throughput, table.at_ms));
     add("TableSizeBytes", json!(table.table_size_bytes));
     add("ItemCount", json!(table.item_count));
     add("TableArn", json!(arn(&schema.name)));
     add("TableId", json!(table.table_id));
-    if schema.billing_mode == BillingMode::PayPerRequest {
-        let since = timestamp(table.created_ms);
-        add(
-            "BillingModeSummary",
-            json!({ "BillingMode": billing_mode(schema.billing_mode), "LastUpdateToPayPerRequestDateTime": since }),
-        );
+    let created_on_demand = (schema.billing_mode == BillingMode::PayPerRequest).then_some(table.created_ms);
+    if let Some(since) = table.control.on_demand_since_ms.or(created_on_demand) {
+        let mode = billing_mode(schema.billing_mode);
+        add("BillingModeSummary", json!({ "BillingMode": mode, "LastUpdateToPayPerRequestDateTime": timestamp(since) }));
     }
     for (name, kind) in [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)] {
         let indexes = indexes(table, kind);
@@ -64,7 +61,7 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
     json!({
         "TableName": schema.name.as_str(),
         "TableStatus": status(table.status),
-        "ProvisionedThroughput": throughput(schema.throughput),
+        "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
         "TableSizeBytes": table.table_size_bytes,
         "ItemCount": table.item_count,
         "TableArn": arn(&schema.name),
@@ -90,17 +87,31 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
     if let Some(sse) = option("SSESpecification")
         && sse.get("Enabled").and_then(super::shape::boolean) == Some(true)
     {
-        out.insert("SSEDescription".to_owned(), json!({ "Status": "ENABLED", "SSEType": "KMS" }));
+        let status = if table.status == TableStatus::Updating { "UPDATING" } else { "ENABLED" };
+        out.insert("SSEDescription".to_owned(), json!({ "Status": status, "SSEType": "KMS", "KMSMasterKeyArn": key_arn(&sse) }));
     }
     if let Some(class) = option("TableClass") {
-        out.insert("TableClassSummary".to_owned(), json!({ "TableClass": class }));
+        let mut summary = json!({ "TableClass": class });
+        if let (Some(changed), Some(members)) = (table.control.class_changed_ms, summary.as_object_mut()) {
+            members.insert("LastUpdateDateTime".to_owned(), timestamp(changed));
+        }
+        out.insert("TableClassSummary".to_owned(), summary);
     }
     if let Some(maximum) = option("OnDemandThroughput") {
         out.insert("OnDemandThroughput".to_owned(), maximum);
     }
     if table.status != TableStatus::Creating {
-        let warm = warm_throughput(schema.throughput, option("WarmThroughput"), table.status);
-        out.insert("WarmThroughput".to_owned(), warm);
+        out.insert("WarmThroughput".to_owned(), warm_throughput(schema, None, table.status));
+    }
+    if let Some(restored) = &table.control.restored {
+        let mut summary = Map::new();
+        if let Some(arn) = &restored.source_backup_arn {
+            summary.insert("SourceBackupArn".to_owned(), json!(arn));
+        }
+        summary.insert("SourceTableArn".to_owned(), json!(restored.source_table_arn));
+        summary.insert("RestoreDateTime".to_owned(), timestamp(restored.restore_ms));
+        summary.insert("RestoreInProgress".to_owned(), json!(restored.is_in_progress));
+        out.insert("RestoreSummary".to_owned(), Value::Object(summary));
     }
 }
 
@@ -112,14 +123,15 @@ fn indexes(table: &TableDescription, kind: IndexKind) -> Vec<Value> {
             let mut out = index_to_json(&table.schema, index, state);
             if kind == IndexKind::Global {
                 out.insert("IndexStatus".to_owned(), json!(status(state.status)));
-                out.insert("ProvisionedThroughput".to_owned(), throughput(index.throughput));
+                let history = table.control.indexes.get(index.name.as_str()).copied().unwrap_or_default();
+                out.insert("ProvisionedThroughput".to_owned(), throughput(index.throughput, &history, table.at_ms));
                 let options = options.get(index.name.as_str());
                 let option = |name: &str| options.and_then(|options| options.get(name)).cloned();
                 if let Some(maximum) = option("OnDemandThroughput") {
                     out.insert("OnDemandThroughput".to_owned(), maximum);
                 }
                 if state.status != TableStatus::Creating {
-                    let warm = warm_throughput(index.throughput, option("WarmThroughput"), state.status);
+                    let warm = warm_throughput(&table.schema, Some(index.name.as_str()), state.status);
                     out.insert("WarmThroughput".to_owned(), warm);
                 }
             }
@@ -191,23 +203,36 @@ fn status(status: TableStatus) -> &'static str {
 }
 
 /// `ProvisionedThroughputDescription`; all zero on demand.
-fn throughput(throughput: Option<ProvisionedThroughput>) -> Value {
+fn throughput(throughput: Option<ProvisionedThroughput>, history: &ThroughputHistory, at_ms: u64) -> Value {
+    let mut out = Map::new();
+    for (name, moment) in [("LastIncreaseDateTime", history.last_increase_ms), ("LastDecreaseDateTime", history.last_decrease_ms)] {
+        if let Some(moment) = moment {
+            out.insert(name.to_owned(), timestamp(moment));
+        }
+    }
+    let today = if throughput.is_some() { history.decreases_today(at_ms) } else { 0 };
+    out.insert("NumberOfDecreasesToday".to_owned(), json!(today));
+    out.insert("ReadCapacityUnits".to_owned(), json!(throughput.map_or(0, |units| units.read_capacity_units)));
+    out.insert("WriteCapacityUnits".to_owned(), json!(throughput.map_or(0, |units| units.write_capacity_units)));
+    Value::Object(out)
+}
+
+fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus) -> Value {
+    let warm = effective_warm(schema, index);
     json!({
-        "NumberOfDecreasesToday": 0,
-        "ReadCapacityUnits": throughput.map_or(0, |units| units.read_capacity_units),
-        "WriteCapacityUnits": throughput.map_or(0, |units| units.write_capacity_units),
+        "ReadUnitsPerSecond": warm.read_capacity_units,
+        "WriteUnitsPerSecond": warm.write_capacity_units,
+        "Status": status(state),
     })
 }
 
-fn warm_throughput(throughput: Option<ProvisionedThroughput>, asked: Option<Value>, state: TableStatus) -> Value {
-    let asked = |name: &str| asked.as_ref().and_then(|asked| asked.get(name)).and_then(Value::as_u64);
-    let read = throughput.map_or(ON_DEMAND_WARM_READ_UNITS, |units| units.read_capacity_units);
-    let write = throughput.map_or(ON_DEMAND_WARM_WRITE_UNITS, |units| units.write_capacity_units);
-    json!({
-        "ReadUnitsPerSecond": asked("ReadUnitsPerSecond").unwrap_or(read),
-        "WriteUnitsPerSecond": asked("WriteUnitsPerSecond").unwrap_or(write),
-        "Status": status(state),
-    })
+/// The key that an `SSESpecification` names, or the account's own for DynamoDB.
+fn key_arn(sse: &Value) -> String {
+    match sse.get("KMSMasterKeyId").and_then(Value::as_str) {
+        Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
+        Some(id) => format!("arn:aws:kms:{REGION}:{ACCOUNT}:key/{id}"),
+        None => format!("arn:aws:kms:{REGION}:{ACCOUNT}:alias/aws/dynamodb"),
+    }
 }
 
 /// Seconds since the epoch with milliseconds as a fraction.

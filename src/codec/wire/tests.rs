@@ -341,7 +341,10 @@ fn options_of_create_table_are_checked() {
     );
     let twice = json!([{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]);
     text("Tags", twice, "Duplicate Tag Keys provided as input: Duplicate Tag Key found a");
-    text("ResourcePolicy", json!("{}"), "ResourcePolicy is not supported by this version of ddbfs");
+    text("Tags", json!([{"Key": "a", "Value": "<"}]), "The Tag Value provided is invalid, Value: <");
+    text("ResourcePolicy", json!("{}"), "accepted");
+    text("ResourcePolicy", json!("no"), "The policy document is not valid JSON");
+    text("GlobalTableSourceArn", json!("arn"), "GlobalTableSourceArn is not supported by this version of ddbfs");
 }
 
 fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
@@ -420,6 +423,8 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
         table_size_bytes: 250,
         indexes: vec![state.clone(), state.clone(), state],
         latest_stream_label: Some("2026-01-02T03:04:05.678".to_owned()),
+        control: crate::model::api::TableControl::default(),
+        at_ms: 0,
     };
     let body = describe_table::to_json(&table);
     let shown = &body["Table"];

@@ -1,6 +1,7 @@
 //! The DynamoDB operations: the engine has them all.
 
 use super::LocalDatabase;
+use crate::database::admin::Administration;
 use crate::database::{BatchRows, Database, Done, Rows};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
@@ -11,6 +12,10 @@ use crate::model::error::StoreError;
 use crate::model::{Error, Item};
 
 impl Database for LocalDatabase {
+    fn administration(&self) -> Option<&dyn Administration> {
+        Some(self)
+    }
+
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         self.engine.create_table(request)
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::report::{DifferenceKind, Place, Reporter};
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::keys::SourceId;
-use crate::engine::purge;
 use crate::engine::view::View;
+use crate::engine::{jobs, purge};
 use crate::model::TableName;
 use crate::model::error::StoreError;
 
@@ -37,6 +37,7 @@ pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Arc<TableE
         }
         tables.push(table);
     }
+    known.extend(jobs::kept_sources(read)?);
     Ok((tables, known))
 }
 

@@ -9,7 +9,7 @@ use crate::engine::catalog::{self, TableEntry};
 use crate::engine::keys::SourceId;
 use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, Shared, streams};
-use crate::model::api::{CreateTableRequest, CreateTableResponse, TableStatus};
+use crate::model::api::{CreateTableRequest, CreateTableResponse, TableControl, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableSchema};
 
@@ -32,6 +32,24 @@ fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Resul
             TableStatus::Creating | TableStatus::Active | TableStatus::Updating => Error::TableAlreadyExists(name),
         });
     }
+    let entry = add_table(transaction, schema, TableStatus::Active)?;
+    let mut table_description = description(transaction.batch.as_read(), &entry, entry.created_ms)?;
+    table_description.status = TableStatus::Creating;
+    for index in &mut table_description.indexes {
+        index.status = TableStatus::Creating;
+    }
+    Ok(CreateTableResponse { table_description })
+}
+
+/// Adds a table whose name is free.
+///
+/// # Errors
+/// Those of the store.
+pub(in crate::engine) fn add_table(
+    transaction: &mut Transaction<'_>,
+    schema: &Arc<TableSchema>,
+    status: TableStatus,
+) -> Result<TableEntry, StoreError> {
     let mut sources = catalog::take_sources(transaction.batch, 1 + schema.indexes.len())?.into_iter();
     let source = sources.next().ok_or(StoreError::Corrupt("source ids are used up"))?;
     let created_ms = transaction.shared.options.clock.now_ms();
@@ -39,22 +57,18 @@ fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Resul
         schema: Arc::clone(schema),
         source,
         index_sources: sources.collect(),
-        status: TableStatus::Active,
+        status,
         table_id: table_id(transaction.shared, source, created_ms),
         created_ms,
         stream: None,
         time_to_live: None,
+        control: TableControl::default(),
     };
     if let Some(view_type) = create_options::stream(&schema.opaque) {
         streams::enable(transaction, &mut entry, view_type)?;
     }
     catalog::replace_table(transaction, &entry)?;
-    let mut table_description = description(transaction.batch.as_read(), &entry)?;
-    table_description.status = TableStatus::Creating;
-    for index in &mut table_description.indexes {
-        index.status = TableStatus::Creating;
-    }
-    Ok(CreateTableResponse { table_description })
+    Ok(entry)
 }
 
 /// A UUID of version 4 form, made of the seed and of what is the table's own.

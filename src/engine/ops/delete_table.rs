@@ -8,6 +8,7 @@ use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, catalog, purge, streams};
 use crate::model::Error;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
+use crate::model::error::InUseError;
 
 impl Engine {
     /// Removes a table.
@@ -31,10 +32,16 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     if entry.status == TableStatus::Deleting {
         return Err(Error::TableBeingDeleted(name.to_owned()));
     }
+    if entry.status == TableStatus::Creating {
+        return Err(InUseError::Creating(name.to_owned()).into());
+    }
+    if entry.control.readers > 0 {
+        return Err(InUseError::BeingRead(name.to_owned()).into());
+    }
     if entry.schema.deletion_protection {
         return Err(Error::DeletionProtected);
     }
-    let mut table_description = description(transaction.batch.as_read(), &entry)?;
+    let mut table_description = description(transaction.batch.as_read(), &entry, transaction.now_ms())?;
     table_description.status = TableStatus::Deleting;
     let list = entry.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
     let sources: Vec<SourceId> = std::iter::once(entry.source).chain(entry.index_sources.iter().copied()).chain(list).collect();

@@ -27,17 +27,17 @@ impl Engine {
     pub fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
         let view = self.view()?;
         match view.table(table)? {
-            Some(entry) => Ok(Some(description(view.read(), &entry)?)),
+            Some(entry) => Ok(Some(description(view.read(), &entry, self.shared.options.clock.now_ms())?)),
             None => Ok(None),
         }
     }
 }
 
-/// The description of a table as a view has it.
+/// The description of a table as a view has it, at a moment.
 ///
 /// # Errors
 /// Those of the store.
-pub fn description(read: &dyn Read, entry: &TableEntry) -> Result<TableDescription, StoreError> {
+pub fn description(read: &dyn Read, entry: &TableEntry, at_ms: u64) -> Result<TableDescription, StoreError> {
     let counters = source_counters(read, entry.source)?;
     let mut indexes = Vec::with_capacity(entry.index_sources.len());
     for (_, source) in entry.indexes() {
@@ -58,5 +58,7 @@ pub fn description(read: &dyn Read, entry: &TableEntry) -> Result<TableDescripti
         table_size_bytes: counters.size_with_overhead(),
         indexes,
         latest_stream_label: entry.stream.as_ref().map(|stream| stream.label.clone()),
+        control: entry.control.clone(),
+        at_ms,
     })
 }

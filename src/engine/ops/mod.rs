@@ -3,7 +3,7 @@
 pub mod batch_get_item;
 pub mod batch_write_item;
 pub mod create_table;
-mod create_table_checks;
+pub(super) mod create_table_checks;
 pub mod delete_item;
 pub mod delete_table;
 pub mod describe_stream;
@@ -13,13 +13,19 @@ pub mod get_records;
 pub mod get_shard_iterator;
 pub mod list_streams;
 pub mod list_tables;
+pub mod never_used;
 pub mod put_item;
 pub mod query;
+pub mod recovery;
+pub mod resource;
 pub mod scan;
 pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
+pub mod transfer;
 pub mod update_item;
+pub mod update_table;
+mod update_throughput;
 
 use crate::model::api::ConsumedCapacity;
 use crate::model::error::KeyError;

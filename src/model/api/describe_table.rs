@@ -1,5 +1,6 @@
 //! DescribeTable.
 
+use super::table_control::TableControl;
 use crate::model::{TableName, TableSchema};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,9 @@ pub struct TableDescription {
     pub indexes: Vec<IndexDescription>,
     /// Of the newest stream, also when it is disabled.
     pub latest_stream_label: Option<String>,
+    pub control: TableControl,
+    /// When it was described, milliseconds since the epoch.
+    pub at_ms: u64,
 }
 
 /// State and counters of one index.

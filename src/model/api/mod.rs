@@ -3,6 +3,7 @@
 //! The HTTP front end, the filesystem and any remote client all speak these. Shape checks (types, enums, ranges, names)
 //! are done where a request is built from a wire form, see `codec::wire`; a request of these types is well formed.
 
+pub mod backup;
 pub mod batch_get_item;
 pub mod batch_write_item;
 pub mod common;
@@ -16,14 +17,19 @@ pub mod get_records;
 pub mod get_shard_iterator;
 pub mod list_streams;
 pub mod list_tables;
+pub mod never_used;
 pub mod put_item;
 pub mod query;
+pub mod resource;
 pub mod scan;
 pub mod streams;
+pub mod table_control;
 pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
+pub mod transfer;
 pub mod update_item;
+pub mod update_table;
 
 pub use batch_get_item::{BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, TableKeys};
 pub use batch_write_item::{BatchWriteItemRequest, BatchWriteItemResponse, TableWrites, WriteRequest};
@@ -45,6 +51,7 @@ pub use put_item::{PutItemRequest, PutItemResponse};
 pub use query::{QueryRequest, QueryResponse};
 pub use scan::{ScanRequest, ScanResponse, Segment};
 pub use streams::{Origin, SequenceNumber, StreamEvent, StreamName, StreamRecord, StreamViewType};
+pub use table_control::TableControl;
 pub use time_to_live::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
     UpdateTimeToLiveResponse,
@@ -52,3 +59,4 @@ pub use time_to_live::{
 pub use transact_get_items::{TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 pub use transact_write_items::{TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};
 pub use update_item::{UpdateItemRequest, UpdateItemResponse, UpdateParameter};
+pub use update_table::{UpdateTableRequest, UpdateTableResponse};

@@ -3,6 +3,7 @@
 //! Errors name what happened. Where an error becomes an HTTP body (`http::error`) or an errno (`fs::errno`) is decided
 //! there, by exhaustive matches.
 
+pub mod administration;
 pub mod batch;
 pub mod expression;
 pub mod key;
@@ -14,8 +15,10 @@ pub mod store;
 pub mod stream;
 pub mod transaction;
 pub mod update;
+pub mod update_table;
 pub mod value;
 
+pub use administration::{RecoveryError, ResourceError};
 pub use batch::BatchError;
 pub use expression::ExpressionError;
 pub use key::KeyError;
@@ -26,6 +29,7 @@ pub use store::StoreError;
 pub use stream::{StreamError, TimeToLiveError};
 pub use transaction::{Cancellation, CancellationReason, TransactionError};
 pub use update::UpdateError;
+pub use update_table::{InUseError, LimitError, NotFoundError, UpdateTableError};
 pub use value::ValueError;
 
 use super::item::Item;
@@ -71,6 +75,24 @@ pub enum Error {
         "DynamoDB rejected the request because you retried a request with a different payload but with an idempotent token that was already used."
     )]
     IdempotentParameterMismatch,
+    /// A bad UpdateTable: ValidationException.
+    #[error(transparent)]
+    UpdateTable(#[from] UpdateTableError),
+    /// LimitExceededException.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// ResourceInUseException.
+    #[error(transparent)]
+    InUse(#[from] InUseError),
+    /// ResourceNotFoundException.
+    #[error(transparent)]
+    NotFound(#[from] NotFoundError),
+    /// Bad tags or resource ARNs: ValidationException.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
+    /// Of backups, recovery, export, import, policies: each its own exception.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
     /// Data operation on a table that is not there or not ready: ResourceNotFoundException.
     #[error("Requested resource not found")]
     ResourceNotFound,

@@ -28,6 +28,12 @@ impl Error {
             | Self::Transaction(_)
             | Self::TransactionCanceled(_)
             | Self::IdempotentParameterMismatch
+            | Self::UpdateTable(_)
+            | Self::Limit(_)
+            | Self::InUse(_)
+            | Self::NotFound(_)
+            | Self::Resource(_)
+            | Self::Recovery(_)
             | Self::ResourceNotFound
             | Self::TableNotFound(_)
             | Self::TableAlreadyExists(_)

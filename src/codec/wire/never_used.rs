@@ -1,0 +1,172 @@
+//! Operations of features that this database does not have (SEMANTICS 21): global tables, Kinesis, contributor insights, vectors,
+//! bulk operations.
+
+use serde_json::{Map, Value, json};
+
+use super::error::WireError;
+use super::members;
+use super::names::{self, NAME_RULES};
+use super::shape::{Member, Rule, Shape, Structure};
+use crate::model::api::never_used::NeverUsedRequest as Request;
+
+const GLOBAL_TABLE_NAME: Member = Member::new("GlobalTableName", Shape::String).required().rules(NAME_RULES);
+const STREAM_ARN: Member = Member::new("StreamArn", Shape::String).required().rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
+const BULK_ARN: Member =
+    Member::new("BulkOperationArn", Shape::String).required().rules(&[Rule::LengthMin(37), Rule::LengthMax(1024)]);
+
+static GLOBAL_TABLE: Structure = Structure { name: "DescribeGlobalTableInput", members: &[GLOBAL_TABLE_NAME] };
+static LIST_GLOBAL_TABLES: Structure = Structure {
+    name: "ListGlobalTablesInput",
+    members: &[
+        Member::new("ExclusiveStartGlobalTableName", Shape::String).rules(NAME_RULES),
+        Member::new("Limit", Shape::Integer).rules(&[Rule::ValueMin(1)]),
+        Member::new("RegionName", Shape::String),
+    ],
+};
+static TABLE: Structure = Structure { name: "DescribeTableInput", members: &[members::TABLE_NAME] };
+static KINESIS: Structure = Structure { name: "KinesisStreamingDestinationInput", members: &[members::TABLE_NAME, STREAM_ARN] };
+static INSIGHTS: Structure =
+    Structure { name: "DescribeContributorInsightsInput", members: &[members::TABLE_NAME, members::INDEX_NAME] };
+static UPDATE_INSIGHTS: Structure = Structure {
+    name: "UpdateContributorInsightsInput",
+    members: &[
+        members::TABLE_NAME,
+        members::INDEX_NAME,
+        Member::new("ContributorInsightsAction", Shape::String).required().rules(&[Rule::OneOf(&["ENABLE", "DISABLE"])]),
+    ],
+};
+static LIST_INSIGHTS: Structure = Structure {
+    name: "ListContributorInsightsInput",
+    members: &[
+        members::TABLE_NAME,
+        Member::new("NextToken", Shape::String),
+        Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)]),
+    ],
+};
+static VECTORS: Structure = Structure {
+    name: "SearchVectorsInput",
+    members: &[
+        members::TABLE_NAME,
+        Member::new("IndexName", Shape::String).required().rules(NAME_RULES),
+        Member::new("TopK", Shape::Integer).required().rules(&[Rule::ValueMin(1)]),
+    ],
+};
+static BULK: Structure = Structure { name: "DescribeBulkOperationInput", members: &[BULK_ARN] };
+static LIST_BULK: Structure = Structure {
+    name: "ListBulkOperationsInput",
+    members: &[
+        Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(25)]),
+        Member::new("NextToken", Shape::String),
+    ],
+};
+
+/// The operations, by the API's names.
+pub const OPERATIONS: &[&str] = &[
+    "CancelBulkOperation",
+    "CreateGlobalTable",
+    "DescribeBulkOperation",
+    "DescribeContributorInsights",
+    "DescribeGlobalTable",
+    "DescribeGlobalTableSettings",
+    "DescribeKinesisStreamingDestination",
+    "DescribeTableReplicaAutoScaling",
+    "DisableKinesisStreamingDestination",
+    "EnableKinesisStreamingDestination",
+    "ListBulkOperations",
+    "ListContributorInsights",
+    "ListGlobalTables",
+    "SearchVectors",
+    "StartBulkPutItems",
+    "UpdateContributorInsights",
+    "UpdateGlobalTable",
+    "UpdateGlobalTableSettings",
+    "UpdateKinesisStreamingDestination",
+    "UpdateTableReplicaAutoScaling",
+];
+
+/// Reads the body of one of [`OPERATIONS`].
+///
+/// # Errors
+/// Types, constraints, names.
+pub fn request(operation: &str, json: &Value) -> Result<Request, WireError> {
+    let shape = shape(operation);
+    let members = members::typed(json, shape)?;
+    let is_there = shape.members.iter().any(|member| member.name == "TableName");
+    let is_list = operation.starts_with("List");
+    let table = if is_there && (!is_list || members.has("TableName")) { Some(names::control_table(members)?) } else { None };
+    members::constrained(json, shape)?;
+    let text = |name: &str| members.owned(name).unwrap_or_default();
+    let missing = WireError::TableNameMissing;
+    Ok(match operation {
+        "CreateGlobalTable" => Request::Begin("CreateGlobalTable"),
+        "UpdateTableReplicaAutoScaling" => Request::Begin("UpdateTableReplicaAutoScaling"),
+        "EnableKinesisStreamingDestination" => Request::Begin("EnableKinesisStreamingDestination"),
+        "StartBulkPutItems" => Request::Begin("StartBulkPutItems"),
+        "UpdateContributorInsights" if members.string("ContributorInsightsAction") == Some("ENABLE") => {
+            Request::Begin("UpdateContributorInsights")
+        }
+        "ListGlobalTables" => Request::ListGlobalTables,
+        "ListBulkOperations" => Request::ListBulkOperations,
+        "DescribeTableReplicaAutoScaling" => Request::DescribeTableReplicaAutoScaling(table.ok_or(missing)?),
+        "DescribeKinesisStreamingDestination" => Request::DescribeKinesisStreamingDestination(table.ok_or(missing)?),
+        "DisableKinesisStreamingDestination" | "UpdateKinesisStreamingDestination" => {
+            let action = if operation.starts_with("Disable") { "disable" } else { "update" };
+            Request::ChangeKinesisStreamingDestination { table: table.ok_or(missing)?, stream_arn: text("StreamArn"), action }
+        }
+        "DescribeContributorInsights" | "UpdateContributorInsights" => {
+            Request::DescribeContributorInsights { table: table.ok_or(missing)?, index: names::index(members)? }
+        }
+        "ListContributorInsights" => Request::ListContributorInsights(table),
+        "SearchVectors" => Request::SearchVectors { table: table.ok_or(missing)?, index: names::index_name(&text("IndexName"))? },
+        "DescribeBulkOperation" | "CancelBulkOperation" => Request::BulkOperation(text("BulkOperationArn")),
+        _ => Request::GlobalTable(text("GlobalTableName")),
+    })
+}
+
+fn shape(operation: &str) -> &'static Structure {
+    match operation {
+        "ListGlobalTables" => &LIST_GLOBAL_TABLES,
+        "ListBulkOperations" => &LIST_BULK,
+        "ListContributorInsights" => &LIST_INSIGHTS,
+        "DescribeContributorInsights" => &INSIGHTS,
+        "UpdateContributorInsights" => &UPDATE_INSIGHTS,
+        "SearchVectors" => &VECTORS,
+        "DescribeBulkOperation" | "CancelBulkOperation" => &BULK,
+        "EnableKinesisStreamingDestination" | "DisableKinesisStreamingDestination" | "UpdateKinesisStreamingDestination" => {
+            &KINESIS
+        }
+        "DescribeKinesisStreamingDestination"
+        | "DescribeTableReplicaAutoScaling"
+        | "UpdateTableReplicaAutoScaling"
+        | "StartBulkPutItems" => &TABLE,
+        _ => &GLOBAL_TABLE,
+    }
+}
+
+/// The empty answer to a request that was no error.
+#[must_use]
+pub fn to_json(request: &Request) -> Value {
+    match request {
+        Request::ListGlobalTables => json!({ "GlobalTables": [] }),
+        Request::ListBulkOperations => json!({ "BulkOperationsSummaryList": [] }),
+        Request::ListContributorInsights(_) => json!({ "ContributorInsightsSummaries": [] }),
+        Request::DescribeKinesisStreamingDestination(table) => {
+            json!({ "TableName": table.as_str(), "KinesisDataStreamDestinations": [] })
+        }
+        Request::DescribeContributorInsights { table, index } => {
+            let mut out = Map::new();
+            out.insert("TableName".to_owned(), json!(table.as_str()));
+            if let Some(index) = index {
+                out.insert("IndexName".to_owned(), json!(index.as_str()));
+            }
+            out.insert("ContributorInsightsStatus".to_owned(), json!("DISABLED"));
+            Value::Object(out)
+        }
+        Request::Begin(_)
+        | Request::GlobalTable(_)
+        | Request::DescribeTableReplicaAutoScaling(_)
+        | Request::ChangeKinesisStreamingDestination { .. }
+        | Request::SearchVectors { .. }
+        | Request::BulkOperation(_) => json!({}),
+    }
+}

@@ -1,0 +1,239 @@
+//! Operations on a table as a resource: TagResource, UntagResource, ListTagsOfResource, Put-, Get- and DeleteResourcePolicy,
+//! DescribeLimits (SEMANTICS 18).
+
+use serde_json::{Map, Value, json};
+
+use super::create_options;
+use super::error::WireError;
+use super::members;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::table_description::{ACCOUNT, REGION};
+use crate::model::TableName;
+use crate::model::api::resource::{
+    Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource, TagResourceRequest,
+    UntagResourceRequest,
+};
+use crate::model::error::{NotFoundError, ResourceError};
+use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX};
+
+const RESOURCE_ARN: Member =
+    Member::new("ResourceArn", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(1283)]);
+const EXPECTED_REVISION_ID: Member =
+    Member::new("ExpectedRevisionId", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(255)]);
+
+static TAG_KEY: Element = Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)] };
+
+static TAG: Structure = Structure { name: "TagResourceInput", members: &[RESOURCE_ARN, create_options::TAGS.required()] };
+static UNTAG: Structure =
+    Structure { name: "UntagResourceInput", members: &[RESOURCE_ARN, Member::new("TagKeys", Shape::List(&TAG_KEY)).required()] };
+static LIST: Structure =
+    Structure { name: "ListTagsOfResourceInput", members: &[RESOURCE_ARN, Member::new("NextToken", Shape::String)] };
+static PUT_POLICY: Structure = Structure {
+    name: "PutResourcePolicyInput",
+    members: &[
+        RESOURCE_ARN,
+        Member::new("Policy", Shape::String).required(),
+        EXPECTED_REVISION_ID,
+        Member::new("ConfirmRemoveSelfResourceAccess", Shape::Boolean),
+    ],
+};
+static POLICY: Structure = Structure { name: "GetResourcePolicyInput", members: &[RESOURCE_ARN, EXPECTED_REVISION_ID] };
+static NO_MEMBERS: Structure = Structure { name: "DescribeLimitsInput", members: &[] };
+
+fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError> {
+    let members = members::typed(json, shape)?;
+    members::constrained(json, shape)?;
+    Ok(members)
+}
+
+/// TagResource.
+///
+/// # Errors
+/// Types, constraints, the ARN, the tags.
+pub fn tag_request(json: &Value) -> Result<TagResourceRequest, WireError> {
+    let members = read(json, &TAG)?;
+    let tags = members.list("Tags").unwrap_or_default();
+    if tags.is_empty() {
+        return Err(ResourceError::NoTags.into());
+    }
+    create_options::check_tags(members)?;
+    let resource = resource(members)?;
+    let tag = |members: Members<'_>| Some((members.owned("Key")?, members.owned("Value")?));
+    Ok(TagResourceRequest { resource, tags: tags.iter().filter_map(Members::of).filter_map(tag).collect() })
+}
+
+/// UntagResource.
+///
+/// # Errors
+/// Types, constraints, the ARN.
+pub fn untag_request(json: &Value) -> Result<UntagResourceRequest, WireError> {
+    let members = read(json, &UNTAG)?;
+    let keys = members.list("TagKeys").unwrap_or_default();
+    if keys.is_empty() {
+        return Err(ResourceError::NoTagKeys.into());
+    }
+    let tag_keys = keys.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(UntagResourceRequest { resource: resource(members)?, tag_keys })
+}
+
+/// ListTagsOfResource.
+///
+/// # Errors
+/// Types, constraints, the ARN; a token, as none is ever given.
+pub fn list_tags_request(json: &Value) -> Result<ListTagsRequest, WireError> {
+    let members = read(json, &LIST)?;
+    if members.has("NextToken") {
+        return Err(ResourceError::NextToken.into());
+    }
+    Ok(ListTagsRequest { resource: resource(members)? })
+}
+
+/// The body of ListTagsOfResource.
+#[must_use]
+pub fn tags_to_json(tags: &[(String, String)]) -> Value {
+    let tags: Vec<Value> = tags.iter().map(|(key, value)| json!({ "Key": key, "Value": value })).collect();
+    json!({ "Tags": tags })
+}
+
+/// PutResourcePolicy.
+///
+/// # Errors
+/// Types, constraints, the ARN, a policy that is too large or no JSON.
+pub fn put_policy_request(json: &Value) -> Result<PutPolicyRequest, WireError> {
+    let members = read(json, &PUT_POLICY)?;
+    let policy = members.owned("Policy").unwrap_or_default();
+    check_policy(&policy)?;
+    Ok(PutPolicyRequest { resource: resource(members)?, policy, expected_revision_id: members.owned("ExpectedRevisionId") })
+}
+
+/// A policy that can be kept: JSON, not too large.
+pub(super) fn check_policy(policy: &str) -> Result<(), ResourceError> {
+    if policy.len() > POLICY_BYTES_MAX {
+        return Err(ResourceError::PolicyTooLarge);
+    }
+    match serde_json::from_str::<Value>(policy) {
+        Ok(Value::Object(_)) => Ok(()),
+        _ => Err(ResourceError::PolicyNotJson),
+    }
+}
+
+/// GetResourcePolicy and DeleteResourcePolicy.
+///
+/// # Errors
+/// Types, constraints, the ARN.
+pub fn policy_request(json: &Value) -> Result<PolicyRequest, WireError> {
+    let members = read(json, &POLICY)?;
+    Ok(PolicyRequest { resource: resource(members)?, expected_revision_id: members.owned("ExpectedRevisionId") })
+}
+
+/// The body of PutResourcePolicy and DeleteResourcePolicy.
+#[must_use]
+pub fn revision_to_json(revision_id: Option<&str>) -> Value {
+    revision_id.map_or_else(|| json!({}), |id| json!({ "RevisionId": id }))
+}
+
+/// The body of GetResourcePolicy.
+#[must_use]
+pub fn policy_to_json(policy: &ResourcePolicy) -> Value {
+    json!({ "Policy": policy.text, "RevisionId": policy.revision_id })
+}
+
+/// DescribeLimits and DescribeEndpoints have no members.
+///
+/// # Errors
+/// A body that is no object.
+pub fn no_members(json: &Value) -> Result<(), WireError> {
+    read(json, &NO_MEMBERS).map(|_| ())
+}
+
+/// The body of DescribeLimits.
+#[must_use]
+pub fn limits_to_json(limits: Limits) -> Value {
+    let mut out = Map::new();
+    for (of, units) in [("Account", limits.account_units), ("Table", limits.table_units)] {
+        for kind in ["Read", "Write"] {
+            out.insert(format!("{of}Max{kind}CapacityUnits"), json!(units));
+        }
+    }
+    Value::Object(out)
+}
+
+/// The body of DescribeEndpoints.
+#[must_use]
+pub fn endpoints_to_json(address: &str) -> Value {
+    json!({ "Endpoints": [{ "Address": address, "CachePeriodInMinutes": 1440 }] })
+}
+
+/// The table that `ResourceArn` names; a stream's ARN names its table.
+fn resource(members: Members<'_>) -> Result<TableResource, WireError> {
+    let arn = members.string("ResourceArn").unwrap_or_default();
+    let mut parts = arn.splitn(6, ':');
+    if parts.next() != Some("arn") || !arn.starts_with("arn:") {
+        return Err(ResourceError::NotAnArn(arn.to_owned()).into());
+    }
+    let (_partition, service) = (parts.next(), parts.next());
+    if service != Some("dynamodb") {
+        return Err(ResourceError::OtherService(arn.to_owned()).into());
+    }
+    let (region, account) = (parts.next(), parts.next());
+    if region != Some(REGION) {
+        return Err(ResourceError::OtherRegion(arn.to_owned()).into());
+    }
+    let not_a_table = || WireError::from(ResourceError::NotATable(arn.to_owned()));
+    let name = parts.next().and_then(|resource| resource.strip_prefix("table/")).ok_or_else(not_a_table)?;
+    let name = match name.split_once('/') {
+        None => name,
+        Some((name, rest)) if rest.starts_with("stream/") => name,
+        Some(_) => return Err(not_a_table()),
+    };
+    let table_name = TableName::new(name).map_err(|_| not_a_table())?;
+    if account != Some(ACCOUNT) {
+        return Err(WireError::Request(NotFoundError::ResourceArn(arn.to_owned()).into()));
+    }
+    Ok(TableResource { arn: arn.to_owned(), table_name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resource_arns() {
+        let check = |arn: &str, expected: &str| {
+            let body = json!({ "ResourceArn": arn });
+            let found = match list_tags_request(&body) {
+                Ok(request) => request.resource.table_name.to_string(),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(found, expected, "{arn}");
+        };
+        let iv = "One or more parameter values were invalid: ";
+        check("arn:aws:dynamodb:us-east-1:000000000000:table/Tab", "Tab");
+        check("arn:aws:dynamodb:us-east-1:000000000000:table/Tab/stream/2026-01-01T00:00:00.000", "Tab");
+        check("Tab", &format!("{iv}ARNs must start with 'arn:': Tab"));
+        check("arn:aws:s3:::Tab", &format!("{iv}Provided Arn is not a DynamoDB resource arn: arn:aws:s3:::Tab"));
+        let index = "arn:aws:dynamodb:us-east-1:000000000000:table/Tab/index/I";
+        let only = "Invalid resource arn provided, only table or stream is accepted. Provided resource arn";
+        check(index, &format!("{iv}{only}: {index}"));
+        let other = "arn:aws:dynamodb:eu-west-1:000000000000:table/Tab";
+        check(other, &format!("Invalid TableArn: Invalid ResourceArn provided as input {other}"));
+    }
+
+    #[test]
+    fn tags() {
+        let check = |tags: Value, expected: &str| {
+            let body = json!({ "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Tab", "Tags": tags });
+            let found = tag_request(&body).err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(found, expected, "{tags}");
+        };
+        check(json!([{ "Key": "a b", "Value": "é+-=._:/@" }]), "");
+        check(json!([]), "Atleast one Tag needs to be provided as Input.");
+        check(
+            json!([{ "Key": "a", "Value": "1" }, { "Key": "a", "Value": "2" }]),
+            "Duplicate Tag Keys provided as input: Duplicate Tag Key found a",
+        );
+        check(json!([{ "Key": "a!", "Value": "" }]), "The Tag Key provided is invalid, Key: a!");
+        check(json!([{ "Key": "a", "Value": "<" }]), "The Tag Value provided is invalid, Value: <");
+        check(json!([{ "Key": "aws:a", "Value": "" }]), "Tag Key cannot be prefixed with aws:, Key: aws:a");
+    }
+}

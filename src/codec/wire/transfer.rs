@@ -1,0 +1,328 @@
+//! ExportTableToPointInTime, DescribeExport, ListExports, ImportTable, DescribeImport, ListImports (SEMANTICS 20.3, 20.4).
+
+use serde_json::{Map, Value, json};
+
+use super::backup::time_ms;
+use super::create_table;
+use super::error::WireError;
+use super::members;
+use super::names;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::table_description::{ACCOUNT, REGION, timestamp};
+use crate::model::Error;
+use crate::model::api::transfer::{
+    Compression, Export, ExportRequest, Failure, Import, ImportRequest, InputFormat, ListTransfersRequest, ListTransfersResponse,
+};
+use crate::model::error::{RecoveryError, ResourceError};
+
+const ARN_RULES: &[Rule] = &[Rule::LengthMin(37), Rule::LengthMax(1024)];
+const BUCKET: Member = Member::new("S3Bucket", Shape::String).required().rules(&[Rule::LengthMax(255)]);
+const CLIENT_TOKEN: Member = Member::new("ClientToken", Shape::String);
+
+static EXPORT: Structure = Structure {
+    name: "ExportTableToPointInTimeInput",
+    members: &[
+        Member::new("TableArn", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(1024)]),
+        Member::new("ExportTime", Shape::Long),
+        CLIENT_TOKEN,
+        BUCKET,
+        Member::new("S3BucketOwner", Shape::String),
+        Member::new("S3Prefix", Shape::String).rules(&[Rule::LengthMax(1024)]),
+        Member::new("S3SseAlgorithm", Shape::String).rules(&[Rule::OneOf(&["AES256", "KMS"])]),
+        Member::new("S3SseKmsKeyId", Shape::String),
+        Member::new("ExportFormat", Shape::String).rules(&[Rule::OneOf(&["DYNAMODB_JSON", "ION"])]),
+        Member::new("ExportType", Shape::String).rules(&[Rule::OneOf(&["FULL_EXPORT", "INCREMENTAL_EXPORT"])]),
+        Member::new("IncrementalExportSpecification", Shape::Structure(&ANY)),
+        Member::new("FilterSpecification", Shape::Structure(&ANY)),
+    ],
+};
+static ANY: Structure = Structure { name: "Specification", members: &[] };
+static DESCRIBE_EXPORT: Structure =
+    Structure { name: "DescribeExportInput", members: &[Member::new("ExportArn", Shape::String).required().rules(ARN_RULES)] };
+static DESCRIBE_IMPORT: Structure =
+    Structure { name: "DescribeImportInput", members: &[Member::new("ImportArn", Shape::String).required().rules(ARN_RULES)] };
+static LIST: Structure = Structure {
+    name: "ListExportsInput",
+    members: &[
+        Member::new("TableArn", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(1024)]),
+        Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(25)]),
+        Member::new("PageSize", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(25)]),
+        Member::new("NextToken", Shape::String),
+    ],
+};
+
+static IMPORT: Structure = Structure {
+    name: "ImportTableInput",
+    members: &[
+        CLIENT_TOKEN,
+        Member::new(
+            "S3BucketSource",
+            Shape::Structure(&Structure {
+                name: "S3BucketSource",
+                members: &[
+                    Member::new("S3BucketOwner", Shape::String),
+                    BUCKET,
+                    Member::new("S3KeyPrefix", Shape::String).rules(&[Rule::LengthMax(1024)]),
+                ],
+            }),
+        )
+        .required(),
+        Member::new("InputFormat", Shape::String).required().rules(&[Rule::OneOf(&["DYNAMODB_JSON", "ION", "CSV"])]),
+        Member::new("InputFormatOptions", Shape::Structure(&FORMAT_OPTIONS)),
+        Member::new("InputCompressionType", Shape::String).rules(&[Rule::OneOf(&["GZIP", "ZSTD", "NONE"])]),
+        Member::new("TableCreationParameters", Shape::Structure(&create_table::SHAPE)).required(),
+    ],
+};
+static FORMAT_OPTIONS: Structure = Structure {
+    name: "InputFormatOptions",
+    members: &[Member::new(
+        "Csv",
+        Shape::Structure(&Structure {
+            name: "CsvOptions",
+            members: &[
+                Member::new("Delimiter", Shape::String).rules(&[Rule::OneOf(&[",", "\t", ":", ";", "|", " "])]),
+                Member::new("HeaderList", Shape::List(&HEADER)).rules(&[Rule::LengthMin(1), Rule::LengthMax(255)]),
+            ],
+        }),
+    )],
+};
+static HEADER: Element = Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(65536)] };
+
+fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError> {
+    let members = members::typed(json, shape)?;
+    members::constrained(json, shape)?;
+    Ok(members)
+}
+
+/// ExportTableToPointInTime.
+///
+/// # Errors
+/// Types, constraints, the ARN; what is not supported.
+pub fn export_request(json: &Value) -> Result<ExportRequest, WireError> {
+    let members = read(json, &EXPORT)?;
+    let bucket = bucket(members)?;
+    members::refuse(members, &["IncrementalExportSpecification", "FilterSpecification"])?;
+    if members.string("ExportType") == Some("INCREMENTAL_EXPORT") {
+        return Err(Error::NotSupported("ExportType INCREMENTAL_EXPORT").into());
+    }
+    if members.string("ExportFormat") == Some("ION") {
+        return Err(Error::NotSupported("ExportFormat ION").into());
+    }
+    Ok(ExportRequest {
+        table_name: names::table_or_arn(members.string("TableArn").unwrap_or_default())?,
+        bucket,
+        prefix: members.owned("S3Prefix").filter(|prefix| !prefix.is_empty()),
+        time_ms: time_ms(members, "ExportTime"),
+        client_token: members.owned("ClientToken"),
+        echo: json.to_string(),
+    })
+}
+
+/// `^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$`: no name that could leave the directory of buckets.
+fn bucket(members: Members<'_>) -> Result<String, WireError> {
+    let name = members.string("S3Bucket").unwrap_or_default();
+    let inner = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+    let ends = [name.bytes().next(), name.bytes().next_back()];
+    if name.len() < 2 || !inner || !ends.iter().flatten().all(u8::is_ascii_alphanumeric) {
+        return Err(RecoveryError::Parameter("S3Bucket is not a bucket name").into());
+    }
+    Ok(name.to_owned())
+}
+
+/// DescribeExport: the ARN.
+///
+/// # Errors
+/// Types, constraints.
+pub fn export_arn_request(json: &Value) -> Result<String, WireError> {
+    Ok(read(json, &DESCRIBE_EXPORT)?.owned("ExportArn").unwrap_or_default())
+}
+
+/// DescribeImport: the ARN.
+///
+/// # Errors
+/// Types, constraints.
+pub fn import_arn_request(json: &Value) -> Result<String, WireError> {
+    Ok(read(json, &DESCRIBE_IMPORT)?.owned("ImportArn").unwrap_or_default())
+}
+
+/// ListExports and ListImports.
+///
+/// # Errors
+/// Types, constraints, a token that none of the answers gave.
+pub fn list_request(json: &Value) -> Result<ListTransfersRequest, WireError> {
+    let members = read(json, &LIST)?;
+    Ok(ListTransfersRequest {
+        table_arn: members.owned("TableArn"),
+        limit: members.count("MaxResults").or(members.count("PageSize")),
+        after: members.string("NextToken").map(of_token).transpose()?,
+    })
+}
+
+/// An ARN as a token: hex digits, filled up to a multiple of eight bytes.
+fn token(arn: &str) -> String {
+    let mut bytes = arn.as_bytes().to_vec();
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn of_token(token: &str) -> Result<String, ResourceError> {
+    let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes: Option<Vec<u8>> = token.as_bytes().chunks(2).map(byte).collect();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(ResourceError::NextToken)?;
+    Ok(text.trim_end_matches('\0').to_owned())
+}
+
+/// ImportTable.
+///
+/// # Errors
+/// Types, constraints, those of the table's definition; what is not supported.
+pub fn import_request(json: &Value) -> Result<ImportRequest, WireError> {
+    let members = read(json, &IMPORT)?;
+    let source = members.structure("S3BucketSource").ok_or(WireError::NotAnObject)?;
+    let options = members.structure("InputFormatOptions").and_then(|options| options.structure("Csv"));
+    let header = options.and_then(|csv| csv.list("HeaderList"));
+    Ok(ImportRequest {
+        table: create_table::request(members.get("TableCreationParameters").unwrap_or(&Value::Null))?,
+        bucket: bucket(source)?,
+        prefix: source.owned("S3KeyPrefix"),
+        format: match members.string("InputFormat") {
+            Some("CSV") => InputFormat::Csv,
+            Some("ION") => return Err(Error::NotSupported("InputFormat ION").into()),
+            _ => InputFormat::DynamoDbJson,
+        },
+        compression: match members.string("InputCompressionType") {
+            Some("GZIP") => Compression::Gzip,
+            Some("ZSTD") => return Err(Error::NotSupported("InputCompressionType ZSTD").into()),
+            _ => Compression::None,
+        },
+        delimiter: options.and_then(|csv| csv.string("Delimiter")).and_then(|text| text.bytes().next()).unwrap_or(b','),
+        header: header.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        client_token: members.owned("ClientToken"),
+        echo: json.to_string(),
+    })
+}
+
+/// The table's ARN within an export's or import's.
+fn table_arn(arn: &str) -> &str {
+    arn.rsplitn(3, '/').last().unwrap_or_default()
+}
+
+/// Members of the request that the description repeats.
+fn echoed(echo: &str, names: &[&str], out: &mut Map<String, Value>) {
+    let request: Value = serde_json::from_str(echo).unwrap_or(Value::Null);
+    for name in names {
+        if let Some(value) = request.get(name).filter(|value| !value.is_null()) {
+            out.insert((*name).to_owned(), value.clone());
+        }
+    }
+}
+
+fn add_failure(failure: Option<&Failure>, out: &mut Map<String, Value>) {
+    if let Some(failure) = failure {
+        out.insert("FailureCode".to_owned(), json!(failure.code));
+        out.insert("FailureMessage".to_owned(), json!(failure.message));
+    }
+}
+
+/// The body of ExportTableToPointInTime and DescribeExport.
+#[must_use]
+pub fn export_to_json(export: &Export) -> Value {
+    let mut out = Map::new();
+    out.insert("ExportArn".to_owned(), json!(export.arn));
+    out.insert("ExportStatus".to_owned(), json!(export.status.text()));
+    out.insert("StartTime".to_owned(), timestamp(export.start_ms));
+    out.insert("TableArn".to_owned(), json!(table_arn(&export.arn)));
+    out.insert("TableId".to_owned(), json!(export.table_id));
+    out.insert("ExportTime".to_owned(), timestamp(export.time_ms));
+    out.insert("ExportFormat".to_owned(), json!("DYNAMODB_JSON"));
+    out.insert("ExportType".to_owned(), json!("FULL_EXPORT"));
+    echoed(&export.echo, &["ClientToken", "S3Bucket", "S3BucketOwner", "S3Prefix", "S3SseAlgorithm", "S3SseKmsKeyId"], &mut out);
+    if let Some(end_ms) = export.end_ms {
+        out.insert("EndTime".to_owned(), timestamp(end_ms));
+        out.insert("BilledSizeBytes".to_owned(), json!(export.bytes));
+        out.insert("ItemCount".to_owned(), json!(export.items));
+    }
+    if let Some(manifest) = &export.manifest {
+        out.insert("ExportManifest".to_owned(), json!(manifest));
+    }
+    add_failure(export.failure.as_ref(), &mut out);
+    json!({ "ExportDescription": out })
+}
+
+/// The body of ListExports.
+#[must_use]
+pub fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
+    let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.text(), "ExportType": "FULL_EXPORT" });
+    list("ExportSummaries", response.transfers.iter().map(summary).collect(), response.next.as_deref())
+}
+
+fn list(name: &str, summaries: Vec<Value>, next: Option<&str>) -> Value {
+    let mut out = Map::new();
+    out.insert(name.to_owned(), Value::Array(summaries));
+    if let Some(arn) = next {
+        out.insert("NextToken".to_owned(), json!(token(arn)));
+    }
+    Value::Object(out)
+}
+
+fn log_group() -> Value {
+    json!(format!("arn:aws:logs:{REGION}:{ACCOUNT}:log-group:/aws-dynamodb/imports:*"))
+}
+
+/// The body of ImportTable and DescribeImport.
+#[must_use]
+pub fn import_to_json(import: &Import) -> Value {
+    let mut out = import_summary(import);
+    out.insert("TableId".to_owned(), json!(import.table_id));
+    out.insert("ErrorCount".to_owned(), json!(import.errors));
+    out.insert("ProcessedSizeBytes".to_owned(), json!(import.processed_bytes));
+    out.insert("ProcessedItemCount".to_owned(), json!(import.processed_items));
+    out.insert("ImportedItemCount".to_owned(), json!(import.imported_items));
+    let names = ["ClientToken", "InputFormatOptions", "InputCompressionType", "TableCreationParameters"];
+    echoed(&import.echo, &names, &mut out);
+    add_failure(import.failure.as_ref(), &mut out);
+    json!({ "ImportTableDescription": out })
+}
+
+fn import_summary(import: &Import) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("ImportArn".to_owned(), json!(import.arn));
+    out.insert("ImportStatus".to_owned(), json!(import.status.text()));
+    out.insert("TableArn".to_owned(), json!(table_arn(&import.arn)));
+    out.insert("CloudWatchLogGroupArn".to_owned(), log_group());
+    out.insert("StartTime".to_owned(), timestamp(import.start_ms));
+    echoed(&import.echo, &["S3BucketSource", "InputFormat"], &mut out);
+    if let Some(end_ms) = import.end_ms {
+        out.insert("EndTime".to_owned(), timestamp(end_ms));
+    }
+    out
+}
+
+/// The body of ListImports.
+#[must_use]
+pub fn imports_to_json(response: &ListTransfersResponse<Import>) -> Value {
+    let summaries = response.transfers.iter().map(|import| Value::Object(import_summary(import))).collect();
+    list("ImportSummaryList", summaries, response.next.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_round_trip() {
+        let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/abc/import/01700000000000-01234567";
+        assert_eq!(of_token(&token(arn)), Ok(arn.to_owned()));
+        assert!(token(arn).len().is_multiple_of(16));
+        assert_eq!(of_token("xyz"), Err(ResourceError::NextToken));
+        assert_eq!(table_arn(arn), "arn:aws:dynamodb:us-east-1:000000000000:table/abc");
+    }
+
+    #[test]
+    fn bucket_names_stay_in_their_directory() {
+        for (name, is_good) in [("a.b-c_d", true), ("ab", true), ("..", false), ("a/b", false), (".a", false), ("a", false)] {
+            let body = json!({ "S3Bucket": name });
+            assert_eq!(Members::of(&body).is_some_and(|members| bucket(members).is_ok()), is_good, "{name}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! UpdateTable (SEMANTICS 11.3).
+
+use serde_json::{Value, json};
+
+use super::create_options;
+use super::create_table::{self, THROUGHPUT_MEMBER};
+use super::error::WireError;
+use super::members;
+use super::names::{self, NAME_RULES};
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::table_description;
+use crate::model::api::update_table::{
+    Encryption, IndexChange, IndexUpdate, OnDemandThroughput, StreamChange, TableClass, UpdateTableRequest, WarmThroughput,
+};
+use crate::model::api::{StreamViewType, UpdateTableResponse};
+use crate::model::error::{SchemaError, UpdateTableError};
+
+const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
+
+static INDEX_UPDATE: Element = Element {
+    shape: Shape::Structure(&Structure {
+        name: "GlobalSecondaryIndexUpdate",
+        members: &[
+            Member::new("Update", Shape::Structure(&UPDATE)),
+            Member::new("Create", Shape::Structure(&create_table::GLOBAL_INDEX_STRUCTURE)),
+            Member::new("Delete", Shape::Structure(&DELETE)),
+        ],
+    }),
+    rules: &[],
+};
+
+static UPDATE: Structure = Structure {
+    name: "UpdateGlobalSecondaryIndexAction",
+    members: &[INDEX_NAME, THROUGHPUT_MEMBER, create_options::ON_DEMAND_THROUGHPUT, create_options::WARM_THROUGHPUT],
+};
+
+static DELETE: Structure = Structure { name: "DeleteGlobalSecondaryIndexAction", members: &[INDEX_NAME] };
+
+/// Refused when present, whatever it holds.
+static ANY: Element = Element { shape: Shape::Structure(&Structure { name: "Update", members: &[] }), rules: &[] };
+
+pub static SHAPE: Structure = Structure {
+    name: "UpdateTableInput",
+    members: &[
+        create_table::ATTRIBUTE_DEFINITIONS,
+        members::TABLE_NAME,
+        create_table::BILLING_MODE,
+        THROUGHPUT_MEMBER,
+        Member::new("GlobalSecondaryIndexUpdates", Shape::List(&INDEX_UPDATE)),
+        create_options::STREAM_SPECIFICATION,
+        create_options::SSE_SPECIFICATION,
+        Member::new("ReplicaUpdates", Shape::List(&ANY)).rules(&[Rule::LengthMin(1)]),
+        create_options::TABLE_CLASS,
+        Member::new("DeletionProtectionEnabled", Shape::Boolean),
+        Member::new("MultiRegionConsistency", Shape::String),
+        Member::new("GlobalTableWitnessUpdates", Shape::List(&ANY)),
+        create_options::ON_DEMAND_THROUGHPUT,
+        create_options::WARM_THROUGHPUT,
+        Member::new("GlobalTableSettingsReplicationMode", Shape::String),
+        Member::new("VectorIndexUpdates", Shape::List(&ANY)),
+    ],
+};
+
+/// Members of which this version has nothing.
+const REFUSED: &[&str] =
+    &["MultiRegionConsistency", "GlobalTableWitnessUpdates", "GlobalTableSettingsReplicationMode", "VectorIndexUpdates"];
+
+/// Reads a body.
+///
+/// # Errors
+/// Types, constraints, the table's name, and what is wrong with a member alone.
+pub fn request(json: &Value) -> Result<UpdateTableRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    let table_name = names::control_table(members)?;
+    members::constrained(json, &SHAPE)?;
+    members::refuse(members, REFUSED)?;
+    let updates = members.list("GlobalSecondaryIndexUpdates");
+    let updates = updates.map(|list| list.iter().filter_map(Members::of).map(index_update).collect::<Result<_, _>>());
+    Ok(UpdateTableRequest {
+        table_name,
+        billing_mode: create_table::billing_mode(members),
+        throughput: create_table::throughput(members),
+        index_updates: updates.transpose()?,
+        stream: stream(members)?,
+        encryption: encryption(members)?,
+        table_class: table_class(members)?,
+        deletion_protection: members.boolean("DeletionProtectionEnabled"),
+        on_demand: on_demand(members),
+        warm: warm(members),
+        has_replicas: members.has("ReplicaUpdates"),
+    })
+}
+
+fn index_update(members: Members<'_>) -> Result<IndexUpdate, WireError> {
+    let name = |action: &str| {
+        let name = members.structure(action).and_then(|action| action.string("IndexName"));
+        name.map(names::index_name).transpose()
+    };
+    let update = match (name("Update")?, members.structure("Update")) {
+        (Some(name), Some(update)) => Some(IndexChange {
+            name,
+            throughput: create_table::throughput(update),
+            on_demand: on_demand(update),
+            warm: warm(update),
+        }),
+        _ => None,
+    };
+    Ok(IndexUpdate { create: name("Create")?, update, delete: name("Delete")? })
+}
+
+pub(super) fn on_demand(members: Members<'_>) -> Option<OnDemandThroughput> {
+    let units = members.structure("OnDemandThroughput")?;
+    Some(OnDemandThroughput {
+        max_read_request_units: units.integer("MaxReadRequestUnits"),
+        max_write_request_units: units.integer("MaxWriteRequestUnits"),
+    })
+}
+
+fn warm(members: Members<'_>) -> Option<WarmThroughput> {
+    let units = members.structure("WarmThroughput")?;
+    Some(WarmThroughput {
+        read_units_per_second: units.integer("ReadUnitsPerSecond"),
+        write_units_per_second: units.integer("WriteUnitsPerSecond"),
+    })
+}
+
+fn stream(members: Members<'_>) -> Result<Option<StreamChange>, WireError> {
+    let Some(stream) = members.structure("StreamSpecification") else { return Ok(None) };
+    let change = StreamChange {
+        enabled: stream.boolean("StreamEnabled").unwrap_or(false),
+        view_type: stream.string("StreamViewType").and_then(StreamViewType::of_text),
+    };
+    match (change.enabled, change.view_type) {
+        (true, None) => Err(UpdateTableError::StreamViewTypeMissing.into()),
+        (false, Some(_)) => Err(UpdateTableError::StreamViewTypeUnwanted.into()),
+        (true, Some(_)) | (false, None) => Ok(Some(change)),
+    }
+}
+
+pub(super) fn encryption(members: Members<'_>) -> Result<Option<Encryption>, WireError> {
+    create_options::check_encryption(members)?;
+    let encryption = members
+        .structure("SSESpecification")
+        .map(|sse| Encryption { enabled: sse.boolean("Enabled").unwrap_or(false), kms_master_key_id: sse.owned("KMSMasterKeyId") });
+    Ok(encryption)
+}
+
+fn table_class(members: Members<'_>) -> Result<Option<TableClass>, WireError> {
+    match members.string("TableClass") {
+        None => Ok(None),
+        Some("STANDARD") => Ok(Some(TableClass::Standard)),
+        Some("STANDARD_INFREQUENT_ACCESS") => Ok(Some(TableClass::StandardInfrequentAccess)),
+        Some(_) => Err(SchemaError::TableClass.into()),
+    }
+}
+
+/// The body as a tree.
+#[must_use]
+pub fn to_json(response: &UpdateTableResponse) -> Value {
+    json!({ "TableDescription": table_description::to_json(&response.table_description) })
+}

@@ -1,0 +1,87 @@
+//! What belongs to the account rather than to a table: backups, exports, imports, and background jobs. Each is a JSON object
+//! under its kind and name.
+
+use std::ops::{Bound, ControlFlow};
+
+use serde_json::Value;
+
+use super::keys::StoreKey;
+use crate::model::error::StoreError;
+use crate::store::{Direction, KeyRange, Read, Write};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    /// By ARN.
+    Backup,
+    /// By ARN.
+    Export,
+    /// By ARN.
+    Import,
+    /// By number.
+    Job,
+}
+
+impl RecordKind {
+    /// Its byte in keys.
+    pub(super) fn tag(self) -> u8 {
+        match self {
+            Self::Backup => 0x01,
+            Self::Export => 0x02,
+            Self::Import => 0x03,
+            Self::Job => 0x04,
+        }
+    }
+}
+
+/// A record, if it is there.
+///
+/// # Errors
+/// `Corrupt`; those of the store.
+pub fn get(read: &dyn Read, kind: RecordKind, name: &str) -> Result<Option<Value>, StoreError> {
+    read.get(&StoreKey::Account(kind, name).encode())?.map(parse).transpose()
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, StoreError> {
+    serde_json::from_slice(bytes).map_err(|_| StoreError::Corrupt("a record of the account"))
+}
+
+/// Writes a record.
+///
+/// # Errors
+/// Those of the store.
+pub fn put(batch: &mut dyn Write, kind: RecordKind, name: &str, value: &Value) -> Result<(), StoreError> {
+    batch.put(&StoreKey::Account(kind, name).encode(), value.to_string().as_bytes())
+}
+
+/// Removes a record.
+///
+/// # Errors
+/// Those of the store.
+pub fn delete(batch: &mut dyn Write, kind: RecordKind, name: &str) -> Result<(), StoreError> {
+    batch.delete(&StoreKey::Account(kind, name).encode()).map(|_| ())
+}
+
+/// Records of a kind after a name, in order of their names, as long as `visit` says to go on.
+///
+/// # Errors
+/// `Corrupt`; those of the store.
+pub fn walk(
+    read: &dyn Read,
+    kind: RecordKind,
+    after: Option<&str>,
+    visit: &mut dyn FnMut(Value) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let mut range = KeyRange::prefix(&StoreKey::Account(kind, "").encode());
+    if let Some(after) = after {
+        range.lower = Bound::Excluded(StoreKey::Account(kind, after).encode());
+    }
+    let mut failure = None;
+    read.walk(&range, Direction::Forward, &mut |_, bytes| match parse(bytes) {
+        Ok(value) => visit(value),
+        Err(error) => {
+            failure = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    failure.map_or(Ok(()), Err)
+}

@@ -1,0 +1,100 @@
+//! The stored form of what control operations keep of a table: a JSON object of the members that are there.
+//!
+//! ```text
+//! {"throughput":[increased,decreased,decreases],"indexes":{"name":[…]},"on_demand_since_ms":1,"class_changed_ms":1,
+//!  "policy_revision":1,"recovery":[since,days],"restored":[backup,table,time,in_progress],"readers":1}
+//! ```
+
+use serde_json::{Map, Value, json};
+
+use crate::model::api::TableControl;
+use crate::model::api::table_control::{PointInTimeRecovery, RestoreSummary, ThroughputHistory};
+
+/// `None` when there is nothing to keep.
+pub fn encode(control: &TableControl) -> Option<Value> {
+    let mut out = Map::new();
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            out.insert(name.to_owned(), value);
+        }
+    };
+    add("throughput", history(&control.throughput));
+    let indexes: Map<String, Value> = control.indexes.iter().filter_map(|(name, of)| Some((name.clone(), history(of)?))).collect();
+    add("indexes", (!indexes.is_empty()).then_some(Value::Object(indexes)));
+    add("on_demand_since_ms", control.on_demand_since_ms.map(Value::from));
+    add("class_changed_ms", control.class_changed_ms.map(Value::from));
+    add("policy_revision", control.policy_revision.map(Value::from));
+    add("recovery", control.recovery.map(|recovery| json!([recovery.since_ms, recovery.period_days])));
+    let restored = |of: &RestoreSummary| json!([of.source_backup_arn, of.source_table_arn, of.restore_ms, of.is_in_progress]);
+    add("restored", control.restored.as_ref().map(restored));
+    if control.readers > 0 {
+        out.insert("readers".to_owned(), json!(control.readers));
+    }
+    (!out.is_empty()).then_some(Value::Object(out))
+}
+
+fn history(of: &ThroughputHistory) -> Option<Value> {
+    (*of != ThroughputHistory::default()).then(|| json!([of.last_increase_ms, of.last_decrease_ms, of.decreases]))
+}
+
+/// `None` when the value is none of [`encode`]'s.
+pub fn decode(value: &Value) -> Option<TableControl> {
+    let optional = |name: &str| value.get(name).filter(|value| !value.is_null());
+    let history = |value: &Value| {
+        Some(ThroughputHistory {
+            last_increase_ms: value.get(0)?.as_u64(),
+            last_decrease_ms: value.get(1)?.as_u64(),
+            decreases: value.get(2)?.as_u64()?,
+        })
+    };
+    let text = |value: &Value, at: usize| value.get(at).and_then(Value::as_str).map(str::to_owned);
+    let recovery =
+        |value: &Value| Some(PointInTimeRecovery { since_ms: value.get(0)?.as_u64()?, period_days: value.get(1)?.as_u64()? });
+    let restored = |value: &Value| {
+        Some(RestoreSummary {
+            source_backup_arn: text(value, 0),
+            source_table_arn: text(value, 1)?,
+            restore_ms: value.get(2)?.as_u64()?,
+            is_in_progress: value.get(3)?.as_bool()?,
+        })
+    };
+    let indexes = optional("indexes").and_then(Value::as_object).into_iter().flatten();
+    Some(TableControl {
+        throughput: optional("throughput").map_or(Some(ThroughputHistory::default()), history)?,
+        indexes: indexes.map(|(name, of)| Some((name.clone(), history(of)?))).collect::<Option<_>>()?,
+        on_demand_since_ms: optional("on_demand_since_ms").and_then(Value::as_u64),
+        class_changed_ms: optional("class_changed_ms").and_then(Value::as_u64),
+        policy_revision: optional("policy_revision").and_then(Value::as_u64),
+        recovery: optional("recovery").map(recovery).map_or(Some(None), |found| found.map(Some))?,
+        readers: optional("readers").and_then(Value::as_u64).unwrap_or(0),
+        restored: optional("restored").map(restored).map_or(Some(None), |found| found.map(Some))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_round_trips() {
+        let history = ThroughputHistory { last_increase_ms: Some(1), last_decrease_ms: None, decreases: 2 };
+        let full = TableControl {
+            throughput: history,
+            indexes: [("abc".to_owned(), history)].into(),
+            on_demand_since_ms: Some(3),
+            class_changed_ms: Some(4),
+            policy_revision: Some(7),
+            recovery: Some(PointInTimeRecovery { since_ms: 5, period_days: 35 }),
+            restored: Some(RestoreSummary {
+                source_backup_arn: None,
+                source_table_arn: "arn".to_owned(),
+                restore_ms: 6,
+                is_in_progress: true,
+            }),
+            readers: 2,
+        };
+        assert_eq!(encode(&full).as_ref().and_then(decode), Some(full));
+        assert_eq!(encode(&TableControl::default()), None);
+        assert_eq!(decode(&json!({})), Some(TableControl::default()));
+    }
+}

@@ -1,0 +1,113 @@
+//! The old images of a table's items: what lets a copy of the table be as of an earlier moment.
+//!
+//! A table keeps history while point-in-time recovery is on, or while a job reads it. From then on each change of an item leaves
+//! one record under the version that the change got:
+//! ```text
+//! time u64 · length of place u32 · place · old record, empty when there was no item
+//! ```
+//! Versions rise with every change, so a version bound is a moment of the table: **the items as of version V are the items whose
+//! version is at most V, and the old images in history whose version is at most V.** Items changed after V have a later version,
+//! and their image as of V was left by the first change after V.
+
+use std::ops::{Bound, ControlFlow};
+
+use super::catalog::TableEntry;
+use super::keys::{self, SourceId, StoreKey};
+use super::transaction::Transaction;
+use crate::model::api::Version;
+use crate::model::error::StoreError;
+use crate::store::{Direction, KeyRange, Read};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// Expired records removed with each one written: more than one, so that a backlog shrinks.
+const EXPIRED_REMOVED_MAX: usize = 2;
+
+/// One change of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Past<'b> {
+    /// Milliseconds since the epoch.
+    pub time_ms: u64,
+    /// The item's place in its source, see [`keys::place_in_source`].
+    pub place: &'b [u8],
+    /// The record before the change, if there was an item.
+    pub old: Option<&'b [u8]>,
+}
+
+impl<'b> Past<'b> {
+    /// # Errors
+    /// `Corrupt`.
+    pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
+        let damaged = || StoreError::Corrupt("a history record");
+        let (time, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| damaged())?;
+        let (place, old) = rest.split_at_checked(length).ok_or_else(damaged)?;
+        Ok(Self { time_ms: u64::from_be_bytes(*time), place, old: (!old.is_empty()).then_some(old) })
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, StoreError> {
+        let length = u32::try_from(self.place.len()).map_err(|_| StoreError::Corrupt("a key's length"))?;
+        Ok([&self.time_ms.to_be_bytes()[..], &length.to_be_bytes(), self.place, self.old.unwrap_or_default()].concat())
+    }
+}
+
+/// Notes a change of an item, if the table keeps history, and forgets what has expired.
+///
+/// # Errors
+/// Those of the store.
+pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Version, past: Past<'_>) -> Result<(), StoreError> {
+    transaction.batch.put(&StoreKey::History(table.source, version).encode(), &past.encode()?)?;
+    if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
+        let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
+        for key in expired(transaction.batch.as_read(), table.source, horizon)? {
+            transaction.batch.delete(&key)?;
+        }
+    }
+    Ok(())
+}
+
+fn expired(read: &dyn Read, source: SourceId, horizon_ms: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+    let mut found = Vec::new();
+    read.walk(&keys::history(source), Direction::Forward, &mut |key, bytes| match Past::parse(bytes) {
+        Ok(past) if past.time_ms < horizon_ms && found.len() < EXPIRED_REMOVED_MAX => {
+            found.push(key.to_vec());
+            ControlFlow::Continue(())
+        }
+        _ => ControlFlow::Break(()),
+    })?;
+    Ok(found)
+}
+
+/// The version bound of the last moment at or before `time_ms`, `last` being the version given last: by halves, as times rise with
+/// versions.
+///
+/// # Errors
+/// Those of the store.
+pub fn bound_at(read: &dyn Read, source: SourceId, time_ms: u64, last: Version) -> Result<Version, StoreError> {
+    let (mut lower, mut upper) = (0, last);
+    // The first change after `upper` is too late, or there is none; the changes up to `lower` are not.
+    while lower < upper {
+        let middle = lower + (upper - lower) / 2;
+        match first_after(read, source, middle)? {
+            Some((version, at)) if at <= time_ms => lower = version,
+            Some(_) | None => upper = middle,
+        }
+    }
+    Ok(first_after(read, source, lower)?.map_or(last, |(version, _)| version - 1))
+}
+
+/// The first change after a version: its version and time.
+fn first_after(read: &dyn Read, source: SourceId, version: Version) -> Result<Option<(Version, u64)>, StoreError> {
+    let mut found = None;
+    read.walk(&after(source, version), Direction::Forward, &mut |key, bytes| {
+        found = keys::parse_history(key).map(|(_, version)| (version, Past::parse(bytes).map(|past| past.time_ms)));
+        ControlFlow::Break(())
+    })?;
+    found.map(|(version, time)| Ok((version, time?))).transpose()
+}
+
+/// The changes after a version.
+#[must_use]
+pub fn after(source: SourceId, version: Version) -> KeyRange {
+    KeyRange { lower: Bound::Excluded(StoreKey::History(source, version).encode()), ..keys::history(source) }
+}

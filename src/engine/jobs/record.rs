@@ -1,0 +1,356 @@
+//! Stored forms of jobs, backups, exports and imports: JSON objects with the members named as here.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Copy, From, Job, Place, To};
+use crate::engine::account::{self, RecordKind};
+use crate::engine::catalog::TableEntry;
+use crate::engine::catalog_json;
+use crate::engine::keys::SourceId;
+use crate::model::TableName;
+use crate::model::api::backup::BackupStatus;
+use crate::model::api::transfer::{Export, Failure, Import, TransferStatus};
+use crate::model::error::StoreError;
+use crate::store::{Read, Write};
+
+/// A backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupRecord {
+    pub arn: String,
+    pub name: String,
+    pub status: BackupStatus,
+    pub created_ms: u64,
+    /// Where its items are.
+    pub source: SourceId,
+    pub items: u64,
+    pub bytes: u64,
+    /// Jobs that read it.
+    pub readers: u64,
+    /// The table's entry when it was made.
+    pub table: Arc<TableEntry>,
+}
+
+/// An export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportRecord {
+    pub export: Export,
+    /// Where its items are until they are written.
+    pub source: SourceId,
+    pub is_copied: bool,
+    pub items: u64,
+    pub bytes: u64,
+}
+
+/// An import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportRecord {
+    pub import: Import,
+}
+
+fn damaged() -> StoreError {
+    StoreError::Corrupt("a record of the account")
+}
+
+/// Reads members of a stored object.
+struct Reader<'v>(&'v Value);
+
+impl Reader<'_> {
+    fn text(&self, name: &str) -> Result<String, StoreError> {
+        self.optional_text(name).ok_or_else(damaged)
+    }
+
+    fn optional_text(&self, name: &str) -> Option<String> {
+        self.0.get(name).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    fn number(&self, name: &str) -> Result<u64, StoreError> {
+        self.optional_number(name).ok_or_else(damaged)
+    }
+
+    fn optional_number(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
+    fn flag(&self, name: &str) -> Result<bool, StoreError> {
+        self.0.get(name).and_then(Value::as_bool).ok_or_else(damaged)
+    }
+
+    fn source(&self, name: &str) -> Result<SourceId, StoreError> {
+        u32::try_from(self.number(name)?).map(SourceId).map_err(|_| damaged())
+    }
+
+    fn table_name(&self, name: &str) -> Result<TableName, StoreError> {
+        TableName::new(self.text(name)?).map_err(|_| damaged())
+    }
+
+    fn status(&self) -> Result<TransferStatus, StoreError> {
+        let all = [TransferStatus::InProgress, TransferStatus::Completed, TransferStatus::Failed];
+        let text = self.text("status")?;
+        all.into_iter().find(|status| status.text() == text).ok_or_else(damaged)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        Some(Failure { code: self.optional_text("failure_code")?, message: self.optional_text("failure_message")? })
+    }
+}
+
+impl BackupRecord {
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(value: &Value) -> Result<Self, StoreError> {
+        let reader = Reader(value);
+        let all = [BackupStatus::Creating, BackupStatus::Available, BackupStatus::Deleted];
+        let status = reader.text("status")?;
+        Ok(Self {
+            arn: reader.text("arn")?,
+            name: reader.text("name")?,
+            status: all.into_iter().find(|known| known.text() == status).ok_or_else(damaged)?,
+            created_ms: reader.number("created_ms")?,
+            source: reader.source("source")?,
+            items: reader.number("items")?,
+            bytes: reader.number("bytes")?,
+            readers: reader.number("readers")?,
+            table: Arc::new(catalog_json::of_value(value.get("table").ok_or_else(damaged)?)?),
+        })
+    }
+
+    /// The backup of that ARN.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn get(read: &dyn Read, arn: &str) -> Result<Option<Self>, StoreError> {
+        account::get(read, RecordKind::Backup, arn)?.as_ref().map(Self::decode).transpose()
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn put(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        let value = json!({
+            "arn": self.arn, "name": self.name, "status": self.status.text(), "created_ms": self.created_ms,
+            "source": self.source.0, "items": self.items, "bytes": self.bytes, "readers": self.readers,
+            "table": catalog_json::to_value(&self.table),
+        });
+        account::put(batch, RecordKind::Backup, &self.arn, &value)
+    }
+
+    /// Changes it, if it is there.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn change(batch: &mut dyn Write, arn: &str, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+        let Some(mut record) = Self::get(batch.as_read(), arn)? else { return Ok(()) };
+        change(&mut record);
+        record.put(batch)
+    }
+}
+
+impl ExportRecord {
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(value: &Value) -> Result<Self, StoreError> {
+        let reader = Reader(value);
+        let (items, bytes) = (reader.number("items")?, reader.number("bytes")?);
+        let export = Export {
+            arn: reader.text("arn")?,
+            table_id: reader.text("table_id")?,
+            status: reader.status()?,
+            start_ms: reader.number("start_ms")?,
+            end_ms: reader.optional_number("end_ms"),
+            time_ms: reader.number("time_ms")?,
+            items,
+            bytes,
+            manifest: reader.optional_text("manifest"),
+            failure: reader.failure(),
+            echo: reader.text("echo")?,
+        };
+        Ok(Self { export, source: reader.source("source")?, is_copied: reader.flag("is_copied")?, items, bytes })
+    }
+
+    /// The export of that ARN.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn get(read: &dyn Read, arn: &str) -> Result<Option<Self>, StoreError> {
+        account::get(read, RecordKind::Export, arn)?.as_ref().map(Self::decode).transpose()
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn put(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        let of = &self.export;
+        let (code, message) = of.failure.as_ref().map(|failure| (&failure.code, &failure.message)).unzip();
+        let value = json!({
+            "arn": of.arn, "table_id": of.table_id, "status": of.status.text(), "start_ms": of.start_ms, "end_ms": of.end_ms,
+            "time_ms": of.time_ms, "manifest": of.manifest, "failure_code": code, "failure_message": message, "echo": of.echo,
+            "source": self.source.0, "is_copied": self.is_copied, "items": self.items, "bytes": self.bytes,
+        });
+        account::put(batch, RecordKind::Export, &of.arn, &value)
+    }
+
+    /// Changes it, if it is there.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn change(batch: &mut dyn Write, arn: &str, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+        let Some(mut record) = Self::get(batch.as_read(), arn)? else { return Ok(()) };
+        change(&mut record);
+        record.put(batch)
+    }
+}
+
+impl ImportRecord {
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(value: &Value) -> Result<Self, StoreError> {
+        let reader = Reader(value);
+        let import = Import {
+            arn: reader.text("arn")?,
+            table_id: reader.text("table_id")?,
+            status: reader.status()?,
+            start_ms: reader.number("start_ms")?,
+            end_ms: reader.optional_number("end_ms"),
+            processed_bytes: reader.number("processed_bytes")?,
+            processed_items: reader.number("processed_items")?,
+            imported_items: reader.number("imported_items")?,
+            errors: reader.number("errors")?,
+            failure: reader.failure(),
+            echo: reader.text("echo")?,
+        };
+        Ok(Self { import })
+    }
+
+    /// The import of that ARN.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn get(read: &dyn Read, arn: &str) -> Result<Option<Self>, StoreError> {
+        account::get(read, RecordKind::Import, arn)?.as_ref().map(Self::decode).transpose()
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn put(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        let of = &self.import;
+        let (code, message) = of.failure.as_ref().map(|failure| (&failure.code, &failure.message)).unzip();
+        let value = json!({
+            "arn": of.arn, "table_id": of.table_id, "status": of.status.text(), "start_ms": of.start_ms, "end_ms": of.end_ms,
+            "processed_bytes": of.processed_bytes, "processed_items": of.processed_items, "imported_items": of.imported_items,
+            "errors": of.errors, "failure_code": code, "failure_message": message, "echo": of.echo,
+        });
+        account::put(batch, RecordKind::Import, &of.arn, &value)
+    }
+}
+
+/// The sources that backups and exports keep beside the tables.
+///
+/// # Errors
+/// Those of the store.
+pub fn kept_sources(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
+    let mut found = Vec::new();
+    for kind in [RecordKind::Backup, RecordKind::Export] {
+        account::walk(read, kind, None, &mut |value| {
+            found.extend(Reader(&value).source("source").ok());
+            ControlFlow::Continue(())
+        })?;
+    }
+    Ok(found)
+}
+
+/// The jobs there are.
+pub(super) fn job_ids(read: &dyn Read) -> Result<Vec<u32>, StoreError> {
+    let mut found = Vec::new();
+    account::walk(read, RecordKind::Job, None, &mut |value| {
+        let id = value.get("id").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
+        found.extend(id);
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// The stored form of a job.
+pub(super) fn job_value(id: u32, job: &Job) -> Value {
+    let copy = match job {
+        Job::Trim { source, below } => return json!({ "id": id, "trim": source.0, "below": below }),
+        Job::Copy(copy) => copy,
+    };
+    let from = match &copy.from {
+        From::Table { name, source, bound } => json!({ "table": name.as_str(), "source": source.0, "bound": bound }),
+        From::Backup { arn, source } => json!({ "backup": arn, "source": source.0 }),
+    };
+    let to = match &copy.to {
+        To::Backup { arn, source } => json!({ "backup": arn, "source": source.0 }),
+        To::Export { arn, source } => json!({ "export": arn, "source": source.0 }),
+        To::Table(name) => json!({ "table": name.as_str() }),
+    };
+    let place = match &copy.place {
+        Place::Items(after) => json!({ "items": after.as_deref().map(hex) }),
+        Place::History(version) => json!({ "history": version }),
+    };
+    json!({ "id": id, "from": from, "to": to, "place": place })
+}
+
+/// The job of a stored form.
+pub(super) fn job_of(value: &Value) -> Result<Job, StoreError> {
+    let part = |name: &str| value.get(name).map(Reader).ok_or_else(damaged);
+    if value.get("trim").is_some() {
+        let reader = Reader(value);
+        return Ok(Job::Trim { source: reader.source("trim")?, below: reader.number("below")? });
+    }
+    let from = part("from")?;
+    let from = match from.optional_text("backup") {
+        Some(arn) => From::Backup { arn, source: from.source("source")? },
+        None => From::Table { name: from.table_name("table")?, source: from.source("source")?, bound: from.number("bound")? },
+    };
+    let to = part("to")?;
+    let to = match (to.optional_text("backup"), to.optional_text("export")) {
+        (Some(arn), _) => To::Backup { arn, source: to.source("source")? },
+        (None, Some(arn)) => To::Export { arn, source: to.source("source")? },
+        (None, None) => To::Table(to.table_name("table")?),
+    };
+    let place = part("place")?;
+    let place = match place.optional_number("history") {
+        Some(version) => Place::History(version),
+        None => Place::Items(place.optional_text("items").map(|text| unhex(&text)).transpose()?),
+    };
+    Ok(Job::Copy(Copy { from, to, place }))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Result<Vec<u8>, StoreError> {
+    let digits = text.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    digits.map(|pair| byte(pair).ok_or_else(damaged)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_round_trip() {
+        let name = || TableName::new("abc").unwrap();
+        let table = From::Table { name: name(), source: SourceId(1), bound: 9 };
+        let backup = From::Backup { arn: "arn".to_owned(), source: SourceId(2) };
+        let into = |from: &From, to, place| Job::Copy(Copy { from: from.clone(), to, place });
+        for job in [
+            into(&table, To::Backup { arn: "arn".to_owned(), source: SourceId(3) }, Place::Items(None)),
+            into(&table, To::Export { arn: "arn".to_owned(), source: SourceId(3) }, Place::Items(Some(vec![0, 255]))),
+            into(&backup, To::Table(name()), Place::History(7)),
+            Job::Trim { source: SourceId(4), below: 5 },
+        ] {
+            assert_eq!(job_of(&job_value(1, &job)), Ok(job));
+        }
+    }
+}

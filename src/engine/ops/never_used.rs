@@ -1,0 +1,48 @@
+//! Operations of features that nobody ever used here (SEMANTICS 21): the tables they name must exist, all else is empty or missing.
+
+use crate::engine::Engine;
+use crate::model::api::never_used::NeverUsedRequest;
+use crate::model::error::{NotFoundError, QueryError, RecoveryError, UpdateTableError};
+use crate::model::{Error, IndexName, TableName};
+
+impl Engine {
+    /// Holds what a request names against the catalog; the answer itself is empty.
+    ///
+    /// # Errors
+    /// `NotSupported` of what would begin to use a feature; `Recovery`, `NotFound`, `TableNotFound`, `UpdateTable` of what is not
+    /// there; those of the store.
+    pub fn never_used(&self, request: &NeverUsedRequest) -> Result<(), Error> {
+        match request {
+            NeverUsedRequest::Begin(what) => Err(Error::NotSupported(what)),
+            NeverUsedRequest::GlobalTable(name) => Err(RecoveryError::GlobalTableNotFound(name.clone()).into()),
+            NeverUsedRequest::ListGlobalTables | NeverUsedRequest::ListBulkOperations => Ok(()),
+            NeverUsedRequest::DescribeTableReplicaAutoScaling(table) => {
+                Err(NotFoundError::GlobalTable(table.as_str().to_owned()).into())
+            }
+            NeverUsedRequest::DescribeKinesisStreamingDestination(table) => self.exists(table, None),
+            NeverUsedRequest::ChangeKinesisStreamingDestination { table, stream_arn, action } => {
+                self.exists(table, None)?;
+                let (stream_arn, table) = (stream_arn.clone(), table.as_str().to_owned());
+                Err(UpdateTableError::NoStreamingDestination { action, stream_arn, table }.into())
+            }
+            NeverUsedRequest::DescribeContributorInsights { table, index } => self.exists(table, index.as_ref()),
+            NeverUsedRequest::ListContributorInsights(table) => table.as_ref().map_or(Ok(()), |table| self.exists(table, None)),
+            NeverUsedRequest::SearchVectors { table, index } => {
+                self.exists(table, None)?;
+                Err(QueryError::UnknownIndex(index.as_str().to_owned()).into())
+            }
+            NeverUsedRequest::BulkOperation(arn) => Err(NotFoundError::BulkOperation(arn.clone()).into()),
+        }
+    }
+
+    fn exists(&self, table: &TableName, index: Option<&IndexName>) -> Result<(), Error> {
+        let entry = self.table(table)?.ok_or_else(|| Error::TableNotFound(table.as_str().to_owned()))?;
+        match index {
+            Some(name) if entry.index(name).is_none() => {
+                let (index, table) = (name.as_str().to_owned(), table.as_str().to_owned());
+                Err(NotFoundError::IndexOfTable { index, table }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! CreateBackup, DescribeBackup, ListBackups, DeleteBackup (SEMANTICS 20.1).
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::{new_arn, table_of};
+use crate::codec::wire::table_description;
+use crate::engine::account::{self, RecordKind};
+use crate::engine::jobs::{self, BackupRecord, Copy, From, Job, Place, To};
+use crate::engine::keys::{SourceId, StoreKey};
+use crate::engine::ops::describe_table::description;
+use crate::engine::transaction::Transaction;
+use crate::engine::{Engine, purge};
+use crate::model::Error;
+use crate::model::api::backup::{Backup, BackupStatus, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse};
+use crate::model::error::{RecoveryError, StoreError};
+use crate::model::limits::{ENTRY_OVERHEAD_BYTES, LIST_TABLES_MAX};
+use crate::store::Read;
+
+impl Engine {
+    /// Makes a backup of the table as it is now; copied in the background.
+    ///
+    /// # Errors
+    /// `Recovery`; those of the store.
+    pub fn create_backup(&self, request: CreateBackupRequest) -> Result<Backup, Error> {
+        let (backup, job) = self.shared.submit_and_wait(move |transaction| create(transaction, &request))?;
+        jobs::start(Arc::clone(&self.shared), job);
+        Ok(backup)
+    }
+
+    /// A backup with the table as it was.
+    ///
+    /// # Errors
+    /// `Recovery`; those of the store.
+    pub fn describe_backup(&self, arn: &str) -> Result<Backup, Error> {
+        let view = self.view()?;
+        let record = BackupRecord::get(view.read(), arn)?;
+        let record = record.ok_or_else(|| RecoveryError::BackupNotFound(arn.to_owned()))?;
+        Ok(backup(view.read(), &record)?)
+    }
+
+    /// A page of backups.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn list_backups(&self, request: &ListBackupsRequest) -> Result<ListBackupsResponse, Error> {
+        let limit = request.limit.unwrap_or(LIST_TABLES_MAX).clamp(1, LIST_TABLES_MAX) as usize;
+        let table = request.table_name.as_ref().map(|name| format!("{}/", table_description::arn(name)));
+        let view = self.view()?;
+        let mut backups = Vec::new();
+        let mut has_more = false;
+        let mut failure = None;
+        let fits = |record: &BackupRecord| {
+            !request.is_of_other_type
+                && table.as_ref().is_none_or(|table| record.arn.starts_with(table))
+                && request.lower_ms.is_none_or(|lower| record.created_ms >= lower)
+                && request.upper_ms.is_none_or(|upper| record.created_ms < upper)
+        };
+        account::walk(view.read(), RecordKind::Backup, request.exclusive_start_arn.as_deref(), &mut |value| {
+            match BackupRecord::decode(&value) {
+                Ok(record) if fits(&record) && backups.len() == limit => {
+                    has_more = true;
+                    return ControlFlow::Break(());
+                }
+                Ok(record) if fits(&record) => backups.push(backup(view.read(), &record)),
+                Ok(_) => {}
+                Err(error) => failure = Some(error),
+            }
+            if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        failure.map_or(Ok(()), Err)?;
+        let backups: Vec<Backup> = backups.into_iter().collect::<Result<_, _>>()?;
+        let last_evaluated_arn = backups.last().filter(|_| has_more).map(|backup| backup.arn.clone());
+        Ok(ListBackupsResponse { backups, last_evaluated_arn })
+    }
+
+    /// Removes a backup that nothing works on.
+    ///
+    /// # Errors
+    /// `Recovery`; those of the store.
+    pub fn delete_backup(&self, arn: &str) -> Result<Backup, Error> {
+        let arn = arn.to_owned();
+        let (backup, source) = self.shared.submit_and_wait(move |transaction| delete(transaction, &arn))?;
+        purge::start(Arc::clone(&self.shared), source);
+        Ok(backup)
+    }
+}
+
+/// The typed form of a record. The copy takes the number of items from the table that it is of.
+fn backup(read: &dyn Read, record: &BackupRecord) -> Result<Backup, StoreError> {
+    let mut table = description(read, &record.table, record.created_ms)?;
+    table.item_count = record.items;
+    table.table_size_bytes = record.bytes + record.items * ENTRY_OVERHEAD_BYTES;
+    Ok(Backup {
+        arn: record.arn.clone(),
+        name: record.name.clone(),
+        status: record.status,
+        created_ms: record.created_ms,
+        size_bytes: table.table_size_bytes,
+        table,
+    })
+}
+
+fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> Result<(Backup, u32), Error> {
+    let table = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
+    let (now_ms, id) = (transaction.now_ms(), jobs::new_id(transaction)?);
+    let source = SourceId(id);
+    let record = BackupRecord {
+        arn: new_arn(transaction.shared, &request.table_name, "backup", (now_ms, id)),
+        name: request.backup_name.clone(),
+        status: BackupStatus::Creating,
+        created_ms: now_ms,
+        source,
+        items: 0,
+        bytes: 0,
+        readers: 0,
+        table: Arc::clone(&table),
+    };
+    record.put(transaction.batch)?;
+    let bound = jobs::bound_now(transaction)?;
+    jobs::hold(transaction, &request.table_name)?;
+    let from = From::Table { name: request.table_name.clone(), source: table.source, bound };
+    let to = To::Backup { arn: record.arn.clone(), source };
+    let job = jobs::add(transaction, &Job::Copy(Copy { from, to, place: Place::Items(None) }))?;
+    Ok((backup(transaction.batch.as_read(), &record)?, job))
+}
+
+fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, SourceId), Error> {
+    let record = BackupRecord::get(transaction.batch.as_read(), arn)?;
+    let mut record = record.ok_or_else(|| RecoveryError::BackupNotFound(arn.to_owned()))?;
+    if record.readers > 0 || record.status == BackupStatus::Creating {
+        return Err(RecoveryError::BackupInUse(arn.to_owned()).into());
+    }
+    account::delete(transaction.batch, RecordKind::Backup, arn)?;
+    transaction.batch.put(&StoreKey::Purge(record.source).encode(), purge::MARK)?;
+    record.status = BackupStatus::Deleted;
+    Ok((backup(transaction.batch.as_read(), &record)?, record.source))
+}

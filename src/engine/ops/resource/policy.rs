@@ -1,0 +1,83 @@
+//! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy (SEMANTICS 18.2): kept, not enforced.
+
+use std::sync::Arc;
+
+use super::found;
+use crate::codec::wire::kept_options;
+use crate::engine::Engine;
+use crate::engine::catalog::{self, TableEntry};
+use crate::model::Error;
+use crate::model::api::resource::{PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource};
+use crate::model::error::RecoveryError;
+
+/// The expectation that there is no policy yet.
+const NO_POLICY: &str = "NO_POLICY";
+
+impl Engine {
+    /// Keeps a policy; its revision id, which the same text again keeps.
+    ///
+    /// # Errors
+    /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
+    pub fn put_policy(&self, request: PutPolicyRequest) -> Result<String, Error> {
+        self.shared.submit_and_wait(move |transaction| {
+            let old = found(transaction.table(&request.resource.table_name)?, &request.resource)?;
+            let policy = policy_of(&old);
+            expect(policy.as_ref(), request.expected_revision_id.as_deref(), &request.resource)?;
+            if let Some(policy) = policy.filter(|policy| policy.text == request.policy) {
+                return Ok(policy.revision_id);
+            }
+            let mut new = (*old).clone();
+            let revision = transaction.now_ms().max(revision(&old) + 1);
+            new.control.policy_revision = Some(revision);
+            kept_options::set_policy(&mut Arc::make_mut(&mut new.schema).opaque, Some(&request.policy));
+            catalog::replace_table(transaction, &new)?;
+            Ok(revision.to_string())
+        })
+    }
+
+    /// The policy.
+    ///
+    /// # Errors
+    /// `NotFound`; `Recovery` when there is none; those of the store.
+    pub fn get_policy(&self, request: &PolicyRequest) -> Result<ResourcePolicy, Error> {
+        let table = found(self.table(&request.resource.table_name)?, &request.resource)?;
+        policy_of(&table).ok_or_else(|| RecoveryError::PolicyNotFound(request.resource.arn.clone()).into())
+    }
+
+    /// Removes the policy, if there is one; the revision id that it had.
+    ///
+    /// # Errors
+    /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
+    pub fn delete_policy(&self, request: PolicyRequest) -> Result<Option<String>, Error> {
+        self.shared.submit_and_wait(move |transaction| {
+            let old = found(transaction.table(&request.resource.table_name)?, &request.resource)?;
+            let policy = policy_of(&old);
+            expect(policy.as_ref(), request.expected_revision_id.as_deref(), &request.resource)?;
+            let Some(policy) = policy else { return Ok(None) };
+            let mut new = (*old).clone();
+            kept_options::set_policy(&mut Arc::make_mut(&mut new.schema).opaque, None);
+            new.control.policy_revision = Some(revision(&old));
+            catalog::replace_table(transaction, &new)?;
+            Ok(Some(policy.revision_id))
+        })
+    }
+}
+
+/// The number of the last policy: the time it was put, later than any before it.
+fn revision(table: &TableEntry) -> u64 {
+    table.control.policy_revision.unwrap_or(table.created_ms)
+}
+
+fn policy_of(table: &TableEntry) -> Option<ResourcePolicy> {
+    let text = kept_options::policy(&table.schema.opaque)?;
+    Some(ResourcePolicy { text, revision_id: revision(table).to_string() })
+}
+
+fn expect(policy: Option<&ResourcePolicy>, expected: Option<&str>, resource: &TableResource) -> Result<(), RecoveryError> {
+    let holds = match (expected, policy) {
+        (None, _) | (Some(NO_POLICY), None) => true,
+        (Some(expected), Some(policy)) => policy.revision_id == expected,
+        (Some(_), None) => false,
+    };
+    if holds { Ok(()) } else { Err(RecoveryError::PolicyRevision(resource.arn.clone())) }
+}

@@ -1,0 +1,65 @@
+//! TagResource, UntagResource, ListTagsOfResource (SEMANTICS 18.1).
+
+use std::sync::Arc;
+
+use super::found;
+use crate::codec::wire::kept_options;
+use crate::engine::transaction::Transaction;
+use crate::engine::{Engine, catalog};
+use crate::model::Error;
+use crate::model::api::resource::{ListTagsRequest, TableResource, TagResourceRequest, UntagResourceRequest};
+use crate::model::error::SchemaError;
+use crate::model::limits::TAGS_MAX;
+
+/// Key and value.
+type Tags = Vec<(String, String)>;
+
+impl Engine {
+    /// Adds tags; those of the same keys get new values.
+    ///
+    /// # Errors
+    /// `NotFound`; `Schema` for too many; those of the store.
+    pub fn tag_resource(&self, request: TagResourceRequest) -> Result<(), Error> {
+        self.shared.submit_and_wait(move |transaction| {
+            change(transaction, &request.resource, |tags| {
+                for (key, value) in &request.tags {
+                    match tags.iter_mut().find(|(old, _)| old == key) {
+                        Some(tag) => tag.1.clone_from(value),
+                        None => tags.push((key.clone(), value.clone())),
+                    }
+                }
+            })
+        })
+    }
+
+    /// Removes tags.
+    ///
+    /// # Errors
+    /// `NotFound`; those of the store.
+    pub fn untag_resource(&self, request: UntagResourceRequest) -> Result<(), Error> {
+        self.shared.submit_and_wait(move |transaction| {
+            change(transaction, &request.resource, |tags| tags.retain(|(key, _)| !request.tag_keys.contains(key)))
+        })
+    }
+
+    /// All tags, in the order in which they came.
+    ///
+    /// # Errors
+    /// `NotFound`; those of the store.
+    pub fn list_tags(&self, request: &ListTagsRequest) -> Result<Tags, Error> {
+        let entry = self.table(&request.resource.table_name)?;
+        Ok(kept_options::tags(&found(entry, &request.resource)?.schema.opaque))
+    }
+}
+
+fn change(transaction: &mut Transaction<'_>, resource: &TableResource, change: impl Fn(&mut Tags)) -> Result<(), Error> {
+    let old = found(transaction.table(&resource.table_name)?, resource)?;
+    let mut tags = kept_options::tags(&old.schema.opaque);
+    change(&mut tags);
+    if tags.len() > TAGS_MAX {
+        return Err(SchemaError::TooManyTags.into());
+    }
+    let mut new = (*old).clone();
+    kept_options::set_tags(&mut Arc::make_mut(&mut new.schema).opaque, &tags);
+    Ok(catalog::replace_table(transaction, &new)?)
+}

@@ -1,0 +1,124 @@
+//! Reading the files of an import: DynamoDB JSON lines, CSV, plain or compressed (SEMANTICS 20.4).
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+use crate::codec::dynamodb_json;
+use crate::model::api::transfer::{Compression, ImportRequest, InputFormat};
+use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, Item, TableSchema};
+
+/// The longest line: an item of 400 KB, its binaries in base64, its characters escaped.
+const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// One item of a file.
+#[derive(Debug)]
+pub struct Line {
+    /// The item, or what is wrong with it.
+    pub item: Result<Item, String>,
+    /// Its length in the uncompressed file.
+    pub bytes: usize,
+}
+
+/// Gives each item of a file to `take`, as long as it says to go on.
+///
+/// # Errors
+/// Those of the file.
+pub fn read(path: &Path, request: &ImportRequest, schema: &TableSchema, take: &mut dyn FnMut(Line) -> bool) -> io::Result<()> {
+    let file = File::open(path)?;
+    let reader: Box<dyn Read> = match request.compression {
+        Compression::None => Box::new(file),
+        Compression::Gzip => Box::new(MultiGzDecoder::new(file)),
+    };
+    match request.format {
+        InputFormat::DynamoDbJson => read_lines(BufReader::new(reader), take),
+        InputFormat::Csv => read_rows(reader, request, schema, take),
+    }
+}
+
+fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let bytes = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        if bytes as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n") {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 16 MiB"));
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        if !take(Line { item: item_of(&line), bytes }) {
+            return Ok(());
+        }
+    }
+}
+
+/// `{"Item":{…}}`.
+fn item_of(line: &[u8]) -> Result<Item, String> {
+    let value: Value = serde_json::from_slice(line).map_err(|error| format!("The line is no JSON: {error}"))?;
+    let item = value.get("Item").ok_or("The line has no member Item")?;
+    dynamodb_json::parse(item.to_string().as_bytes()).map_err(|error| error.to_string())
+}
+
+fn read_rows(
+    reader: impl Read,
+    request: &ImportRequest,
+    schema: &TableSchema,
+    take: &mut dyn FnMut(Line) -> bool,
+) -> io::Result<()> {
+    let mut rows = csv::ReaderBuilder::new().delimiter(request.delimiter).has_headers(false).flexible(true).from_reader(reader);
+    let mut header = request.header.clone();
+    let mut row = csv::StringRecord::new();
+    let types: Vec<(String, KeyAttributeType)> =
+        schema.attribute_definitions().into_iter().map(|of| (of.name, of.attribute_type)).collect();
+    loop {
+        let bytes = match rows.read_record(&mut row) {
+            Ok(false) => return Ok(()),
+            Ok(true) => row.as_slice().len() + row.len(),
+            Err(error) if error.is_io_error() => return Err(io::Error::other(error)),
+            Err(error) => {
+                if take(Line { item: Err(error.to_string()), bytes: 0 }) {
+                    continue;
+                }
+                return Ok(());
+            }
+        };
+        match &header {
+            None => header = Some(row.iter().map(str::to_owned).collect()),
+            Some(names) => {
+                if !take(Line { item: item_of_row(names, &row, &types), bytes }) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Every column is a string, except key attributes, which have their types. An empty cell is no attribute.
+fn item_of_row(header: &[String], row: &csv::StringRecord, types: &[(String, KeyAttributeType)]) -> Result<Item, String> {
+    if row.len() != header.len() {
+        return Err(format!("The row has {} columns, the header {}", row.len(), header.len()));
+    }
+    let mut item = Item::default();
+    for (name, text) in header.iter().zip(row).filter(|(_, text)| !text.is_empty()) {
+        let attribute_type = types.iter().find(|(of, _)| of == name).map(|(_, attribute_type)| *attribute_type);
+        let value = match attribute_type {
+            None | Some(KeyAttributeType::S) => AttributeValue::S(text.to_owned()),
+            Some(KeyAttributeType::N) => AttributeValue::N(text.trim().parse().map_err(|error| format!("Column {name}: {error}"))?),
+            Some(KeyAttributeType::B) => {
+                AttributeValue::B(STANDARD.decode(text).map_err(|error| format!("Column {name}: {error}"))?)
+            }
+        };
+        item.0.insert(name.clone(), value);
+    }
+    Ok(item)
+}

@@ -1,0 +1,245 @@
+//! UpdateTable's throughput: billing mode, provisioned units with their limits, on-demand maxima, warm throughput (SEMANTICS 11.3).
+
+use std::sync::Arc;
+
+use crate::codec::calendar;
+use crate::codec::wire::kept_options::{self, effective_warm};
+use crate::engine::catalog::TableEntry;
+use crate::model::api::UpdateTableRequest;
+use crate::model::api::table_control::ThroughputHistory;
+use crate::model::api::update_table::{IndexChange, OnDemandThroughput, WarmThroughput};
+use crate::model::error::{LimitError, SchemaError, UpdateTableError};
+use crate::model::limits::CAPACITY_UNITS_MAX;
+use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES, TABLE_CAPACITY_UNITS_MAX};
+use crate::model::schema::{BillingMode, ProvisionedThroughput};
+use crate::model::{Error, IndexKind, TableSchema};
+
+/// The checks that need no table.
+pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
+    match (request.billing_mode, request.throughput) {
+        (Some(BillingMode::PayPerRequest), Some(_)) => return Err(SchemaError::ThroughputOnDemand.into()),
+        (Some(BillingMode::Provisioned), None) => return Err(UpdateTableError::ThroughputRequired.into()),
+        (Some(_) | None, _) => {}
+    }
+    request.throughput.map_or(Ok(()), check_units)?;
+    request.on_demand.map_or(Ok(()), |maxima| check_maxima(maxima, "table"))?;
+    for change in index_changes(request) {
+        let name = change.name.as_str();
+        if change.throughput.is_none() && change.on_demand.is_none() && change.warm.is_none() {
+            return Err(UpdateTableError::EmptyIndexUpdate(name.to_owned()).into());
+        }
+        change.throughput.map_or(Ok(()), check_units)?;
+        change.on_demand.map_or(Ok(()), |maxima| check_maxima(maxima, &of_index(name)))?;
+    }
+    Ok(())
+}
+
+fn index_changes(request: &UpdateTableRequest) -> impl Iterator<Item = &IndexChange> {
+    request.index_updates.iter().flatten().filter_map(|update| update.update.as_ref())
+}
+
+/// How some texts name an index.
+fn of_index(name: &str) -> String {
+    format!("index : {name}")
+}
+
+fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
+    for (member, value) in members(units) {
+        if value > CAPACITY_UNITS_MAX {
+            return Err(SchemaError::ThroughputRange { member, value }.into());
+        }
+        if value > TABLE_CAPACITY_UNITS_MAX {
+            return Err(LimitError::TableMaximum { member, value, maximum: TABLE_CAPACITY_UNITS_MAX }.into());
+        }
+    }
+    Ok(())
+}
+
+fn members(units: ProvisionedThroughput) -> [(&'static str, u64); 2] {
+    [("ReadCapacityUnits", units.read_capacity_units), ("WriteCapacityUnits", units.write_capacity_units)]
+}
+
+fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {
+    [("MaxReadRequestUnits", maxima.max_read_request_units), ("MaxWriteRequestUnits", maxima.max_write_request_units)]
+}
+
+/// -1 clears a maximum.
+fn check_maxima(maxima: OnDemandThroughput, of: &str) -> Result<(), SchemaError> {
+    match maxima_members(maxima).into_iter().find(|(_, units)| units.is_some_and(|units| units == 0 || units < -1)) {
+        Some((member, _)) => Err(SchemaError::OnDemandRange { member, of: of.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// A change of throughput under way.
+pub struct Throughputs<'r> {
+    pub old: &'r TableEntry,
+    pub request: &'r UpdateTableRequest,
+    pub now_ms: u64,
+}
+
+impl Throughputs<'_> {
+    /// Makes the changes in `new`, a copy of the old entry.
+    pub fn apply(&self, new: &mut TableEntry) -> Result<(), Error> {
+        let mode = self.request.billing_mode.unwrap_or(self.old.schema.billing_mode);
+        self.check_mode(mode)?;
+        Arc::make_mut(&mut new.schema).billing_mode = mode;
+        if let Some(units) = self.request.throughput {
+            self.change(new, None, units)?;
+        }
+        for change in index_changes(self.request) {
+            if let Some(units) = change.throughput {
+                self.change(new, Some(change.name.as_str()), units)?;
+            }
+        }
+        let schema = Arc::make_mut(&mut new.schema);
+        if mode != self.old.schema.billing_mode {
+            self.switch(schema, mode);
+        }
+        self.change_maxima(schema, mode)?;
+        self.change_warm(schema)
+    }
+
+    fn check_mode(&self, mode: BillingMode) -> Result<(), Error> {
+        if mode == BillingMode::PayPerRequest {
+            if self.request.throughput.is_some() {
+                return Err(SchemaError::ThroughputOnDemand.into());
+            }
+            let with_units = index_changes(self.request).find(|change| change.throughput.is_some());
+            return match with_units {
+                Some(change) => Err(UpdateTableError::IndexThroughputOnDemand(change.name.as_str().to_owned()).into()),
+                None => Ok(()),
+            };
+        }
+        if self.old.schema.billing_mode == BillingMode::Provisioned {
+            return Ok(());
+        }
+        let has_units = |name| index_changes(self.request).any(|change| change.name == name && change.throughput.is_some());
+        let indexes = self.old.schema.indexes_of(IndexKind::Global).map(|index| index.name.clone());
+        match indexes.into_iter().find(|name| !has_units(name.clone())) {
+            Some(name) => Err(UpdateTableError::IndexThroughputRequired(name.as_str().to_owned()).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets the units of the table or of an index.
+    fn change(&self, new: &mut TableEntry, index: Option<&str>, units: ProvisionedThroughput) -> Result<(), Error> {
+        let warm = effective_warm(&self.old.schema, index);
+        let schema = Arc::make_mut(&mut new.schema);
+        let place = match index {
+            None => Some(&mut schema.throughput),
+            Some(name) => schema.indexes.iter_mut().find(|of| of.name.as_str() == name).map(|of| &mut of.throughput),
+        };
+        let Some(place) = place else { return Ok(()) };
+        let old = place.replace(units);
+        if let Some(old) = old {
+            if old == units {
+                return Err(same(index, units).into());
+            }
+            let history = match index {
+                None => &mut new.control.throughput,
+                Some(name) => new.control.indexes.entry(name.to_owned()).or_default(),
+            };
+            self.record(history, old, units)?;
+        }
+        let reached = WarmThroughput {
+            read_units_per_second: Some(warm.read_capacity_units.max(units.read_capacity_units).cast_signed()),
+            write_units_per_second: Some(warm.write_capacity_units.max(units.write_capacity_units).cast_signed()),
+        };
+        kept_options::set_warm(&mut schema.opaque, index, reached);
+        Ok(())
+    }
+
+    /// Notes an increase, a decrease, or both; a decrease has its quota.
+    fn record(
+        &self,
+        history: &mut ThroughputHistory,
+        old: ProvisionedThroughput,
+        new: ProvisionedThroughput,
+    ) -> Result<(), LimitError> {
+        let pairs = || members(old).into_iter().zip(members(new));
+        if pairs().any(|((_, old), (_, new))| new > old) {
+            history.last_increase_ms = Some(self.now_ms);
+        }
+        if pairs().any(|((_, old), (_, new))| new < old) {
+            let today = history.decreases_today(self.now_ms);
+            let next_ms = history.last_decrease_ms.unwrap_or(0) + DECREASE_INTERVAL_MS;
+            if today >= FREE_DECREASES && self.now_ms < next_ms {
+                let last = calendar::long(next_ms - DECREASE_INTERVAL_MS);
+                return Err(LimitError::Decreases { today, last, next: calendar::long(next_ms) });
+            }
+            history.last_decrease_ms = Some(self.now_ms);
+            history.decreases = today + 1;
+        }
+        Ok(())
+    }
+
+    /// What a change of the billing mode takes with it: on demand the units, provisioned the maxima. Warm throughput stays.
+    fn switch(&self, schema: &mut TableSchema, mode: BillingMode) {
+        let global: Vec<String> =
+            self.old.schema.indexes_of(IndexKind::Global).map(|index| index.name.as_str().to_owned()).collect();
+        let places: Vec<Option<&str>> = std::iter::once(None).chain(global.iter().map(|name| Some(name.as_str()))).collect();
+        for place in places {
+            if mode == BillingMode::Provisioned {
+                kept_options::set_on_demand(&mut schema.opaque, place, OnDemandThroughput::default());
+                continue;
+            }
+            let warm = effective_warm(&self.old.schema, place);
+            let warm = WarmThroughput {
+                read_units_per_second: Some(warm.read_capacity_units.cast_signed()),
+                write_units_per_second: Some(warm.write_capacity_units.cast_signed()),
+            };
+            kept_options::set_warm(&mut schema.opaque, place, warm);
+        }
+        if mode == BillingMode::PayPerRequest {
+            schema.throughput = None;
+            schema.indexes.iter_mut().for_each(|index| index.throughput = None);
+        }
+    }
+
+    fn change_maxima(&self, schema: &mut TableSchema, mode: BillingMode) -> Result<(), UpdateTableError> {
+        let of_indexes = index_changes(self.request).map(|change| (Some(change.name.as_str()), change.on_demand));
+        for (index, maxima) in std::iter::once((None, self.request.on_demand)).chain(of_indexes) {
+            let Some(maxima) = maxima else { continue };
+            let given = maxima_members(maxima).into_iter().find(|(_, units)| units.is_some());
+            if let (BillingMode::Provisioned, Some((member, _))) = (mode, given) {
+                return Err(UpdateTableError::OnDemandOnProvisioned(member));
+            }
+            let kept = kept_options::on_demand(&schema.opaque, index);
+            let merge = |new: Option<i64>, old: Option<i64>| new.or(old).filter(|units| *units != -1);
+            let merged = OnDemandThroughput {
+                max_read_request_units: merge(maxima.max_read_request_units, kept.max_read_request_units),
+                max_write_request_units: merge(maxima.max_write_request_units, kept.max_write_request_units),
+            };
+            kept_options::set_on_demand(&mut schema.opaque, index, merged);
+        }
+        Ok(())
+    }
+
+    fn change_warm(&self, schema: &mut TableSchema) -> Result<(), Error> {
+        let of_indexes = index_changes(self.request).map(|change| (Some(change.name.as_str()), change.warm));
+        for (index, warm) in std::iter::once((None, self.request.warm)).chain(of_indexes) {
+            let Some(warm) = warm else { continue };
+            let current = effective_warm(schema, index);
+            let of = index.map_or_else(|| "table".to_owned(), of_index);
+            let checked = |member, asked: Option<i64>, current: u64| match asked {
+                Some(units) if units < current.cast_signed() => Err(UpdateTableError::WarmDecrease { member, of: of.clone() }),
+                asked => Ok(Some(asked.unwrap_or(current.cast_signed()))),
+            };
+            let warm = WarmThroughput {
+                read_units_per_second: checked("ReadUnitsPerSecond", warm.read_units_per_second, current.read_capacity_units)?,
+                write_units_per_second: checked("WriteUnitsPerSecond", warm.write_units_per_second, current.write_capacity_units)?,
+            };
+            kept_options::set_warm(&mut schema.opaque, index, warm);
+        }
+        Ok(())
+    }
+}
+
+fn same(index: Option<&str>, units: ProvisionedThroughput) -> UpdateTableError {
+    let (of, kind) = match index {
+        None => ("table".to_owned(), "table"),
+        Some(name) => (format!("index {name}"), "index"),
+    };
+    UpdateTableError::SameThroughput { of, kind, read: units.read_capacity_units, write: units.write_capacity_units }
+}

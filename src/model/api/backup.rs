@@ -1,0 +1,109 @@
+//! Backups and point-in-time recovery (SEMANTICS 20.1, 20.2).
+
+use super::create_table::IndexDefinition;
+use super::describe_table::TableDescription;
+use super::update_table::{Encryption, OnDemandThroughput};
+use crate::model::TableName;
+use crate::model::schema::{BillingMode, ProvisionedThroughput};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateBackupRequest {
+    pub table_name: TableName,
+    pub backup_name: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackupStatus {
+    Creating,
+    Available,
+    Deleted,
+}
+
+impl BackupStatus {
+    /// As the API spells it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Creating => "CREATING",
+            Self::Available => "AVAILABLE",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// A backup with the table as it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Backup {
+    pub arn: String,
+    pub name: String,
+    pub status: BackupStatus,
+    pub created_ms: u64,
+    /// Item bytes plus 100 bytes an item.
+    pub size_bytes: u64,
+    pub table: TableDescription,
+}
+
+/// ListBackups. Backups are in order of their ARNs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListBackupsRequest {
+    pub table_name: Option<TableName>,
+    /// 1 to 100.
+    pub limit: Option<u32>,
+    /// Created at this time or later.
+    pub lower_ms: Option<u64>,
+    /// Created before this time.
+    pub upper_ms: Option<u64>,
+    pub exclusive_start_arn: Option<String>,
+    /// `BackupType` is one of which there are none here.
+    pub is_of_other_type: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListBackupsResponse {
+    pub backups: Vec<Backup>,
+    pub last_evaluated_arn: Option<String>,
+}
+
+/// What a restored table gets in another way than its source.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RestoreOverrides {
+    pub billing_mode: Option<BillingMode>,
+    pub throughput: Option<ProvisionedThroughput>,
+    pub on_demand: Option<OnDemandThroughput>,
+    pub encryption: Option<Encryption>,
+    /// `None` takes the source's; names may differ, keys and projection not.
+    pub global_indexes: Option<Vec<IndexDefinition>>,
+    pub local_indexes: Option<Vec<IndexDefinition>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreFromBackupRequest {
+    pub target: TableName,
+    pub backup_arn: String,
+    pub overrides: RestoreOverrides,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreToPointInTimeRequest {
+    pub source: TableName,
+    pub target: TableName,
+    /// Milliseconds since the epoch; `None` is the latest restorable time.
+    pub time_ms: Option<u64>,
+    pub overrides: RestoreOverrides,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateContinuousBackupsRequest {
+    pub table_name: TableName,
+    pub enabled: bool,
+    /// 1 to 35.
+    pub period_days: Option<u32>,
+}
+
+/// `PointInTimeRecoveryDescription` of recovery that is on; whole seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecoveryWindow {
+    pub period_days: u64,
+    pub earliest_ms: u64,
+    pub latest_ms: u64,
+}

@@ -1,0 +1,122 @@
+//! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (SEMANTICS 20.3, 20.4).
+
+use super::create_table::CreateTableRequest;
+use crate::model::TableName;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportRequest {
+    pub table_name: TableName,
+    pub bucket: String,
+    pub prefix: Option<String>,
+    /// Milliseconds since the epoch; `None` is now.
+    pub time_ms: Option<u64>,
+    pub client_token: Option<String>,
+    /// The request's JSON text: descriptions repeat members of it.
+    pub echo: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransferStatus {
+    InProgress,
+    Completed,
+    Failed,
+}
+
+impl TransferStatus {
+    /// As the API spells it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::InProgress => "IN_PROGRESS",
+            Self::Completed => "COMPLETED",
+            Self::Failed => "FAILED",
+        }
+    }
+}
+
+/// `FailureCode` and `FailureMessage`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub code: String,
+    pub message: String,
+}
+
+/// An export as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    pub arn: String,
+    pub table_id: String,
+    pub status: TransferStatus,
+    pub start_ms: u64,
+    pub end_ms: Option<u64>,
+    pub time_ms: u64,
+    pub items: u64,
+    pub bytes: u64,
+    /// Key of `manifest-summary.json` in the bucket.
+    pub manifest: Option<String>,
+    pub failure: Option<Failure>,
+    pub echo: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputFormat {
+    DynamoDbJson,
+    Csv,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    Gzip,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportRequest {
+    pub table: CreateTableRequest,
+    pub bucket: String,
+    pub prefix: Option<String>,
+    pub format: InputFormat,
+    pub compression: Compression,
+    /// Of CSV.
+    pub delimiter: u8,
+    /// Of CSV: `None` takes the first line of each file.
+    pub header: Option<Vec<String>>,
+    pub client_token: Option<String>,
+    /// The request's JSON text: descriptions repeat members of it.
+    pub echo: String,
+}
+
+/// An import as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    pub arn: String,
+    pub table_id: String,
+    pub status: TransferStatus,
+    pub start_ms: u64,
+    pub end_ms: Option<u64>,
+    pub processed_bytes: u64,
+    pub processed_items: u64,
+    pub imported_items: u64,
+    pub errors: u64,
+    pub failure: Option<Failure>,
+    pub echo: String,
+}
+
+/// ListExports and ListImports.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListTransfersRequest {
+    /// Only of this table.
+    pub table_arn: Option<String>,
+    /// 1 to 25.
+    pub limit: Option<u32>,
+    /// Arns after this one.
+    pub after: Option<String>,
+}
+
+/// A page of exports or imports in order of their ARNs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListTransfersResponse<T> {
+    pub transfers: Vec<T>,
+    /// The last one's ARN, when more remain.
+    pub next: Option<String>,
+}

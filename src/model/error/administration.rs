@@ -1,0 +1,95 @@
+//! What the operations beside tables and items refuse: tags, policies, backups, recovery, export, import, and families of
+//! operations for which there is nothing (SEMANTICS 18, 20, 21).
+
+/// ValidationException of tags and resource ARNs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResourceError {
+    #[error("Atleast one Tag needs to be provided as Input.")]
+    NoTags,
+    #[error("Atleast one Tag Key needs to be provided as Input.")]
+    NoTagKeys,
+    #[error("The Tag Key provided is invalid, Key: {0}")]
+    TagKey(String),
+    #[error("The Tag Value provided is invalid, Value: {0}")]
+    TagValue(String),
+    #[error("One or more parameter values were invalid: ARNs must start with 'arn:': {0}")]
+    NotAnArn(String),
+    #[error("One or more parameter values were invalid: Provided Arn is not a DynamoDB resource arn: {0}")]
+    OtherService(String),
+    #[error(
+        "One or more parameter values were invalid: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {0}"
+    )]
+    NotATable(String),
+    #[error("Invalid TableArn: Invalid ResourceArn provided as input {0}")]
+    OtherRegion(String),
+    #[error("Policy document exceeds the maximum size of 20480 bytes")]
+    PolicyTooLarge,
+    #[error("The policy document is not valid JSON")]
+    PolicyNotJson,
+    #[error("Invalid NextToken")]
+    NextToken,
+}
+
+/// Of backups, recovery, export, import and policies; each variant says its exception.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecoveryError {
+    /// TableNotFoundException.
+    #[error("Table not found: {0}")]
+    TableNotFound(String),
+    /// TableAlreadyExistsException.
+    #[error("Table already exists: {0}")]
+    TableAlreadyExists(String),
+    /// TableInUseException.
+    #[error("Table is in use: {0}")]
+    TableInUse(String),
+    /// BackupNotFoundException.
+    #[error("Backup not found: {0}")]
+    BackupNotFound(String),
+    /// BackupInUseException.
+    #[error("Backup is in use: {0}")]
+    BackupInUse(String),
+    /// PointInTimeRecoveryUnavailableException.
+    #[error("Point in time recovery is not enabled for table '{0}'")]
+    RecoveryUnavailable(String),
+    /// InvalidRestoreTimeException.
+    #[error("The RestoreDateTime must be between EarliestRestorableDateTime ({earliest}) and LatestRestorableDateTime ({latest})")]
+    RestoreTime { earliest: String, latest: String },
+    /// InvalidExportTimeException.
+    #[error("The export time must be between EarliestRestorableDateTime ({earliest}) and LatestRestorableDateTime ({latest})")]
+    ExportTime { earliest: String, latest: String },
+    /// ExportNotFoundException.
+    #[error("Export not found: {0}")]
+    ExportNotFound(String),
+    /// ExportConflictException.
+    #[error("Another export with the same ClientToken has other parameters")]
+    ExportConflict,
+    /// ImportNotFoundException.
+    #[error("Import not found: {0}")]
+    ImportNotFound(String),
+    /// ImportConflictException.
+    #[error("Another import with the same ClientToken has other parameters")]
+    ImportConflict,
+    /// PolicyNotFoundException.
+    #[error("Requested resource not found: Policy for resource {0} not found")]
+    PolicyNotFound(String),
+    /// PolicyNotFoundException.
+    #[error("The ExpectedRevisionId does not match the current revision of the policy of {0}")]
+    PolicyRevision(String),
+    /// GlobalTableNotFoundException.
+    #[error("Global table with name: '{0}' does not exist.")]
+    GlobalTableNotFound(String),
+    /// ValidationException.
+    #[error("Exactly one of RestoreDateTime and UseLatestRestorableTime must be given")]
+    RestoreTimeChoice,
+    /// ValidationException.
+    #[error("Exactly one of SourceTableName and SourceTableArn must be given")]
+    RestoreSourceChoice,
+    /// ValidationException.
+    #[error(
+        "One or more parameter values were invalid: No index of the source table has the key schema and projection of index: {0}"
+    )]
+    OverrideIndex(String),
+    /// ValidationException.
+    #[error("One or more parameter values were invalid: {0}")]
+    Parameter(&'static str),
+}

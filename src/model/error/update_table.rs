@@ -1,0 +1,122 @@
+//! Bad UpdateTable requests (SEMANTICS 11.3), and what control operations refuse for a table's state or a limit.
+
+/// ValidationException.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UpdateTableError {
+    #[error(
+        "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required"
+    )]
+    Nothing,
+    #[error("One or more parameter values were invalid: List of GlobalSecondaryIndexUpdates is empty")]
+    NoIndexUpdates,
+    #[error(
+        "One or more parameter values were invalid: One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, GlobalSecondaryIndexUpdate.Delete must not be null"
+    )]
+    NoIndexAction,
+    #[error(
+        "One or more parameter values were invalid: Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
+    )]
+    SeveralIndexActions,
+    #[error(
+        "One or more parameter values were invalid: Only one global secondary index update per index is allowed simultaneously. Index: {0}"
+    )]
+    SameIndexTwice(String),
+    /// `of` is `table` or `index I`.
+    #[error(
+        "The provisioned throughput for the {of} will not change. The requested value equals the current value. Current ReadCapacityUnits provisioned for the {kind}: {read}. Requested ReadCapacityUnits: {read}. Current WriteCapacityUnits provisioned for the {kind}: {write}. Requested WriteCapacityUnits: {write}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+    )]
+    SameThroughput { of: String, kind: &'static str, read: u64, write: u64 },
+    #[error(
+        "One or more parameter values were invalid: The only Updates for index: {0} when TableThroughputMode is PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput"
+    )]
+    IndexThroughputOnDemand(String),
+    #[error("One or more parameter values were invalid: ProvisionedThroughput must be specified when BillingMode is PROVISIONED")]
+    ThroughputRequired,
+    #[error("One or more parameter values were invalid: ProvisionedThroughput must be specified for index: {0}")]
+    IndexThroughputRequired(String),
+    #[error("Cannot {action} an index that is not a GlobalSecondaryIndex: {index}")]
+    LocalIndex { action: &'static str, index: String },
+    #[error("Table already has an enabled stream: TableName: {0}")]
+    StreamEnabled(String),
+    #[error("Table has no stream to disable: TableName: {0}")]
+    StreamDisabled(String),
+    #[error("One or more parameter values were invalid: If stream is being enabled then UpdateViewType is required")]
+    StreamViewTypeMissing,
+    #[error("One or more parameter values were invalid: If stream is being disabled, then UpdateViewType must not be specified")]
+    StreamViewTypeUnwanted,
+    #[error("One or more parameter values were invalid: You cannot create or delete index while updating table IOPS")]
+    IndexAndThroughput,
+    #[error("One or more parameter values were invalid: You cannot create or delete index while changing stream status")]
+    IndexAndStream,
+    #[error("One or more parameter values were invalid: You cannot modify stream status while updating table IOPS")]
+    StreamAndThroughput,
+    #[error("One or more parameter values were invalid: {0} must be the only operation in the request")]
+    NotAlone(&'static str),
+    #[error("OnDemandThroughput can only be combined with BillingMode in an UpdateTable request")]
+    OnDemandNotAlone,
+    #[error(
+        "One or more parameter values were invalid: {0} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
+    )]
+    OnDemandOnProvisioned(&'static str),
+    /// `of` is `table` or `index : I`.
+    #[error(
+        "One or more parameter values were invalid: Requested {member} for WarmThroughput for {of} is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
+    )]
+    WarmDecrease { member: &'static str, of: String },
+    #[error(
+        "One or more parameter values were invalid: One of ProvisionedThroughput, OnDemandThroughput, WarmThroughput must be specified for index: {0}"
+    )]
+    EmptyIndexUpdate(String),
+    /// Of a table without one; `action` is `disable` or `update`.
+    #[error(
+        "Table is not in a valid state to {action} Kinesis Streaming Destination: No streaming destination with streamArn: {stream_arn} found for table with tableName: {table}"
+    )]
+    NoStreamingDestination { action: &'static str, stream_arn: String, table: String },
+}
+
+/// LimitExceededException.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    #[error("Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table")]
+    OnlineIndexes,
+    /// The dates are the service's long form.
+    #[error(
+        "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. Number of decreases today: {today}. Last decrease at {last}. Next decrease can be made at {next}"
+    )]
+    Decreases { today: u64, last: String, next: String },
+    /// `ReadCapacityUnits` or `WriteCapacityUnits`.
+    #[error(
+        "The requested {member}, {value}, is above the per table maximum for the account in us-east-1. Per table maximum: {maximum}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+    )]
+    TableMaximum { member: &'static str, value: u64, maximum: u64 },
+}
+
+/// ResourceInUseException.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InUseError {
+    #[error("Attempt to change a resource which is still in use: Table is being created: {0}")]
+    Creating(String),
+    #[error("Attempt to change a resource which is still in use: Table IOPS are currently being updated. Table: {0}")]
+    Updating(String),
+    #[error("Attempt to change a resource which is still in use: Table is being deleted: {0}")]
+    Deleting(String),
+    /// A backup, restore or export reads the table.
+    #[error("Attempt to change a resource which is still in use: Table: {0} is being backed up, restored from or exported.")]
+    BeingRead(String),
+}
+
+/// ResourceNotFoundException of what is not a table's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotFoundError {
+    #[error("Requested resource not found: Index {index} for table {table}")]
+    Index { index: String, table: String },
+    /// The same of contributor insights.
+    #[error("Requested resource not found: Index: {index} not found for table: {table}")]
+    IndexOfTable { index: String, table: String },
+    #[error("Requested resource not found: ResourceArn: {0} not found")]
+    ResourceArn(String),
+    #[error("Global table with name: '{0}' does not exist.")]
+    GlobalTable(String),
+    #[error("Requested resource not found: BulkOperationArn: {0} not found")]
+    BulkOperation(String),
+}

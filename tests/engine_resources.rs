@@ -1,0 +1,78 @@
+//! Tags, resource policies, limits (SEMANTICS 18).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod control_support;
+
+use control_support::{ARN, Control};
+use serde_json::{Value, json};
+
+#[test]
+fn tags_are_added_replaced_listed_and_removed() {
+    let control = Control::new();
+    control.ok(
+        "CreateTable",
+        json!({
+            "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{ "AttributeName": "pk", "AttributeType": "S" }],
+            "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
+            "Tags": [{ "Key": "team", "Value": "sales" }],
+        }),
+    );
+    let arn = format!("{ARN}Tab");
+    let list = || control.ok("ListTagsOfResource", json!({ "ResourceArn": arn }))["Tags"].clone();
+    assert_eq!(list(), json!([{ "Key": "team", "Value": "sales" }]));
+    let tags = json!([{ "Key": "team", "Value": "it" }, { "Key": "stage", "Value": "" }]);
+    assert_eq!(control.ok("TagResource", json!({ "ResourceArn": arn, "Tags": tags })), Value::Null);
+    assert_eq!(list(), tags);
+    control.ok("UntagResource", json!({ "ResourceArn": arn, "TagKeys": ["team", "other"] }));
+    assert_eq!(list(), json!([{ "Key": "stage", "Value": "" }]));
+
+    let many: Vec<Value> = (0..50).map(|n| json!({ "Key": format!("k{n}"), "Value": "" })).collect();
+    let too_many = "Number of Tags exceed the current limit for the provided ResourceArn";
+    control.fails("TagResource", json!({ "ResourceArn": arn, "Tags": many }), too_many);
+    control.fails(
+        "UntagResource",
+        json!({ "ResourceArn": arn, "TagKeys": [] }),
+        "Atleast one Tag Key needs to be provided as Input.",
+    );
+    let other = format!("{ARN}Other");
+    let missing = format!("Requested resource not found: ResourceArn: {other} not found");
+    control.fails("ListTagsOfResource", json!({ "ResourceArn": other }), &missing);
+    assert_eq!(control.describe("Tab").get("Tags"), None);
+}
+
+#[test]
+fn policies_are_kept_with_revisions() {
+    let control = Control::new();
+    control.simple("Tab");
+    let arn = format!("{ARN}Tab");
+    let missing = format!("Requested resource not found: Policy for resource {arn} not found");
+    control.fails("GetResourcePolicy", json!({ "ResourceArn": arn }), &missing);
+    assert_eq!(control.ok("DeleteResourcePolicy", json!({ "ResourceArn": arn })), json!({}));
+    let put = |policy: &str, expected: Option<&str>| {
+        control.call("PutResourcePolicy", json!({ "ResourceArn": arn, "Policy": policy, "ExpectedRevisionId": expected }))
+    };
+    let first = put("{}", Some("NO_POLICY")).unwrap()["RevisionId"].as_str().unwrap().to_owned();
+    assert_eq!(put("{}", None).unwrap()["RevisionId"], first);
+    put(r#"{"a":1}"#, Some("NO_POLICY")).unwrap_err();
+    let second = put(r#"{"a":1}"#, Some(&first)).unwrap()["RevisionId"].as_str().unwrap().to_owned();
+    assert_ne!(first, second);
+    let found = control.ok("GetResourcePolicy", json!({ "ResourceArn": arn }));
+    assert_eq!(found, json!({ "Policy": r#"{"a":1}"#, "RevisionId": second }));
+    assert_eq!(put("no JSON", None), Err("The policy document is not valid JSON".to_owned()));
+    assert_eq!(control.ok("DeleteResourcePolicy", json!({ "ResourceArn": arn })), json!({ "RevisionId": second }));
+    control.fails("GetResourcePolicy", json!({ "ResourceArn": arn }), &missing);
+}
+
+#[test]
+fn limits_and_endpoints() {
+    let control = Control::new();
+    let limits = json!({
+        "AccountMaxReadCapacityUnits": 80_000, "AccountMaxWriteCapacityUnits": 80_000,
+        "TableMaxReadCapacityUnits": 40_000, "TableMaxWriteCapacityUnits": 40_000,
+    });
+    assert_eq!(control.ok("DescribeLimits", json!({})), limits);
+    let endpoints = json!({ "Endpoints": [{ "Address": "host:1", "CachePeriodInMinutes": 1440 }] });
+    assert_eq!(control.ok("DescribeEndpoints", json!({})), endpoints);
+}

@@ -1,0 +1,219 @@
+//! Export to and import from directories that stand for buckets (SEMANTICS 20.3, 20.4).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod control_support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control_support::{ARN, Control};
+use ddbfs::engine::check::check;
+use ddbfs::store::memory::MemoryStore;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn with_buckets() -> (Control, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().to_owned();
+    let control = Control::on(Arc::new(MemoryStore::new().unwrap()), move |options| options.buckets = Some(root));
+    (control, directory)
+}
+
+/// Asks until the transfer has ended.
+fn ended(control: &Control, what: &str, started: &Value) -> Value {
+    let (outer, arn, status) = match what {
+        "Export" => ("ExportDescription", "ExportArn", "ExportStatus"),
+        _ => ("ImportTableDescription", "ImportArn", "ImportStatus"),
+    };
+    assert_eq!(started[outer][status], "IN_PROGRESS");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let found = control.ok(&format!("Describe{what}"), json!({ arn: started[outer][arn] }))[outer].clone();
+        if found[status] != "IN_PROGRESS" {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{found}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn recovery_on(control: &Control, table: &str) {
+    let specification = json!({ "PointInTimeRecoveryEnabled": true });
+    control.ok("UpdateContinuousBackups", json!({ "TableName": table, "PointInTimeRecoverySpecification": specification }));
+}
+
+fn creation(table: &str) -> Value {
+    json!({
+        "TableName": table, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{ "AttributeName": "pk", "AttributeType": "S" }, { "AttributeName": "n", "AttributeType": "N" }],
+        "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": "byn", "KeySchema": [{ "AttributeName": "n", "KeyType": "HASH" }], "Projection": { "ProjectionType": "ALL" },
+        }],
+    })
+}
+
+fn json_file(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn unzipped(path: &Path) -> String {
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn an_export_is_the_table_as_of_its_time_and_can_be_imported() {
+    let (control, root) = with_buckets();
+    control.ok("CreateTable", creation("Tab"));
+    let body = json!({ "TableArn": format!("{ARN}Tab"), "S3Bucket": "out", "S3Prefix": "some/where", "ClientToken": "one" });
+    control.fails("ExportTableToPointInTime", body.clone(), "Point in time recovery is not enabled for table 'Tab'");
+    recovery_on(&control, "Tab");
+    for number in 0..2_000 {
+        control.put("Tab", json!({ "pk": { "S": format!("k{number}") }, "n": { "N": number.to_string() }, "b": { "B": "AQ==" } }));
+    }
+    control.clock.advance_ms(1000);
+    control.put("Tab", json!({ "pk": { "S": "later" } }));
+    let mut at = body.clone();
+    at["ExportTime"] = json!(1_700_000_000);
+    let started = control.ok("ExportTableToPointInTime", at.clone());
+    assert_eq!(
+        control.ok("ExportTableToPointInTime", at)["ExportDescription"]["ExportArn"],
+        started["ExportDescription"]["ExportArn"]
+    );
+    control.fails("ExportTableToPointInTime", body, "Another export with the same ClientToken has other parameters");
+    let export = ended(&control, "Export", &started);
+    assert_eq!((&export["ExportStatus"], &export["ItemCount"]), (&json!("COMPLETED"), &json!(2_000)), "{export}");
+
+    let bucket = root.path().join("out");
+    let manifest = export["ExportManifest"].as_str().unwrap();
+    let id = export["ExportArn"].as_str().unwrap().rsplit('/').next().unwrap();
+    assert_eq!(manifest, format!("some/where/AWSDynamoDB/{id}/manifest-summary.json"));
+    let summary = json_file(&bucket.join(manifest));
+    assert_eq!((&summary["itemCount"], &summary["exportTime"]), (&json!(2_000), &json!("2023-11-14T22:13:20.000Z")));
+    let files = fs::read_to_string(bucket.join(summary["manifestFilesS3Key"].as_str().unwrap())).unwrap();
+    let file: Value = serde_json::from_str(files.lines().next().unwrap()).unwrap();
+    assert_eq!((files.lines().count(), &file["itemCount"]), (1, &json!(2_000)));
+    let key = file["dataFileS3Key"].as_str().unwrap();
+    let lines = unzipped(&bucket.join(key));
+    assert_eq!(lines.lines().count(), 2_000);
+    assert!(lines.lines().any(|line| line == r#"{"Item":{"pk":{"S":"k7"},"b":{"B":"AQ=="},"n":{"N":"7"}}}"#), "{}", &lines[..200]);
+    assert!(!lines.contains("later"));
+    assert!(bucket.join(format!("some/where/AWSDynamoDB/{id}/_started")).exists());
+    assert_eq!(control.ok("ListExports", json!({}))["ExportSummaries"][0]["ExportStatus"], "COMPLETED");
+
+    let source = json!({ "S3Bucket": "out", "S3KeyPrefix": format!("some/where/AWSDynamoDB/{id}/data/") });
+    let body = json!({
+        "S3BucketSource": source, "InputFormat": "DYNAMODB_JSON", "InputCompressionType": "GZIP",
+        "TableCreationParameters": creation("New"),
+    });
+    let import = ended(&control, "Import", &control.ok("ImportTable", body.clone()));
+    assert_eq!((&import["ImportStatus"], &import["ImportedItemCount"]), (&json!("COMPLETED"), &json!(2_000)), "{import}");
+    assert_eq!(import["TableCreationParameters"]["TableName"], "New");
+    let table = control.describe("New");
+    assert_eq!((&table["ItemCount"], &table["GlobalSecondaryIndexes"][0]["ItemCount"]), (&json!(2_000), &json!(2_000)));
+    control.fails("ImportTable", body, "Table already exists: New");
+    assert_eq!(control.ok("ListImports", json!({ "TableArn": format!("{ARN}Other") })), json!({ "ImportSummaryList": [] }));
+    let report = check(control.database.engine()).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+fn import(control: &Control, root: &TempDir, files: &[(&str, &[u8])], change: Value) -> Value {
+    for (key, bytes) in files {
+        let path = root.path().join("in").join(key);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::File::create(path).unwrap().write_all(bytes).unwrap();
+    }
+    let mut body =
+        json!({ "S3BucketSource": { "S3Bucket": "in" }, "InputFormat": "CSV", "TableCreationParameters": creation("New") });
+    body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    ended(control, "Import", &control.ok("ImportTable", body))
+}
+
+#[test]
+fn csv_columns_are_strings_except_keys() {
+    let (control, root) = with_buckets();
+    let files: &[(&str, &[u8])] = &[("a.csv", b"pk,n,x\none,1,2\n\"t,wo\",,\"a \"\"b\"\"\"\n"), ("b/c.csv", b"n,pk\n3,three\n")];
+    let found = import(&control, &root, files, json!({}));
+    assert_eq!((&found["ImportStatus"], &found["ProcessedItemCount"]), (&json!("COMPLETED"), &json!(3)), "{found}");
+    assert_eq!(control.column("New", "pk"), ["one", "t,wo", "three"]);
+    assert_eq!(control.column("New", "x"), ["", "2", "a \"b\""]);
+    assert_eq!(control.column("New/byn", "n"), ["1", "3"]);
+}
+
+#[test]
+fn csv_with_a_header_list_and_another_delimiter() {
+    let (control, root) = with_buckets();
+    let options = json!({ "InputFormatOptions": { "Csv": { "Delimiter": ";", "HeaderList": ["pk", "x"] } } });
+    let found = import(&control, &root, &[("a.csv", b"pk;x\none;1,5\n")], options);
+    assert_eq!(found["ImportedItemCount"], 2, "{found}");
+    assert_eq!(control.column("New", "x"), ["1,5", "x"]);
+}
+
+#[test]
+fn bad_items_are_counted_and_logged_and_the_rest_is_imported() {
+    let (control, root) = with_buckets();
+    let lines = br#"{"Item":{"pk":{"S":"a"},"n":{"N":"1"}}}
+{"Item":{"pk":{"N":"1"}}}
+{"Item":{"pk":{"S":"b"},"n":{"S":"1"}}}
+not JSON
+{"Key":{}}
+
+{"Item":{"pk":{"S":"a"},"n":{"N":"2"}}}"#;
+    let found = import(&control, &root, &[("x.json", lines)], json!({ "InputFormat": "DYNAMODB_JSON" }));
+    let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| found[name].as_u64().unwrap());
+    assert_eq!(
+        (&found["ImportStatus"], &found["FailureCode"], counts),
+        (&json!("FAILED"), &json!("ItemValidationError"), [6, 2, 4])
+    );
+    assert_eq!(control.column("New", "n"), ["2"]);
+    let id = found["ImportArn"].as_str().unwrap().rsplit('/').next().unwrap();
+    let log = fs::read_to_string(root.path().join("import-logs").join(id).join("error")).unwrap();
+    let mut faults: Vec<(u64, String)> = Vec::new();
+    for line in log.lines() {
+        let fault: Value = serde_json::from_str(line).unwrap();
+        assert_eq!((&fault["itemS3Pointer"]["key"], &fault["importArn"]), (&json!("x.json"), &found["ImportArn"]));
+        faults
+            .push((fault["itemS3Pointer"]["itemIndex"].as_u64().unwrap(), fault["errorMessages"][0].as_str().unwrap().to_owned()));
+    }
+    faults.sort();
+    assert_eq!(faults.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(faults[0].1, "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N");
+}
+
+#[test]
+fn what_cannot_be_read_fails_the_import() {
+    let (control, root) = with_buckets();
+    let missing = import(&control, &root, &[], json!({}));
+    assert_eq!((&missing["ImportStatus"], &missing["FailureCode"]), (&json!("FAILED"), &json!("S3NoSuchBucket")));
+    control.ok("DeleteTable", json!({ "TableName": "New" }));
+    let gzip = json!({ "InputCompressionType": "GZIP" });
+    let found = import(&control, &root, &[("a.csv.gz", b"no gzip")], gzip);
+    assert_eq!((&found["ImportStatus"], &found["FailureCode"]), (&json!("FAILED"), &json!("S3Error")));
+}
+
+#[test]
+fn what_is_refused_at_once() {
+    let (control, _root) = with_buckets();
+    control.simple("Tab");
+    recovery_on(&control, "Tab");
+    let check = |change: Value, expected: &str| {
+        let mut body = json!({ "TableArn": format!("{ARN}Tab"), "S3Bucket": "out" });
+        body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        control.fails("ExportTableToPointInTime", body, expected);
+    };
+    check(json!({ "S3Bucket": "../out" }), "IV: S3Bucket is not a bucket name");
+    check(json!({ "S3Prefix": "../../etc" }), "IV: S3Prefix must be names joined by single slashes");
+    check(json!({ "ExportFormat": "ION" }), "ExportFormat ION is not supported by this version of ddbfs");
+    check(json!({ "TableArn": format!("{ARN}None") }), "Table not found: None");
+    let window = "The export time must be between EarliestRestorableDateTime (2023-11-14T22:13:20.000Z) and LatestRestorableDateTime (2023-11-14T22:13:20.000Z)";
+    check(json!({ "ExportTime": 1 }), window);
+    let arn = format!("{ARN}Tab/export/00000000000001-00000000");
+    control.fails("DescribeExport", json!({ "ExportArn": arn }), &format!("Export not found: {arn}"));
+    control.fails("DescribeImport", json!({ "ImportArn": arn }), &format!("Import not found: {arn}"));
+}
