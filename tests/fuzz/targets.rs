@@ -102,7 +102,8 @@ pub fn number(data: &[u8]) {
     };
     for number in &numbers {
         assert_eq!(number.to_string().parse::<Number>().as_ref(), Ok(number));
-        assert!(number.size() <= 21, "{number} has {} bytes", number.size());
+        // 38 digits that begin in the middle of a pair are 20 pairs.
+        assert!(number.size() <= 22, "{number} has {} bytes", number.size());
         let bytes = encoded(number);
         let (value, rest) = key::decode(KeyAttributeType::N, &bytes).unwrap();
         assert_eq!((value, rest), (AttributeValue::N(*number), [].as_slice()));
