@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::catalog::TableEntry;
 use super::read::projected::{self, KeyRoles};
 use super::write::Stored;
-use crate::expr::{Condition, PlaceholderUse, condition, placeholders};
+use crate::expr::{Condition, PlaceholderUse, condition, legacy, placeholders};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Error, Item};
@@ -31,6 +31,7 @@ impl Guard {
             ConditionParameter::Expression(text) => {
                 Some(condition::parse_parameter(text, ExpressionParameter::Condition, placeholders, used)?)
             }
+            ConditionParameter::Legacy(conditions) => legacy::condition(conditions)?,
         };
         Ok(Self { condition, ..Self::default() })
     }

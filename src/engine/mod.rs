@@ -14,6 +14,7 @@
 //! item_key.rs     checks of keys in items and Key parameters
 //! index.rs        which entries an item has, and what a change of it does to them
 //! guard.rs        conditions of writes
+//! update.rs       updates of one item
 //! write.rs        one item's change: base, collections, indexes, counters
 //! capacity.rs     capacity units
 //! read/           Query and Scan pages
@@ -49,6 +50,7 @@ pub mod streams;
 pub mod time_to_live;
 pub mod tokens;
 pub mod transaction;
+pub mod update;
 pub mod view;
 pub mod write;
 

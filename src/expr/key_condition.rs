@@ -2,12 +2,14 @@
 //! key schema of a table or index.
 
 use super::condition::{self, Condition, Operand};
+use super::legacy;
 use super::order::{begins_with, compare};
 use super::placeholders::{PlaceholderUse, Scope};
 use super::syntax::Comparator;
 use crate::model::api::Placeholders;
+use crate::model::api::legacy::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
-use crate::model::error::{ExpressionError, KeyError};
+use crate::model::error::{ExpressionError, KeyError, LegacyError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::{AttributeValue, Error, IndexSchema, KeyAttribute, KeySchema};
 
@@ -64,7 +66,14 @@ impl SortRange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AttributeCondition {
     name: String,
-    range: SortRange,
+    /// `None`: an operator of KeyConditions that no key can be found by.
+    range: Option<SortRange>,
+}
+
+impl AttributeCondition {
+    fn new(name: String, range: SortRange) -> Self {
+        Self { name, range: Some(range) }
+    }
 }
 
 /// A key condition of legal shape: one condition on each of some top-level attributes. Made by [`parse`].
@@ -133,11 +142,11 @@ fn gather(condition: Condition, into: &mut Vec<AttributeCondition>) -> Result<()
         Condition::Between { operand, lower, upper } => {
             let name = first_operand(operand, "BETWEEN")?;
             let (lower, upper) = (other_operand(lower)?, other_operand(upper)?);
-            AttributeCondition { name, range: SortRange::Between(lower, upper) }
+            AttributeCondition::new(name, SortRange::Between(lower, upper))
         }
         Condition::BeginsWith { operand, prefix } => {
             let name = first_operand(operand, "begins_with")?;
-            AttributeCondition { name, range: SortRange::BeginsWith(other_operand(prefix)?) }
+            AttributeCondition::new(name, SortRange::BeginsWith(other_operand(prefix)?))
         }
     };
     if into.iter().any(|earlier| earlier.name == simple.name) {
@@ -145,6 +154,27 @@ fn gather(condition: Condition, into: &mut Vec<AttributeCondition>) -> Result<()
     }
     into.push(simple);
     Ok(())
+}
+
+/// What an operator of KeyConditions says; `None` when no key can be found by it.
+fn legacy_range(operator: ComparisonOperator, arguments: Vec<AttributeValue>) -> Option<SortRange> {
+    let mut arguments = arguments.into_iter();
+    let first = arguments.next()?;
+    Some(match operator {
+        ComparisonOperator::Eq => SortRange::Equal(first),
+        ComparisonOperator::Le => SortRange::LessOrEqual(first),
+        ComparisonOperator::Lt => SortRange::Less(first),
+        ComparisonOperator::Ge => SortRange::GreaterOrEqual(first),
+        ComparisonOperator::Gt => SortRange::Greater(first),
+        ComparisonOperator::BeginsWith => SortRange::BeginsWith(first),
+        ComparisonOperator::Between => SortRange::Between(first, arguments.next()?),
+        ComparisonOperator::Ne
+        | ComparisonOperator::In
+        | ComparisonOperator::Contains
+        | ComparisonOperator::NotContains
+        | ComparisonOperator::Null
+        | ComparisonOperator::NotNull => return None,
+    })
 }
 
 /// `attribute = value`, or flipped.
@@ -165,7 +195,7 @@ fn comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<A
         Comparator::GreaterOrEqual => SortRange::GreaterOrEqual(value),
         Comparator::NotEqual => return Err(ExpressionFault::KeyConditionOperator(comparator.sign().to_owned())),
     };
-    Ok(AttributeCondition { name, range })
+    Ok(AttributeCondition::new(name, range))
 }
 
 /// The comparator that says the same with its operands exchanged.
@@ -199,8 +229,27 @@ fn other_operand(operand: Operand) -> Result<AttributeValue, ExpressionFault> {
 }
 
 impl KeyConditionShape {
+    /// The shape that KeyConditions say.
+    ///
+    /// # Errors
+    /// [`LegacyError`].
+    pub fn of_conditions(given: &[LegacyCondition]) -> Result<Self, LegacyError> {
+        let mut conditions = Vec::with_capacity(given.len());
+        for condition in given {
+            let operator = condition.comparison_operator.unwrap_or(ComparisonOperator::Eq);
+            let arguments = legacy::checked_arguments(condition, operator)?;
+            conditions.push(AttributeCondition { name: condition.attribute.clone(), range: legacy_range(operator, arguments) });
+        }
+        Ok(Self { conditions })
+    }
+
     fn range_of(&self, attribute: &KeyAttribute) -> Option<&SortRange> {
-        self.conditions.iter().find(|condition| condition.name == attribute.name).map(|condition| &condition.range)
+        let found = self.conditions.iter().find(|condition| condition.name == attribute.name)?;
+        found.range.as_ref()
+    }
+
+    fn has_condition(&self, attribute: &KeyAttribute) -> bool {
+        self.conditions.iter().any(|condition| condition.name == attribute.name)
     }
 
     /// Fits the conditions to a key schema, checks in the order of SEMANTICS 7.6: count, missing attributes, then attribute by
@@ -210,6 +259,9 @@ impl KeyConditionShape {
     /// [`ExpressionError`] without parameter name, and [`KeyError`].
     pub fn resolve(&self, schema: KeySchemaView<'_>) -> Result<KeyCondition, Error> {
         let used = self.used_sort_attributes(schema)?;
+        if self.conditions.iter().any(|condition| condition.range.is_none()) {
+            return Err(ExpressionError::NotIndexable.into());
+        }
         let mut partition = Vec::with_capacity(schema.partition.len());
         for attribute in schema.partition {
             let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
@@ -244,16 +296,16 @@ impl KeyConditionShape {
     /// The leading sort key attributes that have conditions, after the checks of count and presence.
     fn used_sort_attributes<'a>(&self, schema: KeySchemaView<'a>) -> Result<&'a [KeyAttribute], ExpressionError> {
         let count = self.conditions.len();
-        if count > CONDITIONS_MAX.max(schema.partition.len() + schema.sort.len()) {
+        if count == 0 || count > CONDITIONS_MAX.max(schema.partition.len() + schema.sort.len()) {
             return Err(ExpressionError::ConditionCount);
         }
         if schema.sort.is_empty() && count > schema.partition.len() {
             return Err(ExpressionError::KeyConditionNotSupported);
         }
-        if let Some(attribute) = schema.partition.iter().find(|attribute| self.range_of(attribute).is_none()) {
+        if let Some(attribute) = schema.partition.iter().find(|attribute| !self.has_condition(attribute)) {
             return Err(missed(attribute));
         }
-        let leading = schema.sort.iter().take_while(|attribute| self.range_of(attribute).is_some()).count();
+        let leading = schema.sort.iter().take_while(|attribute| self.has_condition(attribute)).count();
         let (used, unused) = schema.sort.split_at(leading);
         // What is left over names no key attribute, or a sort key attribute after a gap.
         match unused.first() {

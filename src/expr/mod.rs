@@ -8,7 +8,7 @@
 //!                              v
 //!        condition::Condition      ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
 //!        projection::ProjectionPaths
-//!        update::Update
+//!        update::Update              <── legacy: the parameters from before expressions, into the same types
 //! ```
 //!
 //! [`evaluate`] holds a condition against an item. The PartiQL parser goes beside [`parse`], on the same lexer, paths and
@@ -17,6 +17,7 @@
 pub mod condition;
 pub mod evaluate;
 pub mod key_condition;
+pub mod legacy;
 pub mod lexer;
 pub mod order;
 pub mod parse;

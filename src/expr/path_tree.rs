@@ -93,6 +93,13 @@ impl PathTree {
         }
     }
 
+    /// The tree of some top-level attributes.
+    #[must_use]
+    pub fn of_attributes<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let heads = names.enumerate().map(|(number, name)| (name.to_owned(), Node { ends: true, ..Node::new(number) }));
+        Self { heads: heads.collect() }
+    }
+
     /// The top-level attributes that the paths begin with, by name.
     pub fn heads(&self) -> impl Iterator<Item = &str> {
         self.heads.keys().map(String::as_str)

@@ -57,6 +57,13 @@ impl ProjectionPaths {
         Ok(Self { paths, tree })
     }
 
+    /// Whole top-level attributes; a name that comes twice counts once.
+    #[must_use]
+    pub fn of_attributes(paths: Vec<DocumentPath>) -> Self {
+        let tree = PathTree::of_attributes(paths.iter().map(|path| path.head.as_str()));
+        Self { paths, tree }
+    }
+
     /// The paths as written.
     #[must_use]
     pub fn paths(&self) -> &[DocumentPath] {

@@ -141,6 +141,7 @@ fn kind_of(error: &Error) -> Kind {
         | Error::Key(_)
         | Error::Expression(_)
         | Error::Update(_)
+        | Error::Legacy(_)
         | Error::Schema(_)
         | Error::Query(_)
         | Error::TimeToLive(_)

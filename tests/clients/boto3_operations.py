@@ -296,6 +296,37 @@ def updates():
     table.delete_item(Key=key)
 
 
+def legacy_parameters():
+    customer, one = {"S": "leg"}, {"N": "1"}
+    key = {"customer": customer, "number": one}
+    name = {"TableName": "Orders"}
+    client.put_item(**name, Item={**key, "total": {"N": "5"}, "words": {"SS": ["a"]}}, Expected={"customer": {"Exists": False}})
+    again = lambda: client.put_item(**name, Item=key, Expected={"total": {"Value": {"N": "6"}}})  # noqa: E731
+    refused("expected", again, "ConditionalCheckFailedException", "The conditional request failed")
+    updated = client.update_item(
+        **name,
+        Key=key,
+        AttributeUpdates={"total": {"Action": "ADD", "Value": one}, "words": {"Action": "DELETE"}, "list": {"Action": "ADD", "Value": {"L": [one]}}},
+        Expected={"total": {"ComparisonOperator": "LT", "AttributeValueList": [{"N": "6"}]}, "day": {"ComparisonOperator": "NOT_NULL"}},
+        ConditionalOperator="OR",
+        ReturnValues="ALL_NEW",
+    )
+    check("attribute updates", updated["Attributes"], {**key, "total": {"N": "6"}, "list": {"L": [one]}})
+    conditions = {"customer": {"ComparisonOperator": "EQ", "AttributeValueList": [customer]}, "number": {"ComparisonOperator": "LE", "AttributeValueList": [one]}}
+    found = client.query(**name, KeyConditions=conditions, QueryFilter={"total": {"ComparisonOperator": "BETWEEN", "AttributeValueList": [one, {"N": "9"}]}}, AttributesToGet=["total"])
+    check("key conditions", found["Items"], [{"total": {"N": "6"}}])
+    found = client.query(**name, KeyConditions=conditions, FilterExpression="attribute_exists(words)")
+    check("key conditions with a filter expression", (found["Count"], found["ScannedCount"]), (0, 1))
+    found = client.scan(**name, ScanFilter={"customer": {"ComparisonOperator": "BEGINS_WITH", "AttributeValueList": [{"S": "le"}]}}, AttributesToGet=["number"])
+    check("scan filter", found["Items"], [{"number": one}])
+    check("attributes to get", client.get_item(**name, Key=key, AttributesToGet=["total", "gone"])["Item"], {"total": {"N": "6"}})
+    mixed = lambda: client.get_item(**name, Key=key, AttributesToGet=["a"], ProjectionExpression="a")  # noqa: E731
+    text = "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
+    refused("mixed", mixed, "ValidationException", text)
+    client.delete_item(**name, Key=key, Expected={"total": {"Value": {"N": "6"}, "Exists": True}})
+    check("deleted as expected", "Item" in client.get_item(**name, Key=key), False)
+
+
 def errors():
     invalid = "ValidationException"
     item = {"customer": {"S": "ann"}, "number": {"N": "1"}}
@@ -353,6 +384,7 @@ pages_and_segments()
 large_pages_end_at_a_megabyte()
 conditions_and_filters()
 updates()
+legacy_parameters()
 errors()
 delete()
 end()

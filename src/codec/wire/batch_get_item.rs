@@ -68,7 +68,7 @@ pub fn request(json: &Value) -> Result<BatchGetItemRequest, WireError> {
 fn table_keys(name: &str, json: &Value) -> Result<TableKeys, WireError> {
     let table_name = names::table_at("requestItems", name)?;
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
-    members::refuse(members, &["AttributesToGet"])?;
+    members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
     let sent = members.list("Keys").unwrap_or_default();
     let keys = sent.iter().map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
     // As written: 1 and 1.0 are two keys here, and both bring the item.
@@ -80,6 +80,7 @@ fn table_keys(name: &str, json: &Value) -> Result<TableKeys, WireError> {
         keys,
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         projection_expression: members.owned("ProjectionExpression"),
+        attributes_to_get: members::attributes_to_get(members),
         placeholders: members::placeholders(members)?,
     })
 }

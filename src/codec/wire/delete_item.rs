@@ -6,7 +6,6 @@ use super::capacity::{Reporting, write_metrics};
 use super::error::WireError;
 use super::members;
 use super::names;
-use super::put_item::LEGACY_CONDITIONS;
 use super::shape::Structure;
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
@@ -39,11 +38,10 @@ pub fn request(json: &Value) -> Result<DeleteItemRequest, WireError> {
     members::constrained(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
-    members::refuse(members, LEGACY_CONDITIONS)?;
     let key = members::item(members, "Key")?;
     let return_values = members::return_values(members)?;
     Ok(DeleteItemRequest {
-        condition: members::condition(members),
+        condition: members::condition(members)?,
         placeholders: members::placeholders(members)?,
         return_old_on_condition_failure: members::return_old_on_condition_failure(members),
         return_values,

@@ -34,11 +34,11 @@ pub fn request(json: &Value) -> Result<GetItemRequest, WireError> {
     members::constrained(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
-    members::refuse(members, &["AttributesToGet"])?;
     let key = members::item(members, "Key")?;
     Ok(GetItemRequest {
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         projection_expression: members.owned("ProjectionExpression"),
+        attributes_to_get: members::attributes_to_get(members),
         placeholders: members::placeholders(members)?,
         return_consumed_capacity: members::return_consumed_capacity(members),
         ..GetItemRequest::new(table_name, key)

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::{constraint, json_type};
+use super::{constraint, json_type, legacy};
 use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
 use crate::model::error::{ExpressionError, ValueError};
 use crate::model::{Error, Item};
@@ -39,6 +39,21 @@ pub const SELECT: Member = Member::new("Select", Shape::String).rules(&[Rule::On
 ])]);
 pub const ATTRIBUTES_TO_GET: Member = Member::new("AttributesToGet", Shape::List(&STRING)).rules(&[Rule::LengthMin(1)]);
 pub const CONDITIONAL_OPERATOR: Member = Member::new("ConditionalOperator", Shape::String).rules(&[Rule::OneOf(&["OR", "AND"])]);
+const COMPARISON_OPERATOR: Member = Member::new("ComparisonOperator", Shape::String).rules(&[Rule::OneOf(&[
+    "IN",
+    "NULL",
+    "BETWEEN",
+    "LT",
+    "NOT_CONTAINS",
+    "EQ",
+    "GT",
+    "NOT_NULL",
+    "NE",
+    "LE",
+    "BEGINS_WITH",
+    "GE",
+    "CONTAINS",
+])]);
 pub const EXPECTED: Member = Member::new("Expected", Shape::Map(&EXPECTED_ELEMENT));
 
 static EXPECTED_ELEMENT: Element = Element { shape: Shape::Structure(&EXPECTED_VALUE), rules: &[] };
@@ -46,24 +61,24 @@ static EXPECTED_VALUE: Structure = Structure {
     name: "ExpectedAttributeValue",
     members: &[
         Member::new("AttributeValueList", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)),
-        Member::new("ComparisonOperator", Shape::String),
+        COMPARISON_OPERATOR,
         Member::new("Exists", Shape::Boolean),
         Member::new("Value", Shape::Structure(&attribute_value::ATTRIBUTE_VALUE)),
     ],
 };
 static CONDITION: Structure = Structure {
     name: "Condition",
-    members: &[
-        Member::new("AttributeValueList", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)),
-        Member::new("ComparisonOperator", Shape::String),
-    ],
+    members: &[Member::new("AttributeValueList", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)), COMPARISON_OPERATOR.required()],
 };
 
 pub const ATTRIBUTE_UPDATES: Member = Member::new("AttributeUpdates", Shape::Map(&ATTRIBUTE_UPDATE_ELEMENT));
 static ATTRIBUTE_UPDATE_ELEMENT: Element = Element { shape: Shape::Structure(&ATTRIBUTE_UPDATE), rules: &[] };
 static ATTRIBUTE_UPDATE: Structure = Structure {
     name: "AttributeValueUpdate",
-    members: &[Member::new("Action", Shape::String), Member::new("Value", Shape::Structure(&attribute_value::ATTRIBUTE_VALUE))],
+    members: &[
+        Member::new("Action", Shape::String).rules(&[Rule::OneOf(&["ADD", "PUT", "DELETE"])]),
+        Member::new("Value", Shape::Structure(&attribute_value::ATTRIBUTE_VALUE)),
+    ],
 };
 
 /// A legacy map of conditions: `KeyConditions`, `QueryFilter`, `ScanFilter`.
@@ -119,18 +134,37 @@ pub fn check_mix_of_query(members: Members<'_>) -> Result<(), WireError> {
     check_mix(members, legacy, expressions)
 }
 
+/// The condition of an action, which has no legacy form.
+pub fn condition_expression(members: Members<'_>) -> ConditionParameter {
+    members.owned("ConditionExpression").map_or(ConditionParameter::None, ConditionParameter::Expression)
+}
+
 /// The condition of a write.
-pub fn condition(members: Members<'_>) -> ConditionParameter {
-    expression(members, "ConditionExpression")
+///
+/// # Errors
+/// A bad value in `Expected`.
+pub fn condition(members: Members<'_>) -> Result<ConditionParameter, WireError> {
+    match members.owned("ConditionExpression") {
+        Some(text) => Ok(ConditionParameter::Expression(text)),
+        None => legacy::parameter(members, "Expected"),
+    }
 }
 
-/// The filter of a read.
-pub fn filter(members: Members<'_>) -> ConditionParameter {
-    expression(members, "FilterExpression")
+/// The filter of a read; `legacy_name` is `QueryFilter` or `ScanFilter`.
+///
+/// # Errors
+/// A bad value in the legacy filter.
+pub fn filter(members: Members<'_>, legacy_name: &str) -> Result<ConditionParameter, WireError> {
+    match members.owned("FilterExpression") {
+        Some(text) => Ok(ConditionParameter::Expression(text)),
+        None => legacy::parameter(members, legacy_name),
+    }
 }
 
-fn expression(members: Members<'_>, name: &str) -> ConditionParameter {
-    members.owned(name).map_or(ConditionParameter::None, ConditionParameter::Expression)
+/// `AttributesToGet`.
+pub fn attributes_to_get(members: Members<'_>) -> Option<Vec<String>> {
+    let names = members.list("AttributesToGet")?.iter().filter_map(Value::as_str);
+    Some(names.map(str::to_owned).collect())
 }
 
 /// Is `ReturnValuesOnConditionCheckFailure` ALL_OLD?

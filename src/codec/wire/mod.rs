@@ -7,6 +7,7 @@
 //! error          WireError                                         write                   JSON text into bytes
 //! body           a body's text as JSON
 //! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
+//! legacy         parameters from before expressions
 //! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
 //! ```
 
@@ -30,6 +31,7 @@ pub mod get_shard_iterator;
 pub mod json_type;
 pub mod kept_options;
 pub mod list_streams;
+pub mod legacy;
 pub mod list_tables;
 pub mod members;
 pub mod names;

@@ -28,9 +28,6 @@ pub static SHAPE: Structure = Structure {
     ],
 };
 
-/// Conditions that this version does not serve yet.
-pub(super) const LEGACY_CONDITIONS: &[&str] = &["Expected", "ConditionalOperator"];
-
 /// Reads a body.
 ///
 /// # Errors
@@ -41,11 +38,10 @@ pub fn request(json: &Value) -> Result<PutItemRequest, WireError> {
     members::constrained(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
-    members::refuse(members, LEGACY_CONDITIONS)?;
     let item = members::item(members, "Item")?;
     let return_values = members::return_values(members)?;
     Ok(PutItemRequest {
-        condition: members::condition(members),
+        condition: members::condition(members)?,
         placeholders: members::placeholders(members)?,
         return_old_on_condition_failure: members::return_old_on_condition_failure(members),
         return_values,

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::WireError;
+use super::legacy;
 use super::members::{self, conditions};
 use super::names;
 use super::page;
@@ -42,14 +43,15 @@ pub fn request(json: &Value) -> Result<QueryRequest, WireError> {
     check_constraints(json, members.integer("Limit"))?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix_of_query(members)?;
-    members::refuse(members, &["KeyConditions", "QueryFilter", "AttributesToGet", "ConditionalOperator"])?;
     let exclusive_start_key = page::start_key(members)?;
     Ok(QueryRequest {
         table_name,
         index_name: names::index(members)?,
         key_condition_expression: members.owned("KeyConditionExpression"),
-        filter: members::filter(members),
+        key_conditions: legacy::conditions(members, "KeyConditions")?,
+        filter: members::filter(members, "QueryFilter")?,
         projection_expression: members.owned("ProjectionExpression"),
+        attributes_to_get: members::attributes_to_get(members),
         placeholders: members::placeholders(members)?,
         select: members::select(members),
         limit: members.count("Limit"),

@@ -47,13 +47,13 @@ pub fn request(json: &Value) -> Result<ScanRequest, WireError> {
         &["AttributesToGet", "ScanFilter", "ConditionalOperator"],
         &["ProjectionExpression", "FilterExpression"],
     )?;
-    members::refuse(members, &["ScanFilter", "AttributesToGet", "ConditionalOperator"])?;
     let exclusive_start_key = page::start_key(members)?;
     let segment = segment(members)?;
     Ok(ScanRequest {
         index_name: names::index(members)?,
-        filter: members::filter(members),
+        filter: members::filter(members, "ScanFilter")?,
         projection_expression: members.owned("ProjectionExpression"),
+        attributes_to_get: members::attributes_to_get(members),
         placeholders: members::placeholders(members)?,
         select: members::select(members),
         limit: members.count("Limit"),

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::codec::row::Row;
+use crate::model::api::legacy::{
+    AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
+};
 use crate::model::api::{
-    ConsumedCapacity, Page, ReturnConsumedCapacity, ReturnValues, Segment, Select, TableDescription, TableStatus,
-    UpdateReturnValues,
+    ConditionParameter, ConsumedCapacity, Page, ReturnConsumedCapacity, ReturnValues, Segment, Select, TableDescription,
+    TableStatus, UpdateParameter, UpdateReturnValues,
 };
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema};
@@ -136,20 +139,78 @@ fn a_transaction_holds_one_action_an_item() {
 }
 
 #[test]
-fn what_is_not_served_is_refused_and_not_ignored() {
-    let item = json!({"pk": {"S": "a"}});
-    let with = |name: &str, value: Value| {
-        let mut body = json!({"TableName": "abc", "Item": item, "Key": item});
-        body[name] = value;
-        body
+fn legacy_parameters_are_read_as_they_are() {
+    let key = json!({"pk": {"S": "a"}});
+    let body = json!({
+        "TableName": "abc", "Key": key, "ConditionalOperator": "OR",
+        "Expected": {"b": {"Exists": false}, "a.b": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1.0"}]}},
+        "AttributeUpdates": {"n": {"Value": {"N": "1"}, "Action": "ADD"}, "m": {"Action": "DELETE"}},
+    });
+    let Ok(read) = super::update_item::request(&body) else { panic!("a legal update") };
+    let one = AttributeValue::N(crate::model::Number::from(1));
+    let conditions = vec![
+        LegacyCondition { attribute: "b".into(), exists: Some(false), ..LegacyCondition::default() },
+        LegacyCondition {
+            attribute: "a.b".into(),
+            comparison_operator: Some(ComparisonOperator::In),
+            attribute_value_list: Some(vec![one.clone()]),
+            ..LegacyCondition::default()
+        },
+    ];
+    let expected = LegacyConditions { conditions, operator: Some(ConditionalOperator::Or) };
+    assert_eq!(read.condition, ConditionParameter::Legacy(expected));
+    let updates = vec![
+        AttributeUpdate { attribute: "n".into(), action: AttributeAction::Add, value: Some(one) },
+        AttributeUpdate { attribute: "m".into(), action: AttributeAction::Delete, value: None },
+    ];
+    assert_eq!(read.update, UpdateParameter::AttributeUpdates(updates));
+
+    let body = json!({
+        "TableName": "abc", "KeyConditions": {"pk": {"ComparisonOperator": "NULL"}}, "QueryFilter": {}, "AttributesToGet": ["a.b"],
+    });
+    let Ok(read) = super::query::request(&body) else { panic!("a legal query") };
+    assert_eq!(read.filter, ConditionParameter::Legacy(LegacyConditions::default()));
+    assert_eq!(read.attributes_to_get, Some(vec!["a.b".to_owned()]));
+    let condition = LegacyCondition {
+        attribute: "pk".into(),
+        comparison_operator: Some(ComparisonOperator::Null),
+        attribute_value_list: Some(vec![]),
+        ..LegacyCondition::default()
     };
-    let text = |name: &str| format!("{name} is not supported by this version of ddbfs");
-    refused(put, with("Expected", json!({})), &text("Expected"));
-    refused(delete, with("ConditionalOperator", json!("OR")), &text("ConditionalOperator"));
-    refused(get, with("AttributesToGet", json!(["a"])), &text("AttributesToGet"));
-    refused(query, with("KeyConditions", json!({})), &text("KeyConditions"));
-    refused(scan, with("ScanFilter", json!({})), &text("ScanFilter"));
-    refused(put, with("ReturnValuesOnConditionCheckFailure", json!("ALL_OLD")), "accepted");
+    assert_eq!(read.key_conditions, Some(vec![condition]));
+}
+
+#[test]
+fn legacy_parameters_keep_their_constraints() {
+    let operators = "[IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]";
+    let constraint = |value: &str, path: &str, must: &str| {
+        format!("1 validation error detected: Value {value} at '{path}' failed to satisfy constraint: Member must {must}")
+    };
+    refused(
+        put,
+        json!({"TableName": "abc", "Item": {}, "Expected": {"a": {"ComparisonOperator": "LIKE"}}}),
+        &constraint("'LIKE'", "expected.a.member.comparisonOperator", &format!("satisfy enum value set: {operators}")),
+    );
+    refused(
+        query,
+        json!({"TableName": "abc", "KeyConditions": {"a": {}}}),
+        &constraint("null", "keyConditions.a.member.comparisonOperator", "not be null"),
+    );
+    refused(
+        update,
+        json!({"TableName": "abc", "Key": {}, "AttributeUpdates": {"a": {"Action": "SET"}}}),
+        &constraint("'SET'", "attributeUpdates.a.member.action", "satisfy enum value set: [ADD, PUT, DELETE]"),
+    );
+    refused(
+        get,
+        json!({"TableName": "abc", "Key": {}, "AttributesToGet": []}),
+        &constraint("'[]'", "attributesToGet", "have length greater than or equal to 1"),
+    );
+    refused(
+        put,
+        json!({"TableName": "abc", "Item": {}, "Expected": {"a": {"Value": {"N": "x"}}}}),
+        "The parameter cannot be converted to a numeric value: x",
+    );
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn write(place: usize, json: &Value) -> Result<TransactWrite, WireError> {
         _ => TransactAction::ConditionCheck { key: key()? },
     };
     Ok(TransactWrite {
-        condition: members::condition(members),
+        condition: members::condition_expression(members),
         placeholders: members::placeholders(members)?,
         return_old_on_condition_failure: members::return_old_on_condition_failure(members),
         ..TransactWrite::new(table_name, action)

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::capacity::{Reporting, write_metrics};
 use super::error::WireError;
+use super::legacy;
 use super::members;
 use super::names;
 use super::shape::{Member, Members, Shape, Structure};
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
-use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateParameter, UpdateReturnValues};
+use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateReturnValues};
 
 pub static SHAPE: Structure = Structure {
     name: "UpdateItemInput",
@@ -46,11 +47,10 @@ pub fn request(json: &Value) -> Result<UpdateItemRequest, WireError> {
         &["AttributeUpdates", "Expected", "ConditionalOperator"],
         &["UpdateExpression", "ConditionExpression"],
     )?;
-    members::refuse(members, &["AttributeUpdates", "Expected", "ConditionalOperator"])?;
     let key = members::item(members, "Key")?;
-    let update = members.owned("UpdateExpression").map_or(UpdateParameter::None, UpdateParameter::Expression);
+    let update = legacy::update(members)?;
     Ok(UpdateItemRequest {
-        condition: members::condition(members),
+        condition: members::condition(members)?,
         return_old_on_condition_failure: members::return_old_on_condition_failure(members),
         return_values,
         return_consumed_capacity: members::return_consumed_capacity(members),

@@ -7,7 +7,7 @@ use crate::codec::row::Row;
 use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
 use crate::engine::keys::EntryAddress;
-use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::view::View;
 use crate::engine::{BatchRows, Engine, item_key};
 use crate::expr::ProjectionPaths;
@@ -33,7 +33,8 @@ impl Engine {
         let mut projections = Vec::with_capacity(request.request_items.len());
         for table in &request.request_items {
             table.keys.iter().flat_map(|key| key.0.values()).try_for_each(AttributeValue::check_nesting)?;
-            projections.push(parse_projection(table.projection_expression.as_deref(), &table.placeholders)?);
+            let asked = Asked::new(table.projection_expression.as_ref(), table.attributes_to_get.as_ref())?;
+            projections.push(parse_projection(asked, &table.placeholders)?);
         }
         let view = self.view()?;
         let parts = parts(&view, request, projections)?;

@@ -2,9 +2,9 @@
 
 use crate::engine::capacity::read_units;
 use crate::engine::keys::EntryAddress;
-use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::{Engine, item_key};
-use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders, projection};
+use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
 use crate::model::api::{ConsumedCapacity, GetItemRequest, GetItemResponse, Placeholders};
 use crate::model::{AttributeValue, Error};
 
@@ -15,7 +15,10 @@ impl Engine {
     /// `Expression`, `ResourceNotFound`, `Key`, `Query` for a path into a key; those of the store.
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
         request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
-        let projection = parse_projection(request.projection_expression.as_deref(), &request.placeholders)?;
+        let projection = {
+            let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+            parse_projection(asked, &request.placeholders)?
+        };
         let view = self.view()?;
         let table = view.active_table(&request.table_name)?;
         let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
@@ -34,15 +37,15 @@ impl Engine {
     }
 }
 
-/// The `ProjectionExpression` of a read by key.
+/// The projection of a read by key.
 ///
 /// # Errors
-/// `Expression`.
-pub(super) fn parse_projection(expression: Option<&str>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
+/// `Expression`, `Legacy`.
+pub(super) fn parse_projection(asked: Asked<'_>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
     // No expression of a read by key can use values; the wire form has no member for them.
-    placeholders::check(given, expression.is_some(), Some("ProjectionExpression is null"))?;
+    placeholders::check(given, asked.has_expression(), Some("ProjectionExpression is null"))?;
     let mut used = PlaceholderUse::default();
-    let paths = expression.map(|text| projection::parse(text, given, &mut used)).transpose()?;
+    let paths = asked.paths(given, &mut used)?;
     used.finish(given)?;
     Ok(paths)
 }

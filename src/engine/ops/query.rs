@@ -2,12 +2,12 @@
 
 use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PagePlan};
-use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::{self, StartKey};
 use crate::engine::read::{range, select};
 use crate::engine::{Engine, Rows};
-use crate::expr::{KeyConditionShape, PlaceholderUse, ProjectionPaths, key_condition, placeholders, projection};
+use crate::expr::{KeyConditionShape, PlaceholderUse, ProjectionPaths, key_condition, placeholders};
 use crate::model::api::{Page, QueryRequest};
 use crate::model::error::QueryError;
 use crate::model::{Error, IndexKind};
@@ -40,17 +40,21 @@ struct Shape {
 impl Shape {
     fn check(request: &QueryRequest) -> Result<Self, Error> {
         start_key::check_values(request.exclusive_start_key.as_ref())?;
-        let has_projection = request.projection_expression.is_some();
-        select::check(request.select, has_projection, request.index_name.is_some(), SPECIFIC_PREFIX)?;
+        let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+        select::check(request.select, asked.parameter(), request.index_name.is_some(), SPECIFIC_PREFIX)?;
         let condition = request.key_condition_expression.as_deref();
         let has_condition = condition.is_some() || request.filter.expression().is_some();
         let values_missing = (!has_condition).then_some("FilterExpression and KeyConditionExpression are null");
-        placeholders::check(&request.placeholders, has_projection || has_condition, values_missing)?;
+        placeholders::check(&request.placeholders, asked.has_expression() || has_condition, values_missing)?;
         let mut used = PlaceholderUse::default();
-        let condition = condition.map(|text| key_condition::parse(text, &request.placeholders, &mut used)).transpose()?;
+        let condition = match (condition, &request.key_conditions) {
+            (Some(_), Some(_)) => return Err(projected::mixed("KeyConditions", "KeyConditionExpression").into()),
+            (Some(text), None) => Some(key_condition::parse(text, &request.placeholders, &mut used)?),
+            (None, Some(conditions)) => Some(KeyConditionShape::of_conditions(conditions)?),
+            (None, None) => None,
+        };
         let filter = Filter::parse(&request.filter, &request.placeholders, &mut used)?;
-        let text = request.projection_expression.as_deref();
-        let projection = text.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
+        let projection = asked.paths(&request.placeholders, &mut used)?;
         used.finish(&request.placeholders)?;
         let condition = condition.ok_or(QueryError::NoKeyCondition)?;
         Ok(Self { condition, filter, projection })

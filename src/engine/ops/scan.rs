@@ -3,12 +3,12 @@
 use crate::engine::keys;
 use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PagePlan};
-use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::{self, StartKey};
 use crate::engine::read::{range, segment, select};
 use crate::engine::{Engine, Rows};
-use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders, projection};
+use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
 use crate::model::api::{Page, ScanRequest};
 use crate::model::error::QueryError;
 use crate::model::{Error, IndexKind};
@@ -32,14 +32,14 @@ impl Engine {
 fn check(request: &ScanRequest) -> Result<(Option<Filter>, Option<ProjectionPaths>), Error> {
     request.segment.map_or(Ok(()), segment::check)?;
     start_key::check_values(request.exclusive_start_key.as_ref())?;
-    let text = request.projection_expression.as_deref();
-    select::check(request.select, text.is_some(), request.index_name.is_some(), "")?;
+    let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+    select::check(request.select, asked.parameter(), request.index_name.is_some(), "")?;
     let has_filter = request.filter.expression().is_some();
     let values_missing = (!has_filter).then_some("FilterExpression is null");
-    placeholders::check(&request.placeholders, text.is_some() || has_filter, values_missing)?;
+    placeholders::check(&request.placeholders, asked.has_expression() || has_filter, values_missing)?;
     let mut used = PlaceholderUse::default();
     let filter = Filter::parse(&request.filter, &request.placeholders, &mut used)?;
-    let projection = text.map(|text| projection::parse(text, &request.placeholders, &mut used)).transpose()?;
+    let projection = asked.paths(&request.placeholders, &mut used)?;
     used.finish(&request.placeholders)?;
     Ok((filter, projection))
 }

@@ -8,7 +8,7 @@ use crate::codec::record::Record;
 use crate::engine::capacity::{TRANSACTION_FACTOR, read_units};
 use crate::engine::catalog::TableEntry;
 use crate::engine::keys::EntryAddress;
-use crate::engine::read::projected::{self, KeyRoles};
+use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::view::View;
 use crate::engine::{Engine, item_key};
 use crate::expr::ProjectionPaths;
@@ -34,7 +34,8 @@ impl Engine {
         let mut projections = Vec::with_capacity(request.transact_items.len());
         for get in &request.transact_items {
             get.key.0.values().try_for_each(AttributeValue::check_nesting)?;
-            projections.push(parse_projection(get.projection_expression.as_deref(), &get.placeholders)?);
+            let asked = Asked::new(get.projection_expression.as_ref(), None)?;
+            projections.push(parse_projection(asked, &get.placeholders)?);
         }
         let view = self.view()?;
         let planned = plan(&view, request, projections)?;

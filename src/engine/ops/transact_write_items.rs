@@ -3,18 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::update_item::UpdatePlan;
 use crate::codec::digest::Digest;
 use crate::engine::capacity::{TRANSACTION_FACTOR, read_units, write_units};
 use crate::engine::catalog::TableEntry;
 use crate::engine::guard::Guard;
 use crate::engine::tokens::{self, Remembered};
 use crate::engine::transaction::Transaction;
+use crate::engine::update::UpdatePlan;
 use crate::engine::write::{self, Stored};
 use crate::engine::{Done, Engine, index, item_key};
 use crate::model::api::{
     ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    UpdateItemRequest, UpdateParameter,
+    UpdateParameter,
 };
 use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
@@ -59,14 +59,10 @@ fn check_shape(actions: &[TransactWrite]) -> Result<Vec<Checked>, Error> {
 }
 
 fn check_expressions(write: &TransactWrite) -> Result<Checked, Error> {
-    if let TransactAction::Update { key, update_expression } = &write.action {
+    if let TransactAction::Update { key: _, update_expression } = &write.action {
         let update = UpdateParameter::Expression(update_expression.clone());
-        let request = UpdateItemRequest {
-            condition: write.condition.clone(),
-            return_old_on_condition_failure: write.return_old_on_condition_failure,
-            ..UpdateItemRequest::new(write.table_name.clone(), key.clone(), update, write.placeholders.clone())
-        };
-        return Ok(Checked::Update(UpdatePlan::of(&request)?.in_transaction()));
+        let plan = UpdatePlan::parse(&update, &write.condition, &write.placeholders)?;
+        return Ok(Checked::Update(plan.with(None, write.return_old_on_condition_failure).in_transaction()));
     }
     let guard = Guard::of_request(&write.condition, &write.placeholders)?;
     Ok(Checked::Guard(guard.with(None, write.return_old_on_condition_failure)))
@@ -231,7 +227,7 @@ fn decide<'r>(
 ) -> Result<Outcome<'r>, Error> {
     let guard = match checked {
         // Without an item there was nothing to update, and nothing comes of it.
-        Checked::Update(plan) => return Ok(plan.apply(table, key, stored)?.new.map_or(Outcome::Deleted, Outcome::Updated)),
+        Checked::Update(plan) => return Ok(plan.apply(table, key, stored)?.map_or(Outcome::Deleted, Outcome::Updated)),
         Checked::Guard(guard) => guard,
     };
     guard.check(stored)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::projected::{self, KeyRoles};
 use super::source::ReadSource;
 use crate::codec::record::Record;
-use crate::expr::{Condition, PlaceholderUse, condition};
+use crate::expr::{Condition, PlaceholderUse, condition, legacy};
 use crate::model::api::{ConditionParameter, Placeholders};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{QueryError, StoreError};
@@ -34,9 +34,11 @@ impl Filter {
         let (condition, parameter) = match parameter {
             ConditionParameter::None => return Ok(None),
             ConditionParameter::Expression(text) => {
-                (condition::parse_parameter(text, ExpressionParameter::Filter, placeholders, used)?, "Filter Expression")
+                (Some(condition::parse_parameter(text, ExpressionParameter::Filter, placeholders, used)?), "Filter Expression")
             }
+            ConditionParameter::Legacy(conditions) => (legacy::condition(conditions)?, "QueryFilter"),
         };
+        let Some(condition) = condition else { return Ok(None) };
         let names = condition.attribute_names().into_iter().map(str::to_owned).collect();
         Ok(Some(Self { condition, names, parameter }))
     }

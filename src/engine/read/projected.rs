@@ -1,8 +1,62 @@
 //! Document paths held against key schemas.
 
-use crate::expr::ProjectionPaths;
-use crate::model::error::QueryError;
-use crate::model::{DocumentPath, IndexSchema, KeySchema, TableSchema};
+use crate::expr::{PlaceholderUse, ProjectionPaths, legacy, projection};
+use crate::model::api::Placeholders;
+use crate::model::error::{ExpressionError, QueryError};
+use crate::model::{DocumentPath, Error, IndexSchema, KeySchema, TableSchema};
+
+/// The projection that a request asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'r> {
+    expression: Option<&'r str>,
+    attributes: Option<&'r [String]>,
+}
+
+impl<'r> Asked<'r> {
+    /// `ProjectionExpression` or `AttributesToGet`, not both.
+    ///
+    /// # Errors
+    /// `Mixed`.
+    pub fn new(expression: Option<&'r String>, attributes: Option<&'r Vec<String>>) -> Result<Self, ExpressionError> {
+        if expression.is_some() && attributes.is_some() {
+            return Err(mixed("AttributesToGet", "ProjectionExpression"));
+        }
+        Ok(Self { expression: expression.map(String::as_str), attributes: attributes.map(Vec::as_slice) })
+    }
+
+    #[must_use]
+    pub fn has_expression(&self) -> bool {
+        self.expression.is_some()
+    }
+
+    /// The parameter given.
+    #[must_use]
+    pub fn parameter(&self) -> Option<&'static str> {
+        match (self.expression, self.attributes) {
+            (Some(_), _) => Some("ProjectionExpression"),
+            (None, Some(_)) => Some("AttributesToGet"),
+            (None, None) => None,
+        }
+    }
+
+    /// The paths; placeholders they name count as used.
+    ///
+    /// # Errors
+    /// `Expression`, `Legacy`.
+    pub fn paths(&self, given: &Placeholders, used: &mut PlaceholderUse) -> Result<Option<ProjectionPaths>, Error> {
+        match (self.expression, self.attributes) {
+            (Some(text), _) => Ok(Some(projection::parse(text, given, used)?)),
+            (None, Some(names)) => Ok(Some(ProjectionPaths::of_attributes(legacy::attributes_to_get(names)?))),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Two parameters that may not come together.
+#[must_use]
+pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
+    ExpressionError::Mixed { legacy: legacy.to_owned(), expressions: expression.to_owned() }
+}
 
 /// The key attributes that count in a request: those of the table, and those of some indexes.
 #[derive(Debug, Clone, Copy)]

@@ -24,15 +24,23 @@ pub struct Selection {
     pub fetch: bool,
 }
 
-/// The checks that need no table. `prefix` is what the operation puts before one of the texts.
+/// The checks that need no table. `projection` is the parameter that selects attributes, if one does; `prefix` is what the operation puts before one of the texts.
 ///
 /// # Errors
 /// [`QueryError`].
-pub fn check(select: Option<Select>, has_projection: bool, has_index: bool, prefix: &'static str) -> Result<(), QueryError> {
-    let alone = |what| if has_projection { Err(QueryError::ProjectionWithSelect { what }) } else { Ok(()) };
+pub fn check(
+    select: Option<Select>,
+    projection: Option<&'static str>,
+    has_index: bool,
+    prefix: &'static str,
+) -> Result<(), QueryError> {
+    let alone = |what| match projection {
+        Some(parameter) => Err(QueryError::ProjectionWithSelect { parameter, what }),
+        None => Ok(()),
+    };
     match select {
         None => Ok(()),
-        Some(Select::SpecificAttributes) if has_projection => Ok(()),
+        Some(Select::SpecificAttributes) if projection.is_some() => Ok(()),
         Some(Select::SpecificAttributes) => Err(QueryError::SpecificWithoutProjection { prefix }),
         Some(Select::AllAttributes) => alone("ALL_ATTRIBUTES"),
         Some(Select::Count) => alone("only the Count"),

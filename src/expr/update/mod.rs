@@ -83,6 +83,13 @@ impl Update {
         Ok(Self { touched: PathTree::new(&paths)?, actions, origin })
     }
 
+    /// An update of distinct top-level attributes, in the words of AttributeUpdates.
+    #[must_use]
+    pub fn of_attributes(actions: Vec<Action>) -> Self {
+        let touched = PathTree::of_attributes(actions.iter().map(|action| action.path.head.as_str()));
+        Self { actions, touched, origin: Origin::AttributeUpdates }
+    }
+
     #[must_use]
     pub fn actions(&self) -> &[Action] {
         &self.actions

@@ -11,6 +11,8 @@ pub struct TableKeys {
     pub keys: Vec<Item>,
     pub consistent_read: bool,
     pub projection_expression: Option<String>,
+    /// Whole top-level attributes by name; not beside a ProjectionExpression.
+    pub attributes_to_get: Option<Vec<String>>,
     pub placeholders: Placeholders,
 }
 
@@ -18,7 +20,14 @@ impl TableKeys {
     /// Whole items.
     #[must_use]
     pub fn new(table_name: TableName, keys: Vec<Item>) -> Self {
-        Self { table_name, keys, consistent_read: false, projection_expression: None, placeholders: Placeholders::default() }
+        Self {
+            table_name,
+            keys,
+            consistent_read: false,
+            projection_expression: None,
+            attributes_to_get: None,
+            placeholders: Placeholders::default(),
+        }
     }
 }
 

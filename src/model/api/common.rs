@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::legacy::LegacyConditions;
 use crate::model::{AttributeValue, Item, TableName};
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`; `None` is an absent member, which is not an empty one.
@@ -20,6 +21,8 @@ pub enum ConditionParameter {
     None,
     /// `ConditionExpression` or `FilterExpression`.
     Expression(String),
+    /// `Expected`, `QueryFilter` or `ScanFilter`.
+    Legacy(LegacyConditions),
 }
 
 impl ConditionParameter {
@@ -28,7 +31,7 @@ impl ConditionParameter {
     pub fn expression(&self) -> Option<&str> {
         match self {
             Self::Expression(text) => Some(text),
-            Self::None => None,
+            Self::None | Self::Legacy(_) => None,
         }
     }
 }

@@ -10,6 +10,8 @@ pub struct GetItemRequest {
     pub key: Item,
     pub consistent_read: bool,
     pub projection_expression: Option<String>,
+    /// Whole top-level attributes by name; not beside a ProjectionExpression.
+    pub attributes_to_get: Option<Vec<String>>,
     pub placeholders: Placeholders,
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
@@ -30,6 +32,7 @@ impl GetItemRequest {
             key,
             consistent_read: false,
             projection_expression: None,
+            attributes_to_get: None,
             placeholders: Placeholders::default(),
             return_consumed_capacity: ReturnConsumedCapacity::None,
         }

@@ -13,6 +13,7 @@ pub mod delete_table;
 pub mod describe_stream;
 pub mod describe_table;
 pub mod get_item;
+pub mod legacy;
 pub mod get_records;
 pub mod get_shard_iterator;
 pub mod list_streams;

@@ -1,6 +1,7 @@
 //! Query.
 
 use super::common::{ConditionParameter, Page, Placeholders, ReturnConsumedCapacity, Select};
+use super::legacy::LegacyCondition;
 use crate::model::{IndexName, Item, TableName};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -8,8 +9,12 @@ pub struct QueryRequest {
     pub table_name: TableName,
     pub index_name: Option<IndexName>,
     pub key_condition_expression: Option<String>,
+    /// Not beside a KeyConditionExpression.
+    pub key_conditions: Option<Vec<LegacyCondition>>,
     pub filter: ConditionParameter,
     pub projection_expression: Option<String>,
+    /// Whole top-level attributes by name; not beside a ProjectionExpression.
+    pub attributes_to_get: Option<Vec<String>>,
     pub placeholders: Placeholders,
     pub select: Option<Select>,
     /// Items to evaluate, at least 1.
@@ -35,8 +40,10 @@ impl QueryRequest {
             table_name,
             index_name: None,
             key_condition_expression: Some(key_condition_expression.into()),
+            key_conditions: None,
             filter: ConditionParameter::None,
             projection_expression: None,
+            attributes_to_get: None,
             placeholders,
             select: None,
             limit: None,

@@ -16,6 +16,8 @@ pub struct ScanRequest {
     pub index_name: Option<IndexName>,
     pub filter: ConditionParameter,
     pub projection_expression: Option<String>,
+    /// Whole top-level attributes by name; not beside a ProjectionExpression.
+    pub attributes_to_get: Option<Vec<String>>,
     pub placeholders: Placeholders,
     pub select: Option<Select>,
     /// Items to evaluate, at least 1.
@@ -42,6 +44,7 @@ impl ScanRequest {
             index_name: None,
             filter: ConditionParameter::None,
             projection_expression: None,
+            attributes_to_get: None,
             placeholders: Placeholders::default(),
             select: None,
             limit: None,

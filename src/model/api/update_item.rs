@@ -4,6 +4,7 @@ use super::common::{
     ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition, ReturnConsumedCapacity,
     UpdateReturnValues, Version,
 };
+use super::legacy::AttributeUpdate;
 use crate::model::{Item, TableName};
 
 /// What is to be changed.
@@ -14,6 +15,8 @@ pub enum UpdateParameter {
     None,
     /// `UpdateExpression`.
     Expression(String),
+    /// In the order sent.
+    AttributeUpdates(Vec<AttributeUpdate>),
 }
 
 impl UpdateParameter {
@@ -22,7 +25,7 @@ impl UpdateParameter {
     pub fn expression(&self) -> Option<&str> {
         match self {
             Self::Expression(text) => Some(text),
-            Self::None => None,
+            Self::None | Self::AttributeUpdates(_) => None,
         }
     }
 }

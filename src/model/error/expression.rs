@@ -61,6 +61,8 @@ pub enum ExpressionError {
     /// Key condition against the schema, see SEMANTICS 7.6.
     #[error("Conditions can be of length 1 or 2 only")]
     ConditionCount,
+    #[error("Attempted conditional constraint is not an indexable operation")]
+    NotIndexable,
     #[error("Query key condition not supported")]
     KeyConditionNotSupported,
     #[error("Query condition missed key schema element: {0}")]

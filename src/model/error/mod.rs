@@ -7,6 +7,7 @@ pub mod administration;
 pub mod batch;
 pub mod expression;
 pub mod key;
+pub mod legacy;
 pub mod number;
 pub mod prefix;
 pub mod query;
@@ -22,6 +23,7 @@ pub use administration::{RecoveryError, ResourceError};
 pub use batch::BatchError;
 pub use expression::ExpressionError;
 pub use key::KeyError;
+pub use legacy::LegacyError;
 pub use number::NumberError;
 pub use query::QueryError;
 pub use schema::SchemaError;
@@ -49,6 +51,9 @@ pub enum Error {
     /// A bad CreateTable: ValidationException.
     #[error(transparent)]
     Schema(#[from] SchemaError),
+    /// A bad parameter from before expressions: ValidationException.
+    #[error(transparent)]
+    Legacy(#[from] LegacyError),
     /// A bad combination in Query, Scan or GetItem: ValidationException.
     #[error(transparent)]
     Query(#[from] QueryError),

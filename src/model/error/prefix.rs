@@ -21,6 +21,7 @@ impl Error {
             Self::Query(fault) => of_query(fault),
             Self::Key(_)
             | Self::Update(_)
+            | Self::Legacy(_)
             | Self::Schema(_)
             | Self::Stream(_)
             | Self::TimeToLive(_)
@@ -95,6 +96,7 @@ fn of_expression(error: &ExpressionError) -> bool {
         | ExpressionError::ValuesUnused(_) => true,
         ExpressionError::ConditionCount
         | ExpressionError::KeyConditionNotSupported
+        | ExpressionError::NotIndexable
         | ExpressionError::MissedKeyElement(_)
         | ExpressionError::ConditionType => false,
     }

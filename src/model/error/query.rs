@@ -19,9 +19,9 @@ pub enum QueryError {
     /// `prefix` is `1 validation error detected: ` on Query and empty on Scan.
     #[error("{prefix}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")]
     SpecificWithoutProjection { prefix: &'static str },
-    /// `what` is `ALL_ATTRIBUTES`, `ALL_PROJECTED_ATTRIBUTES` or `only the Count`.
-    #[error("Cannot specify the ProjectionExpression when choosing to get {what}")]
-    ProjectionWithSelect { what: &'static str },
+    /// `parameter` is `ProjectionExpression` or `AttributesToGet`, `what` is `ALL_ATTRIBUTES`, `ALL_PROJECTED_ATTRIBUTES` or `only the Count`.
+    #[error("Cannot specify the {parameter} when choosing to get {what}")]
+    ProjectionWithSelect { parameter: &'static str, what: &'static str },
     #[error("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")]
     AllProjectedWithoutIndex,
     #[error(

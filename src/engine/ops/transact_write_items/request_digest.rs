@@ -28,6 +28,10 @@ pub fn of(actions: &[TransactWrite]) -> Digest {
                 part(b"condition", &mut out);
                 part(text.as_bytes(), &mut out);
             }
+            ConditionParameter::Legacy(conditions) => {
+                part(b"conditions", &mut out);
+                part(format!("{conditions:?}").as_bytes(), &mut out);
+            }
         }
         placeholders(write, &mut out);
         part(&[u8::from(write.return_old_on_condition_failure)], &mut out);

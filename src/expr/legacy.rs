@@ -1,0 +1,196 @@
+//! Parameters from before expressions, made into what expressions are made into (SEMANTICS 8).
+
+use std::collections::BTreeSet;
+
+use super::condition::{Condition, Operand};
+use super::order::compare;
+use super::syntax::Comparator;
+use super::update::{Action, Effect, SetValue, Term, Update};
+use crate::model::api::legacy::{
+    AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
+};
+use crate::model::error::LegacyError;
+use crate::model::{AttributeType, AttributeValue, DocumentPath};
+
+/// The condition that `Expected` or a filter says; `None` when it has no entry.
+///
+/// # Errors
+/// The first bad entry in the order sent; a ConditionalOperator without entries.
+pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyError> {
+    let mut conditions = given.conditions.iter().map(of_attribute).collect::<Result<Vec<_>, _>>()?;
+    if conditions.is_empty() && given.operator.is_some() {
+        return Err(LegacyError::OperatorAlone);
+    }
+    if conditions.len() <= 1 {
+        return Ok(conditions.pop());
+    }
+    Ok(Some(match given.operator.unwrap_or_default() {
+        ConditionalOperator::And => Condition::And(conditions),
+        ConditionalOperator::Or => Condition::Or(conditions),
+    }))
+}
+
+/// The condition on one attribute.
+fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
+    let name = || given.attribute.clone();
+    if given.value.is_some() && given.attribute_value_list.is_some() {
+        return Err(LegacyError::ValueAndList(name()));
+    }
+    if let Some(operator) = given.comparison_operator {
+        if given.exists.is_some() {
+            return Err(LegacyError::ExistsAndOperator(name()));
+        }
+        return Ok(compared(&given.attribute, operator, &checked_arguments(given, operator)?));
+    }
+    if given.attribute_value_list.is_some() {
+        return Err(LegacyError::ListWithoutOperator(name()));
+    }
+    match (given.exists, &given.value) {
+        (Some(false), None) => Ok(Condition::AttributeNotExists(DocumentPath::top_level(name()))),
+        (Some(false), Some(_)) => Err(LegacyError::ValueUnwanted(name())),
+        (None | Some(true), Some(value)) => Ok(compared(&given.attribute, ComparisonOperator::Eq, std::slice::from_ref(value))),
+        (None, None) => Err(LegacyError::ValueMissing { exists: "null", attribute: name() }),
+        (Some(true), None) => Err(LegacyError::ValueMissing { exists: "true", attribute: name() }),
+    }
+}
+
+/// The arguments of an operator: as many as it has, of the types it takes. A `Value` is a list of one.
+///
+/// # Errors
+/// Missing, count, types that differ, type, order.
+pub fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Vec<AttributeValue>, LegacyError> {
+    let takes_none = matches!(operator, ComparisonOperator::Null | ComparisonOperator::NotNull);
+    let arguments: Vec<AttributeValue> = match (&given.attribute_value_list, &given.value) {
+        (Some(list), _) => list.clone(),
+        (None, Some(value)) => vec![value.clone()],
+        (None, None) if takes_none || given.exists.is_some() => Vec::new(),
+        (None, None) => {
+            return Err(LegacyError::ArgumentsMissing { operator: operator.name(), attribute: given.attribute.clone() });
+        }
+    };
+    let fits = match operator {
+        ComparisonOperator::Null | ComparisonOperator::NotNull => arguments.is_empty(),
+        ComparisonOperator::Between => arguments.len() == 2,
+        ComparisonOperator::In => !arguments.is_empty(),
+        ComparisonOperator::Eq
+        | ComparisonOperator::Ne
+        | ComparisonOperator::Le
+        | ComparisonOperator::Lt
+        | ComparisonOperator::Ge
+        | ComparisonOperator::Gt
+        | ComparisonOperator::Contains
+        | ComparisonOperator::NotContains
+        | ComparisonOperator::BeginsWith => arguments.len() == 1,
+    };
+    if !fits {
+        return Err(LegacyError::ArgumentCount { operator: operator.name() });
+    }
+    check_types(operator, &arguments)?;
+    if let (ComparisonOperator::Between, [lower, upper]) = (operator, arguments.as_slice())
+        && compare(lower, upper).is_some_and(std::cmp::Ordering::is_gt)
+    {
+        return Err(LegacyError::BetweenOrder);
+    }
+    Ok(arguments)
+}
+
+fn check_types(operator: ComparisonOperator, arguments: &[AttributeValue]) -> Result<(), LegacyError> {
+    let mut types = arguments.iter().map(AttributeValue::attribute_type);
+    let Some(actual) = types.next() else { return Ok(()) };
+    if types.any(|other| other != actual) {
+        return Err(LegacyError::ArgumentTypes);
+    }
+    let takes = match operator {
+        ComparisonOperator::Eq | ComparisonOperator::Ne | ComparisonOperator::Null | ComparisonOperator::NotNull => true,
+        ComparisonOperator::BeginsWith => matches!(actual, AttributeType::S | AttributeType::B),
+        ComparisonOperator::Le
+        | ComparisonOperator::Lt
+        | ComparisonOperator::Ge
+        | ComparisonOperator::Gt
+        | ComparisonOperator::Between
+        | ComparisonOperator::In
+        | ComparisonOperator::Contains
+        | ComparisonOperator::NotContains => matches!(actual, AttributeType::S | AttributeType::N | AttributeType::B),
+    };
+    if takes { Ok(()) } else { Err(LegacyError::ArgumentType { operator: operator.name(), actual }) }
+}
+
+/// The condition of an operator whose arguments are right.
+fn compared(attribute: &str, operator: ComparisonOperator, arguments: &[AttributeValue]) -> Condition {
+    let path = || DocumentPath::top_level(attribute);
+    let operand = || Operand::Path(path());
+    let list = || arguments.iter().cloned().map(Operand::Value).collect::<Vec<_>>();
+    // One that lacks its argument was refused before.
+    let argument = |place: usize| Operand::Value(arguments.get(place).cloned().unwrap_or(AttributeValue::Null));
+    let compare = |comparator| Condition::Compare { left: operand(), comparator, right: argument(0) };
+    match operator {
+        ComparisonOperator::Eq => compare(Comparator::Equal),
+        ComparisonOperator::Ne => compare(Comparator::NotEqual),
+        ComparisonOperator::Le => compare(Comparator::LessOrEqual),
+        ComparisonOperator::Lt => compare(Comparator::Less),
+        ComparisonOperator::Ge => compare(Comparator::GreaterOrEqual),
+        ComparisonOperator::Gt => compare(Comparator::Greater),
+        ComparisonOperator::Between => Condition::Between { operand: operand(), lower: argument(0), upper: argument(1) },
+        ComparisonOperator::In => Condition::In { operand: operand(), list: list() },
+        ComparisonOperator::Contains => Condition::Contains { operand: operand(), element: argument(0) },
+        // Unlike `NOT contains(…)`, false where the attribute is missing.
+        ComparisonOperator::NotContains => Condition::And(vec![
+            Condition::AttributeExists(path()),
+            Condition::Not(Box::new(Condition::Contains { operand: operand(), element: argument(0) })),
+        ]),
+        ComparisonOperator::BeginsWith => Condition::BeginsWith { operand: operand(), prefix: argument(0) },
+        ComparisonOperator::Null => Condition::AttributeNotExists(path()),
+        ComparisonOperator::NotNull => Condition::AttributeExists(path()),
+    }
+}
+
+/// The update that AttributeUpdates says.
+///
+/// # Errors
+/// The first bad entry in the order sent.
+pub fn update(given: &[AttributeUpdate]) -> Result<Update, LegacyError> {
+    check_distinct(given.iter().map(|update| &update.attribute))?;
+    let action =
+        |update: &AttributeUpdate| Ok(Action { path: DocumentPath::top_level(update.attribute.clone()), effect: effect(update)? });
+    let actions = given.iter().map(action).collect::<Result<Vec<_>, LegacyError>>()?;
+    Ok(Update::of_attributes(actions))
+}
+
+fn effect(update: &AttributeUpdate) -> Result<Effect, LegacyError> {
+    let Some(value) = &update.value else {
+        return match update.action {
+            AttributeAction::Delete => Ok(Effect::Remove),
+            AttributeAction::Put | AttributeAction::Add => Err(LegacyError::UpdateWithoutValue),
+        };
+    };
+    let of = value.attribute_type();
+    let is_set = matches!(of, AttributeType::Ss | AttributeType::Ns | AttributeType::Bs);
+    match update.action {
+        AttributeAction::Put => Ok(Effect::Set(SetValue::Term(Term::Value(value.clone())))),
+        AttributeAction::Add if is_set || matches!(of, AttributeType::N | AttributeType::L) => Ok(Effect::Add(value.clone())),
+        AttributeAction::Add => Err(LegacyError::AddType(of)),
+        AttributeAction::Delete if is_set => Ok(Effect::Delete(value.clone())),
+        AttributeAction::Delete => Err(LegacyError::DeleteType(of)),
+    }
+}
+
+/// The paths that AttributesToGet says.
+///
+/// # Errors
+/// A name that comes twice.
+pub fn attributes_to_get(names: &[String]) -> Result<Vec<DocumentPath>, LegacyError> {
+    check_distinct(names.iter())?;
+    Ok(names.iter().map(DocumentPath::top_level).collect())
+}
+
+fn check_distinct<'n>(mut names: impl Iterator<Item = &'n String>) -> Result<(), LegacyError> {
+    let mut seen = BTreeSet::new();
+    match names.find(|name| !seen.insert(name.as_str())) {
+        Some(name) => Err(LegacyError::DuplicateAttribute(name.clone())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "legacy_tests.rs"]
+mod tests;
