@@ -198,7 +198,8 @@ fn combinations_are_refused() {
         json!({ "StreamSpecification": { "StreamEnabled": false, "StreamViewType": "NEW_IMAGE" } }),
         "IV: If stream is being disabled, then UpdateViewType must not be specified",
     );
-    control.ok("UpdateTable", of("Prov", json!({ "StreamSpecification": stream })));
+    let answer = control.ok("UpdateTable", of("Prov", json!({ "StreamSpecification": stream })));
+    assert!(answer["TableDescription"]["LatestStreamArn"].as_str().unwrap().contains(":table/Prov/stream/2023-11-14T22:13:20"));
     check(json!({ "StreamSpecification": stream }), "Table already has an enabled stream: TableName: Prov");
     control.ok("UpdateTable", of("Prov", json!({ "StreamSpecification": { "StreamEnabled": false } })));
     assert_eq!(control.describe("Prov")["StreamSpecification"], Value::Null);

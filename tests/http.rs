@@ -42,9 +42,9 @@ fn requests_are_routed_in_the_service_s_order() {
     check(raw("POST /", &[json], "{}"), 400, unknown);
     check(raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.Nothing")], "{}"), 400, unknown);
     check(
-        raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.UpdateTable")], "{}"),
+        raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.ExecuteStatement")], "{}"),
         400,
-        r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"UpdateTable is not served by this version of ddbfs"}"#,
+        r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"ExecuteStatement is not served by this version of ddbfs"}"#,
     );
     check(
         raw("POST /", &[json, put], "{}"),

@@ -358,7 +358,7 @@ def errors():
     refused("update of nothing", update("SET a = gone"), invalid, "The provided expression refers to an attribute that does not exist in the item")
     refused("update syntax", update("SET a"), invalid, '1 validation error detected: Invalid UpdateExpression: Syntax error; token: "<EOF>", near: "a"')
     refused("update return values", update("REMOVE a", ReturnValues="SOME"), invalid, "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]")
-    refused("not served", lambda: client.list_backups(), "UnknownOperationException", "ListBackups is not served by this version of ddbfs")
+    refused("not served", lambda: client.execute_statement(Statement="SELECT * FROM Orders"), "UnknownOperationException", "ExecuteStatement is not served by this version of ddbfs")
     refused("table exists", lambda: client.create_table(TableName="Orders", AttributeDefinitions=definitions(pk="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), "ResourceInUseException", "Table already exists: Orders")
     refused("unused definition", lambda: client.create_table(TableName="Other", AttributeDefinitions=definitions(pk="S", x="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), invalid, prefix + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions")
 

@@ -80,6 +80,13 @@ def update_table():
     client.update_table(TableName="Tab", DeletionProtectionEnabled=False)
     client.update_table(TableName="Tab", TableClass="STANDARD_INFREQUENT_ACCESS")
     check("class", active("Tab")["TableClassSummary"]["TableClass"], "STANDARD_INFREQUENT_ACCESS")
+    stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    answer = client.update_table(TableName="Tab", StreamSpecification=stream)["TableDescription"]
+    streams = boto3.client("dynamodbstreams", endpoint_url=common.endpoint(), config=CONFIG)
+    found = streams.describe_stream(StreamArn=answer["LatestStreamArn"])["StreamDescription"]
+    check("stream", (found["StreamStatus"], found["StreamViewType"]), ("ENABLED", "KEYS_ONLY"))
+    client.update_table(TableName="Tab", StreamSpecification={"StreamEnabled": False})
+    check("no stream", "StreamSpecification" in active("Tab"), False)
     client.update_table(TableName=ARN, BillingMode="PAY_PER_REQUEST")
     client.update_table(TableName="Tab", OnDemandThroughput={"MaxReadRequestUnits": 7})
     check("maximum", active("Tab")["OnDemandThroughput"], {"MaxReadRequestUnits": 7})
