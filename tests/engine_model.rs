@@ -143,11 +143,48 @@ impl Model {
 
 #[derive(Debug, Clone)]
 enum Operation {
-    Put { item: Item, if_absent: bool },
-    Delete { pk: u8, sk: u8 },
-    Get { pk: u8, sk: u8 },
-    Query { shape: usize, partition: u8, range: Option<(u8, u8, u8)>, forward: bool, limit: Option<u32> },
-    Scan { shape: usize, limit: Option<u32>, segments: u32 },
+    Put {
+        item: Item,
+        guard: PutGuard,
+    },
+    /// Sets the attributes of an item beside its key, removes others, counts, all only if `d` exists or in any case.
+    Update {
+        item: Item,
+        removed: Vec<&'static str>,
+        counts: bool,
+        if_d: bool,
+    },
+    Delete {
+        pk: u8,
+        sk: u8,
+    },
+    Get {
+        pk: u8,
+        sk: u8,
+    },
+    Query {
+        shape: usize,
+        partition: u8,
+        range: Option<(u8, u8, u8)>,
+        forward: bool,
+        limit: Option<u32>,
+    },
+    Scan {
+        shape: usize,
+        limit: Option<u32>,
+        segments: u32,
+    },
+}
+
+/// What a put asks of the item before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PutGuard {
+    Nothing,
+    Absent,
+    /// The same as an expression.
+    NotExists,
+    /// The old `d` is less than `zz`.
+    LessD,
 }
 
 const STRINGS: [&str; 4] = ["a", "ab", "b", "\u{0}"];
@@ -190,9 +227,20 @@ fn any_item() -> impl Strategy<Value = Item> {
 
 fn any_operation() -> impl Strategy<Value = Operation> {
     let limit = || prop::option::of(1..4u32);
+    let guard = prop::sample::select(vec![
+        PutGuard::Nothing,
+        PutGuard::Nothing,
+        PutGuard::Nothing,
+        PutGuard::Absent,
+        PutGuard::NotExists,
+        PutGuard::LessD,
+    ]);
+    let removed = prop::sample::subsequence(vec!["a", "b", "c", "d", "e", "count"], 0..4);
     let range = prop::option::of((0..7u8, 0..5u8, 0..5u8));
     prop_oneof![
-        8 => (any_item(), prop::bool::weighted(0.2)).prop_map(|(item, if_absent)| Operation::Put { item, if_absent }),
+        8 => (any_item(), guard).prop_map(|(item, guard)| Operation::Put { item, guard }),
+        6 => (any_item(), removed, any::<bool>(), prop::bool::weighted(0.2))
+            .prop_map(|(item, removed, counts, if_d)| Operation::Update { item, removed, counts, if_d }),
         3 => (0..4u8, 0..5u8).prop_map(|(pk, sk)| Operation::Delete { pk, sk }),
         2 => (0..4u8, 0..5u8).prop_map(|(pk, sk)| Operation::Get { pk, sk }),
         5 => (0..SHAPES.len(), 0..5u8, range, any::<bool>(), limit())
@@ -200,6 +248,10 @@ fn any_operation() -> impl Strategy<Value = Operation> {
         2 => (0..SHAPES.len(), limit(), 1..5u32)
             .prop_map(|(shape, limit, segments)| Operation::Scan { shape, limit, segments }),
     ]
+}
+
+fn clone_pair((name, value): (&String, &AttributeValue)) -> (String, AttributeValue) {
+    (name.clone(), value.clone())
 }
 
 struct Run {
@@ -216,7 +268,8 @@ impl Run {
 
     fn apply(&mut self, operation: &Operation) {
         match operation {
-            Operation::Put { item, if_absent } => self.put(item, *if_absent),
+            Operation::Put { item, guard } => self.put(item, *guard),
+            Operation::Update { item, removed, counts, if_d } => self.update(item, removed, *counts, *if_d),
             Operation::Delete { pk, sk } => {
                 let mut request = DeleteItemRequest::new(table(TABLE), key(*pk, *sk));
                 request.return_values = ReturnValues::AllOld;
@@ -235,20 +288,82 @@ impl Run {
         }
     }
 
-    fn put(&mut self, item: &Item, if_absent: bool) {
+    fn put(&mut self, item: &Item, guard: PutGuard) {
         let mut request = PutItemRequest::new(table(TABLE), item.clone());
-        request.precondition = if_absent.then_some(Precondition::Absent);
+        request.precondition = (guard == PutGuard::Absent).then_some(Precondition::Absent);
+        request.condition = match guard {
+            PutGuard::Nothing | PutGuard::Absent => ConditionParameter::None,
+            PutGuard::NotExists => ConditionParameter::Expression("attribute_not_exists(pk)".to_owned()),
+            PutGuard::LessD => ConditionParameter::Expression("d < :d".to_owned()),
+        };
+        if guard == PutGuard::LessD {
+            request.placeholders = placeholders(&[], &[(":d", s("zz"))]);
+        }
         request.return_values = ReturnValues::AllOld;
         let checked = self.database.check_put(&request);
         let response = self.database.put_item(request);
         assert_eq!(checked.err(), response.as_ref().err().cloned());
-        let exists = self.model.0.contains_key(&model_key(item));
-        if !is_legal(item) || (if_absent && exists) {
+        let old = self.model.0.get(&model_key(item));
+        let may = match guard {
+            PutGuard::Nothing => true,
+            PutGuard::Absent | PutGuard::NotExists => old.is_none(),
+            PutGuard::LessD => old.and_then(|old| old.get("d")).is_some_and(|d| text(d).len() < 2),
+        };
+        if !is_legal(item) || !may {
             assert!(response.is_err(), "{item:?}");
             return;
         }
         let old = self.model.0.insert(model_key(item), item.clone());
         assert_eq!(response.unwrap().attributes, old);
+    }
+
+    fn update(&mut self, item: &Item, removed: &[&'static str], counts: bool, if_d: bool) {
+        let key = Item(item.0.iter().filter(|(name, _)| ["pk", "sk"].contains(&name.as_str())).map(clone_pair).collect());
+        let set: Vec<_> = item.0.iter().filter(|(name, _)| key.get(name).is_none()).collect();
+        let removed: Vec<_> = removed.iter().filter(|name| item.get(name).is_none() && !(counts && **name == "count")).collect();
+        let mut sections = Vec::new();
+        if !set.is_empty() {
+            let actions: Vec<_> = set.iter().map(|(name, _)| format!("{name} = :{name}")).collect();
+            sections.push(format!("SET {}", actions.join(", ")));
+        }
+        if !removed.is_empty() {
+            sections.push(format!("REMOVE {}", removed.iter().map(|name| format!("#{name}")).collect::<Vec<_>>().join(", ")));
+        }
+        if counts {
+            sections.push("ADD #count :one".to_owned());
+        }
+        let parameter = match sections.is_empty() {
+            true => UpdateParameter::None,
+            false => UpdateParameter::Expression(sections.join(" ")),
+        };
+        let values = set.iter().map(|(name, value)| (format!(":{name}"), (*value).clone()));
+        let values: BTreeMap<_, _> = values.chain(counts.then(|| (":one".to_owned(), n("1")))).collect();
+        let names = removed.iter().copied().copied().chain(counts.then_some("count"));
+        let names: BTreeMap<_, _> = names.map(|name| (format!("#{name}"), name.to_owned())).collect();
+        let given = Placeholders { names: (!names.is_empty()).then_some(names), values: (!values.is_empty()).then_some(values) };
+        let mut request = UpdateItemRequest::new(table(TABLE), key.clone(), parameter, given);
+        request.return_values = UpdateReturnValues::AllNew;
+        if if_d {
+            request.condition = ConditionParameter::Expression("attribute_exists(d)".to_owned());
+        }
+        let outcome = self.database.update_item(request.clone());
+
+        let old = self.model.0.get(&model_key(&key));
+        let mut new = old.unwrap_or(&key).clone();
+        new.0.extend(set.into_iter().map(clone_pair));
+        removed.iter().for_each(|name| drop(new.0.remove(**name)));
+        if counts {
+            let before = new.get("count").map_or(0, |count| text(count).parse::<i64>().unwrap());
+            new.0.insert("count".to_owned(), n(&(before + 1).to_string()));
+        }
+        if !is_legal(&new) || (if_d && old.is_none_or(|old| old.get("d").is_none())) {
+            assert!(outcome.is_err(), "{request:?}");
+        } else if old.is_none() && !removed.is_empty() && sections.len() == 1 {
+            assert_eq!(outcome.unwrap().attributes, None, "{request:?}");
+        } else {
+            assert_eq!(outcome.unwrap().attributes.as_ref(), Some(&new), "{request:?}");
+            self.model.0.insert(model_key(&key), new);
+        }
     }
 
     fn query(&self, shape: &Shape, pick: u8, range: Option<(u8, u8, u8)>, (forward, limit): (bool, Option<u32>)) {
