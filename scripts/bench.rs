@@ -321,10 +321,12 @@ fn mount(scale: &Scale) -> Fallible<()> {
             Ok(())
         })
     })?;
-    both("stat", &|dir| timed(scale, |n| {
+    both("stat", &|dir| {
+        timed(scale, |n| {
             fs::metadata(dir.join(format!("r{}.json", n % 1_000)))?;
             Ok(())
-        }))?;
+        })
+    })?;
     both("stat of a missing name", &|dir| {
         timed(scale, |n| {
             // An error is what is measured.

@@ -14,7 +14,9 @@ use super::control;
 use super::error::Failure;
 use super::target::Operation;
 use crate::codec::wire::{
-    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table, get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item,
+    Reporting, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream, describe_table,
+    get_item, get_records, get_shard_iterator, list_streams, list_tables, page, put_item, query, scan, time_to_live,
+    transact_get_items, transact_write_items, update_item,
 };
 use crate::database::{Database, Done};
 use crate::model::Error;
