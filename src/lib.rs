@@ -1,19 +1,52 @@
 //! ddbfs: mount a DynamoDB-compatible database and work with it as files.
 //!
-//! The layers, imports pointing only downward:
+//! # Layers
+//!
+//! Imports point only downward in this list; `tests/tidy.rs` holds it.
 //!
 //! ```text
-//! cli/      commands; exit codes; progress
-//! fuse/     the FUSE shell: convert, call fs, reply
-//! http/     the DynamoDB HTTP API
-//! fs/       the filesystem view; knows no fuser
-//! database/ the DynamoDB operations as a trait; the local engine behind it
-//! engine/   catalog, operations, index maintenance
-//! store/    ordered bytes: LMDB and memory
-//! expr/     expressions
-//! codec/    ordered keys, records, JSON forms, filesystem names
-//! model/    values, items, schemas, requests, errors
+//! cli/      commands, exit codes, progress; main.rs only calls it
+//! fuse/     the FUSE shell: convert, call fs, reply; mounting and unmounting
+//! http/     the server of the DynamoDB JSON protocol: routing, limits, signatures; http::error makes an error a body
+//! fs/       the filesystem view: path -> Node -> bytes, bytes -> request; fs::error makes an error an errno. Knows no fuser
+//! database/ trait Database, the operations; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both
+//! engine/   catalog, operations (ops/, one file each), index maintenance, streams, time to live, backups, check
+//! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests
+//! expr/     expressions: lexer, parser, resolved forms, evaluation; nothing unresolved can be evaluated
+//! codec/    ordered keys, item records, plain JSON, DynamoDB JSON, file names, the wire's shapes (wire/, one file an operation)
+//! model/    values, numbers, items, schemas, typed requests and responses (api/), limits, errors by family
 //! ```
+//!
+//! # One vocabulary
+//!
+//! The HTTP front end and the filesystem speak the same typed requests, [`model::api`], named as in the DynamoDB API. A wire form is
+//! checked and converted once, in [`codec::wire`]; a typed request is well formed. Front ends hold a `dyn Database` or `dyn Browse`, never
+//! the engine. A *document path* is `a.b[0]`; a *filesystem path* is one of the mount.
+//!
+//! # The life of a write
+//!
+//! A file is written: [`fs::write`] follows the JSON byte by byte and, in the `write()` that completes the object, makes a PutItem of it.
+//! The operation parses what needs no table, and hands a job to the store's one writer thread. That runs all queued jobs in one transaction:
+//! each reads the catalog and the old record, evaluates its condition, and only then writes the item, every index entry, the item collection,
+//! the stream record and the counters. One sync makes them durable together; then each caller hears, on the writer thread, and the FUSE reply
+//! goes out from there. A job that refuses has written nothing.
+//!
+//! # The life of a read
+//!
+//! One request, one short snapshot, results copied out. Records carry their sizes, version and time in the header, so that stat decodes
+//! nothing, and are rendered to JSON without building items. The kernel caches no attributes and no data, so that a commit of any front end or process
+//! shows in the next system call.
+//!
+//! # The store
+//!
+//! A key is a space byte, a source id (a table or an index), the 128-bit digest of the partition key, and the sort key in ordered bytes
+//! ([`engine::keys`], [`codec::key`]). Digest order is hash order: Scan, parallel segments and directory listings follow it. LMDB takes keys of 511 bytes;
+//! [`store::long_key`] makes longer ones a chain without losing their order.
+//!
+//! # Where new things go
+//!
+//! An operation: `model/api/`, `codec/wire/`, `engine/ops/`, a line in `http/target.rs` and `http/dispatch.rs`. A directory of the mount: `fs/tree/`. A
+//! clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of `engine::keys::StoreKey`, and its part of `engine/check/`.
 
 pub mod cli;
 pub mod codec;

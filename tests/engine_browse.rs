@@ -28,7 +28,7 @@ fn schemas_follow_the_catalog() {
     assert_eq!(schema.key.partition.name, "AnimalType");
     assert!(std::sync::Arc::ptr_eq(&schema, &database.schema(&table("Pets")).unwrap().unwrap()));
     assert_eq!(database.schema(&table("None")).unwrap(), None);
-    database.delete_table(ddbfs::model::api::DeleteTableRequest { table_name: table("Pets") }).unwrap();
+    database.delete_table(ddbfs::model::api::DeleteTableRequest::new(table("Pets"))).unwrap();
     assert_eq!(database.schema(&table("Pets")).unwrap(), None);
     let names: Vec<String> = database.table_names().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(names[..3], ["GameScores", "InvoiceTransactions", "Invoices"]);

@@ -58,7 +58,7 @@ fn create(database: &LocalDatabase, key: &str, indexes: &[&str]) -> Result<Creat
 }
 
 fn drop_table(database: &LocalDatabase) -> Result<DeleteTableResponse, Error> {
-    database.delete_table(DeleteTableRequest { table_name: table("Tab") })
+    database.delete_table(DeleteTableRequest::new(table("Tab")))
 }
 
 /// Puts items `from..to`, with `bytes` beside their keys, all at once.

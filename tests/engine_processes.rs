@@ -96,7 +96,7 @@ fn child_creates_and_puts() {
 fn child_replaces_the_table() {
     let Some(dir) = given_dir() else { return };
     let database = open(&dir);
-    database.delete_table(DeleteTableRequest { table_name: table("Theirs") }).unwrap();
+    database.delete_table(DeleteTableRequest::new(table("Theirs"))).unwrap();
     database.create_table(definition("PetsByType", "Theirs")).unwrap();
 }
 

@@ -312,7 +312,7 @@ fn the_stream_of_a_deleted_table_stays_readable_for_a_day() {
     let database = database_with(EngineOptions { clock: clock.clone(), ..options() });
     create(&database, "Tab", Some(StreamViewType::NewAndOldImages));
     some_changes(&database, "Tab");
-    database.delete_table(DeleteTableRequest { table_name: table("Tab") }).unwrap();
+    database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
     let stream = streams_of(&database, "Tab").pop().unwrap();
     let found = describe(&database, &stream).unwrap();
     assert_eq!((found.status, found.shards[0].ending.is_some()), (StreamStatus::Disabled, true));
@@ -340,7 +340,7 @@ fn streams_are_listed_in_pages() {
     let database = database();
     for name in ["Tab", "Tab.", "Taa"] {
         create(&database, name, Some(StreamViewType::KeysOnly));
-        database.delete_table(DeleteTableRequest { table_name: table(name) }).unwrap();
+        database.delete_table(DeleteTableRequest::new(table(name))).unwrap();
         create(&database, name, Some(StreamViewType::KeysOnly));
     }
     let list = |table_name: Option<&str>, start: Option<&StreamName>, limit: u32| {

@@ -13,7 +13,7 @@ use ddbfs::engine::Engine;
 use ddbfs::engine::check::check;
 use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
-use ddbfs::model::error::StoreError;
+use ddbfs::model::error::{InUseError, StoreError};
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType, ProvisionedThroughput};
 use ddbfs::model::{Error, IndexName, Item, KeyAttribute, Projection};
 use ddbfs::store::Store;
@@ -300,7 +300,7 @@ fn unknown_tables() {
         database.describe_table(DescribeTableRequest { table_name: name() }).unwrap_err().to_string(),
         "Requested resource not found: Table: None not found"
     );
-    assert_eq!(database.delete_table(DeleteTableRequest { table_name: name() }).unwrap_err(), Error::TableNotFound("None".into()));
+    assert_eq!(database.delete_table(DeleteTableRequest::new(name())).unwrap_err(), Error::TableNotFound("None".into()));
     let item = Item::from([("pk", s("1"))]);
     assert_eq!(put(&database, "None", item.clone()).unwrap_err(), Error::ResourceNotFound);
     assert_eq!(database.get_item(GetItemRequest::new(name(), item.clone())).unwrap_err(), Error::ResourceNotFound);
@@ -334,7 +334,7 @@ fn tables_are_listed_in_byte_order_page_by_page() {
 fn a_deleted_table_is_gone_at_once_and_its_name_is_free() {
     let database = samples();
     let table_name = table("Thread");
-    let described = database.delete_table(DeleteTableRequest { table_name: table_name.clone() }).unwrap();
+    let described = database.delete_table(DeleteTableRequest::new(table_name.clone())).unwrap();
     assert_eq!(described.table_description.status, TableStatus::Deleting);
     assert_eq!(described.table_description.item_count, 10);
     assert_eq!(database.describe(&table_name).unwrap(), None);
@@ -355,7 +355,7 @@ fn a_deleted_table_is_gone_at_once_and_its_name_is_free() {
 fn a_protected_table_is_not_deleted() {
     let database = database();
     database.create_table(CreateTableRequest { deletion_protection: true, ..request("pk", "pk") }).unwrap();
-    let error = database.delete_table(DeleteTableRequest { table_name: table("Tab") }).unwrap_err();
+    let error = database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap_err();
     assert_eq!(error, Error::DeletionProtected);
     assert!(database.describe(&table("Tab")).unwrap().is_some());
 }
@@ -391,7 +391,7 @@ fn removal_of_a_large_table_ends_after_a_restart() {
         database.put_item_then(PutItemRequest::new(table("Tab"), item), done);
     }
     assert!((0..6_000).all(|_| receiver.recv().unwrap()));
-    database.delete_table(DeleteTableRequest { table_name: table("Tab") }).unwrap();
+    database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
     // Closing cuts the removal short.
     store.close();
     drop((database, store));
@@ -475,10 +475,31 @@ fn a_removal_that_failed_is_tried_again() {
     let empty = keys_in(&*store);
     database.create_table(request("pk", "pk")).unwrap();
     put(&database, "Tab", Item::from([("pk", s("p"))])).unwrap();
-    database.delete_table(DeleteTableRequest { table_name: table("Tab") }).unwrap();
+    database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
     assert!(check(database.engine()).unwrap().is_clean());
     // The format, the next source, the generation and the version sequence stay.
     while keys_in(&*store) > empty + 3 {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_table_deleted_only_if_empty_keeps_its_items() {
+    let database = samples();
+    let request = |name: &str| DeleteTableRequest { table_name: table(name), only_if_empty: true };
+    let error = database.delete_table(request("Pets")).unwrap_err();
+    assert_eq!(error, Error::InUse(InUseError::HasItems("Pets".into())));
+    for name in ["Bowser", "Fido", "Rover", "Snoopy"] {
+        database
+            .delete_item(DeleteItemRequest::new(table("Pets"), Item::from([("AnimalType", s("Dog")), ("Name", s(name))])))
+            .unwrap();
+    }
+    assert!(database.delete_table(request("Pets")).is_err(), "other items are left");
+    for (kind, name) in [("Cat", "Fluffy"), ("Fish", "Gill")] {
+        database
+            .delete_item(DeleteItemRequest::new(table("Pets"), Item::from([("AnimalType", s(kind)), ("Name", s(name))])))
+            .unwrap();
+    }
+    database.delete_table(request("Pets")).unwrap();
+    assert!(check(database.engine()).unwrap().is_clean());
 }

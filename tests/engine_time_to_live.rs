@@ -249,7 +249,7 @@ fn many_items_go_in_pieces_and_nothing_goes_after_disabling() {
     update(&database, false, "expires").unwrap();
     work(&database);
     assert!(is_there(&database, "a", 1));
-    database.delete_table(DeleteTableRequest { table_name: table("Session") }).unwrap();
+    database.delete_table(DeleteTableRequest::new(table("Session"))).unwrap();
     is_sound(&database);
 }
 
@@ -259,7 +259,7 @@ fn deleting_a_table_takes_its_list_along() {
     create(&database);
     update(&database, true, "expires").unwrap();
     put(&database, "Session", item("a", 1, seconds(NOW + 1))).unwrap();
-    database.delete_table(DeleteTableRequest { table_name: table("Session") }).unwrap();
+    database.delete_table(DeleteTableRequest::new(table("Session"))).unwrap();
     create(&database);
     assert_eq!(state(&database), (TimeToLiveStatus::Disabled, None));
     work(&database);

@@ -38,7 +38,7 @@ fn create(db: &LocalDatabase, sort: bool) {
 }
 
 fn delete(db: &LocalDatabase) {
-    db.delete_table(DeleteTableRequest { table_name: TableName::new("Names").unwrap() }).unwrap();
+    db.delete_table(DeleteTableRequest::new(TableName::new("Names").unwrap())).unwrap();
 }
 
 /// Makes the kernel know the directories on the way.

@@ -531,7 +531,7 @@ fn l_05_an_entry_holds_the_table_s_sort_key() {
 fn l_08_indexes_go_with_their_table() {
     let database = with_table("pk:S sk:S", &["L local b:N ALL"]);
     put(&database, "Tab", Item::from([("pk", s("p")), ("sk", s("s")), ("b", n("1"))])).unwrap();
-    database.delete_table(DeleteTableRequest { table_name: table("Tab") }).unwrap();
+    database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
     check_fault(database.query(&of_partition("Tab/local", "pk", s("p"))), "Requested resource not found");
     assert_clean(&database);
     database.create_table(definition("Tab", "pk:S sk:S", &["L local b:N ALL"])).unwrap();

@@ -17,7 +17,7 @@ pub static SHAPE: Structure = Structure { name: "DeleteTableInput", members: &[m
 /// Types and the table's name.
 pub fn request(json: &Value) -> Result<DeleteTableRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
-    Ok(DeleteTableRequest { table_name: names::control_table(members)? })
+    Ok(DeleteTableRequest::new(names::control_table(members)?))
 }
 
 /// The body as a tree.

@@ -1,20 +1,22 @@
 //! DeleteTable (SEMANTICS 11.4): the table is gone with the commit, its entries are removed behind it.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::describe_table::description;
 use crate::engine::keys::{SourceId, StoreKey};
 use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, catalog, purge, streams};
+use crate::engine::{Engine, catalog, keys, purge, streams};
 use crate::model::Error;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
-use crate::model::error::InUseError;
+use crate::model::error::{InUseError, StoreError};
+use crate::store::{Direction, Read};
 
 impl Engine {
     /// Removes a table.
     ///
     /// # Errors
-    /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`; those of the store.
+    /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`, `InUse`; those of the store.
     pub fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
         let (response, sources) = self.shared.submit_and_wait(move |transaction| delete(transaction, &request))?;
         for source in sources {
@@ -41,6 +43,9 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     if entry.schema.deletion_protection {
         return Err(Error::DeletionProtected);
     }
+    if request.only_if_empty && has_entries(transaction.batch.as_read(), entry.source)? {
+        return Err(InUseError::HasItems(name.to_owned()).into());
+    }
     let mut table_description = description(transaction.batch.as_read(), &entry, transaction.now_ms())?;
     table_description.status = TableStatus::Deleting;
     let list = entry.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
@@ -53,4 +58,13 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     catalog::raise_generation(transaction.batch)?;
     transaction.shared.batch.catalog_changed();
     Ok((DeleteTableResponse { table_description }, sources))
+}
+
+fn has_entries(read: &dyn Read, source: SourceId) -> Result<bool, StoreError> {
+    let mut found = false;
+    read.walk(&keys::entries(source), Direction::Forward, &mut |_, _| {
+        found = true;
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
 }

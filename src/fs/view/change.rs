@@ -8,10 +8,11 @@ use crate::database::{PartitionKey, Source};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::journal::process_of;
-use crate::fs::node::{EntryNode, Node, base};
+use crate::fs::node::{EntryNode, Node};
 use crate::fs::tree::now_ms;
 use crate::fs::write::{draft, is_refused_probe};
 use crate::model::api::{DeleteItemRequest, DeleteTableRequest};
+use crate::model::error::InUseError;
 use crate::model::{Error, TableName};
 
 impl View {
@@ -249,17 +250,16 @@ impl View {
     fn delete_table(&self, caller: Caller, table: &TableName) -> Result<(), FsError> {
         self.tree.schema(table)?;
         self.may_delete(table, caller)?;
-        if self.tree.db.stats(&base(table))?.entries > 0 {
-            return Err(FsError::NotEmpty);
-        }
-        self.drop_table(table)
+        self.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty: true })
     }
 
-    /// DeleteTable, with whatever the table holds.
-    pub(super) fn drop_table(&self, table: &TableName) -> Result<(), FsError> {
-        match self.tree.db.delete_table(DeleteTableRequest { table_name: table.clone() }) {
+    /// DeleteTable.
+    pub(super) fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
+        let table = &request.table_name.clone();
+        match self.tree.db.delete_table(request) {
             Ok(_) => {}
             Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),
+            Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
             Err(error) => return Err(error.into()),
         }
         self.tree.folders.lock().drop_table(table);

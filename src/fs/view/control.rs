@@ -7,6 +7,7 @@ use crate::fs::FsError;
 use crate::fs::node::Node;
 use crate::fs::write::draft;
 use crate::model::TableName;
+use crate::model::api::DeleteTableRequest;
 
 impl View {
     /// One write is one command. A table may take long to go: it is done on a thread of its own.
@@ -28,7 +29,7 @@ impl View {
                 self.tree.drafts.lock().drop_draft(table);
                 Ok(())
             }
-            ["drop"] => self.drop_table(table),
+            ["drop"] => self.drop_table(DeleteTableRequest::new(table.clone())),
             ["create", keys @ ..] if !keys.is_empty() => {
                 let name = format!("{table}@{}", keys.join(","));
                 let request = draft::one_step(&name).ok_or(FsError::NotFound)??;

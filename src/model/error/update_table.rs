@@ -103,6 +103,9 @@ pub enum InUseError {
     /// A backup, restore or export reads the table.
     #[error("Attempt to change a resource which is still in use: Table: {0} is being backed up, restored from or exported.")]
     BeingRead(String),
+    /// Of `DeleteTableRequest::only_if_empty`.
+    #[error("The table has items: {0}")]
+    HasItems(String),
 }
 
 /// ResourceNotFoundException of what is not a table's name.

@@ -1,0 +1,115 @@
+//! What one front end acknowledged, the other shows in its very next call: items, index directories and query paths.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod daemon;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use daemon::{Mount, check};
+use serde_json::{Value, json};
+
+const ROUNDS: u64 = 200;
+
+/// One call of the API on a connection of its own; the answer's body.
+fn call(address: &str, operation: &str, body: &Value) -> Value {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\nContent-Type: application/x-amz-json-1.0\r\n\
+         Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
+         X-Amz-Date: 20260101T000000Z\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{operation}: {answer}");
+    serde_json::from_str(body).unwrap()
+}
+
+fn mounted() -> (Mount, String) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("127.0.0.1:{port}");
+    let mount = Mount::with_args(&["--http", &address]);
+    call(
+        &address,
+        "CreateTable",
+        &json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"},
+                {"AttributeName": "n", "AttributeType": "N"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-n", "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}}]}),
+    );
+    (mount, address)
+}
+
+#[test]
+fn a_write_through_http_shows_in_the_next_call_on_the_mount() {
+    let (mount, address) = mounted();
+    let table = mount.point().join("Orders");
+    for n in 1..=ROUNDS {
+        let item = json!({"pk": {"S": "u1"}, "sk": {"S": "o1"}, "n": {"N": n.to_string()}});
+        call(&address, "PutItem", &json!({"TableName": "Orders", "Item": item}));
+        let line = format!("{{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":{n}}}\n");
+        assert_eq!(fs::metadata(table.join("items/u1/o1.json")).unwrap().len(), line.len() as u64);
+        assert_eq!(fs::read_to_string(table.join("items/u1/o1.json")).unwrap(), line);
+        let partitions: Vec<_> =
+            fs::read_dir(table.join("gsi/by-n/items")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(partitions, [n.to_string().as_str()]);
+        assert_eq!(fs::read_to_string(table.join(format!("gsi/by-n/query/@pk={n}/count"))).unwrap(), "1\n");
+        assert_eq!(fs::read_to_string(table.join(format!("gsi/by-n/query/@pk={}/count", n - 1))).unwrap(), "0\n");
+    }
+    call(&address, "DeleteItem", &json!({"TableName": "Orders", "Key": {"pk": {"S": "u1"}, "sk": {"S": "o1"}}}));
+    assert!(!table.join("items/u1/o1.json").exists());
+    call(&address, "DeleteTable", &json!({"TableName": "Orders"}));
+    assert!(!table.join("items").exists());
+}
+
+#[test]
+fn a_write_through_the_mount_shows_in_the_next_call_over_http() {
+    let (mount, address) = mounted();
+    let items = mount.point().join("Orders/items");
+    fs::create_dir(items.join("u1")).unwrap();
+    let key = json!({"pk": {"S": "u1"}, "sk": {"S": "o1"}});
+    for n in 1..=ROUNDS {
+        fs::write(items.join("u1/o1.json"), format!("{{\"n\":{n}}}")).unwrap();
+        let got = call(&address, "GetItem", &json!({"TableName": "Orders", "Key": key}));
+        assert_eq!(got["Item"]["n"]["N"], n.to_string());
+        let query = json!({"TableName": "Orders", "IndexName": "by-n", "KeyConditionExpression": "n = :n",
+            "ExpressionAttributeValues": {":n": {"N": n.to_string()}}});
+        assert_eq!(call(&address, "Query", &query)["Count"], 1);
+    }
+    fs::remove_file(items.join("u1/o1.json")).unwrap();
+    assert_eq!(call(&address, "GetItem", &json!({"TableName": "Orders", "Key": key})), json!({}));
+}
+
+#[test]
+fn both_front_ends_write_at_once_and_every_index_follows() {
+    let (mount, address) = mounted();
+    let items = mount.point().join("Orders/items");
+    fs::create_dir(items.join("p")).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..ROUNDS {
+                fs::write(items.join(format!("p/{:02}.json", n % 20)), format!("{{\"n\":{n}}}")).unwrap();
+            }
+        });
+        scope.spawn(|| {
+            for n in 0..ROUNDS {
+                let item = json!({"pk": {"S": "p"}, "sk": {"S": format!("{:02}", n % 20)}, "n": {"N": (1000 + n).to_string()}});
+                call(&address, "PutItem", &json!({"TableName": "Orders", "Item": item}));
+            }
+        });
+    });
+    let count = call(&address, "Scan", &json!({"TableName": "Orders", "IndexName": "by-n", "Select": "COUNT"}))["Count"].clone();
+    assert_eq!(count, 20);
+    assert_eq!(fs::read_dir(items.join("p")).unwrap().count(), 20);
+    let (clean, report) = check(&mount.data());
+    assert!(clean, "{report}");
+}
