@@ -5,36 +5,22 @@
 mod daemon;
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 
-use daemon::{Mount, check};
+use daemon::{Mount, check, free_address, post};
 use serde_json::{Value, json};
 
 const ROUNDS: u64 = 200;
 
-/// One call of the API on a connection of its own; the answer's body.
+/// One call of the API that must succeed; the answer's body.
 fn call(address: &str, operation: &str, body: &Value) -> Value {
-    let body = body.to_string();
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(
-        stream,
-        "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\nContent-Type: application/x-amz-json-1.0\r\n\
-         Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
-         X-Amz-Date: 20260101T000000Z\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let answer = post(address, operation, &body.to_string()).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{operation}: {answer}");
     serde_json::from_str(body).unwrap()
 }
 
 fn mounted() -> (Mount, String) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let address = format!("127.0.0.1:{port}");
+    let address = free_address();
     let mount = Mount::with_args(&["--http", &address]);
     call(
         &address,

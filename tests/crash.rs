@@ -6,14 +6,13 @@
 mod daemon;
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use daemon::{Mount, check};
+use daemon::{Mount, check, free_address, post};
 
 /// Rounds of start, write, kill.
 const KILLS: u64 = 25;
@@ -37,8 +36,7 @@ fn schema() -> &'static str {
 
 #[test]
 fn kill_minus_nine_loses_nothing_acknowledged_and_check_is_clean() {
-    let port = free_port();
-    let address = format!("127.0.0.1:{port}");
+    let address = free_address();
     let mut mount = Mount::with_args(&["--http", &address]);
     std::fs::create_dir(mount.point().join("Tab")).unwrap();
     std::fs::write(mount.point().join("Tab/schema.json"), schema()).unwrap();
@@ -102,21 +100,7 @@ fn put_file(items: &std::path::Path, key: &str, n: u64) -> bool {
 
 fn put_http(address: &str, key: &str, n: u64) -> bool {
     let body = format!(r#"{{"TableName":"Tab","Item":{{"pk":{{"S":"p"}},"sk":{{"S":"{key}"}},"n":{{"N":"{n}"}}}}}}"#);
-    let request = format!(
-        "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Type: application/x-amz-json-1.0\r\n\
-         Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
-         X-Amz-Date: 20260101T000000Z\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let mut answer = String::new();
-    let exchange = || -> std::io::Result<()> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.write_all(request.as_bytes())?;
-        stream.read_to_string(&mut answer)?;
-        Ok(())
-    };
-    let mut exchange = exchange;
-    exchange().is_ok() && answer.starts_with("HTTP/1.1 200")
+    post(address, "PutItem", &body).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }
 
 /// Every acknowledged write is there, or one of that key that was on its way when the daemon died.
@@ -130,8 +114,4 @@ fn verify(mount: &Mount, log: &mut Log, round: u64) {
         log.acknowledged.insert(key.clone(), found);
     }
     log.in_doubt.clear();
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

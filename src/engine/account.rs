@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::keys::StoreKey;
 use crate::model::error::StoreError;
-use crate::store::{Direction, KeyRange, Read, Write};
+use crate::store::{Direction, KeyRange, Read, Write, try_walk};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordKind {
@@ -75,13 +75,5 @@ pub fn walk(
     if let Some(after) = after {
         range.lower = Bound::Excluded(StoreKey::Account(kind, after).encode());
     }
-    let mut failure = None;
-    read.walk(&range, Direction::Forward, &mut |_, bytes| match parse(bytes) {
-        Ok(value) => visit(value),
-        Err(error) => {
-            failure = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failure.map_or(Ok(()), Err)
+    try_walk(read, &range, Direction::Forward, |_, bytes| Ok(visit(parse(bytes)?)))
 }

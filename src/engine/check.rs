@@ -32,7 +32,7 @@ use crate::codec::record::{self, Record};
 use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::model::{Error, Item, Key};
-use crate::store::{Direction, KeyRange};
+use crate::store::{Direction, KeyRange, Read, try_walk};
 
 use groups::Groups;
 pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
@@ -280,16 +280,17 @@ impl Check<'_> {
         mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), Error> {
         let view = self.view;
-        let mut failure = None;
-        view.read().walk(range, Direction::Forward, &mut |key, bytes| match visit(self, key, bytes) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
-        })?;
-        failure.map_or(Ok(()), |error| Err(error.into()))
+        Ok(each(view.read(), range, |key, bytes| visit(self, key, bytes))?)
     }
+}
+
+/// Visits the entries of `range` until one fails.
+fn each(
+    read: &dyn Read,
+    range: &KeyRange,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    try_walk(read, range, Direction::Forward, |key, bytes| visit(key, bytes).map(ControlFlow::Continue))
 }
 
 fn hex(bytes: &[u8]) -> String {

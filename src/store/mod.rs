@@ -67,6 +67,26 @@ pub trait Read {
     fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError>;
 }
 
+/// [`Read::walk`] with a visitor that can fail: its first error ends the walk and is returned.
+///
+/// # Errors
+/// Those of the walk and of `visit`.
+pub fn try_walk(
+    read: &dyn Read,
+    range: &KeyRange,
+    direction: Direction,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
+) -> Result<(), StoreError> {
+    let mut failure = None;
+    read.walk(range, direction, &mut |key, value| {
+        visit(key, value).unwrap_or_else(|error| {
+            failure = Some(error);
+            ControlFlow::Break(())
+        })
+    })?;
+    failure.map_or(Ok(()), Err)
+}
+
 /// A write transaction; reads see its own writes.
 pub trait Write: Read {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError>;

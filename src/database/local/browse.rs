@@ -17,7 +17,7 @@ use crate::engine::view::View;
 use crate::model::api::{PutItemRequest, TableDescription};
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Error, Key, KeyAttribute, TableName, TableSchema};
-use crate::store::{Direction, KeyRange, StoreInfo};
+use crate::store::{Direction, KeyRange, StoreInfo, try_walk};
 
 impl Browse for LocalDatabase {
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
@@ -156,15 +156,7 @@ fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut Tr
         Some(key) => range::after_if_inside(range, key),
         None => range,
     };
-    let mut failure = None;
-    view.read().walk(&range, Direction::Forward, &mut |key, bytes| match visit(key, bytes) {
-        Ok(flow) => flow,
-        Err(error) => {
-            failure = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failure.map_or(Ok(()), |error| Err(error.into()))
+    Ok(try_walk(view.read(), &range, Direction::Forward, visit)?)
 }
 
 fn stat_of(record: &Record<'_>) -> EntryStat {

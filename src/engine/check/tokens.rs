@@ -1,12 +1,11 @@
 //! Client request tokens: each has its expiry, and each expiry its token.
 
-use std::ops::ControlFlow;
-
+use super::each;
 use super::report::{DifferenceKind, Place, Reporter};
 use crate::engine::keys::{self, StoreKey};
 use crate::engine::tokens::Remembered;
 use crate::model::error::StoreError;
-use crate::store::{Direction, KeyRange, Read};
+use crate::store::Read;
 
 /// Checks all tokens of a view.
 ///
@@ -38,20 +37,4 @@ fn report(is_right: bool, key: &[u8], reporter: &mut Reporter) {
     if !is_right {
         reporter.add(DifferenceKind::WrongToken, Place::NONE, super::hex(key));
     }
-}
-
-fn each(
-    read: &dyn Read,
-    range: &KeyRange,
-    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let mut failed = None;
-    read.walk(range, Direction::Forward, &mut |key, value| match visit(key, value) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    failed.map_or(Ok(()), Err)
 }

@@ -16,7 +16,7 @@ use crate::model::Error;
 use crate::model::api::backup::BackupStatus;
 use crate::model::api::{TableStatus, Version};
 use crate::model::error::StoreError;
-use crate::store::{Direction, KeyRange, Read};
+use crate::store::{Direction, KeyRange, Read, try_walk};
 
 /// Items of one piece.
 const ITEMS_MAX: usize = 500;
@@ -120,15 +120,11 @@ fn gather(
     mut take: impl FnMut(&mut Batch, &[u8], &[u8]) -> Result<(), StoreError>,
 ) -> Result<Batch, StoreError> {
     let mut batch = Batch::default();
-    let mut failure = None;
-    read.walk(range, Direction::Forward, &mut |key, bytes| match take(&mut batch, key, bytes) {
-        Ok(()) => batch.looked(key),
-        Err(error) => {
-            failure = Some(error);
-            ControlFlow::Break(())
-        }
+    try_walk(read, range, Direction::Forward, |key, bytes| {
+        take(&mut batch, key, bytes)?;
+        Ok(batch.looked(key))
     })?;
-    failure.map_or(Ok(batch), Err)
+    Ok(batch)
 }
 
 /// Items and item bytes that came new.

@@ -14,7 +14,7 @@ use crate::model::api::Page;
 use crate::model::error::StoreError;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
 use crate::model::{Error, Item};
-use crate::store::{Direction, KeyRange};
+use crate::store::{Direction, KeyRange, try_walk};
 
 /// A page to read: everything is checked.
 #[derive(Debug)]
@@ -38,18 +38,8 @@ pub struct PagePlan {
 /// Those of the store.
 pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Page, Error> {
     let mut walk = PageWalk::new(view, plan);
-    let mut failure = None;
-    view.read().walk(&plan.range, plan.direction, &mut |key, bytes| match walk.visit(key, bytes, rows) {
-        Ok(flow) => flow,
-        Err(error) => {
-            failure = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
-    match failure {
-        Some(error) => Err(error.into()),
-        None => Ok(walk.finish()?),
-    }
+    try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
+    Ok(walk.finish()?)
 }
 
 struct PageWalk<'w> {

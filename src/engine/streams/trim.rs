@@ -12,7 +12,7 @@ use crate::model::Error;
 use crate::model::api::{StreamName, Version};
 use crate::model::error::StoreError;
 use crate::model::limits::STREAM_RETENTION_MS;
-use crate::store::{Direction, Read};
+use crate::store::{Direction, Read, try_walk};
 
 /// Records removed in one transaction: other writers are not to wait.
 const RECORDS_PER_JOB: usize = 1_000;
@@ -59,18 +59,12 @@ pub fn each_stream(
     read: &dyn Read,
     visit: &mut dyn FnMut(StreamName, Result<Definition, StoreError>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let mut failure = None;
-    read.walk(&keys::streams(), Direction::Forward, &mut |key, value| {
-        let Some(name) = keys::parse_stream(key) else { return ControlFlow::Continue(()) };
-        match visit(name, Definition::decode(value)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
+    try_walk(read, &keys::streams(), Direction::Forward, |key, value| {
+        if let Some(name) = keys::parse_stream(key) {
+            visit(name, Definition::decode(value))?;
         }
-    })?;
-    failure.map_or(Ok(()), Err)
+        Ok(ControlFlow::Continue(()))
+    })
 }
 
 fn is_due(read: &dyn Read, definition: &Definition, horizon_ms: u64) -> Result<bool, StoreError> {
