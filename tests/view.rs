@@ -4,12 +4,14 @@
 
 mod support;
 
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use ddbfs::codec::file_name;
 use ddbfs::database::Browse;
 use ddbfs::fs::attr::Attr;
+use ddbfs::fs::journal::session_of;
 use ddbfs::fs::node::ROOT_INO;
 use ddbfs::fs::view::{Caller, NewAttr, OpenFlags, RenameFlags, Reply, ViewOptions};
 use ddbfs::fs::{FsError, View};
@@ -27,6 +29,30 @@ struct Process {
     view: Arc<View>,
     db: Arc<dyn Browse>,
     caller: Caller,
+}
+
+/// Another process, in a session of its own. No number will do instead: in a container, 0 and 1 may be the test's own.
+struct Elsewhere(Child);
+
+impl Elsewhere {
+    fn new() -> Self {
+        let child = Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
+        while session_of(child.id()) != child.id() {
+            std::thread::yield_now();
+        }
+        Self(child)
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
 }
 
 /// Errno names, as tests state them.
@@ -52,6 +78,11 @@ impl Process {
         let db: Arc<dyn Browse> = db;
         let caller = Caller { pid: std::process::id(), uid: 0, gid: 0 };
         Self { view: View::new(Arc::clone(&db), ViewOptions::default()), db, caller }
+    }
+
+    /// The same mount as that process sees it.
+    fn of_process(&self, pid: u32) -> Self {
+        Self { view: Arc::clone(&self.view), db: Arc::clone(&self.db), caller: Caller { pid, uid: 0, gid: 0 } }
     }
 
     fn stat(&self, path: &str) -> Ended<Attr> {
@@ -447,7 +478,8 @@ fn a_table_goes_only_when_it_is_empty_and_asked_for() {
     let p = orders();
     assert_eq!(p.unlink("Orders/schema.json"), Err("EPERM"));
     assert_eq!(p.unlink(O1), Err("EPERM"), "the same process is vetoed");
-    let other = Process { view: Arc::clone(&p.view), db: Arc::clone(&p.db), caller: Caller { pid: 1, uid: 0, gid: 0 } };
+    let elsewhere = Elsewhere::new();
+    let other = p.of_process(elsewhere.pid());
     assert_eq!(other.rmdir("Orders"), Err("ENOTEMPTY"));
     other.unlink(O1).unwrap();
     other.rmdir("Orders").unwrap();
@@ -509,7 +541,8 @@ fn failures_are_told_to_their_own_session() {
     let expected = "write Orders/items/u1/o1.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes. The item is unchanged.\n";
     assert_eq!(p.read(".ddb/errors/last").unwrap(), expected);
     assert_eq!(p.stat(".ddb/errors/last").unwrap().size, expected.len() as u64);
-    let other = Process { view: Arc::clone(&p.view), db: Arc::clone(&p.db), caller: Caller { pid: 0, uid: 0, gid: 0 } };
+    let elsewhere = Elsewhere::new();
+    let other = p.of_process(elsewhere.pid());
     assert_eq!(other.read(".ddb/errors/last").unwrap(), "");
     assert_eq!(other.read(".ddb/errors.ndjson").unwrap().lines().count(), 1);
     assert!(p.read(".ddb/version").unwrap().starts_with("ddbfs "));
