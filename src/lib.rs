@@ -45,8 +45,9 @@
 //!
 //! # Where new things go
 //!
-//! An operation: `model/api/`, `codec/wire/`, `engine/ops/`, a line in `http/target.rs` and `http/dispatch.rs`. A directory of the mount: `fs/tree/`. A
-//! clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of `engine::keys::StoreKey`, and its part of `engine/check/`.
+//! An operation: `model/api/`, `codec/wire/`, `engine/ops/`, a line in `http/target.rs` and `http/dispatch.rs`. A directory of the mount: `fs/tree/`; a
+//! file or directory beside the data: `fs/special/`, one source file each. A clause or result of query paths: `fs/query/`. A kind of thing in the
+//! store: a variant of `engine::keys::StoreKey`, and its part of `engine/check/`.
 
 pub mod cli;
 pub mod codec;

@@ -8,10 +8,9 @@ use parking_lot::{Mutex, RwLock};
 
 use super::directory_stream::DirectoryStream;
 use super::query::ResultReader;
-use super::write::draft::SchemaTarget;
+use super::special::OpenSpecial;
 use super::write::scratch::FileId;
 use super::write::{ItemTarget, Target, TextWriter};
-use crate::model::TableName;
 
 /// What a handle number stands for.
 #[derive(Debug)]
@@ -22,10 +21,8 @@ pub enum Handle {
     Results(Mutex<ResultReader>),
     Directory(Mutex<DirectoryStream>),
     Item(Arc<OpenText<ItemTarget>>),
-    Schema(Arc<OpenText<SchemaTarget>>),
     Scratch(FileId),
-    /// `ctl`: each write is a command.
-    Control(TableName),
+    Special(Arc<dyn OpenSpecial>),
 }
 
 /// A call that waits for an earlier one of its handle.

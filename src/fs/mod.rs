@@ -8,6 +8,7 @@
 //! handle.rs      open files and directories
 //! tree/          one file per kind of directory: lookup a name, list names, render a file
 //! write/         per-handle write state machine, incremental JSON check, scratch files, draft tables
+//! special/       files and directories beside the data, one source file each: what they say, what writing them does
 //! query/         query/ and scan/ paths: clauses, results, listings
 //! error.rs       FsError, its errno and its sentence; journal.rs keeps the last one of each session
 //! ```
@@ -20,6 +21,7 @@ pub mod inode_table;
 pub mod journal;
 pub mod node;
 pub mod query;
+pub mod special;
 pub mod tree;
 pub mod view;
 pub mod write;

@@ -4,13 +4,14 @@
 //! built again. Its inode number is a function of that identity, equal across mounts, so that `d_ino` and `st_ino` always agree:
 //!
 //! ```text
-//! 1 .. 63                                   the root, README.md and the service files
+//! 1, 2                                      the root and README.md
 //! 0 1 | 58 bits of digest | 4 bits role     tables and indexes: one digest per table or index, the role orders its files,
 //!                                           schema.json lowest of its directory
-//! 1 | 63 bits of digest                     items, collections, index entries, query paths
+//! 1 | 63 bits of digest                     items, collections, index entries, query paths, special files
 //! ```
 
 use super::query::{QueryKind, QueryPath, ResultKind};
+use super::special::SpecialNode;
 use super::write::TargetKey;
 use super::write::scratch::FileId;
 use crate::codec::digest::{Digest, digest};
@@ -26,7 +27,6 @@ pub const ROOT_INO: u64 = 1;
 pub enum Node {
     Root,
     Readme,
-    Service(Service),
     /// A table's directory, or a draft's.
     Table(TableName),
     /// A folder made below a draft, its path relative to the draft.
@@ -35,10 +35,6 @@ pub enum Node {
     Schema(Source),
     /// `stats.json` of a table or an index.
     Stats(Source),
-    /// `describe.json`: DescribeTable's answer.
-    Describe(TableName),
-    /// `ctl`: commands to a table or a draft.
-    Control(TableName),
     /// `items/` of a table or an index.
     Items(Source),
     /// `gsi/` or `lsi/`.
@@ -63,6 +59,8 @@ pub enum Node {
     QueryResult(Box<QueryPath>, ResultKind),
     /// `000001,<name>.json` in a query directory: a symlink.
     QueryLink(Box<QueryPath>, String),
+    /// Anything else: a file or directory with a source file of its own.
+    Special(SpecialNode),
 }
 
 /// A base item or index entry in one of its text forms.
@@ -92,23 +90,6 @@ pub struct AliasFolder {
     pub name: String,
 }
 
-/// What lies below `/.ddb/`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Service {
-    /// `.ddb/`
-    Root,
-    /// `.ddb/errors/`
-    Errors,
-    /// `.ddb/errors/last`: of the reader's own session.
-    LastError,
-    /// `.ddb/errors.ndjson`
-    ErrorLog,
-    /// `.ddb/warnings.ndjson`
-    Warnings,
-    /// `.ddb/version`
-    Version,
-}
-
 /// File, directory or symlink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -123,7 +104,6 @@ impl Node {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Root
-            | Self::Service(Service::Root | Service::Errors)
             | Self::Table(_)
             | Self::Items(_)
             | Self::Indexes(..)
@@ -134,15 +114,13 @@ impl Node {
             | Self::Query(_) => Kind::Directory,
             Self::Base(..) | Self::QueryLink(..) => Kind::Symlink,
             Self::Readme
-            | Self::Service(Service::LastError | Service::ErrorLog | Service::Warnings | Service::Version)
             | Self::Schema(_)
             | Self::Stats(_)
-            | Self::Describe(_)
-            | Self::Control(_)
             | Self::Entry(_)
             | Self::Alias(_)
             | Self::Scratch(_)
             | Self::QueryResult(..) => Kind::File,
+            Self::Special(special) => special.0.kind(),
         }
     }
 
@@ -150,12 +128,8 @@ impl Node {
     #[must_use]
     pub fn table(&self) -> Option<&TableName> {
         match self {
-            Self::Root | Self::Readme | Self::Service(_) | Self::Scratch(_) => None,
-            Self::Table(table)
-            | Self::Describe(table)
-            | Self::Control(table)
-            | Self::Indexes(table, _)
-            | Self::DraftFolder(table, _) => Some(table),
+            Self::Root | Self::Readme | Self::Scratch(_) => None,
+            Self::Table(table) | Self::Indexes(table, _) | Self::DraftFolder(table, _) => Some(table),
             Self::Schema(source)
             | Self::Stats(source)
             | Self::Items(source)
@@ -166,6 +140,7 @@ impl Node {
             Self::Alias(alias) => Some(&alias.table),
             Self::AliasFolder(folder) => Some(&folder.table),
             Self::Query(path) | Self::QueryResult(path, _) | Self::QueryLink(path, _) => Some(&path.schema().name),
+            Self::Special(special) => special.0.table(),
         }
     }
 
@@ -175,19 +150,11 @@ impl Node {
         match self {
             Self::Root => ROOT_INO,
             Self::Readme => 2,
-            Self::Service(Service::Root) => 3,
-            Self::Service(Service::Errors) => 4,
-            Self::Service(Service::LastError) => 5,
-            Self::Service(Service::ErrorLog) => 6,
-            Self::Service(Service::Version) => 7,
-            Self::Service(Service::Warnings) => 8,
             Self::Schema(source) => structure(source, Role::Schema),
             Self::Stats(source) => structure(source, Role::Stats),
             Self::Items(source) => structure(source, Role::Items),
             Self::Index(source) => structure(source, Role::Directory),
             Self::Table(table) => structure(&base(table), Role::Directory),
-            Self::Describe(table) => structure(&base(table), Role::Describe),
-            Self::Control(table) => structure(&base(table), Role::Control),
             Self::Indexes(table, kind) => {
                 let role = match kind {
                     IndexKind::Global => Role::Global,
@@ -229,6 +196,11 @@ impl Node {
                 data(&bytes)
             }
             Self::QueryLink(path, name) => query_link_ino(path, name),
+            Self::Special(special) => {
+                let mut bytes = vec![Tag::Special as u8];
+                bytes.extend_from_slice(special.0.path().as_bytes());
+                data(&bytes)
+            }
         }
     }
 }
@@ -272,8 +244,6 @@ enum Role {
     Items = 3,
     Global = 4,
     Local = 5,
-    Describe = 6,
-    Control = 7,
 }
 
 /// Keeps identities of different kinds apart.
@@ -291,6 +261,7 @@ enum Tag {
     Alias,
     DraftFolder,
     AliasFolder,
+    Special,
 }
 
 const ROLE_BITS: u32 = 4;

@@ -12,7 +12,6 @@ pub mod names;
 mod query;
 mod root;
 mod schema;
-mod service;
 mod stats;
 mod table;
 
@@ -23,12 +22,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 pub use folders::Folders;
+pub(super) use schema::pretty;
 
 use super::FsError;
 use super::attr::Attr;
 use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
-use super::node::{AliasFolder, Node, Service};
+use super::node::{AliasFolder, Node};
 use super::write::scratch::FileId;
 use super::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::database::{Browse, EntryKey, Source};
@@ -88,7 +88,6 @@ impl Tree {
         let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
         match parent {
             Node::Root => root::resolve(name),
-            Node::Service(service) => service::resolve(*service, name),
             Node::Table(table) => table::resolve(self, table, name),
             Node::DraftFolder(table, path) => draft::resolve(self, table, path, name),
             Node::Indexes(table, kind) => index::resolve_index(self, table, *kind, name),
@@ -97,11 +96,10 @@ impl Tree {
             Node::Collection(source, partition) => collection::resolve(self, source, partition, name),
             Node::AliasFolder(folder) => items::resolve_in_alias(self, folder, name),
             Node::Query(path) => query::resolve(path, name),
+            Node::Special(special) => special.0.resolve(self, name),
             Node::Readme
             | Node::Schema(_)
             | Node::Stats(_)
-            | Node::Describe(_)
-            | Node::Control(_)
             | Node::Entry(_)
             | Node::Alias(_)
             | Node::Base(..)
@@ -141,13 +139,10 @@ impl Tree {
         match node {
             Node::Root => Ok(Attr::directory(node.ino(), self.started_ms)),
             Node::Readme => Ok(Attr::read_only(node.ino(), root::README.len() as u64, self.started_ms)),
-            Node::Service(service) => Ok(service::attr(self, *service, caller)),
             Node::Table(table) => table::attr(self, table),
             Node::DraftFolder(table, path) => draft::attr(self, table, path),
             Node::Schema(source) => schema::attr(self, source),
             Node::Stats(source) => stats::attr(self, source),
-            Node::Describe(table) => table::describe_attr(self, table),
-            Node::Control(table) => table::control_attr(self, table),
             Node::Items(source) => Ok(Attr::directory(node.ino(), self.source_time(source)?)),
             Node::Indexes(table, _) => Ok(Attr::directory(node.ino(), self.table_time(table)?)),
             Node::Index(source) => Ok(Attr::directory(node.ino(), self.source_time(source)?)),
@@ -158,6 +153,7 @@ impl Tree {
             Node::Scratch(id) => items::scratch_attr(self, *id),
             Node::Alias(alias) => items::alias_attr(self, alias),
             Node::AliasFolder(folder) => items::alias_folder_attr(self, folder),
+            Node::Special(special) => special.0.attr(self, caller, node.ino()),
         }
     }
 
@@ -168,7 +164,6 @@ impl Tree {
     pub fn lister(&self, node: &Node) -> Result<Box<dyn Lister>, FsError> {
         Ok(match node {
             Node::Root => Box::new(FixedLister::new(root::list(self)?)),
-            Node::Service(service) => Box::new(FixedLister::new(service::list(*service))),
             Node::Table(table) => Box::new(FixedLister::new(table::list(self, table)?)),
             Node::DraftFolder(table, path) => Box::new(FixedLister::new(draft::list(self, table, path)?)),
             Node::Indexes(table, kind) => Box::new(FixedLister::new(index::list_indexes(self, table, *kind)?)),
@@ -177,11 +172,10 @@ impl Tree {
             Node::Collection(source, partition) => Box::new(collection::lister(self, source, partition)?),
             Node::AliasFolder(folder) => items::alias_lister(self, folder)?,
             Node::Query(path) => Box::new(query::QueryLister::new((**path).clone())),
+            Node::Special(special) => special.0.lister(self)?,
             Node::Readme
             | Node::Schema(_)
             | Node::Stats(_)
-            | Node::Describe(_)
-            | Node::Control(_)
             | Node::Entry(_)
             | Node::Alias(_)
             | Node::Base(..)
@@ -198,11 +192,9 @@ impl Tree {
     pub fn text(&self, node: &Node, caller: Caller) -> Result<Vec<u8>, FsError> {
         match node {
             Node::Readme => Ok(root::README.as_bytes().to_vec()),
-            Node::Service(service) => service::text(self, *service, caller),
             Node::Schema(source) => schema::text(self, source),
             Node::Stats(source) => stats::text(self, source),
-            Node::Describe(table) => table::describe_text(self, table),
-            Node::Control(_) => Ok(table::CONTROL_USAGE.as_bytes().to_vec()),
+            Node::Special(special) => special.0.text(self, caller),
             Node::Entry(entry) => Ok(items::text(self, entry)?.0),
             Node::Alias(_) => Err(FsError::NotFound),
             Node::Scratch(_) | Node::QueryResult(..) | Node::Base(..) | Node::QueryLink(..) => Err(FsError::BadHandle),
@@ -226,8 +218,17 @@ impl Tree {
         match node {
             Node::Base(_, key) => Ok(index::base_target(key)),
             Node::QueryLink(path, name) => query::target(path, name),
+            Node::Special(special) => special.0.link_target(self),
             _ => Err(FsError::Invalid("not a symbolic link")),
         }
+    }
+
+    /// The attributes of a table's or draft's directory.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when there is neither.
+    pub(super) fn table_attr(&self, table: &TableName) -> Result<Attr, FsError> {
+        table::attr(self, table)
     }
 
     /// The table's definition.
@@ -239,7 +240,7 @@ impl Tree {
     }
 
     /// Is there a draft of this name and no table?
-    pub(super) fn is_draft(&self, table: &TableName) -> Result<bool, FsError> {
+    pub(in crate::fs) fn is_draft(&self, table: &TableName) -> Result<bool, FsError> {
         if self.drafts.lock().get(table).is_none() {
             return Ok(false);
         }
@@ -265,7 +266,8 @@ impl Tree {
         self.table_time(&source.table)
     }
 
-    fn table_time(&self, table: &TableName) -> Result<u64, FsError> {
+    /// When the table was created, milliseconds since the epoch.
+    pub(super) fn table_time(&self, table: &TableName) -> Result<u64, FsError> {
         let schema = self.schema(table)?;
         if let Some((known, created_ms)) = self.created.lock().get(table)
             && Arc::ptr_eq(known, &schema)
@@ -307,13 +309,10 @@ impl Tree {
         match node {
             Node::Root => String::new(),
             Node::Readme => root::README_NAME.to_owned(),
-            Node::Service(service) => service::path(*service).to_owned(),
             Node::Table(table) => table.to_string(),
             Node::DraftFolder(table, path) => format!("{table}/{path}"),
             Node::Schema(source) => format!("{}/{}", self.source_path(source), table::SCHEMA_NAME),
             Node::Stats(source) => format!("{}/{}", self.source_path(source), table::STATS_NAME),
-            Node::Describe(table) => format!("{table}/{}", table::DESCRIBE_NAME),
-            Node::Control(table) => format!("{table}/{}", table::CONTROL_NAME),
             Node::Items(source) => format!("{}/{}", self.source_path(source), table::ITEMS_NAME),
             Node::Indexes(table, kind) => format!("{table}/{}", index::kind_name(*kind)),
             Node::Index(source) => self.source_path(source),
@@ -334,6 +333,7 @@ impl Tree {
             Node::Query(path) => query::path(self, path),
             Node::QueryResult(path, kind) => format!("{}/{}", query::path(self, path), kind.name()),
             Node::QueryLink(path, name) => format!("{}/{name}", query::path(self, path)),
+            Node::Special(special) => special.0.path().to_owned(),
         }
     }
 
@@ -363,7 +363,6 @@ impl Tree {
 
     fn parent(&self, node: &Node) -> Node {
         match node {
-            Node::Service(Service::Errors) => Node::Service(Service::Root),
             Node::Indexes(table, _) => Node::Table(table.clone()),
             Node::DraftFolder(table, path) => draft::parent(table, path),
             Node::Items(source) if source.index.is_none() => Node::Table(source.table.clone()),
@@ -377,6 +376,7 @@ impl Tree {
                 Node::Indexes(source.table.clone(), kind.unwrap_or(crate::model::IndexKind::Global))
             }
             Node::Query(path) => query::parent(path),
+            Node::Special(special) => special.0.parent(),
             _ => Node::Root,
         }
     }
@@ -386,7 +386,7 @@ impl Tree {
 const CREATED_MAX: usize = 10_000;
 
 /// A listed name of a fixed directory.
-fn listed(node: &Node, name: &str) -> Listed {
+pub(super) fn listed(node: &Node, name: &str) -> Listed {
     Listed { ino: node.ino(), kind: node.kind(), name: name.to_owned() }
 }
 

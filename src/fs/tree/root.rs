@@ -3,11 +3,11 @@
 use super::{Tree, listed};
 use crate::fs::FsError;
 use crate::fs::directory_stream::Listed;
-use crate::fs::node::{Node, Service};
+use crate::fs::node::Node;
+use crate::fs::special::service;
 use crate::model::TableName;
 
 pub const README_NAME: &str = "README.md";
-const SERVICE_NAME: &str = ".ddb";
 
 /// The text of `README.md`.
 pub const README: &str = include_str!("README.md");
@@ -15,7 +15,7 @@ pub const README: &str = include_str!("README.md");
 pub fn resolve(name: &str) -> Result<Node, FsError> {
     match name {
         README_NAME => Ok(Node::Readme),
-        SERVICE_NAME => Ok(Node::Service(Service::Root)),
+        service::NAME => Ok(service::node()),
         // A leading dot is legal in a table's name but no shell glob sees it; such a table is still found by name.
         _ => Ok(Node::Table(TableName::new(name).map_err(|_| FsError::NotFound)?)),
     }
@@ -37,5 +37,5 @@ pub fn list(tree: &Tree) -> Result<Vec<Listed>, FsError> {
 
 /// Table names that mean something else here; such tables are reached through the HTTP API only.
 fn is_taken(table: &TableName) -> bool {
-    matches!(table.as_str(), README_NAME | SERVICE_NAME)
+    matches!(table.as_str(), README_NAME | service::NAME)
 }

@@ -1,13 +1,13 @@
 //! `/<Table>/`: a table's or draft's own files and directories.
 
 use super::{Tree, draft, listed, query};
-use crate::codec::wire;
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 pub use crate::fs::node::base;
 use crate::fs::query::QueryKind;
+use crate::fs::special::{control, describe};
 use crate::model::{IndexKind, TableName};
 
 pub const SCHEMA_NAME: &str = "schema.json";
@@ -15,28 +15,22 @@ pub const STATS_NAME: &str = "stats.json";
 pub const ITEMS_NAME: &str = "items";
 pub const GLOBAL_NAME: &str = "gsi";
 pub const LOCAL_NAME: &str = "lsi";
-pub const DESCRIBE_NAME: &str = "describe.json";
-pub const CONTROL_NAME: &str = "ctl";
 pub const QUERY_NAME: &str = "query";
 pub const SCAN_NAME: &str = "scan";
-
-/// What `ctl` says when it is read.
-pub const CONTROL_USAGE: &str =
-    "create pk:S [sk:N]    make this draft a table\ndrop                  delete this table with its items\n";
 
 pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
     if name == SCHEMA_NAME {
         return Ok(Node::Schema(base(table)));
     }
-    if name == CONTROL_NAME {
-        return Ok(Node::Control(table.clone()));
+    if name == control::NAME {
+        return Ok(control::node(table));
     }
     if tree.is_draft(table)? {
         return draft::resolve(tree, table, "", name);
     }
     match name {
         STATS_NAME => Ok(Node::Stats(base(table))),
-        DESCRIBE_NAME => Ok(Node::Describe(table.clone())),
+        describe::NAME => Ok(describe::node(table)),
         ITEMS_NAME => Ok(Node::Items(base(table))),
         GLOBAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Global)),
         LOCAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Local)),
@@ -57,22 +51,6 @@ pub fn attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {
         return draft::attr(tree, table, "");
     }
     Ok(Attr::directory(ino, tree.table_time(table)?))
-}
-
-pub fn describe_attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {
-    let size = describe_text(tree, table)?.len() as u64;
-    Ok(Attr::read_only(Node::Describe(table.clone()).ino(), size, tree.table_time(table)?))
-}
-
-/// DescribeTable's answer, verbatim.
-pub fn describe_text(tree: &Tree, table: &TableName) -> Result<Vec<u8>, FsError> {
-    let description = tree.db.describe(table)?.ok_or(FsError::NotFound)?;
-    Ok(super::schema::pretty(&wire::describe_table::to_json(&description)))
-}
-
-pub fn control_attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {
-    let directory = attr(tree, table)?;
-    Ok(Attr::file(Node::Control(table.clone()).ino(), CONTROL_USAGE.len() as u64, directory.modified_ms))
 }
 
 pub fn list(tree: &Tree, table: &TableName) -> Result<Vec<Listed>, FsError> {

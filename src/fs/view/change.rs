@@ -53,6 +53,7 @@ impl View {
             Node::Table(_) | Node::DraftFolder(..) => {
                 return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only")));
             }
+            Node::Special(special) => special.0.mkdir(self, caller, text)?,
             Node::Indexes(..) => return Err(FsError::NotPermitted("indexes are made with their table, in its schema.json")),
             _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
         };
@@ -79,7 +80,7 @@ impl View {
             // The name the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
-        if let Ok(Node::Readme | Node::Service(_)) = self.tree.resolve(&Node::Root, name.as_bytes()) {
+        if let Ok(Node::Readme | Node::Special(_)) = self.tree.resolve(&Node::Root, name.as_bytes()) {
             return Err(FsError::Exists);
         }
         if let Ok(table) = TableName::new(name)
@@ -140,6 +141,7 @@ impl View {
         let reply: Reply<()> = Box::new(move |ended| reply(view.noted_at(caller, "unlink", || path, ended)));
         match self.tree.resolve(&parent, name) {
             Ok(Node::Entry(entry)) if entry.source.index.is_none() => self.delete_item(caller, &entry, reply),
+            Ok(Node::Special(special)) => special.0.unlink(self, caller, reply),
             Ok(node) => reply(self.unlink_other(caller, &parent, &node, name)),
             Err(error) => reply(Err(error)),
         }
@@ -232,12 +234,11 @@ impl View {
             }
             Node::Items(_) | Node::Indexes(..) => Err(FsError::NotPermitted("this folder is part of its table")),
             Node::Index(_) => Err(FsError::NotPermitted("an index goes with its table")),
-            Node::Collection(..) | Node::Query(_) | Node::Root | Node::Service(_) => Err(FsError::Derived),
+            Node::Collection(..) | Node::Query(_) | Node::Root => Err(FsError::Derived),
+            Node::Special(special) => special.0.rmdir(self, caller),
             Node::Readme
             | Node::Schema(_)
             | Node::Stats(_)
-            | Node::Describe(_)
-            | Node::Control(_)
             | Node::Entry(_)
             | Node::Alias(_)
             | Node::Base(..)
@@ -254,7 +255,7 @@ impl View {
     }
 
     /// DeleteTable.
-    pub(super) fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
+    pub(in crate::fs) fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
         let table = &request.table_name.clone();
         match self.tree.db.delete_table(request) {
             Ok(_) => {}

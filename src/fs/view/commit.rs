@@ -26,6 +26,10 @@ pub enum Call {
 }
 
 impl Call {
+    pub(super) fn is_flush(&self) -> bool {
+        matches!(self, Self::Flush)
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Write { .. } => "write",
@@ -51,7 +55,13 @@ pub type Outcome = Box<dyn FnOnce(Result<Version, Error>) + Send>;
 
 impl View {
     /// Runs a call on an open text, after the calls before it.
-    pub(super) fn run<T: Performer>(self: &Arc<Self>, caller: Caller, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>) {
+    pub(in crate::fs) fn run<T: Performer>(
+        self: &Arc<Self>,
+        caller: Caller,
+        open: &Arc<OpenText<T>>,
+        call: Call,
+        reply: Reply<()>,
+    ) {
         let mut state = open.state.lock();
         if state.committing {
             let (view, again) = (Arc::clone(self), Arc::clone(open));
@@ -219,7 +229,7 @@ impl View {
     }
 
     /// CreateTable; the draft of that name becomes the table.
-    pub(super) fn create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
+    pub(in crate::fs) fn create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
         let table = request.table_name.clone();
         let created = self.tree.db.create_table(request)?;
         let folders = self.tree.drafts.lock().created(&table);

@@ -13,7 +13,6 @@
 
 mod change;
 mod commit;
-mod control;
 mod creations;
 mod keeper;
 mod open;
@@ -25,6 +24,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+pub use commit::{Call, Performer};
 pub use open::{Bytes, Created, OpenFlags};
 pub use rename::RenameFlags;
 
@@ -127,6 +127,11 @@ impl View {
         self.inodes.len()
     }
 
+    /// Runs what may take long on a thread for such work.
+    pub(super) fn run_elsewhere(&self, work: Box<dyn FnOnce() + Send>) {
+        self.workers.run(work);
+    }
+
     fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
         let node = self.inodes.get(ino).ok_or(FsError::Stale)?;
         match &*node {
@@ -192,8 +197,8 @@ impl View {
         let size = match handle.and_then(|handle| self.handles.get(handle)).as_deref() {
             Some(Handle::Text(text)) => text.len() as u64,
             Some(Handle::Item(open)) => open.state.lock().writer.len() as u64,
-            Some(Handle::Schema(open)) => open.state.lock().writer.len() as u64,
-            Some(Handle::Results(_) | Handle::Directory(_) | Handle::Scratch(_) | Handle::Control(_)) | None => attr.size,
+            Some(Handle::Special(open)) => open.size().unwrap_or(attr.size),
+            Some(Handle::Results(_) | Handle::Directory(_) | Handle::Scratch(_)) | None => attr.size,
         };
         Ok(Attr { size, ..attr })
     }
@@ -277,7 +282,8 @@ impl View {
         self.noted_at(caller, operation, || self.child_path(parent, name), result)
     }
 
-    fn noted_at<T>(
+    /// Remembers a failed call for `.ddb/errors/last`.
+    pub(super) fn noted_at<T>(
         &self,
         caller: Caller,
         operation: &'static str,

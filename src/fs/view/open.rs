@@ -55,7 +55,9 @@ enum BytesOf {
 }
 
 impl Bytes {
-    fn own(bytes: Vec<u8>) -> Self {
+    /// These bytes.
+    #[must_use]
+    pub fn own(bytes: Vec<u8>) -> Self {
         Self { range: 0..bytes.len(), of: BytesOf::Own(bytes) }
     }
 }
@@ -78,28 +80,30 @@ impl View {
     ///
     /// # Errors
     /// Gone, or written where nothing can be.
-    pub fn open(&self, caller: Caller, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
+    pub fn open(self: &Arc<Self>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
         let node = self.node(ino)?;
-        let opened = if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node) };
+        let opened =
+            if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
         let opened = self.noted_at(caller, "open", || self.tree.path(&node), opened)?;
         Ok(self.handles.insert(opened))
     }
 
-    fn open_for_reading(&self, caller: Caller, node: &Node) -> Result<Handle, FsError> {
+    fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
             Node::QueryResult(path, kind) => Ok(Handle::Results(Mutex::new(path.open(*kind)))),
             Node::Scratch(id) => self.open_scratch(*id, false),
+            Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
             _ => Ok(Handle::Text(self.tree.text(node, caller)?)),
         }
     }
 
-    fn open_for_writing(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_for_writing(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
             Node::Entry(entry) if entry.source.index.is_none() => self.open_item(caller, node, entry, flags),
             Node::Alias(_) => self.create_item(caller, node, flags),
             Node::Schema(source) if source.index.is_none() => self.open_schema(caller, node, &source.table, flags),
             Node::Scratch(id) => self.open_scratch(*id, flags.truncate),
-            Node::Control(table) => Ok(Handle::Control(table.clone())),
+            Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
             Node::Root
             | Node::Table(_)
             | Node::DraftFolder(..)
@@ -112,9 +116,7 @@ impl View {
             Node::Entry(_)
             | Node::Schema(_)
             | Node::Readme
-            | Node::Service(_)
             | Node::Stats(_)
-            | Node::Describe(_)
             | Node::Base(..)
             | Node::QueryResult(..)
             | Node::QueryLink(..) => Err(FsError::Derived),
@@ -169,7 +171,7 @@ impl View {
             Some(text) => TextWriter::edit(target, text, None, opener),
             None => TextWriter::stream(target, opener),
         };
-        Ok(Handle::Schema(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer))))
+        Ok(Handle::Special(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer))))
     }
 
     fn open_scratch(&self, id: FileId, truncate: bool) -> Result<Handle, FsError> {
@@ -185,13 +187,27 @@ impl View {
     ///
     /// # Errors
     /// `Exists` with O_EXCL, or the name can be no file there.
-    pub fn create(&self, caller: Caller, parent: u64, name: &[u8], mode: u32, flags: OpenFlags) -> Result<Created, FsError> {
+    pub fn create(
+        self: &Arc<Self>,
+        caller: Caller,
+        parent: u64,
+        name: &[u8],
+        mode: u32,
+        flags: OpenFlags,
+    ) -> Result<Created, FsError> {
         let parent = self.node(parent)?;
         let created = self.create_in(caller, &parent, name, mode, flags);
         self.noted(caller, "create", &parent, name, created)
     }
 
-    fn create_in(&self, caller: Caller, parent: &Node, name: &[u8], mode: u32, flags: OpenFlags) -> Result<Created, FsError> {
+    fn create_in(
+        self: &Arc<Self>,
+        caller: Caller,
+        parent: &Node,
+        name: &[u8],
+        mode: u32,
+        flags: OpenFlags,
+    ) -> Result<Created, FsError> {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
@@ -252,6 +268,9 @@ impl View {
     /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
     pub fn read(self: &Arc<Self>, caller: Caller, handle: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
         let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+        if let Handle::Special(open) = &*handle {
+            return Arc::clone(open).read(self, caller, offset, size, reply);
+        }
         if !matches!(*handle, Handle::Results(_)) {
             return reply(self.read_now(caller, &handle, offset, size));
         }
@@ -272,10 +291,9 @@ impl View {
                 self.noted_at(caller, "read", || String::from("a query's result"), read)?
             }
             Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),
-            Handle::Schema(open) => open.state.lock().writer.read(offset, size).to_vec(),
             Handle::Scratch(id) => self.tree.scratch.lock().read(*id, offset, size, now_ms())?,
-            Handle::Control(_) => Vec::new(),
             Handle::Directory(_) => return Err(FsError::IsDirectory),
+            Handle::Special(_) => return Err(FsError::BadHandle),
         };
         Ok(Bytes::own(bytes))
     }
@@ -285,12 +303,11 @@ impl View {
         let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
         match &*handle {
             Handle::Item(open) => self.run(caller, open, Call::Write { offset, data: data.to_vec() }, reply),
-            Handle::Schema(open) => self.run(caller, open, Call::Write { offset, data: data.to_vec() }, reply),
+            Handle::Special(open) => Arc::clone(open).write(self, caller, offset, data, reply),
             Handle::Scratch(id) => {
                 let written = self.tree.scratch.lock().write(*id, offset, data, now_ms());
                 reply(self.noted_at(caller, "write", || self.tree.path(&Node::Scratch(*id)), written));
             }
-            Handle::Control(table) => self.control(caller, table, data, reply),
             Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
         }
     }
@@ -309,8 +326,9 @@ impl View {
         let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
         match &*handle {
             Handle::Item(open) => self.run(caller, open, call, reply),
-            Handle::Schema(open) => self.run(caller, open, call, reply),
-            Handle::Scratch(_) | Handle::Control(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => {
+            Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(self, caller, reply),
+            Handle::Special(open) => Arc::clone(open).fsync(self, caller, reply),
+            Handle::Scratch(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => {
                 reply(Ok(()));
             }
         }
@@ -329,12 +347,12 @@ impl View {
                 });
                 self.run(caller, open, Call::Release, done);
             }
-            Handle::Schema(open) => self.run(caller, open, Call::Release, logged(reply, open.path.clone())),
+            Handle::Special(open) => Arc::clone(open).release(self, caller, reply),
             Handle::Scratch(id) => {
                 self.tree.scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
-            Handle::Control(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
+            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
         }
     }
 
@@ -355,7 +373,7 @@ impl View {
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
             (Some(size), Some(handle)) => match &*handle {
                 Handle::Item(open) => self.run(caller, open, Call::Truncate(size), answer),
-                Handle::Schema(open) => self.run(caller, open, Call::Truncate(size), answer),
+                Handle::Special(open) => Arc::clone(open).truncate(self, caller, size, answer),
                 _ => answer(Err(FsError::BadHandle)),
             },
             (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),
@@ -382,7 +400,8 @@ impl View {
         match node {
             Node::Entry(entry) => entry.source.index.is_some(),
             Node::Schema(source) => source.index.is_some(),
-            Node::Alias(_) | Node::Control(_) => false,
+            Node::Alias(_) => false,
+            Node::Special(special) => !special.0.is_writable(),
             _ => true,
         }
     }
