@@ -269,7 +269,7 @@ fn endless_heads_and_bodies_are_cut_off() {
 /// Whether the server closes the connection within the time that it gives anybody.
 #[track_caller]
 fn is_left(stream: &mut TcpStream) {
-    stream.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let mut rest = Vec::new();
     match stream.read_to_end(&mut rest) {
         Ok(_) => {}
@@ -283,13 +283,13 @@ fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
     let mut stream = TcpStream::connect(server.local_addr()).unwrap();
     let mut slow = stream.try_clone().unwrap();
     let drip = std::thread::spawn(move || {
-        for byte in b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".iter().chain(std::iter::repeat_n(&b'a', 200)) {
+        for byte in b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".iter().chain(std::iter::repeat_n(&b'a', 1000)) {
             if slow.write_all(&[*byte]).is_err() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        panic!("the server took a head of 20 seconds");
+        panic!("the server took a head of 100 seconds");
     });
     is_left(&mut stream);
     // The next bytes meet a closed connection.
@@ -303,13 +303,13 @@ fn a_body_that_comes_byte_by_byte_is_not_waited_for() {
     stream.write_all(&head(&[LIST, ("Content-Length", "10000")])).unwrap();
     let mut slow = stream.try_clone().unwrap();
     let drip = std::thread::spawn(move || {
-        for _ in 0..400 {
+        for _ in 0..1000 {
             if slow.write_all(b" ").is_err() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        panic!("the server took 400 bytes in 40 seconds");
+        panic!("the server took 1,000 bytes in 100 seconds");
     });
     assert_eq!(read_answer(&mut stream).status, 408);
     is_left(&mut stream);
@@ -324,12 +324,21 @@ fn a_connection_that_says_nothing_and_one_that_is_half_closed_are_left() {
     half.write_all(&head(&[LIST, ("Content-Length", "100")])).unwrap();
     half.shutdown(Shutdown::Write).unwrap();
     is_left(&mut half);
-    // A whole request of a client that will send no more is answered.
-    let mut last = TcpStream::connect(server.local_addr()).unwrap();
-    last.write_all(&api("ListTables", "{}")).unwrap();
-    last.shutdown(Shutdown::Write).unwrap();
-    assert_eq!(read_answer(&mut last).status, 200);
     is_left(&mut silent);
+}
+
+#[test]
+fn a_request_of_a_client_that_will_send_no_more_is_answered() {
+    let server = start();
+    // Often: the server may see the end of the client's side before, while or after it handles the request.
+    for _ in 0..300 {
+        let mut last = TcpStream::connect(server.local_addr()).unwrap();
+        last.write_all(&api("ListTables", "{}")).unwrap();
+        last.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(read_answer(&mut last).status, 200);
+        let mut rest = Vec::new();
+        assert_eq!(last.read_to_end(&mut rest).unwrap(), 0);
+    }
 }
 
 #[test]
@@ -340,7 +349,7 @@ fn idle_connections_without_number_do_not_shut_others_out() {
     let idle: Vec<TcpStream> = (0..1500).map_while(|_| TcpStream::connect(addr).ok()).collect();
     assert!(idle.len() > 1024, "only {} connections could be opened; is the limit of open files low?", idle.len());
     let mut stream = TcpStream::connect(addr).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     stream.write_all(&api("ListTables", "{}")).unwrap();
     assert_eq!(read_answer(&mut stream).status, 200);
     drop(idle);
@@ -349,24 +358,37 @@ fn idle_connections_without_number_do_not_shut_others_out() {
 
 #[test]
 fn large_bodies_at_once_are_bounded_together() {
-    let server = start();
+    const BOUND: usize = 1 << 20;
+    let server = Server::start(HttpOptions { in_flight_bytes_max: BOUND, ..options() }, engine()).unwrap();
     let addr = server.local_addr();
-    // Each announces 15 MiB and sends all but the last byte.
-    let part = vec![b' '; 15 * 1024 * 1024 - 1];
-    let length = (part.len() + 1).to_string();
-    let mut refused = 0;
-    let mut waiting = Vec::new();
-    for _ in 0..20 {
+    let length = BOUND.to_string();
+    let mut streams = [(); 2].map(|()| {
         let mut stream = TcpStream::connect(addr).unwrap();
-        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
         stream.write_all(&head(&[LIST, ("Content-Length", &length)])).unwrap();
         // Refused while it sends: the rest is not taken.
-        let _ = stream.write_all(&part);
-        let mut byte = [0];
-        refused += usize::from(stream.peek(&mut byte).is_ok_and(|read| read == 1));
-        waiting.push(stream);
-    }
-    assert!(refused >= 2, "20 bodies of 15 MiB, {refused} refused");
-    drop(waiting);
+        let _ = stream.write_all(&[b' '; BOUND / 3 * 2]);
+        stream.set_nonblocking(true).unwrap();
+        stream
+    });
+    let answer = loop {
+        if let Some(answer) = streams.iter().find_map(status_line) {
+            break answer;
+        }
+        // Neither is so slow that it is left for that.
+        streams.iter_mut().for_each(|stream| drop(stream.write(b" ")));
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    assert!(answer.contains(" 503 ") || answer.contains("reset"), "{answer}");
+    drop(streams);
     assert_eq!(exchange(addr, &api("ListTables", "{}")).status, 200);
+}
+
+/// The first line of what a stream that does not block has been sent, if anything; the error of one that was broken off.
+fn status_line(stream: &TcpStream) -> Option<String> {
+    let mut bytes = [0; 64];
+    match stream.peek(&mut bytes) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        Err(error) => Some(error.kind().to_string()),
+        Ok(read) => Some(String::from_utf8_lossy(&bytes[..read]).lines().next().unwrap_or_default().to_owned()),
+    }
 }

@@ -194,7 +194,7 @@ fn find_gives_its_memory_back() {
     // Unmounting makes the kernel forget; drop_caches would ask the whole machine.
     let dropped = fs::write("/proc/sys/vm/drop_caches", "2");
     if dropped.is_ok() {
-        let mut patience = 100;
+        let mut patience = 1200;
         while view.known_inodes() >= 100 && patience > 0 {
             thread::sleep(Duration::from_millis(50));
             patience -= 1;

@@ -25,7 +25,7 @@ use crate::engine::clock::{Clock, SystemClock};
 
 /// Connections at a time; more wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 1024;
-/// Bytes of all bodies in memory.
+/// Bytes of all bodies in memory, unless configured.
 pub const IN_FLIGHT_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Threads that answer requests, at least and at most: as many as there are processors.
 const WORKERS: std::ops::RangeInclusive<usize> = 2..=8;
@@ -46,6 +46,8 @@ pub struct HttpOptions {
     pub allowed_origins: Vec<String>,
     /// The key that requests must be signed with; any signature is taken without.
     pub credentials: Option<Credentials>,
+    /// Bytes of all bodies, of requests and answers, that may be in memory at a time.
+    pub in_flight_bytes_max: usize,
     /// Decides which signatures are current.
     pub clock: Arc<dyn Clock>,
 }
@@ -60,6 +62,7 @@ impl HttpOptions {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             credentials: None,
+            in_flight_bytes_max: IN_FLIGHT_BYTES_MAX,
             clock: Arc::new(SystemClock),
         }
     }
@@ -104,7 +107,7 @@ impl Server {
         let addr = listener.local_addr()?;
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
-        let (in_flight, ids) = (InFlight::new(IN_FLIGHT_BYTES_MAX), RequestIds::new(seed()));
+        let (in_flight, ids) = (InFlight::new(options.in_flight_bytes_max), RequestIds::new(seed()));
         let service = Arc::new(Service { database, gate, in_flight, ids, verifier });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
@@ -196,7 +199,8 @@ async fn connection(stream: TcpStream, service: Arc<Service>, mut stopped: watch
     });
     // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None);
+    // A client may end its side after a request (`nc -N`, HTTP/1.0); it is owed the answer.
+    builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None).half_close(true);
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
     let ended = tokio::select! {
         ended = serving.as_mut() => Some(ended),

@@ -145,7 +145,7 @@ impl Mount {
 
     /// Unmounts.
     pub fn end(mut self) {
-        self.mounted.take().unwrap().end(Duration::from_secs(5)).unwrap();
+        self.mounted.take().unwrap().end(Duration::from_secs(60)).unwrap();
     }
 }
 
