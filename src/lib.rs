@@ -7,8 +7,9 @@
 //! ```text
 //! cli/      commands, exit codes, progress; main.rs only calls it
 //! fuse/     the FUSE shell: convert, call fs, reply; mounting and unmounting
-//! http/     the server of the DynamoDB JSON protocol: routing, limits, signatures; http::error makes an error a body
+//! http/     the server of the DynamoDB JSON protocol: routing, limits, signatures
 //! fs/       the filesystem view: path -> Node -> bytes, bytes -> request; fs::error makes an error an errno. Knows no fuser
+//! protocol/ an operation's name and JSON body -> a call on Database -> a JSON body; protocol::failure makes an error a body
 //! database/ trait Database, the operations; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both
 //! engine/   catalog, operations (ops/, one file each), index maintenance, streams, time to live, backups, check
 //! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests
@@ -45,7 +46,7 @@
 //!
 //! # Where new things go
 //!
-//! An operation: `model/api/`, `codec/wire/`, `engine/ops/`, a line in `http/target.rs` and `http/dispatch.rs`. A directory of the mount: `fs/tree/`; a
+//! An operation: `model/api/`, `codec/wire/`, `engine/ops/`, a line in its family's table in `protocol/`. A directory of the mount: `fs/tree/`; a
 //! file or directory beside the data: `fs/special/`, one source file each. A clause or result of query paths: `fs/query/`. A kind of thing in the
 //! store: a variant of `engine::keys::StoreKey`, and its part of `engine/check/`.
 
@@ -58,4 +59,5 @@ pub mod fs;
 pub mod fuse;
 pub mod http;
 pub mod model;
+pub mod protocol;
 pub mod store;

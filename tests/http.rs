@@ -42,7 +42,7 @@ fn requests_are_routed_in_the_service_s_order() {
     check(raw("POST /", &[json], "{}"), 400, unknown);
     check(raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.Nothing")], "{}"), 400, unknown);
     check(
-        raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.ExecuteStatement")], "{}"),
+        api("ExecuteStatement", "{}"),
         400,
         r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"ExecuteStatement is not served by this version of ddbfs"}"#,
     );

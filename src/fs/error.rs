@@ -3,6 +3,7 @@
 
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
+use crate::model::error::exception::VALIDATION;
 use crate::model::error::{KeyError, StoreError, StreamError, UpdateError, ValueError};
 
 /// The failure of a filesystem call.
@@ -157,8 +158,8 @@ impl FsError {
     #[must_use]
     pub fn exception(&self) -> Option<&'static str> {
         match self {
-            Self::Database(error) => exception(error),
-            Self::Json(_) | Self::Body(_) | Self::TooLarge => Some("ValidationException"),
+            Self::Database(error) => Some(error.exception()),
+            Self::Json(_) | Self::Body(_) | Self::TooLarge => Some(VALIDATION),
             Self::Stale | Self::Exists => Some("ConditionalCheckFailedException"),
             Self::Moved(error) => error.exception(),
             Self::Clause { .. }
@@ -253,41 +254,6 @@ fn database_errno(error: &Error) -> Errno {
             StoreError::Io(_) | StoreError::Corrupt(_) | StoreError::Format(_) | StoreError::ReadOnly | StoreError::Closed,
         ) => Errno::Io,
     }
-}
-
-fn exception(error: &Error) -> Option<&'static str> {
-    Some(match error {
-        Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_))
-        | Error::ResourceNotFound
-        | Error::TableNotFound(_)
-        | Error::NotFound(_) => "ResourceNotFoundException",
-        // The filesystem asks for none of these operations.
-        Error::Recovery(_) => return None,
-        Error::Limit(_) => "LimitExceededException",
-        Error::Stream(StreamError::ExpiredIterator) => "ExpiredIteratorException",
-        Error::Stream(StreamError::Trimmed) => "TrimmedDataAccessException",
-        Error::Value(_)
-        | Error::Key(_)
-        | Error::Expression(_)
-        | Error::Update(_)
-        | Error::Legacy(_)
-        | Error::Schema(_)
-        | Error::Query(_)
-        | Error::Stream(_)
-        | Error::TimeToLive(_)
-        | Error::Batch(_)
-        | Error::Transaction(_)
-        | Error::UpdateTable(_)
-        | Error::Resource(_)
-        | Error::DeletionProtected
-        | Error::NotSupported(_) => "ValidationException",
-        Error::TransactionCanceled(_) => "TransactionCanceledException",
-        Error::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
-        Error::TableAlreadyExists(_) | Error::TableBeingDeleted(_) | Error::InUse(_) => "ResourceInUseException",
-        Error::ConditionalCheckFailed { .. } => "ConditionalCheckFailedException",
-        Error::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
-        Error::Store(_) => "InternalServerError",
-    })
 }
 
 #[cfg(test)]

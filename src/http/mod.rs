@@ -3,10 +3,9 @@
 //! ```text
 //! server    listener, connections, shutdown            origin     which hosts and web pages may speak to it
 //! route     one request to one reply, in order         auth       that there is a signature
-//! dispatch  operation: translate, call, write          target     X-Amz-Target
+//! dispatch  runs an operation of crate::protocol         target     X-Amz-Target
 //! sigv4     whether a signature holds               sign_time  its date
-//! control   the control plane beside tables
-//! error     errors to status, __type and text          reply      headers, bodies, request ids
+//! error     failures to replies                        reply      headers, bodies, request ids
 //! body      bodies within limits                    compression  gzip and deflate
 //! in_flight, patience   memory and time of all connections
 //! ```
@@ -18,7 +17,6 @@
 pub mod auth;
 pub mod body;
 pub mod compression;
-pub mod control;
 pub mod dispatch;
 pub mod error;
 pub mod in_flight;

@@ -27,10 +27,11 @@ use super::origin::Gate;
 use super::patience::Phase;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::sigv4::{Signed, Verifier};
-use super::target::{self, Operation, Target};
+use super::target;
 use crate::codec::wire::table_description::REGION;
 use crate::codec::wire::{self, WireError};
 use crate::database::Database;
+use crate::protocol::{self, Operation};
 
 /// Request line and headers (SEMANTICS 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -137,23 +138,19 @@ impl Service {
             Err(failure) => error::reply(&failure, operation, content_type),
         };
         if let Some(started) = started {
-            let name = operation.map_or("-", Operation::name);
+            let name = operation.map_or("-", |operation| operation.name);
             log::debug!("{name} {} in {:?}", reply.status.as_u16(), started.elapsed());
         }
         reply
     }
 
     /// The checks between the HTTP request and the operation: JSON, target, signature, an object.
-    fn prepare(&self, head: &Parts, body: Body) -> Result<(Operation, Value), Failure> {
+    fn prepare(&self, head: &Parts, body: Body) -> Result<(&'static Operation, Value), Failure> {
         let json: Option<Value> = match body.text() {
             [] => None,
             text => Some(wire::body::parse(text).map_err(|_| WireError::NotAnObject)?),
         };
-        let operation = match target::parse(header(head, &X_AMZ_TARGET)) {
-            Target::Served(operation) => operation,
-            Target::NotServed(name) => return Err(Failure::NotServed(name)),
-            Target::Unknown => return Err(Failure::UnknownOperation),
-        };
+        let operation = target::parse(header(head, &X_AMZ_TARGET)).ok_or(protocol::Failure::UnknownOperation)?;
         self.authenticate(head, &body.sent).map_err(Failure::Auth)?;
         match json {
             Some(json) if json.is_object() => Ok((operation, json)),
@@ -200,10 +197,10 @@ fn content_type(head: &Parts, has_body: bool) -> Option<HeaderValue> {
 }
 
 /// Runs a handler; a panic in it fails this request and no other.
-async fn caught<T>(handler: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+async fn caught<T>(handler: impl Future<Output = Result<T, protocol::Failure>>) -> Result<T, Failure> {
     let mut handler = pin!(handler);
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
-        Ok(poll) => poll,
+        Ok(poll) => poll.map_err(Failure::Protocol),
         Err(_) => Poll::Ready(Err(Failure::Panic)),
     })
     .await

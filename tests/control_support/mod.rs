@@ -3,14 +3,10 @@
 
 use std::sync::Arc;
 
-use ddbfs::codec::dynamodb_json;
-use ddbfs::codec::wire::{create_table, delete_table, describe_table, put_item, query, scan};
-use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::http::control::{self, ControlOperation};
-use ddbfs::http::error::Failure;
+use ddbfs::protocol::{self, Failure};
 use ddbfs::store::Store;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -39,45 +35,12 @@ impl Control {
 
     /// The answer's body, or the error's text.
     pub fn call(&self, operation: &str, body: Value) -> Result<Value, String> {
-        let database = &self.database;
-        let wire = |error: ddbfs::codec::wire::WireError| error.to_string();
-        let engine = |error: ddbfs::model::Error| error.to_string();
-        match operation {
-            "CreateTable" => {
-                let request = create_table::request(&body).map_err(wire)?;
-                Ok(create_table::response_to_json(&database.create_table(request).map_err(engine)?))
-            }
-            "DescribeTable" => {
-                let request = describe_table::request(&body).map_err(wire)?;
-                Ok(describe_table::to_json(&database.describe_table(request).map_err(engine)?.table))
-            }
-            "DeleteTable" => {
-                let request = delete_table::request(&body).map_err(wire)?;
-                Ok(delete_table::to_json(&database.delete_table(request).map_err(engine)?))
-            }
-            "PutItem" => {
-                let request = put_item::request(&body).map_err(wire)?;
-                database.put_item(request).map(|_| Value::Null).map_err(engine)
-            }
-            "Query" => {
-                let response = database.query(&query::request(&body).map_err(wire)?).map_err(engine)?;
-                Ok(page(response.items.unwrap_or_default(), response.page))
-            }
-            "Scan" => {
-                let response = database.scan(&scan::request(&body).map_err(wire)?).map_err(engine)?;
-                Ok(page(response.items.unwrap_or_default(), response.page))
-            }
-            _ => {
-                let known = ControlOperation::named(operation).unwrap_or_else(|| panic!("{operation} is not served"));
-                let bytes =
-                    control::run(known, &body, database.administration().unwrap(), "host:1").map_err(|failure| match failure {
-                        Failure::Wire(error) => error.to_string(),
-                        Failure::Operation(error) => error.to_string(),
-                        other => format!("{other:?}"),
-                    })?;
-                Ok(if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() })
-            }
-        }
+        let bytes = protocol::call(operation, body, &self.database, "host:1").map_err(|failure| match failure {
+            Failure::Wire(error) => error.to_string(),
+            Failure::Operation(error) => error.to_string(),
+            other => format!("{other:?}"),
+        })?;
+        Ok(if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() })
     }
 
     /// The answer's body; the operation must succeed.
@@ -124,14 +87,4 @@ impl Control {
         values.sort();
         values
     }
-}
-
-fn page(items: Vec<ddbfs::model::Item>, page: ddbfs::model::api::Page) -> Value {
-    let typed = |item: &ddbfs::model::Item| {
-        let mut out = Vec::new();
-        dynamodb_json::write_item(item, &mut out);
-        serde_json::from_slice::<Value>(&out).unwrap()
-    };
-    let last = page.last_evaluated_key.as_ref().map(typed);
-    json!({ "Items": items.iter().map(typed).collect::<Vec<_>>(), "Count": page.count, "LastEvaluatedKey": last })
 }

@@ -3,6 +3,7 @@
 use super::constraint::Violations;
 use super::json_type::SerializationError;
 use crate::model::Error;
+use crate::model::error::exception::VALIDATION;
 use crate::model::error::{
     BatchError, ExpressionError, QueryError, RecoveryError, ResourceError, SchemaError, TransactionError, UpdateTableError,
     ValueError,
@@ -47,6 +48,37 @@ pub enum WireError {
 }
 
 impl WireError {
+    /// DynamoDB's name for it (SEMANTICS 24).
+    #[must_use]
+    pub fn exception(&self) -> &'static str {
+        match self {
+            Self::NotAnObject | Self::Serialization(_) => "SerializationException",
+            Self::Constraints(_)
+            | Self::TableNameMissing
+            | Self::TableNameEmpty
+            | Self::QueryLimit
+            | Self::ReturnValues
+            | Self::UpdateReturnValues => VALIDATION,
+            Self::Request(error) => error.exception(),
+        }
+    }
+
+    /// Is it of a family that takes the prefix of [`crate::model::error::prefix`]?
+    #[must_use]
+    pub fn takes_validation_prefix(&self) -> bool {
+        match self {
+            Self::ReturnValues => true,
+            Self::Request(error) => error.takes_validation_prefix(),
+            Self::NotAnObject
+            | Self::Serialization(_)
+            | Self::Constraints(_)
+            | Self::TableNameMissing
+            | Self::TableNameEmpty
+            | Self::QueryLimit
+            | Self::UpdateReturnValues => false,
+        }
+    }
+
     /// UpdateItem reports one broken rule, not all of them; missing members it does list.
     #[must_use]
     pub fn first_rule_only(self) -> Self {

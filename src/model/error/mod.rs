@@ -1,10 +1,11 @@
 //! What can go wrong, one enum per family; `Display` is DynamoDB's own text.
 //!
-//! Errors name what happened. Where an error becomes an HTTP body (`http::error`) or an errno (`fs::errno`) is decided
-//! there, by exhaustive matches.
+//! Errors name what happened. Where an error becomes an HTTP body (`protocol::failure`) or an errno (`fs::error`) is decided
+//! there, by exhaustive matches; DynamoDB's name for it is in [`exception`].
 
 pub mod administration;
 pub mod batch;
+pub mod exception;
 pub mod expression;
 pub mod key;
 pub mod legacy;

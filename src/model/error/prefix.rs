@@ -1,6 +1,6 @@
 //! The prefix that PutItem, UpdateItem, DeleteItem and Query put before some families of validation errors (SEMANTICS 3.2, 27).
 //!
-//! Errors carry the bare text. Whoever knows the operation, the HTTP front end, asks [`Error::takes_validation_prefix`] and prepends
+//! Errors carry the bare text. Whoever knows the operation, `protocol::failure`, asks [`Error::takes_validation_prefix`] and prepends
 //! [`VALIDATION_PREFIX`] on these four operations; GetItem, Scan and the control plane stay bare. Regions of the service differ;
 //! this is the text of the 2026 captures.
 

@@ -1,0 +1,78 @@
+//! Single items, Query and Scan.
+
+use serde_json::Value;
+
+use super::{Answered, Context, Failure, Operation};
+use crate::codec::wire::{Reporting, delete_item, get_item, page, put_item, query, scan, update_item};
+use crate::model::Error;
+
+pub const OPERATIONS: &[Operation] = &[
+    Operation::read("GetItem", get),
+    Operation::started("PutItem", put).prefixed(),
+    Operation::started("UpdateItem", update).prefixed(),
+    Operation::started("DeleteItem", delete).prefixed(),
+    Operation::read("Query", run_query).prefixed(),
+    Operation::read("Scan", run_scan),
+];
+
+fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+    let request = get_item::request(json)?;
+    let reporting = Reporting::from(&request);
+    let response = context.database.get_item(request)?;
+    let mut out = Vec::new();
+    get_item::response(&response, &reporting, &mut out);
+    Ok(out)
+}
+
+fn put(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = put_item::request(&json)?;
+    drop(json);
+    let reporting = Reporting::from(&request);
+    let done = answered.with(move |response| {
+        let mut out = Vec::new();
+        put_item::response(&response, &reporting, &mut out);
+        out
+    });
+    context.database.put_item_then(request, done);
+    Ok(())
+}
+
+fn update(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = update_item::request(&json)?;
+    drop(json);
+    let reporting = Reporting::from(&request);
+    let done = answered.with(move |response| {
+        let mut out = Vec::new();
+        update_item::response(&response, &reporting, &mut out);
+        out
+    });
+    context.database.update_item_then(request, done);
+    Ok(())
+}
+
+fn delete(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = delete_item::request(&json)?;
+    drop(json);
+    let reporting = Reporting::from(&request);
+    let done = answered.with(move |response| {
+        let mut out = Vec::new();
+        delete_item::response(&response, &reporting, &mut out);
+        out
+    });
+    context.database.delete_item_then(request, done);
+    Ok(())
+}
+
+fn run_query(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+    let request = query::request(json)?;
+    let mut writer = page::PageWriter::new(request.select);
+    let page = context.database.query_rows(&request, &mut |row| writer.row(row))?;
+    Ok(writer.finish(&page, &Reporting::from(&request)).map_err(Error::Store)?)
+}
+
+fn run_scan(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+    let request = scan::request(json)?;
+    let mut writer = page::PageWriter::new(request.select);
+    let page = context.database.scan_rows(&request, &mut |row| writer.row(row))?;
+    Ok(writer.finish(&page, &Reporting::from(&request)).map_err(Error::Store)?)
+}

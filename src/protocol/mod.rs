@@ -1,0 +1,86 @@
+//! The DynamoDB JSON protocol without its transport: an operation's name and its JSON body become a call on a
+//! [`Database`], and its outcome a JSON body or an error with its `__type`, status and text.
+//!
+//! ```text
+//! operation   what an operation is: name, service, handler; how one is run     failure   errors to __type, status and body
+//! items tables batches transactions statements streams time_to_live recovery transfer resources never_used
+//!             the operations of a family, one line each in its table
+//! ```
+//!
+//! HTTP and the files of the mount that take a request are its callers. A new operation is a line in the table of its family.
+
+pub mod batches;
+pub mod failure;
+pub mod items;
+pub mod never_used;
+pub mod operation;
+pub mod recovery;
+pub mod resources;
+pub mod statements;
+pub mod streams;
+pub mod tables;
+pub mod time_to_live;
+pub mod transactions;
+pub mod transfer;
+
+use serde_json::Value;
+
+use crate::codec::wire::WireError;
+use crate::database::Database;
+
+pub use failure::Failure;
+pub use operation::{Answered, Context, Handler, Operation, Service};
+
+/// The families; those that are asked for most come first.
+const FAMILIES: &[&[Operation]] = &[
+    items::OPERATIONS,
+    batches::OPERATIONS,
+    transactions::OPERATIONS,
+    statements::OPERATIONS,
+    streams::OPERATIONS,
+    tables::OPERATIONS,
+    time_to_live::OPERATIONS,
+    resources::OPERATIONS,
+    recovery::OPERATIONS,
+    transfer::OPERATIONS,
+    never_used::OPERATIONS,
+];
+
+/// All operations of the API, by family.
+pub fn operations() -> impl Iterator<Item = &'static Operation> {
+    FAMILIES.iter().copied().flatten()
+}
+
+/// The operation of that name; upper and lower case count.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Operation> {
+    operations().find(|operation| operation.name == name)
+}
+
+/// Runs one request and waits for its outcome. `host` is what the client calls this server; DescribeEndpoints tells it back.
+///
+/// # Errors
+/// What the request or its operation failed with.
+pub fn call(name: &str, json: Value, database: &dyn Database, host: &str) -> Result<Vec<u8>, Failure> {
+    let operation = find(name).ok_or(Failure::UnknownOperation)?;
+    if !json.is_object() {
+        return Err(WireError::NotAnObject.into());
+    }
+    operation.run(json, &Context { operation: operation.name, database, host })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Callers find an operation by its name alone.
+    #[test]
+    fn names_are_told_apart() {
+        let names: BTreeSet<&str> = operations().map(|operation| operation.name).collect();
+        assert_eq!(names.len(), operations().count());
+        assert_eq!(find("PutItem").map(|operation| operation.name), Some("PutItem"));
+        assert!(find("putitem").is_none());
+    }
+}

@@ -1,0 +1,172 @@
+//! What an operation is, and how one is run.
+//!
+//! A handler translates, calls, writes. There are three kinds, so that a front end which must not hold a thread can wait for a
+//! commit without one: [`Handler`] says what each may do. A body's tree, many times the size of its text, does not live as long as a
+//! commit takes: those that wait own it and drop it first.
+
+use std::sync::mpsc::sync_channel;
+
+use serde_json::Value;
+
+use super::failure::Failure;
+use crate::database::admin::Administration;
+use crate::database::{Database, Done};
+use crate::model::Error;
+use crate::model::error::StoreError;
+
+/// Which of the two services of the API an operation belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    DynamoDb,
+    Streams,
+}
+
+impl Service {
+    /// What stands before the point in `X-Amz-Target`.
+    #[must_use]
+    pub fn target(self) -> &'static str {
+        match self {
+            Self::DynamoDb => "DynamoDB_20120810",
+            Self::Streams => "DynamoDBStreams_20120810",
+        }
+    }
+}
+
+/// What a handler works with beside the body.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The operation's name.
+    pub operation: &'static str,
+    pub database: &'a dyn Database,
+    /// What the client calls this server: host and port.
+    pub host: &'a str,
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("operation", &self.operation).field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Context<'a> {
+    /// The control plane beside tables.
+    ///
+    /// # Errors
+    /// [`Failure::NotServed`] where there is none.
+    pub fn administration(&self) -> Result<&'a dyn Administration, Failure> {
+        self.database.administration().ok_or(Failure::NotServed(self.operation))
+    }
+}
+
+/// Makes the answer's body of an outcome. Not run by the writer, which has better things to do, but by whoever waits for it.
+pub type Finish = Box<dyn FnOnce() -> Result<Vec<u8>, Failure> + Send>;
+
+/// Hears of the outcome of a started operation, once, on whatever thread finished it.
+pub struct Answered(Box<dyn FnOnce(Finish) + Send>);
+
+impl std::fmt::Debug for Answered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Answered")
+    }
+}
+
+impl Answered {
+    /// `hear` must not block.
+    #[must_use]
+    pub fn new(hear: impl FnOnce(Finish) + Send + 'static) -> Self {
+        Self(Box::new(hear))
+    }
+
+    /// What to give to the database; `write` makes the body of a response.
+    #[must_use]
+    pub fn with<T: Send + 'static>(self, write: impl FnOnce(T) -> Vec<u8> + Send + 'static) -> Done<T> {
+        Box::new(move |outcome: Result<T, Error>| (self.0)(Box::new(move || Ok(write(outcome?)))))
+    }
+}
+
+/// From a body's tree to the answer's body.
+#[derive(Debug, Clone, Copy)]
+pub enum Handler {
+    /// Short, and never waits for a writer.
+    Read(fn(&Value, &Context<'_>) -> Result<Vec<u8>, Failure>),
+    /// Waits for commits or files, holding its thread.
+    Blocking(fn(Value, &Context<'_>) -> Result<Vec<u8>, Failure>),
+    /// Starts a write. Where it fails itself, nothing was started and nobody is told.
+    Started(fn(Value, &Context<'_>, Answered) -> Result<(), Failure>),
+}
+
+/// An operation of the API.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation {
+    /// The API's name.
+    pub name: &'static str,
+    pub service: Service,
+    pub handler: Handler,
+    /// Puts a count before some families of validation texts (SEMANTICS 3.2, 27).
+    pub prefixed: bool,
+}
+
+impl Operation {
+    /// One that reads.
+    #[must_use]
+    pub const fn read(name: &'static str, run: fn(&Value, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
+        Self::new(name, Handler::Read(run))
+    }
+
+    /// One that holds its thread until it is done.
+    #[must_use]
+    pub const fn blocking(name: &'static str, run: fn(Value, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
+        Self::new(name, Handler::Blocking(run))
+    }
+
+    /// A write that is waited for without a thread.
+    #[must_use]
+    pub const fn started(name: &'static str, start: fn(Value, &Context<'_>, Answered) -> Result<(), Failure>) -> Self {
+        Self::new(name, Handler::Started(start))
+    }
+
+    const fn new(name: &'static str, handler: Handler) -> Self {
+        Self { name, service: Service::DynamoDb, handler, prefixed: false }
+    }
+
+    /// The same with the count before its validation texts.
+    #[must_use]
+    pub const fn prefixed(self) -> Self {
+        Self { prefixed: true, ..self }
+    }
+
+    /// The same as one of DynamoDB Streams.
+    #[must_use]
+    pub const fn of_streams(self) -> Self {
+        Self { service: Service::Streams, ..self }
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// What the request or the operation failed with.
+    pub fn run(&self, json: Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+        match self.handler {
+            Handler::Read(run) => run(&json, context),
+            Handler::Blocking(run) => run(json, context),
+            Handler::Started(start) => {
+                let (sender, receiver) = sync_channel(1);
+                // The receiver waits below; it cannot be gone.
+                start(json, context, Answered::new(move |finish: Finish| drop(sender.send(finish))))?;
+                receiver.recv().map_or_else(|_| Err(closed()), |finish| finish())
+            }
+        }
+    }
+}
+
+/// A started operation of which nothing was heard.
+#[must_use]
+pub fn closed() -> Failure {
+    Failure::Operation(Error::Store(StoreError::Closed))
+}
+
+/// A tree as a body.
+#[must_use]
+pub fn body(json: &Value) -> Vec<u8> {
+    json.to_string().into_bytes()
+}
