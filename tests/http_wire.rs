@@ -6,7 +6,6 @@ mod http_support;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use ddbfs::engine::clock::ManualClock;
 use ddbfs::http::compression::{self, Coding};
 use ddbfs::http::{HttpOptions, Server};
 use flate2::read::{GzDecoder, ZlibDecoder};
-use http_support::{Answer, SIGNATURE, api, call, engine, exchange, ok, options, raw, read_answer, start};
+use http_support::{Answer, SIGNATURE, api, call, engine, exchange, ok, options, python, raw, read_answer, script, start};
 use serde_json::json;
 
 const TYPE: (&str, &str) = ("Content-Type", "application/x-amz-json-1.0");
@@ -145,11 +144,10 @@ fn with_a_key_configured_only_its_signatures_are_taken() {
 
 #[test]
 fn boto3_signs_with_the_right_key_and_with_wrong_ones() {
-    let python = std::env::var("DDBFS_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/boto3_signatures.py");
     let credentials = Some("right-key:right/secret+=".parse().unwrap());
     let server = Server::start(HttpOptions { credentials, ..options() }, engine()).unwrap();
-    let done = Command::new(&python).arg(script).arg(format!("http://{}", server.local_addr())).output().unwrap();
+    let done =
+        Command::new(python()).arg(script("boto3_signatures.py")).arg(format!("http://{}", server.local_addr())).output().unwrap();
     server.shutdown();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(done.status.success(), "{}\n{}", text(&done.stdout), text(&done.stderr));

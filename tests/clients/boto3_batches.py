@@ -6,12 +6,14 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from client import check, end, endpoint
+from client import check, end, endpoint, watch_client
 
 # The refusals wanted are the server's, not those of boto3 itself.
 CONFIG = Config(retries={"max_attempts": 0}, connect_timeout=10, read_timeout=60, parameter_validation=False)
 client = boto3.client("dynamodb", endpoint_url=endpoint(), config=CONFIG)
 resource = boto3.resource("dynamodb", endpoint_url=endpoint(), config=CONFIG)
+watch_client(client)
+watch_client(resource.meta.client)
 LENGTH_100 = "Member must have length less than or equal to 100"
 
 

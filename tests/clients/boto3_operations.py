@@ -9,11 +9,13 @@ from boto3.dynamodb.types import Binary
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from client import check, end, endpoint
+from client import check, end, endpoint, watch_client
 
 CONFIG = Config(retries={"max_attempts": 0}, connect_timeout=10, read_timeout=60)
 client = boto3.client("dynamodb", endpoint_url=endpoint(), config=CONFIG)
 resource = boto3.resource("dynamodb", endpoint_url=endpoint(), config=CONFIG)
+watch_client(client)
+watch_client(resource.meta.client)
 
 
 def refused(name, call, code, message):
@@ -358,7 +360,6 @@ def errors():
     refused("update of nothing", update("SET a = gone"), invalid, "The provided expression refers to an attribute that does not exist in the item")
     refused("update syntax", update("SET a"), invalid, '1 validation error detected: Invalid UpdateExpression: Syntax error; token: "<EOF>", near: "a"')
     refused("update return values", update("REMOVE a", ReturnValues="SOME"), invalid, "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]")
-    refused("not served", lambda: client.execute_statement(Statement="SELECT * FROM Orders"), "UnknownOperationException", "ExecuteStatement is not served by this version of ddbfs")
     refused("table exists", lambda: client.create_table(TableName="Orders", AttributeDefinitions=definitions(pk="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), "ResourceInUseException", "Table already exists: Orders")
     refused("unused definition", lambda: client.create_table(TableName="Other", AttributeDefinitions=definitions(pk="S", x="S"), KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST"), invalid, prefix + "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions")
 

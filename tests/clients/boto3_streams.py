@@ -6,12 +6,14 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from client import check, end, endpoint
+from client import check, end, endpoint, watch_client
 
 # Wrong parameters are to reach the server.
 CONFIG = Config(retries={"max_attempts": 0}, connect_timeout=10, read_timeout=60, parameter_validation=False)
 client = boto3.client("dynamodb", endpoint_url=endpoint(), config=CONFIG)
 streams = boto3.client("dynamodbstreams", endpoint_url=endpoint(), config=CONFIG)
+watch_client(client)
+watch_client(streams)
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 NO_STREAM = ARN + "Nothing/stream/2026-01-02T03:04:05.678"

@@ -12,11 +12,11 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 import client as common
-from client import check, end
+from client import buckets, check, end
 
-BUCKETS = sys.argv.pop()
 CONFIG = Config(retries={"max_attempts": 0}, connect_timeout=10, read_timeout=60)
 client = boto3.client("dynamodb", endpoint_url=common.endpoint(), config=CONFIG)
+common.watch_client(client)
 
 
 def refused(name, call, code):
@@ -152,10 +152,10 @@ def transfers():
     export = until(describe, lambda found: found["ExportStatus"] != "IN_PROGRESS")
     check("export", (export["ExportStatus"], export["ItemCount"]), ("COMPLETED", 4))
     check("exports", [found["ExportArn"] for found in client.list_exports()["ExportSummaries"]], [started["ExportArn"]])
-    directory = os.path.join(BUCKETS, "bucket", os.path.dirname(export["ExportManifest"]))
+    directory = os.path.join(buckets(), "bucket", os.path.dirname(export["ExportManifest"]))
     with open(os.path.join(directory, "manifest-files.json"), encoding="utf-8") as lines:
         files = [json.loads(line) for line in lines]
-    with gzip.open(os.path.join(BUCKETS, "bucket", files[0]["dataFileS3Key"]), "rt", encoding="utf-8") as lines:
+    with gzip.open(os.path.join(buckets(), "bucket", files[0]["dataFileS3Key"]), "rt", encoding="utf-8") as lines:
         items = [json.loads(line)["Item"] for line in lines]
     check("exported", sorted(item["v"]["S"] for item in items), ["a", "b", "c", "d"])
     parameters = {
@@ -181,13 +181,37 @@ def never_used():
     check("insights", client.list_contributor_insights()["ContributorInsightsSummaries"], [])
     found = client.describe_kinesis_streaming_destination(TableName="Tab")
     check("kinesis", found["KinesisDataStreamDestinations"], [])
-    missing = lambda: client.describe_global_table(GlobalTableName="Glo")
-    refused("global table", missing, "GlobalTableNotFoundException")
-    scaling = lambda: client.describe_table_replica_auto_scaling(TableName="Tab")
-    refused("replicas", scaling, "ResourceNotFoundException")
-    begin = lambda: client.create_global_table(GlobalTableName="Tab", ReplicationGroup=[{"RegionName": "eu-west-1"}])
-    refused("begin", begin, "ValidationException")
+    check("bulk operations", client.list_bulk_operations()["BulkOperationsSummaryList"], [])
+    for name, (code, more) in NEVER_USED.items():
+        refused(name, lambda: getattr(client, name)(**more), code)
 
+
+GLOBAL = {"GlobalTableName": "Glo"}
+REPLICAS = [{"RegionName": "eu-west-1"}]
+TAB = {"TableName": "Tab"}
+BULK = {"BulkOperationArn": "arn:aws:dynamodb:us-east-1:000000000000:bulk/1"}
+KINESIS = {**TAB, "StreamArn": "arn:aws:kinesis:us-east-1:000000000000:stream/one"}
+SOURCE = {"S3Bucket": "bucket", "InputFormat": "DYNAMODB_JSON"}
+NEVER_USED = {
+    "describe_global_table": ("GlobalTableNotFoundException", GLOBAL),
+    "describe_global_table_settings": ("GlobalTableNotFoundException", GLOBAL),
+    "update_global_table": ("GlobalTableNotFoundException", {**GLOBAL, "ReplicaUpdates": [{"Create": REPLICAS[0]}]}),
+    "update_global_table_settings": ("GlobalTableNotFoundException", GLOBAL),
+    "describe_table_replica_auto_scaling": ("ResourceNotFoundException", TAB),
+    "search_vectors": ("ValidationException", {**TAB, "IndexName": "vec", "TopK": 1, "SearchVector": [{"N": "1"}]}),
+    "describe_bulk_operation": ("ResourceNotFoundException", BULK),
+    "cancel_bulk_operation": ("ResourceNotFoundException", BULK),
+    "disable_kinesis_streaming_destination": ("ValidationException", KINESIS),
+    "update_kinesis_streaming_destination": ("ValidationException", KINESIS),
+    "enable_kinesis_streaming_destination": ("ValidationException", KINESIS),
+    "create_global_table": ("ValidationException", {**GLOBAL, "ReplicationGroup": REPLICAS}),
+    "update_contributor_insights": ("ValidationException", {**TAB, "ContributorInsightsAction": "ENABLE"}),
+    "update_table_replica_auto_scaling": ("ValidationException", TAB),
+    "start_bulk_put_items": (
+        "ValidationException",
+        {**TAB, "InputS3Configuration": SOURCE, "OutputS3Configuration": {"OutputType": ["FAILED_ITEMS"]}},
+    ),
+}
 
 ARN = create("Tab", Tags=[{"Key": "team", "Value": "sales"}])["TableArn"]
 active("Tab")

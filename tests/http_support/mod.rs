@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ddbfs::database::Database;
@@ -16,6 +17,18 @@ use serde_json::Value;
 
 pub const SIGNATURE: &str =
     "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
+
+/// The Python that has the packages of `tests/clients/requirements.txt`: `DDBFS_TEST_PYTHON`, or what `scripts/test` installed.
+pub fn python() -> PathBuf {
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
+    let named = std::env::var_os("DDBFS_TEST_PYTHON").map(PathBuf::from);
+    named.unwrap_or_else(|| if installed.exists() { installed } else { "python3".into() })
+}
+
+/// A script of `tests/clients`.
+pub fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+}
 
 pub fn options() -> HttpOptions {
     HttpOptions::new("127.0.0.1:0".parse().unwrap())
