@@ -96,11 +96,6 @@ fn what_is_refused() {
         updates(json!([{ "Delete": { "IndexName": "loc" } }])),
         "Cannot delete an index that is not a GlobalSecondaryIndex: loc",
     );
-    check(
-        "Prov",
-        updates(json!([{ "Delete": { "IndexName": "glo" } }])),
-        "GlobalSecondaryIndexUpdates with Delete is not supported by this version of ddbfs",
-    );
 }
 
 #[test]

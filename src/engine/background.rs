@@ -1,6 +1,7 @@
-//! The engine's own work beside its requests: items whose time is over, stream records older than a day.
+//! The engine's own work beside its requests: items whose time is over, stream records older than a day; indexes that are made or
+//! removed.
 //!
-//! One thread wakes up every while and looks; it writes only when there is something to do. Several processes on one data
+//! A thread for each kind wakes up every while and looks; it writes only when there is something to do. Several processes on one data
 //! directory may all do it: everything is decided again inside the write.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::transaction::Transaction;
-use super::{Shared, streams, time_to_live};
+use super::{Shared, index_life, streams, time_to_live};
 use crate::model::Error;
 use crate::model::error::StoreError;
 
@@ -29,15 +30,21 @@ pub struct Signal {
 
 #[derive(Debug, Default)]
 struct Requested {
-    round: bool,
+    /// Rounds asked for so far.
+    rounds: u64,
     end: bool,
 }
 
 impl Signal {
-    /// Asks for a round now.
+    /// Asks for a round of each thread now.
     pub fn wake(&self) {
-        self.state.lock().round = true;
+        self.state.lock().rounds += 1;
         self.changed.notify_all();
+    }
+
+    /// Does the engine end?
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::SeqCst)
     }
 
     fn end(&self) {
@@ -46,47 +53,55 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    /// Waits for the next round; false at the end.
-    fn wait(&self, period: Duration) -> bool {
+    /// Waits for the next round, `seen` being how many were asked for when the last began; false at the end.
+    fn wait(&self, period: Duration, seen: &mut u64) -> bool {
         let mut state = self.state.lock();
-        if !state.round && !state.end {
+        if state.rounds == *seen && !state.end {
             self.changed.wait_for(&mut state, period);
         }
-        state.round = false;
+        *seen = state.rounds;
         !state.end
     }
 }
 
-/// The thread.
+/// The threads.
 #[derive(Debug)]
 pub struct Background {
     signal: Arc<Signal>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// What a thread does each time; how long until there is more to do, if that is known.
+type Round = fn(&Arc<Shared>) -> Result<Option<Duration>, Error>;
+
+const ROUNDS: [(&str, Round); 2] = [("engine-background", housekeeping), ("engine-indexes", index_life::worker::round)];
+
 impl Background {
-    /// Starts it.
+    /// Starts them.
     ///
     /// # Errors
     /// `Io` when there can be no thread.
     pub fn start(shared: &Arc<Shared>, period: Duration) -> Result<Self, StoreError> {
-        let signal = Arc::clone(&shared.signal);
-        let (weak, of_thread) = (Arc::downgrade(shared), Arc::clone(&signal));
-        let thread = std::thread::Builder::new()
-            .name("engine-background".to_owned())
-            .spawn(move || rounds(&weak, &of_thread, period))
-            .map_err(|error| StoreError::Io(format!("no background thread: {error}")))?;
-        Ok(Self { signal, thread: Mutex::new(Some(thread)) })
+        let background = Self { signal: Arc::clone(&shared.signal), threads: Mutex::default() };
+        for (name, round) in ROUNDS {
+            let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&background.signal));
+            let thread = std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || rounds(&weak, &signal, period, round))
+                .map_err(|error| StoreError::Io(format!("no background thread: {error}")))?;
+            background.threads.lock().push(thread);
+        }
+        Ok(background)
     }
 
-    /// Ends it, and waits for that. Never called by the thread itself, which owns no engine; and the thread waits for nobody who
-    /// could be waiting here.
+    /// Ends them, and waits for that. Never called by such a thread, which owns no engine; and they wait for nobody who could be
+    /// waiting here.
     pub fn end(&self) {
         self.signal.end();
-        if let Some(thread) = self.thread.lock().take()
-            && thread.join().is_err()
-        {
-            log::error!("the background thread of the engine ended by a panic");
+        for thread in self.threads.lock().drain(..) {
+            if thread.join().is_err() {
+                log::error!("a background thread of the engine ended by a panic");
+            }
         }
     }
 }
@@ -97,22 +112,32 @@ impl Drop for Background {
     }
 }
 
-fn rounds(shared: &Weak<Shared>, signal: &Signal, period: Duration) {
-    while signal.wait(period) {
+fn rounds(shared: &Weak<Shared>, signal: &Signal, period: Duration, round: Round) {
+    let (mut wait, mut seen) = (period, 0);
+    while signal.wait(wait, &mut seen) {
         let Some(shared) = shared.upgrade() else { return };
-        if let Err(error) = round(&shared) {
-            log::debug!("background work stopped until the next round: {error}");
-        }
+        wait = match round(&shared) {
+            Ok(next) => next.map_or(period, |next| next.min(period)),
+            Err(error) => {
+                log::debug!("background work stopped until the next round: {error}");
+                period
+            }
+        };
     }
 }
 
-/// Does what there is to do.
+/// Does what there is to do for all threads.
 ///
 /// # Errors
 /// Those of the store.
 pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
+    ROUNDS.iter().try_for_each(|(_, round)| round(shared).map(drop))
+}
+
+fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     time_to_live::sweep::sweep(shared)?;
-    streams::trim::trim(shared)
+    streams::trim::trim(shared)?;
+    Ok(None)
 }
 
 impl Shared {
@@ -131,7 +156,7 @@ impl Shared {
         loop {
             match receiver.recv_timeout(PATIENCE) {
                 Ok(outcome) => return outcome,
-                Err(RecvTimeoutError::Timeout) if !self.signal.is_ending.load(Ordering::SeqCst) => {}
+                Err(RecvTimeoutError::Timeout) if !self.signal.is_ending() => {}
                 Err(_) => return Err(Error::Store(StoreError::Closed)),
             }
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::catalog_json;
+use super::index_life::IndexLife;
 use super::keys::{Meta, SourceId, StoreKey};
 use super::streams::TableStream;
 use super::time_to_live::TimeToLive;
@@ -35,6 +36,7 @@ pub struct TableEntry {
     /// `None` when it was never enabled.
     pub time_to_live: Option<TimeToLive>,
     pub control: TableControl,
+    pub index_life: IndexLife,
 }
 
 impl TableEntry {

@@ -12,7 +12,7 @@
 //! "stream":{"id":3,"label":…,"view_type":"KEYS_ONLY","enabled":true}
 //! "time_to_live":{"attribute":…,"list":4,"built":true,"changed_ms":…}      list is null when it is disabled
 //! ```
-//! `control`, only when there is something in it, is what `control_json` says.
+//! `control` and `index_life`, only when there is something in them, are what `control_json` and `index_life` say.
 
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::catalog::TableEntry;
 use super::control_json;
+use super::index_life::IndexLife;
 use super::keys::SourceId;
 use super::streams::TableStream;
 use super::time_to_live::{List, TimeToLive};
@@ -64,6 +65,9 @@ pub fn to_value(entry: &TableEntry) -> Value {
     if let (Some(control), Some(members)) = (control_json::encode(&entry.control), value.as_object_mut()) {
         members.insert("control".to_owned(), control);
     }
+    if let Some(life) = entry.index_life.to_value() {
+        value["index_life"] = life;
+    }
     value
 }
 
@@ -101,7 +105,7 @@ fn damaged() -> StoreError {
     StoreError::Corrupt("a catalog entry")
 }
 
-fn index_value(index: &IndexSchema, source: SourceId) -> Value {
+pub(super) fn index_value(index: &IndexSchema, source: SourceId) -> Value {
     let projection = match &index.projection {
         Projection::All => json!("ALL"),
         Projection::KeysOnly => json!("KEYS_ONLY"),
@@ -185,6 +189,7 @@ fn decode_v1(value: &Value) -> Option<TableEntry> {
         stream: optional(value.get("stream").unwrap_or(&Value::Null), stream_of)?,
         time_to_live: optional(value.get("time_to_live").unwrap_or(&Value::Null), time_to_live_of)?,
         control: value.get("control").map_or_else(|| Some(TableControl::default()), control_json::decode)?,
+        index_life: value.get("index_life").map_or_else(|| Some(IndexLife::default()), IndexLife::of_value)?,
     })
 }
 
@@ -206,7 +211,7 @@ fn time_to_live_of(value: &Value) -> Option<TimeToLive> {
     })
 }
 
-fn index_of(value: &Value) -> Option<IndexSchema> {
+pub(super) fn index_of(value: &Value) -> Option<IndexSchema> {
     let keys = |member: &str| value.get(member)?.as_array()?.iter().map(key_of).collect::<Option<Vec<_>>>();
     let projection = match value.get("projection")? {
         Value::String(text) if text == "ALL" => Projection::All,
@@ -235,7 +240,7 @@ fn optional<T>(value: &Value, decode: impl Fn(&Value) -> Option<T>) -> Option<Op
     if value.is_null() { Some(None) } else { decode(value).map(Some) }
 }
 
-fn source_of(value: &Value) -> Option<SourceId> {
+pub(super) fn source_of(value: &Value) -> Option<SourceId> {
     id_of(value.get("source")?)
 }
 
@@ -300,6 +305,7 @@ mod tests {
             stream: None,
             time_to_live: None,
             control: TableControl::default(),
+            index_life: IndexLife::default(),
         }
     }
 

@@ -7,6 +7,7 @@
 //! indexes        each entry an item should have is there with the right content; no other entry is there
 //! collections    entries, bytes, partition key; none without entries
 //! counters       entries, bytes, partition keys of each source
+//! online         indexes that UpdateTable makes, see `check/online.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
 //! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
@@ -15,6 +16,7 @@
 mod catalog;
 mod groups;
 mod lists;
+mod online;
 mod report;
 mod tokens;
 
@@ -35,6 +37,7 @@ use crate::model::{Error, Item, Key};
 use crate::store::{Direction, KeyRange, Read, try_walk};
 
 use groups::Groups;
+use online::Building;
 pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
 use report::{Place, Reporter, is_damage};
 
@@ -56,6 +59,9 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from] {
         check.unknown_sources(&known, space)?;
     }
+    for space in [keys::backfills_from, keys::violations_from, keys::all_pending_from] {
+        check.unknown_sources(&known, space)?;
+    }
     let streams = check.streams()?;
     check.unknown_sources(&streams, keys::all_stream_records_from)?;
     tokens::check(view.read(), &mut check.reporter)?;
@@ -73,8 +79,9 @@ impl Check<'_> {
         self.reporter.count_table();
         let place = Place::table(&table.schema.name);
         let mut groups = Groups::default();
+        let building = self.building(table)?;
         self.walk(&keys::entries(table.source), &place, |check, key, record| {
-            let item = check.item(table, &place, key, record)?;
+            let item = check.item(table, &building, (&place, key), record)?;
             let partition = item.0.get(&table.schema.key.partition.name);
             let partition = partition.map(|value| (table.schema.key.partition.name.as_str(), value));
             if table.has_collections() {
@@ -85,6 +92,7 @@ impl Check<'_> {
             }
         })?;
         self.finish_source(table.source, groups, &place)?;
+        self.violations(table)?;
         for index in views(table) {
             self.index(table, &index)?;
         }
@@ -92,7 +100,13 @@ impl Check<'_> {
     }
 
     /// A base item: its place, its sizes, and that each index has its entry.
-    fn item(&mut self, table: &TableEntry, place: &Place<'_>, key: &[u8], record: &Record<'_>) -> Result<Item, StoreError> {
+    fn item(
+        &mut self,
+        table: &TableEntry,
+        building: &Building,
+        (place, key): (&Place<'_>, &[u8]),
+        record: &Record<'_>,
+    ) -> Result<Item, StoreError> {
         self.reporter.count_item();
         let item = record.to_item()?;
         let schema = &table.schema.key;
@@ -107,8 +121,10 @@ impl Check<'_> {
         let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
         self.record(record, (&item, &first), place, &text);
         for index in views(table) {
-            self.expected_entry(&index, &item, (&item_key, &text), &place.index(&index.index.name))?;
+            let is_due = building.is_due(index.source, keys::place_in_source(key));
+            self.expected_entry(&index, &item, (&item_key, &text, is_due), &place.index(&index.index.name))?;
         }
+        self.listed_violation(table, building, key, &item)?;
         Ok(item)
     }
 
@@ -127,17 +143,18 @@ impl Check<'_> {
         }
     }
 
-    /// The entry that `item` should have in an index is there and holds its projection.
+    /// The entry that `item` should have in an index is there, if it is due, and holds its projection.
     fn expected_entry(
         &mut self,
         index: &IndexView<'_>,
         item: &Item,
-        (key, text): (&Key, &str),
+        (key, text, is_due): (&Key, &str, bool),
         place: &Place<'_>,
     ) -> Result<(), StoreError> {
         let Some(entry) = index.entry_with_key(item, key) else { return Ok(()) };
         match self.view.entry(&entry.address)? {
-            None => self.reporter.add(DifferenceKind::MissingEntry, *place, text.to_owned()),
+            None if is_due => self.reporter.add(DifferenceKind::MissingEntry, *place, text.to_owned()),
+            None => {}
             Some(found) => {
                 let first = first_names(index.table, index.index);
                 self.record(&found, (&index.projected(item), &first), place, text);

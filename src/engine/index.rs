@@ -160,6 +160,14 @@ fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
     entries == 0 || item.size() + entries <= ITEM_BYTES_MAX
 }
 
+/// Checks the keys of an index in an item.
+///
+/// # Errors
+/// [`KeyError`] for the first that is there and cannot be one.
+pub fn check_keys(index: &IndexSchema, item: &Item) -> Result<(), KeyError> {
+    check_index_keys(index, item, &|_| true)
+}
+
 /// The keys of an index in an item, as far as `checked` names them.
 fn check_index_keys(index: &IndexSchema, item: &Item, checked: &dyn Fn(&str) -> bool) -> Result<(), KeyError> {
     let mut sort_bytes = 0;

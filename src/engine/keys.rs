@@ -14,6 +14,9 @@
 //! 0E · time u64 · token                 when it expires, milliseconds since the epoch
 //! 10 · source u32 · version u64         an item before a change, see `history`
 //! 11 · kind u8 · name                   a record of the account, see `account`
+//! 18 · index u32                        how far the backfill of an index is, see `index_life`
+//! 19 · list u32 · digest 16 · order     the item at that place of a table is kept out of an index; no value. A list's id is a source id
+//! 1A · table u32 · version u64          a write that the global indexes of a table do not show yet, see `index_lag`
 //! ```
 //! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
 //! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
@@ -47,6 +50,9 @@ const TOKEN: u8 = 0x0D;
 const TOKEN_EXPIRY: u8 = 0x0E;
 const HISTORY: u8 = 0x10;
 const ACCOUNT: u8 = 0x11;
+const BACKFILL: u8 = 0x18;
+const VIOLATION: u8 = 0x19;
+const PENDING: u8 = 0x1A;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -98,6 +104,11 @@ pub enum StoreKey<'a> {
     TokenExpiry(u64, &'a str),
     History(SourceId, Version),
     Account(RecordKind, &'a str),
+    Backfill(SourceId),
+    /// List, place of the item in its table.
+    Violation(SourceId, &'a [u8]),
+    /// Table and version of the write.
+    Pending(SourceId, Version),
 }
 
 impl StoreKey<'_> {
@@ -117,6 +128,9 @@ impl StoreKey<'_> {
             Self::Token(token) => [&[TOKEN], token.as_bytes()].concat(),
             Self::TokenExpiry(ms, token) => [&[TOKEN_EXPIRY], &ms.to_be_bytes()[..], token.as_bytes()].concat(),
             Self::History(source, version) => [&source_head(HISTORY, *source)[..], &version.to_be_bytes()].concat(),
+            Self::Backfill(index) => source_head(BACKFILL, *index).to_vec(),
+            Self::Violation(list, place) => [&source_head(VIOLATION, *list)[..], place].concat(),
+            Self::Pending(table, version) => [&source_head(PENDING, *table)[..], &version.to_be_bytes()].concat(),
             Self::Account(kind, name) => [&[ACCOUNT, kind.tag()], name.as_bytes()].concat(),
         }
     }
@@ -193,10 +207,10 @@ fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
     (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
 }
 
-/// The source of the key of an entry, collection, counters, stream record or expiry; `None` when it is none of them.
+/// The source of the key of an entry, collection, counters, stream record, expiry, backfill, violation or pending write; `None` when it is none of them.
 #[must_use]
 pub fn source_of(key: &[u8]) -> Option<SourceId> {
-    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY];
+    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY, BACKFILL, VIOLATION, PENDING];
     spaces.into_iter().find_map(|space| parse_source(space, key)).map(|(source, _)| source)
 }
 
@@ -326,6 +340,43 @@ pub fn expiries_from(list: SourceId) -> KeyRange {
     KeyRange { lower: Bound::Included(source_head(EXPIRY, list).to_vec()), upper: Bound::Excluded(vec![EXPIRY + 1]) }
 }
 
+/// Every backfill from the index `source` on.
+#[must_use]
+pub fn backfills_from(source: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(BACKFILL, source).to_vec()), upper: Bound::Excluded(vec![BACKFILL + 1]) }
+}
+
+/// Every violation from `list` on, over all lists.
+#[must_use]
+pub fn violations_from(list: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(VIOLATION, list).to_vec()), upper: Bound::Excluded(vec![VIOLATION + 1]) }
+}
+
+/// The violations on a list.
+#[must_use]
+pub fn violations(list: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(VIOLATION, list))
+}
+
+/// Every pending write from `table` on, over all tables.
+#[must_use]
+pub fn all_pending_from(table: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(PENDING, table).to_vec()), upper: Bound::Excluded(vec![PENDING + 1]) }
+}
+
+/// The pending writes of a table, the first first.
+#[must_use]
+pub fn pending(table: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(PENDING, table))
+}
+
+/// The version of a pending write's key; `None` when it is none.
+#[must_use]
+pub fn parse_pending(key: &[u8]) -> Option<Version> {
+    let (_, rest) = parse_source(PENDING, key)?;
+    Some(u64::from_be_bytes(rest.try_into().ok()?))
+}
+
 /// All streams, by table name and label.
 #[must_use]
 pub fn streams() -> KeyRange {
@@ -446,6 +497,9 @@ mod tests {
             (StoreKey::TokenExpiry(258, "a"), &[14, 0, 0, 0, 0, 0, 0, 1, 2, 0x61]),
             (StoreKey::History(SourceId(1), 2), &[0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
             (StoreKey::Account(RecordKind::Job, "9"), &[0x11, 4, 0x39]),
+            (StoreKey::Backfill(SourceId(1)), &[0x18, 0, 0, 0, 1]),
+            (StoreKey::Violation(SourceId(1), &[7, 8]), &[0x19, 0, 0, 0, 1, 7, 8]),
+            (StoreKey::Pending(SourceId(1), 2), &[0x1A, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
         ];
         for (key, bytes) in cases {
             assert_eq!(key.encode(), *bytes, "{key:?}");

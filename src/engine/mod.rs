@@ -7,6 +7,8 @@
 //! counters.rs     counters of sources and item collections
 //! account.rs      backups, exports, imports, background jobs as records
 //! history.rs      old images, for copies as of an earlier moment
+//! index_life/     indexes that UpdateTable makes and drops, online
+//! index_write.rs  the entries of one index, written
 //! jobs.rs         copies in pieces: backups, restores, what exports read
 //! batch.rs        what a transaction gathers: counters, versions
 //! transaction.rs  an operation's change as a job of the writer thread
@@ -21,7 +23,8 @@
 //! ops/            one file for each operation
 //! streams/        records of changes
 //! time_to_live/   items that expire
-//! background.rs   the thread for both
+//! background.rs   the threads for these
+//! watched.rs      which tables need them
 //! tokens.rs       client request tokens of transactions
 //! purge.rs        removal of dropped tables in the background
 //! check.rs        everything derived, recomputed and compared
@@ -40,6 +43,8 @@ pub mod counters;
 pub mod guard;
 pub mod history;
 pub mod index;
+pub mod index_life;
+pub mod index_write;
 pub mod item_key;
 pub mod jobs;
 pub mod keys;
@@ -52,6 +57,7 @@ pub mod tokens;
 pub mod transaction;
 pub mod update;
 pub mod view;
+pub mod watched;
 pub mod write;
 
 use std::path::PathBuf;
@@ -67,9 +73,11 @@ use background::Background;
 use batch::BatchState;
 use catalog::CatalogCache;
 use clock::{Clock, SystemClock};
+use index_life::hold::Hold;
 use keys::{Meta, StoreKey};
 use transaction::{Change, Transaction};
 use view::View;
+use watched::Watched;
 
 /// Version of all stored formats together.
 pub const FORMAT_VERSION: u8 = 1;
@@ -104,6 +112,12 @@ pub struct EngineOptions {
     pub ttl_transition_ms: u64,
     /// How long time to live may not be changed again (the service: 30 to 60 minutes).
     pub ttl_interval_ms: u64,
+    /// How long the allocation of resources for a new index takes (the service: half a minute).
+    pub index_allocation_ms: u64,
+    /// Items looked at in one step of a backfill.
+    pub index_step_items: usize,
+    /// Parts of the life of indexes that are held, for tests.
+    pub index_hold: Arc<Hold>,
     /// The directory that stands for S3, each bucket a directory in it; `None` refuses exports and imports.
     pub buckets: Option<PathBuf>,
 }
@@ -120,6 +134,9 @@ impl Default for EngineOptions {
             background_period: Some(BACKGROUND_PERIOD),
             ttl_transition_ms: 0,
             ttl_interval_ms: 0,
+            index_allocation_ms: 0,
+            index_step_items: index_life::backfill::ITEMS_PER_STEP,
+            index_hold: Arc::default(),
             buckets: None,
         }
     }
@@ -139,7 +156,10 @@ pub struct Shared {
     pub(crate) options: EngineOptions,
     pub(crate) catalog: CatalogCache,
     pub(crate) batch: Arc<BatchState>,
-    pub(crate) time_to_live: time_to_live::Tables,
+    /// Tables with time to live.
+    pub(crate) expiring_tables: Watched,
+    /// Tables with indexes that are being made or removed.
+    pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<background::Signal>,
 }
 
@@ -188,7 +208,8 @@ impl Engine {
             options,
             catalog: CatalogCache::default(),
             batch,
-            time_to_live: time_to_live::Tables::default(),
+            expiring_tables: Watched::new(time_to_live::is_on),
+            busy_tables: Watched::new(index_life::has_work),
             signal: Arc::default(),
         });
         let mut engine = Self { background: None, shared };
@@ -243,7 +264,8 @@ impl Engine {
         self.shared.store.info()
     }
 
-    /// Deletes the items whose time is over and the stream records that are too old, now and to the end.
+    /// Does what the background threads do, now and to the end: items whose time is over, stream records that are too old, indexes
+    /// that are being made or removed.
     ///
     /// # Errors
     /// Those of the store.

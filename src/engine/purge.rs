@@ -77,10 +77,23 @@ fn start_later(shared: &Arc<Shared>, source: SourceId) {
     }
 }
 
-/// Removes some of a source; whether more is left.
 fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
+    if remove_some(transaction, source)? {
+        return Ok(true);
+    }
+    transaction.batch.delete(&StoreKey::Purge(source).encode())?;
+    Ok(false)
+}
+
+/// Removes some of a source; whether more is left.
+///
+/// # Errors
+/// Those of the store.
+pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
     let mut left = KEYS_PER_JOB;
-    for range in [keys::entries(source), keys::collections(source), keys::expiries(source), keys::history(source)] {
+    let entries = [keys::entries(source), keys::collections(source)];
+    let lists = [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source)];
+    for range in entries.into_iter().chain(lists) {
         let doomed = first_keys(transaction.batch.as_read(), &range, left)?;
         for key in &doomed {
             transaction.batch.delete(key)?;
@@ -91,7 +104,6 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
         }
     }
     transaction.batch.delete(&StoreKey::Counters(source).encode())?;
-    transaction.batch.delete(&StoreKey::Purge(source).encode())?;
     Ok(false)
 }
 

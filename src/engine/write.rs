@@ -4,10 +4,12 @@ use std::cell::OnceCell;
 
 use super::capacity::write_units;
 use super::catalog::TableEntry;
-use super::counters::{CollectionValue, CounterDelta, new_collection, signed};
+use super::counters::{CollectionValue, CounterDelta, signed};
 use super::history::{self, Past};
-use super::index::{self, IndexEntry, IndexView, Transition};
-use super::keys::{self, EntryAddress, SourceId, StoreKey};
+use super::index::{self, IndexView, Transition};
+use super::index_life::{self, violations};
+use super::index_write::{Stamp, grow_collection};
+use super::keys::{self, EntryAddress, StoreKey};
 use super::streams::capture::{Changed, capture};
 use super::time_to_live;
 use super::transaction::Transaction;
@@ -16,7 +18,7 @@ use crate::codec::record::{self, Record};
 use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, Version};
 use crate::model::error::StoreError;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
-use crate::model::{AttributeValue, Error, IndexKind, Item, Key};
+use crate::model::{Error, IndexKind, Item, Key};
 use crate::store::Read;
 
 const GIGABYTE: u64 = 1024 * 1024 * 1024;
@@ -97,8 +99,14 @@ pub fn replace(
 
     change.write_base(transaction, table, key, stored)?;
     change.write_lists(transaction, table, key, stored)?;
+    violations::maintain(transaction, table, keys::place_in_source(&stored.address.encode()), old_item, new)?;
     for (view, transition) in &effects.0 {
-        change.write_index(transaction, view, transition, new)?;
+        if table.index_life.is_building(&view.index.name) {
+            let transition = index_life::tracked(transaction.batch.as_read(), view, key, old_item, new)?;
+            change.write_index(transaction, view, &transition, new)?;
+        } else {
+            change.write_index(transaction, view, transition, new)?;
+        }
     }
     Ok(change.applied)
 }
@@ -260,100 +268,14 @@ impl Change {
         new: Option<&Item>,
     ) -> Result<(), StoreError> {
         let Some(units) = transition.units() else { return Ok(()) };
-        match transition {
-            Transition::Untouched => {}
-            Transition::Added(entry) => self.add_entry(transaction, view, entry, new)?,
-            Transition::Removed(entry) => self.remove_entry(transaction, view, entry)?,
-            Transition::Rewritten { new: entry, .. } => {
-                self.put_entry(transaction, view, entry, new)?;
-                self.count_entry(transaction, view, entry, transition.growth())?;
-            }
-            Transition::Moved { old, new: entry } => {
-                self.remove_entry(transaction, view, old)?;
-                self.add_entry(transaction, view, entry, new)?;
-            }
-        }
+        let stamp = Stamp { version: self.applied.version, modified_ms: self.modified_ms };
+        stamp.apply(transaction, view, transition, new)?;
         let name = view.index.name.as_str().to_owned();
         match view.index.kind {
             IndexKind::Global => self.applied.consumed_capacity.global_indexes.insert(name, units),
             IndexKind::Local => self.applied.consumed_capacity.local_indexes.insert(name, units),
         };
         Ok(())
-    }
-
-    fn add_entry(
-        &self,
-        transaction: &mut Transaction<'_>,
-        view: &IndexView<'_>,
-        entry: &IndexEntry<'_>,
-        new: Option<&Item>,
-    ) -> Result<(), StoreError> {
-        self.put_entry(transaction, view, entry, new)?;
-        self.count_entry(transaction, view, entry, (1, signed(entry.bytes)))
-    }
-
-    fn remove_entry(
-        &self,
-        transaction: &mut Transaction<'_>,
-        view: &IndexView<'_>,
-        entry: &IndexEntry<'_>,
-    ) -> Result<(), StoreError> {
-        transaction.batch.delete(&entry.address.encode())?;
-        self.count_entry(transaction, view, entry, (-1, -signed(entry.bytes)))
-    }
-
-    fn put_entry(
-        &self,
-        transaction: &mut Transaction<'_>,
-        view: &IndexView<'_>,
-        entry: &IndexEntry<'_>,
-        new: Option<&Item>,
-    ) -> Result<(), StoreError> {
-        let Some(item) = new else { return Ok(()) };
-        let first = index::first_names(view.table, view.index);
-        let record = record::encode(&view.projected(item), &first, self.applied.version, self.modified_ms);
-        transaction.batch.put(&entry.address.encode(), &record)
-    }
-
-    fn count_entry(
-        &self,
-        transaction: &mut Transaction<'_>,
-        view: &IndexView<'_>,
-        entry: &IndexEntry<'_>,
-        (entries, bytes): (i64, i64),
-    ) -> Result<(), StoreError> {
-        let names = view.index.partition.iter().map(|attribute| attribute.name.as_str());
-        let partition: Vec<(&str, &AttributeValue)> = names.zip(entry.partition.iter().copied()).collect();
-        let place = (view.source, entry.address.digest);
-        let partition_keys = grow_collection(transaction, place, &partition, (entries, bytes), self.modified_ms)?;
-        transaction.shared.batch.count(view.source, CounterDelta { entries, bytes, partition_keys });
-        Ok(())
-    }
-}
-
-/// Changes a collection by entries and bytes; returns the change of the number of collections.
-fn grow_collection(
-    transaction: &mut Transaction<'_>,
-    (source, digest): (SourceId, Digest),
-    partition: &[(&str, &AttributeValue)],
-    (entries, bytes): (i64, i64),
-    modified_ms: u64,
-) -> Result<i64, StoreError> {
-    let key = StoreKey::Collection(source, digest).encode();
-    let Some(value) = transaction.batch.get(&key)? else {
-        let bytes = usize::try_from(bytes).map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
-        transaction.batch.put(&key, &new_collection(partition, bytes, modified_ms))?;
-        return Ok(1);
-    };
-    match CollectionValue::parse(value)?.after(entries, bytes, modified_ms)? {
-        Some(value) => {
-            transaction.batch.put(&key, &value)?;
-            Ok(0)
-        }
-        None => {
-            transaction.batch.delete(&key)?;
-            Ok(-1)
-        }
     }
 }
 

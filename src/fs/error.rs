@@ -4,7 +4,7 @@
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
-use crate::model::error::{KeyError, StoreError, StreamError, UpdateError, ValueError};
+use crate::model::error::{KeyError, QueryError, StoreError, StreamError, UpdateError, ValueError};
 
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -226,6 +226,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
         Error::Update(UpdateError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_)) => Errno::NotFound,
+        Error::Query(QueryError::Backfilling(_)) => Errno::Busy,
         Error::Value(_)
         | Error::Key(_)
         | Error::Expression(_)
@@ -259,7 +260,7 @@ fn database_errno(error: &Error) -> Errno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::error::{Cancellation, QueryError};
+    use crate::model::error::Cancellation;
 
     #[test]
     fn table_of_errnos() {
@@ -279,6 +280,7 @@ mod tests {
             (FsError::Database(Error::Store(StoreError::NoSpace)), "ENOSPC"),
             (FsError::Database(Error::Store(StoreError::Corrupt("x"))), "EIO"),
             (FsError::Database(Error::Query(QueryError::ConsistentOnGlobal)), "EINVAL"),
+            (FsError::Database(Error::Query(QueryError::Backfilling("x".to_owned()))), "EBUSY"),
             (FsError::Database(Error::DeletionProtected), "EPERM"),
             (FsError::ScratchFull, "ENOSPC"),
             (FsError::NotEmpty, "ENOTEMPTY"),

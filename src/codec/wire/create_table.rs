@@ -144,6 +144,11 @@ fn structures<'a>(members: Members<'a>, name: &str) -> impl Iterator<Item = Memb
     members.list(name).unwrap_or_default().iter().filter_map(Members::of)
 }
 
+/// `AttributeDefinitions`; `None` when it is absent.
+pub(super) fn attribute_definitions(members: Members<'_>) -> Option<Vec<KeyAttribute>> {
+    members.has("AttributeDefinitions").then(|| structures(members, "AttributeDefinitions").filter_map(key_attribute).collect())
+}
+
 fn key_attribute(members: Members<'_>) -> Option<KeyAttribute> {
     let attribute_type = match members.string("AttributeType")? {
         "S" => KeyAttributeType::S,
@@ -190,7 +195,7 @@ pub(super) fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Resu
     structures(members, name).map(|members| index(members, kind)).collect::<Result<_, _>>().map(Some)
 }
 
-fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefinition, WireError> {
+pub(super) fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefinition, WireError> {
     Ok(IndexDefinition {
         name: names::index_name(members.string("IndexName").unwrap_or_default())?,
         kind,

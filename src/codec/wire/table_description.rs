@@ -123,6 +123,9 @@ fn indexes(table: &TableDescription, kind: IndexKind) -> Vec<Value> {
             let mut out = index_to_json(&table.schema, index, state);
             if kind == IndexKind::Global {
                 out.insert("IndexStatus".to_owned(), json!(status(state.status)));
+                if let Some(backfilling) = state.backfilling {
+                    out.insert("Backfilling".to_owned(), json!(backfilling));
+                }
                 let history = table.control.indexes.get(index.name.as_str()).copied().unwrap_or_default();
                 out.insert("ProvisionedThroughput".to_owned(), throughput(index.throughput, &history, table.at_ms));
                 let options = options.get(index.name.as_str());

@@ -471,6 +471,9 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
 fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>> {
     let state = crate::model::api::IndexDescription {
         status: TableStatus::Active,
+        backfilling: None,
+        progress: None,
+        violations: 0,
         item_count: 2,
         index_size_bytes: 300,
         partition_keys: 1,
@@ -485,6 +488,7 @@ fn descriptions_show_state_and_counts() -> Result<(), Box<dyn std::error::Error>
         indexes: vec![state.clone(), state.clone(), state],
         latest_stream_label: Some("2026-01-02T03:04:05.678".to_owned()),
         control: crate::model::api::TableControl::default(),
+        index_lag: None,
         at_ms: 0,
     };
     let body = describe_table::to_json(&table);

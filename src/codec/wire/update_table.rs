@@ -10,10 +10,12 @@ use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description;
 use crate::model::api::update_table::{
-    Encryption, IndexChange, IndexUpdate, OnDemandThroughput, StreamChange, TableClass, UpdateTableRequest, WarmThroughput,
+    Encryption, IndexChange, IndexCreation, IndexUpdate, OnDemandThroughput, StreamChange, TableClass, UpdateTableRequest,
+    WarmThroughput,
 };
 use crate::model::api::{StreamViewType, UpdateTableResponse};
 use crate::model::error::{SchemaError, UpdateTableError};
+use crate::model::schema::IndexKind;
 
 const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
 
@@ -78,6 +80,7 @@ pub fn request(json: &Value) -> Result<UpdateTableRequest, WireError> {
     let updates = updates.map(|list| list.iter().filter_map(Members::of).map(index_update).collect::<Result<_, _>>());
     Ok(UpdateTableRequest {
         table_name,
+        attribute_definitions: create_table::attribute_definitions(members),
         billing_mode: create_table::billing_mode(members),
         throughput: create_table::throughput(members),
         index_updates: updates.transpose()?,
@@ -105,7 +108,15 @@ fn index_update(members: Members<'_>) -> Result<IndexUpdate, WireError> {
         }),
         _ => None,
     };
-    Ok(IndexUpdate { create: name("Create")?, update, delete: name("Delete")? })
+    let create = match members.structure("Create") {
+        Some(create) => Some(Box::new(IndexCreation {
+            definition: create_table::index(create, IndexKind::Global)?,
+            on_demand: on_demand(create),
+            warm: warm(create),
+        })),
+        None => None,
+    };
+    Ok(IndexUpdate { create, update, delete: name("Delete")? })
 }
 
 pub(super) fn on_demand(members: Members<'_>) -> Option<OnDemandThroughput> {

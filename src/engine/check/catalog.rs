@@ -29,7 +29,11 @@ pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Arc<TableE
             reporter.add(DifferenceKind::WrongCatalog, place, format!("is named {}", table.schema.name));
         }
         let expiries = table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
-        for source in std::iter::once(table.source).chain(table.index_sources.iter().copied()).chain(expiries) {
+        for source in std::iter::once(table.source)
+            .chain(table.index_sources.iter().copied())
+            .chain(expiries)
+            .chain(table.index_life.sources())
+        {
             let is_given = next.is_none_or(|next| source < next);
             if !known.insert(source) || !is_given {
                 reporter.add(DifferenceKind::WrongCatalog, place, format!("source {}", source.0));

@@ -66,6 +66,12 @@ pub enum DifferenceKind {
     MissingExpiry,
     /// An expiry that is not that of its item.
     OrphanExpiry,
+    /// A backfill that is said to go on and does not, or the other way round.
+    WrongBackfill,
+    /// An item that a value keeps out of an index, and that is not on its list.
+    MissingViolation,
+    /// An item on such a list that nothing keeps out.
+    OrphanViolation,
     /// Entries, collections or counters that belong to no table.
     UnknownSource,
     /// A client request token without its expiry, or the other way round.
@@ -93,6 +99,9 @@ impl fmt::Display for DifferenceKind {
             Self::WrongStreamRecord => "stream record is wrong",
             Self::MissingExpiry => "expiry is missing",
             Self::OrphanExpiry => "expiry without its item",
+            Self::WrongBackfill => "the backfill contradicts the catalog",
+            Self::MissingViolation => "violation is not on the list",
+            Self::OrphanViolation => "violation without its item",
             Self::UnknownSource => "belongs to no table",
             Self::WrongToken => "client request token and its expiry differ",
             Self::WrongCatalog => "contradicts the rest of the catalog",

@@ -6,6 +6,7 @@ use super::create_table_checks::build_schema;
 use super::describe_table::description;
 use crate::codec::wire::create_options;
 use crate::engine::catalog::{self, TableEntry};
+use crate::engine::index_life::IndexLife;
 use crate::engine::keys::SourceId;
 use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, Shared, streams};
@@ -63,6 +64,7 @@ pub(in crate::engine) fn add_table(
         stream: None,
         time_to_live: None,
         control: TableControl::default(),
+        index_life: IndexLife::default(),
     };
     if let Some(view_type) = create_options::stream(&schema.opaque) {
         streams::enable(transaction, &mut entry, view_type)?;

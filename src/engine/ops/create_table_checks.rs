@@ -47,6 +47,14 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
     })
 }
 
+/// Checks the definition of one global index and builds it: checks 4, 6, 14 and 18.
+///
+/// # Errors
+/// [`SchemaError`].
+pub fn build_global_index(definition: &IndexDefinition, attributes: &[KeyAttribute]) -> Result<IndexSchema, SchemaError> {
+    global_index(definition, &Definitions::new(attributes)?)
+}
+
 /// Checks 1 to 3.
 fn check_throughput(billing_mode: BillingMode, throughput: Option<ProvisionedThroughput>) -> Result<(), SchemaError> {
     match (billing_mode, throughput) {
@@ -226,22 +234,25 @@ fn global_indexes(
         return Err(SchemaError::EmptyIndexList("GlobalSecondaryIndexes"));
     }
     let build = |index: &IndexDefinition| {
-        let (partition, sort) = global_key(&index.key_schema, definitions)?;
-        if billing_mode == BillingMode::Provisioned
-            && let Some(throughput) = index.throughput
-        {
+        let built = global_index(index, definitions)?;
+        if let (BillingMode::Provisioned, Some(throughput)) = (billing_mode, index.throughput) {
             check_units(throughput)?;
         }
-        Ok(IndexSchema {
-            name: index.name.clone(),
-            kind: IndexKind::Global,
-            partition,
-            sort,
-            projection: projection(&index.projection)?,
-            throughput: index.throughput,
-        })
+        Ok(built)
     };
     list.iter().map(build).collect()
+}
+
+fn global_index(index: &IndexDefinition, definitions: &Definitions<'_>) -> Result<IndexSchema, SchemaError> {
+    let (partition, sort) = global_key(&index.key_schema, definitions)?;
+    Ok(IndexSchema {
+        name: index.name.clone(),
+        kind: IndexKind::Global,
+        partition,
+        sort,
+        projection: projection(&index.projection)?,
+        throughput: index.throughput,
+    })
 }
 
 /// 1 to 4 HASH attributes, then 0 to 4 RANGE attributes (SEMANTICS 9.2).
@@ -285,7 +296,10 @@ fn check_global_throughput(indexes: &[IndexSchema], billing_mode: BillingMode) -
 }
 
 /// `NonKeyAttributes` over all indexes; a name in two indexes counts twice (SEMANTICS 9.5).
-fn check_projected(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
+///
+/// # Errors
+/// `TooManyProjected`.
+pub fn check_projected(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
     let count = |index: &IndexSchema| match &index.projection {
         Projection::Include(names) => names.len(),
         Projection::All | Projection::KeysOnly => 0,

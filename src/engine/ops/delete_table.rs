@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::describe_table::description;
 use crate::engine::keys::{SourceId, StoreKey};
 use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, catalog, keys, purge, streams};
+use crate::engine::{Engine, catalog, index_life, keys, purge, streams};
 use crate::model::Error;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
 use crate::model::error::{InUseError, StoreError};
@@ -37,6 +37,7 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     if entry.status == TableStatus::Creating {
         return Err(InUseError::Creating(name.to_owned()).into());
     }
+    index_life::admission::check_table_deletion(&entry.index_life)?;
     if entry.control.readers > 0 {
         return Err(InUseError::BeingRead(name.to_owned()).into());
     }
@@ -49,7 +50,11 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     let mut table_description = description(transaction.batch.as_read(), &entry, transaction.now_ms())?;
     table_description.status = TableStatus::Deleting;
     let list = entry.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
-    let sources: Vec<SourceId> = std::iter::once(entry.source).chain(entry.index_sources.iter().copied()).chain(list).collect();
+    let sources: Vec<SourceId> = std::iter::once(entry.source)
+        .chain(entry.index_sources.iter().copied())
+        .chain(list)
+        .chain(entry.index_life.sources())
+        .collect();
     streams::disable(transaction, &mut (*entry).clone())?;
     transaction.batch.delete(&StoreKey::Table(name).encode())?;
     for source in &sources {

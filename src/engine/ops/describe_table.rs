@@ -3,7 +3,9 @@
 use crate::engine::Engine;
 use crate::engine::batch::source_counters;
 use crate::engine::catalog::TableEntry;
-use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription};
+use crate::engine::counters::SourceCounters;
+use crate::engine::index_life::progress::Progress;
+use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 use crate::store::Read;
@@ -39,19 +41,26 @@ impl Engine {
 /// Those of the store.
 pub fn description(read: &dyn Read, entry: &TableEntry, at_ms: u64) -> Result<TableDescription, StoreError> {
     let counters = source_counters(read, entry.source)?;
+    let life = &entry.index_life;
+    let mut schema = (*entry.schema).clone();
     let mut indexes = Vec::with_capacity(entry.index_sources.len());
-    for (_, source) in entry.indexes() {
+    for (index, source) in entry.indexes() {
+        let (status, backfilling) = life.index_status(&index.name, entry.status);
+        let violations = match life.made.get(index.name.as_str()) {
+            Some(made) => source_counters(read, made.violations)?.entries,
+            None => 0,
+        };
+        let progress = if backfilling.is_some() { Progress::read(read, source)?.unwrap_or_default().counts.into() } else { None };
         let counters = source_counters(read, source)?;
-        indexes.push(IndexDescription {
-            status: entry.status,
-            item_count: counters.entries,
-            index_size_bytes: counters.size_with_overhead(),
-            partition_keys: counters.partition_keys,
-        });
+        indexes.push(IndexDescription { backfilling, progress, violations, ..index_description(status, counters) });
+    }
+    if let Some(leaving) = &life.leaving {
+        schema.indexes.push(leaving.index.clone());
+        indexes.push(index_description(TableStatus::Deleting, source_counters(read, leaving.source)?));
     }
     Ok(TableDescription {
-        schema: (*entry.schema).clone(),
-        status: entry.status,
+        schema,
+        status: life.table_status(entry.status),
         table_id: entry.table_id.clone(),
         created_ms: entry.created_ms,
         item_count: counters.entries,
@@ -59,6 +68,20 @@ pub fn description(read: &dyn Read, entry: &TableEntry, at_ms: u64) -> Result<Ta
         indexes,
         latest_stream_label: entry.stream.as_ref().map(|stream| stream.label.clone()),
         control: entry.control.clone(),
+        index_lag: None,
         at_ms,
     })
+}
+
+/// An index that is there, or is going.
+fn index_description(status: TableStatus, counters: SourceCounters) -> IndexDescription {
+    IndexDescription {
+        status,
+        backfilling: None,
+        progress: None,
+        violations: 0,
+        item_count: counters.entries,
+        index_size_bytes: counters.size_with_overhead(),
+        partition_keys: counters.partition_keys,
+    }
 }

@@ -23,6 +23,7 @@ pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
 pub mod transfer;
+pub mod update_indexes;
 pub mod update_item;
 pub mod update_table;
 mod update_throughput;

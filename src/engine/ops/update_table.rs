@@ -1,4 +1,4 @@
-//! UpdateTable (SEMANTICS 11.3), without the creation and deletion of indexes.
+//! UpdateTable (SEMANTICS 11.3).
 //!
 //! The answer shows the old throughput with status UPDATING, as DynamoDB's does; the change is in effect at once.
 
@@ -6,17 +6,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::describe_table::description;
+use super::update_indexes;
 use super::update_throughput::{self, Throughputs};
 use crate::codec::wire::kept_options;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, streams};
+use crate::engine::{Engine, index_life, streams};
 use crate::model::Error;
+use crate::model::IndexName;
 use crate::model::api::update_table::{IndexUpdate, StreamChange};
 use crate::model::api::{TableStatus, UpdateTableRequest, UpdateTableResponse};
-use crate::model::error::{InUseError, LimitError, NotFoundError, UpdateTableError};
+use crate::model::error::{InUseError, LimitError, UpdateTableError};
 use crate::model::schema::BillingMode;
-use crate::model::{IndexKind, IndexName};
 
 impl Engine {
     /// Changes a table's settings, all of them or none.
@@ -25,7 +26,12 @@ impl Engine {
     /// `UpdateTable`, `Schema`, `Limit`, `TableNotFound`, `NotFound`, `InUse`, `NotSupported`; those of the store.
     pub fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
         check_request(&request)?;
-        self.shared.submit_and_wait(move |transaction| update(transaction, &request))
+        let with_indexes = request.index_updates.iter().flatten().any(is_online);
+        let response = self.shared.submit_and_wait(move |transaction| update(transaction, &request))?;
+        if with_indexes {
+            self.shared.signal.wake();
+        }
+        Ok(response)
     }
 }
 
@@ -48,13 +54,19 @@ fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
         None => {}
     }
     update_throughput::check_request(request)?;
-    check_combination(request)
+    check_combination(request)?;
+    let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
+    for creation in creations {
+        update_indexes::check_creation(creation, request)?;
+    }
+    Ok(())
 }
 
 fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
     let mut seen: BTreeSet<&IndexName> = BTreeSet::new();
     for update in updates {
-        let actions = [update.update.as_ref().map(|change| &change.name), update.create.as_ref(), update.delete.as_ref()];
+        let create = update.create.as_ref().map(|creation| &creation.definition.name);
+        let actions = [update.update.as_ref().map(|change| &change.name), create, update.delete.as_ref()];
         let mut actions = actions.into_iter().flatten();
         let name = actions.next().ok_or(UpdateTableError::NoIndexAction)?;
         if actions.next().is_some() {
@@ -121,12 +133,14 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
         return Err(Error::TableNotFound(name.to_owned()));
     };
     check_state(&old)?;
-    check_indexes(&old, request)?;
+    update_indexes::check_names(&old, request)?;
+    index_life::admission::check(&old, request)?;
     let now_ms = transaction.now_ms();
     let mut new = changed(&old, request, now_ms)?;
     if let Some(change) = &request.stream {
         change_stream(transaction, &mut new, change)?;
     }
+    change_indexes(transaction, &mut new, request)?;
     catalog::replace_table(transaction, &new)?;
 
     let mut table_description = description(transaction.batch.as_read(), &new, now_ms)?;
@@ -134,11 +148,10 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     if request.deletion_protection.is_none() && !only_indexes(request) {
         table_description.status = TableStatus::Updating;
     }
-    for (position, (index, _)) in old.indexes().enumerate() {
-        let updates = request.index_updates.iter().flatten();
-        let is_updated = updates.filter_map(|update| update.update.as_ref()).any(|change| change.name == index.name);
-        let schemas = table_description.schema.indexes.get_mut(position);
-        if let (true, Some(schema), Some(state)) = (is_updated, schemas, table_description.indexes.get_mut(position)) {
+    let schemas = table_description.schema.indexes.iter_mut();
+    for (schema, state) in schemas.zip(&mut table_description.indexes) {
+        let mut updates = request.index_updates.iter().flatten().filter_map(|update| update.update.as_ref());
+        if let (true, Some((index, _))) = (updates.any(|change| change.name == schema.name), old.index(&schema.name)) {
             schema.throughput = index.throughput;
             state.status = TableStatus::Updating;
         }
@@ -146,8 +159,24 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     Ok(UpdateTableResponse { table_description })
 }
 
+/// Creates and deletes indexes, and notes that one was updated while it was made.
+fn change_indexes(transaction: &mut Transaction<'_>, new: &mut TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
+    for update in request.index_updates.iter().flatten() {
+        if let Some(creation) = &update.create {
+            update_indexes::create(transaction, new, creation, request)?;
+        }
+        if let Some(name) = &update.delete {
+            update_indexes::delete(transaction, new, name)?;
+        }
+        if let (Some(change), Some(building)) = (&update.update, &mut new.index_life.building) {
+            building.is_updated |= building.index == change.name;
+        }
+    }
+    Ok(())
+}
+
 fn only_indexes(request: &UpdateTableRequest) -> bool {
-    let rest = UpdateTableRequest { index_updates: None, ..request.clone() };
+    let rest = UpdateTableRequest { index_updates: None, attribute_definitions: None, ..request.clone() };
     rest == UpdateTableRequest::new(request.table_name.clone())
 }
 
@@ -159,26 +188,6 @@ pub(super) fn check_state(table: &TableEntry) -> Result<(), InUseError> {
         TableStatus::Creating => Err(InUseError::Creating(name)),
         TableStatus::Updating => Err(InUseError::Updating(name)),
         TableStatus::Deleting => Err(InUseError::Deleting(name)),
-    }
-}
-
-/// Every index named is a global index of the table, or is to be created.
-fn check_indexes(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
-    for update in request.index_updates.iter().flatten() {
-        let of_update = update.update.as_ref().map(|change| (&change.name, "update"));
-        let named = of_update.or_else(|| update.delete.as_ref().map(|name| (name, "delete")));
-        let Some((name, action)) = named else { continue };
-        let index = name.as_str().to_owned();
-        match table.index(name).map(|(index, _)| index.kind) {
-            Some(IndexKind::Global) => {}
-            Some(IndexKind::Local) => return Err(UpdateTableError::LocalIndex { action, index }.into()),
-            None => return Err(NotFoundError::Index { index, table: table.schema.name.as_str().to_owned() }.into()),
-        }
-    }
-    match request.index_updates.iter().flatten().find(|update| is_online(update)) {
-        Some(update) if update.create.is_some() => Err(Error::NotSupported("GlobalSecondaryIndexUpdates with Create")),
-        Some(_) => Err(Error::NotSupported("GlobalSecondaryIndexUpdates with Delete")),
-        None => Ok(()),
     }
 }
 

@@ -43,7 +43,7 @@ fn of_index(name: &str) -> String {
     format!("index : {name}")
 }
 
-fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
+pub(super) fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
     for (member, value) in members(units) {
         if value > CAPACITY_UNITS_MAX {
             return Err(SchemaError::ThroughputRange { member, value }.into());
@@ -59,8 +59,13 @@ fn members(units: ProvisionedThroughput) -> [(&'static str, u64); 2] {
     [("ReadCapacityUnits", units.read_capacity_units), ("WriteCapacityUnits", units.write_capacity_units)]
 }
 
-fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {
+pub(super) fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {
     [("MaxReadRequestUnits", maxima.max_read_request_units), ("MaxWriteRequestUnits", maxima.max_write_request_units)]
+}
+
+/// As [`check_maxima`], of an index.
+pub(super) fn check_index_maxima(maxima: OnDemandThroughput, index: &str) -> Result<(), SchemaError> {
+    check_maxima(maxima, &of_index(index))
 }
 
 /// -1 clears a maximum.

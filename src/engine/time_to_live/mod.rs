@@ -8,16 +8,13 @@
 pub mod build;
 pub mod sweep;
 
-use parking_lot::Mutex;
-
-use super::catalog::{self, TableEntry};
+use super::catalog::TableEntry;
 use super::keys::{self, EntryAddress, SourceId, StoreKey};
 use super::transaction::Transaction;
-use super::view::View;
 use crate::codec::record::Record;
 use crate::model::api::TimeToLiveStatus;
 use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Error, Number, TableName};
+use crate::model::{AttributeValue, Number};
 
 /// A table's time to live, as its catalog entry knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,36 +114,10 @@ pub fn maintain(
     Ok(())
 }
 
-/// Tables with time to live, of one generation of the catalog.
-#[derive(Debug, Default)]
-pub struct Tables(Mutex<Option<(u64, Vec<TableName>)>>);
-
-impl Tables {
-    /// Their names in a view.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn names(&self, view: &View<'_>) -> Result<Vec<TableName>, Error> {
-        let generation = catalog::generation(view.read())?;
-        if let Some((known, names)) = &*self.0.lock()
-            && *known == generation
-        {
-            return Ok(names.clone());
-        }
-        let mut all = Vec::new();
-        view.table_names(None, &mut |name| {
-            all.extend(TableName::new(name));
-            std::ops::ControlFlow::Continue(())
-        })?;
-        let has_list = |name: &TableName| {
-            // A damaged entry is for `check` to tell.
-            let entry = view.table(name).ok().flatten();
-            entry.is_some_and(|entry| entry.time_to_live.as_ref().is_some_and(|time_to_live| time_to_live.list.is_some()))
-        };
-        all.retain(has_list);
-        *self.0.lock() = Some((generation, all.clone()));
-        Ok(all)
-    }
+/// Has the table a list of expiries?
+#[must_use]
+pub fn is_on(table: &TableEntry) -> bool {
+    table.time_to_live.as_ref().is_some_and(|time_to_live| time_to_live.list.is_some())
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ struct Work {
 fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
     let view = View::new(shared, shared.store.snapshot()?);
     let mut work = Vec::new();
-    for name in shared.time_to_live.names(&view)? {
+    for name in shared.expiring_tables.names(&view)? {
         let Some(table) = view.table(&name)? else { continue };
         match table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list) {
             Some(list) if !list.is_built => work.push(Work { name, unbuilt: Some(list) }),

@@ -38,8 +38,41 @@ pub struct TableDescription {
     /// Of the newest stream, also when it is disabled.
     pub latest_stream_label: Option<String>,
     pub control: TableControl,
+    /// Of its global indexes; `None` while they show every write.
+    pub index_lag: Option<IndexLag>,
     /// When it was described, milliseconds since the epoch.
     pub at_ms: u64,
+}
+
+/// How far the backfill of an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexProgress {
+    /// Items of the table looked at.
+    pub done: u64,
+    /// Items that the table had when the backfill began.
+    pub total: u64,
+    /// Entries that the backfill wrote; those of other writes are not counted.
+    pub written: u64,
+    /// Write units of these entries: `OnlineIndexConsumedWriteCapacity`.
+    pub write_units: u64,
+}
+
+impl IndexProgress {
+    /// `OnlineIndexPercentageProgress`, 0 to 100. The table may have grown meanwhile.
+    #[must_use]
+    pub fn percent(&self) -> u64 {
+        (self.done.min(self.total) * 100).checked_div(self.total).unwrap_or(100)
+    }
+}
+
+/// Writes that the global indexes of a table do not show yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexLag {
+    pub is_paused: bool,
+    /// Writes.
+    pub pending: u64,
+    /// Age of the oldest, milliseconds.
+    pub lag_ms: u64,
 }
 
 /// State and counters of one index.
@@ -47,6 +80,12 @@ pub struct TableDescription {
 pub struct IndexDescription {
     /// CREATING, UPDATING, DELETING or ACTIVE; an LSI has the table's.
     pub status: TableStatus,
+    /// `None` for an index that no UpdateTable is making.
+    pub backfilling: Option<bool>,
+    /// `None` unless it is being made.
+    pub progress: Option<IndexProgress>,
+    /// Items that are kept out by a value that cannot be the key of this index.
+    pub violations: u64,
     pub item_count: u64,
     /// Entry bytes plus 100 bytes an entry.
     pub index_size_bytes: u64,

@@ -42,7 +42,9 @@ pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition,
 pub use delete_item::{DeleteItemRequest, DeleteItemResponse};
 pub use delete_table::{DeleteTableRequest, DeleteTableResponse};
 pub use describe_stream::{DescribeStreamRequest, DescribeStreamResponse, Shard, StreamStatus};
-pub use describe_table::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription, TableStatus};
+pub use describe_table::{
+    DescribeTableRequest, DescribeTableResponse, IndexDescription, IndexLag, IndexProgress, TableDescription, TableStatus,
+};
 pub use get_item::{GetItemRequest, GetItemResponse};
 pub use get_records::{GetRecordsRequest, GetRecordsResponse};
 pub use get_shard_iterator::{GetShardIteratorRequest, GetShardIteratorResponse, ShardPosition};

@@ -1,9 +1,10 @@
 //! UpdateTable: the request as sent.
 
+use super::create_table::IndexDefinition;
 use super::describe_table::TableDescription;
 use super::streams::StreamViewType;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
-use crate::model::{IndexName, TableName};
+use crate::model::{IndexName, KeyAttribute, TableName};
 
 /// Maxima on demand; each member may be absent. In UpdateTable -1 clears a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,10 +61,18 @@ pub struct IndexChange {
     pub warm: Option<WarmThroughput>,
 }
 
+/// `GlobalSecondaryIndexUpdate.Create`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexCreation {
+    pub definition: IndexDefinition,
+    pub on_demand: Option<OnDemandThroughput>,
+    pub warm: Option<WarmThroughput>,
+}
+
 /// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexUpdate {
-    pub create: Option<IndexName>,
+    pub create: Option<Box<IndexCreation>>,
     pub update: Option<IndexChange>,
     pub delete: Option<IndexName>,
 }
@@ -71,6 +80,8 @@ pub struct IndexUpdate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateTableRequest {
     pub table_name: TableName,
+    /// Types of the keys of a created index; `None` is an absent member.
+    pub attribute_definitions: Option<Vec<KeyAttribute>>,
     pub billing_mode: Option<BillingMode>,
     pub throughput: Option<ProvisionedThroughput>,
     /// `None` is an absent member; an empty list is an error of its own.
@@ -91,6 +102,7 @@ impl UpdateTableRequest {
     pub fn new(table_name: TableName) -> Self {
         Self {
             table_name,
+            attribute_definitions: None,
             billing_mode: None,
             throughput: None,
             index_updates: None,

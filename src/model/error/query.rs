@@ -14,6 +14,8 @@ pub enum QueryError {
     SegmentRange { segment: u32, total: u32 },
     #[error("The table does not have the specified index: {0}")]
     UnknownIndex(String),
+    #[error("Cannot read from backfilling global secondary index: {0}")]
+    Backfilling(String),
     #[error("Consistent reads are not supported on global secondary indexes")]
     ConsistentOnGlobal,
     /// `prefix` is `1 validation error detected: ` on Query and empty on Scan.

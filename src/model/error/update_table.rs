@@ -67,6 +67,23 @@ pub enum UpdateTableError {
         "One or more parameter values were invalid: One of ProvisionedThroughput, OnDemandThroughput, WarmThroughput must be specified for index: {0}"
     )]
     EmptyIndexUpdate(String),
+    #[error("One or more parameter values were invalid: AttributeDefinitions is not specified for index: {0}")]
+    DefinitionsMissing(String),
+    #[error(
+        "One or more parameter values were invalid: Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {0}"
+    )]
+    CreateThroughputMissing(String),
+    #[error(
+        "One or more parameter values were invalid: Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {0} when BillingMode is PAY_PER_REQUEST"
+    )]
+    CreateThroughputOnDemand(String),
+    #[error("Attempting to create an index which already exists")]
+    IndexExists,
+    /// `existing` and `new` are like `pk:S:HASH`.
+    #[error(
+        "One or more parameter values were invalid: Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{{{existing}}}] New schema: Schema:[SchemaElement: key{{{new}}}]"
+    )]
+    Redefined { existing: String, new: String },
     /// Of a table without one; `action` is `disable` or `update`.
     #[error(
         "Table is not in a valid state to {action} Kinesis Streaming Destination: No streaming destination with streamArn: {stream_arn} found for table with tableName: {table}"
@@ -79,6 +96,8 @@ pub enum UpdateTableError {
 pub enum LimitError {
     #[error("Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table")]
     OnlineIndexes,
+    #[error("Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20")]
+    GlobalIndexes,
     /// The dates are the service's long form.
     #[error(
         "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. Number of decreases today: {today}. Last decrease at {last}. Next decrease can be made at {next}"
@@ -100,6 +119,35 @@ pub enum InUseError {
     Updating(String),
     #[error("Attempt to change a resource which is still in use: Table is being deleted: {0}")]
     Deleting(String),
+    #[error(
+        "Attempt to change a resource which is still in use: Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {index}"
+    )]
+    IndexAllocating { table: String, index: String },
+    /// Of an index whose name is that of one being created. The two blanks here and below are the service's.
+    #[error("Attempt to change a resource which is still in use: Index is being created.  Table: {table} Index: {index}")]
+    IndexCreating { table: String, index: String },
+    #[error(
+        "Attempt to change a resource which is still in use: Index is being created but is not backfilling yet.  Table: {table} Index: {index}"
+    )]
+    IndexNotBackfilling { table: String, index: String },
+    #[error("Attempt to change a resource which is still in use: Index is being deleted.  Table: {table} Index: {index}")]
+    IndexDeleting { table: String, index: String },
+    /// `change` is `created` or `deleted`.
+    #[error(
+        "Attempt to change a resource which is still in use: Can't change table IOPS when an index is being {change}. Table: {table} Indexes: [{index}]"
+    )]
+    IndexAndThroughput { change: &'static str, table: String, index: String },
+    #[error("Attempt to change a resource which is still in use: Can't change stream status when an index is being created")]
+    IndexAndStream,
+    /// `change` is `creation` or `deletion`.
+    #[error(
+        "Attempt to change a resource which is still in use: OnDemandThroughput cannot be updated while index {change} is in progress for indexes: [{index}]"
+    )]
+    IndexAndOnDemand { change: &'static str, index: String },
+    #[error(
+        "Attempt to change a resource which is still in use: Cannot delete table while indexes are being created, updated, or deleted."
+    )]
+    IndexesBusy,
     /// A backup, restore or export reads the table.
     #[error("Attempt to change a resource which is still in use: Table: {0} is being backed up, restored from or exported.")]
     BeingRead(String),

@@ -1,0 +1,27 @@
+//! A step of the removal of an index: some of its entries.
+
+use crate::engine::catalog;
+use crate::engine::keys::SourceId;
+use crate::engine::purge;
+use crate::engine::transaction::Transaction;
+use crate::model::TableName;
+use crate::model::error::StoreError;
+
+/// Removes some of a leaving index; whether there may be more to do. After the last of it the index is gone.
+///
+/// # Errors
+/// Those of the store.
+pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<bool, StoreError> {
+    let Some(table) = transaction.table(name)? else { return Ok(false) };
+    let Some(leaving) = &table.index_life.leaving else { return Ok(false) };
+    let sources: Vec<SourceId> = std::iter::once(leaving.source).chain(leaving.violations).collect();
+    for source in sources {
+        if purge::remove_some(transaction, source)? {
+            return Ok(true);
+        }
+    }
+    let mut new = (*table).clone();
+    new.index_life.leaving = None;
+    catalog::replace_table(transaction, &new)?;
+    Ok(false)
+}

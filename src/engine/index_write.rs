@@ -1,0 +1,120 @@
+//! Writes the entries of one index with their item collections and counters.
+
+use super::counters::{CollectionValue, CounterDelta, new_collection, signed};
+use super::index::{self, IndexEntry, IndexView, Transition};
+use super::keys::{SourceId, StoreKey};
+use super::transaction::Transaction;
+use crate::codec::digest::Digest;
+use crate::codec::record;
+use crate::model::api::Version;
+use crate::model::error::StoreError;
+use crate::model::{AttributeValue, Item};
+
+/// The write that an entry is of.
+#[derive(Debug, Clone, Copy)]
+pub struct Stamp {
+    pub version: Version,
+    /// Milliseconds since the epoch.
+    pub modified_ms: u64,
+}
+
+impl Stamp {
+    /// Does to an index what a change of an item does; `new` is the item after it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn apply(
+        self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        transition: &Transition<'_>,
+        new: Option<&Item>,
+    ) -> Result<(), StoreError> {
+        match transition {
+            Transition::Untouched => Ok(()),
+            Transition::Added(entry) => self.add(transaction, view, entry, new),
+            Transition::Removed(entry) => self.remove(transaction, view, entry),
+            Transition::Rewritten { new: entry, .. } => {
+                self.put(transaction, view, entry, new)?;
+                self.count(transaction, view, entry, transition.growth())
+            }
+            Transition::Moved { old, new: entry } => {
+                self.remove(transaction, view, old)?;
+                self.add(transaction, view, entry, new)
+            }
+        }
+    }
+
+    fn add(
+        self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        entry: &IndexEntry<'_>,
+        new: Option<&Item>,
+    ) -> Result<(), StoreError> {
+        self.put(transaction, view, entry, new)?;
+        self.count(transaction, view, entry, (1, signed(entry.bytes)))
+    }
+
+    fn remove(self, transaction: &mut Transaction<'_>, view: &IndexView<'_>, entry: &IndexEntry<'_>) -> Result<(), StoreError> {
+        transaction.batch.delete(&entry.address.encode())?;
+        self.count(transaction, view, entry, (-1, -signed(entry.bytes)))
+    }
+
+    fn put(
+        self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        entry: &IndexEntry<'_>,
+        new: Option<&Item>,
+    ) -> Result<(), StoreError> {
+        let Some(item) = new else { return Ok(()) };
+        let first = index::first_names(view.table, view.index);
+        let record = record::encode(&view.projected(item), &first, self.version, self.modified_ms);
+        transaction.batch.put(&entry.address.encode(), &record)
+    }
+
+    fn count(
+        self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        entry: &IndexEntry<'_>,
+        (entries, bytes): (i64, i64),
+    ) -> Result<(), StoreError> {
+        let names = view.index.partition.iter().map(|attribute| attribute.name.as_str());
+        let partition: Vec<(&str, &AttributeValue)> = names.zip(entry.partition.iter().copied()).collect();
+        let place = (view.source, entry.address.digest);
+        let partition_keys = grow_collection(transaction, place, &partition, (entries, bytes), self.modified_ms)?;
+        transaction.shared.batch.count(view.source, CounterDelta { entries, bytes, partition_keys });
+        Ok(())
+    }
+}
+
+/// Changes a collection by entries and bytes; returns the change of the number of collections.
+///
+/// # Errors
+/// `Corrupt` when it would count below nothing; those of the store.
+pub fn grow_collection(
+    transaction: &mut Transaction<'_>,
+    (source, digest): (SourceId, Digest),
+    partition: &[(&str, &AttributeValue)],
+    (entries, bytes): (i64, i64),
+    modified_ms: u64,
+) -> Result<i64, StoreError> {
+    let key = StoreKey::Collection(source, digest).encode();
+    let Some(value) = transaction.batch.get(&key)? else {
+        let bytes = usize::try_from(bytes).map_err(|_| StoreError::Corrupt("an entry without its collection"))?;
+        transaction.batch.put(&key, &new_collection(partition, bytes, modified_ms))?;
+        return Ok(1);
+    };
+    match CollectionValue::parse(value)?.after(entries, bytes, modified_ms)? {
+        Some(value) => {
+            transaction.batch.put(&key, &value)?;
+            Ok(0)
+        }
+        None => {
+            transaction.batch.delete(&key)?;
+            Ok(-1)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! UpdateTable's creation and deletion of a global index (SEMANTICS 9.6, 11.3): the definition and its checks. The rest of its life is
+//! `index_life`.
+
+use std::sync::Arc;
+
+use super::create_table_checks::{build_global_index, check_projected};
+use super::update_throughput;
+use crate::codec::wire::kept_options;
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::index_life::{Building, Leaving, Made, Phase};
+use crate::engine::keys::{SourceId, StoreKey};
+use crate::engine::transaction::Transaction;
+use crate::model::api::UpdateTableRequest;
+use crate::model::api::update_table::{IndexCreation, OnDemandThroughput, WarmThroughput};
+use crate::model::error::{LimitError, NotFoundError, StoreError, UpdateTableError};
+use crate::model::limits::GLOBAL_INDEXES_MAX;
+use crate::model::schema::{BillingMode, KeyAttribute};
+use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
+
+/// Checks that every index named is a global index of the table, or is to be created. One that is being removed still counts.
+pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
+    for update in request.index_updates.iter().flatten() {
+        if let Some(creation) = &update.create {
+            let is_there = table.index(&creation.definition.name).is_some();
+            if is_there && !table.index_life.is_building(&creation.definition.name) {
+                return Err(UpdateTableError::IndexExists.into());
+            }
+        }
+        let of_update = update.update.as_ref().map(|change| (&change.name, "update"));
+        let Some((name, action)) = of_update.or_else(|| update.delete.as_ref().map(|name| (name, "delete"))) else { continue };
+        let index = name.as_str().to_owned();
+        let is_leaving = table.index_life.leaving.as_ref().is_some_and(|leaving| leaving.index.name == *name);
+        match table.index(name).map(|(index, _)| index.kind) {
+            Some(IndexKind::Global) => {}
+            None if is_leaving => {}
+            Some(IndexKind::Local) => return Err(UpdateTableError::LocalIndex { action, index }.into()),
+            None => return Err(NotFoundError::Index { index, table: table.schema.name.as_str().to_owned() }.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The checks of a creation that need no table.
+pub(super) fn check_creation(creation: &IndexCreation, request: &UpdateTableRequest) -> Result<(), Error> {
+    let name = creation.definition.name.as_str();
+    if request.attribute_definitions.is_none() {
+        return Err(UpdateTableError::DefinitionsMissing(name.to_owned()).into());
+    }
+    creation.definition.throughput.map_or(Ok(()), update_throughput::check_units)?;
+    creation.on_demand.map_or(Ok(()), |maxima| update_throughput::check_index_maxima(maxima, name))?;
+    build(creation, request).map(drop)
+}
+
+fn build(creation: &IndexCreation, request: &UpdateTableRequest) -> Result<IndexSchema, Error> {
+    let definitions = request.attribute_definitions.as_deref().unwrap_or_default();
+    Ok(build_global_index(&creation.definition, definitions)?)
+}
+
+/// Defines the index in `new`, the entry after the other changes of the request.
+pub(super) fn create(
+    transaction: &mut Transaction<'_>,
+    new: &mut TableEntry,
+    creation: &IndexCreation,
+    request: &UpdateTableRequest,
+) -> Result<(), Error> {
+    let index = build(creation, request)?;
+    check_against_table(&new.schema, &index, creation)?;
+    let schema = Arc::make_mut(&mut new.schema);
+    schema.indexes.push(index.clone());
+    check_projected(&schema.indexes)?;
+    if schema.indexes_of(IndexKind::Global).count() > GLOBAL_INDEXES_MAX {
+        return Err(LimitError::GlobalIndexes.into());
+    }
+    let name = index.name.as_str();
+    creation.on_demand.iter().for_each(|maxima| kept_options::set_on_demand(&mut schema.opaque, Some(name), *maxima));
+    creation.warm.iter().for_each(|warm| kept_options::set_warm(&mut schema.opaque, Some(name), *warm));
+
+    let sources = catalog::take_sources(transaction.batch, 2)?;
+    let [source, violations] = sources[..] else { return Err(StoreError::Corrupt("source ids are used up").into()) };
+    new.index_sources.push(source);
+    // Set when it becomes active.
+    new.index_life.made.insert(name.to_owned(), Made { violations, since: 0 });
+    let until_ms = transaction.now_ms().saturating_add(transaction.shared.options.index_allocation_ms);
+    new.index_life.building = Some(Building { index: index.name, phase: Phase::Allocation { until_ms }, is_updated: false });
+    Ok(())
+}
+
+fn check_against_table(table: &TableSchema, index: &IndexSchema, creation: &IndexCreation) -> Result<(), UpdateTableError> {
+    let name = || index.name.as_str().to_owned();
+    match (table.billing_mode, index.throughput) {
+        (BillingMode::Provisioned, None) => return Err(UpdateTableError::CreateThroughputMissing(name())),
+        (BillingMode::PayPerRequest, Some(_)) => return Err(UpdateTableError::CreateThroughputOnDemand(name())),
+        (BillingMode::Provisioned, Some(_)) | (BillingMode::PayPerRequest, None) => {}
+    }
+    if let (BillingMode::Provisioned, Some(member)) = (table.billing_mode, creation.on_demand.and_then(first_maximum)) {
+        return Err(UpdateTableError::OnDemandOnProvisioned(member));
+    }
+    let known: Vec<(&KeyAttribute, &str)> = typed(table).collect();
+    for (attribute, role) in key_roles(&index.partition, &index.sort) {
+        let clash = known.iter().find(|(of, _)| of.name == attribute.name && of.attribute_type != attribute.attribute_type);
+        if let Some((existing, existing_role)) = clash {
+            return Err(UpdateTableError::Redefined { existing: element(existing, existing_role), new: element(attribute, role) });
+        }
+    }
+    Ok(())
+}
+
+/// Every key attribute of the table and its indexes with its role.
+fn typed(table: &TableSchema) -> impl Iterator<Item = (&KeyAttribute, &'static str)> {
+    let own = key_roles(std::slice::from_ref(&table.key.partition), table.key.sort.as_slice());
+    own.chain(table.indexes.iter().flat_map(|index| key_roles(&index.partition, &index.sort)))
+}
+
+fn key_roles<'a>(
+    partition: &'a [KeyAttribute],
+    sort: &'a [KeyAttribute],
+) -> impl Iterator<Item = (&'a KeyAttribute, &'static str)> {
+    partition.iter().map(|attribute| (attribute, "HASH")).chain(sort.iter().map(|attribute| (attribute, "RANGE")))
+}
+
+/// `pk:S:HASH`.
+fn element(attribute: &KeyAttribute, role: &str) -> String {
+    format!("{}:{}:{role}", attribute.name, attribute.attribute_type.as_attribute_type().tag())
+}
+
+fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
+    update_throughput::maxima_members(maxima).into_iter().find(|(_, units)| units.is_some()).map(|(member, _)| member)
+}
+
+/// Takes an index out of `new`; its entries are removed in the background.
+pub(super) fn delete(transaction: &mut Transaction<'_>, new: &mut TableEntry, name: &IndexName) -> Result<(), StoreError> {
+    let schema = Arc::make_mut(&mut new.schema);
+    let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else { return Ok(()) };
+    let index = schema.indexes.remove(at);
+    kept_options::set_on_demand(&mut schema.opaque, Some(name.as_str()), OnDemandThroughput::default());
+    kept_options::set_warm(&mut schema.opaque, Some(name.as_str()), WarmThroughput::default());
+    let source: SourceId = new.index_sources.remove(at);
+    new.control.indexes.remove(name.as_str());
+    let life = &mut new.index_life;
+    if life.is_building(name) {
+        life.building = None;
+        transaction.batch.delete(&StoreKey::Backfill(source).encode())?;
+    }
+    let violations = life.made.remove(name.as_str()).map(|made| made.violations);
+    life.leaving = Some(Leaving { index, source, violations });
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! An index made and dropped between generated writes, step by step and with the store reopened anywhere, against a model of it.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod engine_support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use ddbfs::codec::wire::update_table;
+use ddbfs::database::Database;
+use ddbfs::database::admin::Administration;
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::engine::index_life::hold::{Hold, Stage};
+use ddbfs::model::api::*;
+use ddbfs::model::{AttributeValue, Error, Item};
+use ddbfs::store::Durability;
+use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
+use engine_support::*;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+const CASES: u32 = 60;
+
+#[derive(Debug, Clone)]
+enum Op {
+    /// Sort key and value number of `a`.
+    Put(u8, u8),
+    /// Changes an attribute that the index does not project.
+    Touch(u8),
+    Delete(u8),
+    Create,
+    Drop,
+    /// Steps of the backfill or the removal.
+    Steps(u64),
+    /// To the end.
+    Finish,
+    Reopen,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        8 => (0..12_u8, 0..7_u8).prop_map(|(key, value)| Op::Put(key, value)),
+        2 => (0..12_u8).prop_map(Op::Touch),
+        3 => (0..12_u8).prop_map(Op::Delete),
+        2 => Just(Op::Create),
+        1 => Just(Op::Drop),
+        4 => (1..4_u64).prop_map(Op::Steps),
+        1 => Just(Op::Finish),
+        1 => Just(Op::Reopen),
+    ]
+}
+
+/// The last three cannot be keys of the index.
+fn value(pick: u8) -> Option<AttributeValue> {
+    match pick {
+        0 => None,
+        1..=3 => Some(s(["x", "xy", "z"][usize::from(pick) - 1])),
+        4 => Some(n("1")),
+        5 => Some(s("")),
+        _ => Some(x(2_049)),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Absent,
+    Building,
+    Active,
+    Leaving,
+}
+
+struct Run {
+    database: Option<LocalDatabase>,
+    hold: Arc<Hold>,
+    /// `a` by sort key.
+    items: BTreeMap<u8, Option<AttributeValue>>,
+    state: State,
+}
+
+impl Run {
+    fn db(&self) -> &LocalDatabase {
+        self.database.as_ref().unwrap()
+    }
+
+    fn open(&mut self, dir: &Path) {
+        if let Some(old) = self.database.take() {
+            old.engine().close();
+        }
+        let options = EngineOptions { index_step_items: 2, index_hold: Arc::clone(&self.hold), ..options() };
+        let store = LmdbStore::open(dir, LmdbOptions { durability: Durability::Relaxed, ..LmdbOptions::default() }).unwrap();
+        self.database = Some(LocalDatabase::open(Arc::new(store), options).unwrap());
+    }
+
+    fn key(key: u8) -> Item {
+        Item::from([("pk", s("p")), ("sk", n(&key.to_string()))])
+    }
+
+    fn is_fitting(value: Option<&AttributeValue>) -> bool {
+        matches!(value, Some(AttributeValue::S(text)) if !text.is_empty() && text.len() <= 2_048)
+    }
+
+    fn put(&mut self, key: u8, pick: u8) {
+        let value = value(pick);
+        let mut item = Self::key(key);
+        item.0.extend(value.clone().map(|value| ("a".to_owned(), value)));
+        item.0.insert("v".to_owned(), n(&pick.to_string()));
+        let outcome = put(self.db(), "Tab", item);
+        let is_checked = matches!(self.state, State::Building | State::Active);
+        let is_legal = value.is_none() || Self::is_fitting(value.as_ref()) || !is_checked;
+        assert_eq!(outcome.is_ok(), is_legal, "{value:?} in {:?}", self.state);
+        if is_legal {
+            self.items.insert(key, value);
+        }
+    }
+
+    fn touch(&mut self, key: u8) {
+        let update = UpdateParameter::Expression("SET w = :w".to_owned());
+        let request = UpdateItemRequest::new(table("Tab"), Self::key(key), update, placeholders(&[], &[(":w", n("1"))]));
+        self.db().update_item(request).unwrap();
+        self.items.entry(key).or_insert(None);
+    }
+
+    fn change_index(&self, update: serde_json::Value) -> Result<UpdateTableResponse, Error> {
+        let body = json!({ "TableName": "Tab", "AttributeDefinitions": [{ "AttributeName": "a", "AttributeType": "S" }],
+            "GlobalSecondaryIndexUpdates": [update] });
+        self.db().update_table(update_table::request(&body).unwrap())
+    }
+
+    fn create(&mut self) {
+        let key = json!([{ "AttributeName": "a", "KeyType": "HASH" }]);
+        let projection = json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": ["v"] });
+        let update = json!({ "Create": { "IndexName": "by-a", "KeySchema": key, "Projection": projection } });
+        let outcome = self.change_index(update);
+        assert_eq!(outcome.is_ok(), self.state == State::Absent, "{outcome:?} in {:?}", self.state);
+        if outcome.is_ok() {
+            self.state = State::Building;
+            self.steps(0);
+        }
+    }
+
+    fn drop_index(&mut self) {
+        let outcome = self.change_index(json!({ "Delete": { "IndexName": "by-a" } }));
+        assert_eq!(outcome.is_ok(), matches!(self.state, State::Building | State::Active), "{outcome:?} in {:?}", self.state);
+        if outcome.is_ok() {
+            self.state = State::Leaving;
+        }
+    }
+
+    /// Some steps; none lets the allocation end.
+    fn steps(&mut self, steps: u64) {
+        self.hold.hold_after(Stage::Backfill, steps);
+        self.hold.hold_after(Stage::Removal, steps);
+        self.db().engine().run_background_work().unwrap();
+        self.look();
+    }
+
+    /// Where the index is now.
+    fn look(&mut self) {
+        let table = self.db().engine().describe(&table("Tab")).unwrap().unwrap();
+        self.state = match table.indexes.first().map(|index| (index.status, index.backfilling)) {
+            None => State::Absent,
+            Some((TableStatus::Deleting, None)) => State::Leaving,
+            Some((TableStatus::Creating, Some(true))) => State::Building,
+            Some((TableStatus::Active, None)) => State::Active,
+            other => panic!("{other:?}"),
+        };
+    }
+
+    fn check(&self) {
+        assert_clean(self.db());
+        if self.state != State::Active {
+            return;
+        }
+        let found = self.db().scan(&scan_request("Tab/by-a")).unwrap().items.unwrap();
+        let found: BTreeSet<String> = found.iter().map(|item| text(item.get("sk").unwrap())).collect();
+        let fitting = self.items.iter().filter(|(_, value)| Self::is_fitting(value.as_ref()));
+        assert_eq!(found, fitting.map(|(key, _)| key.to_string()).collect());
+        let kept_out = self.items.values().filter(|value| value.is_some() && !Self::is_fitting(value.as_ref())).count();
+        let table = self.db().engine().describe(&table("Tab")).unwrap().unwrap();
+        assert_eq!(table.indexes[0].violations, kept_out as u64);
+    }
+}
+
+fn agrees(ops: &[Op]) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run { database: None, hold: Arc::default(), items: BTreeMap::new(), state: State::Absent };
+    run.open(dir.path());
+    run.db().create_table(definition("Tab", "pk:S sk:N", &[])).unwrap();
+    for op in ops.iter().chain([&Op::Finish]) {
+        match *op {
+            Op::Put(key, pick) => run.put(key, pick),
+            Op::Touch(key) => run.touch(key),
+            Op::Delete(key) => {
+                run.db().delete_item(DeleteItemRequest::new(table("Tab"), Run::key(key))).unwrap();
+                run.items.remove(&key);
+            }
+            Op::Create => run.create(),
+            Op::Drop => run.drop_index(),
+            Op::Steps(steps) => run.steps(steps),
+            Op::Finish => run.steps(u64::MAX),
+            Op::Reopen => run.open(dir.path()),
+        }
+        run.check();
+    }
+    assert!(matches!(run.state, State::Absent | State::Active));
+    run.db().engine().close();
+}
+
+#[test]
+fn an_index_is_the_projection_of_its_table_whatever_happens_meanwhile() {
+    let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+    runner
+        .run(&prop::collection::vec(op(), 1..60), |ops| {
+            agrees(&ops);
+            Ok(())
+        })
+        .unwrap();
+}
