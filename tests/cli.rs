@@ -100,7 +100,7 @@ fn usage_is_2_and_failures_are_1_with_a_sentence() {
         (&["load", "Pets", "/does/not/exist"], 1, "/does/not/exist: No such file or directory"),
         (&["serve", "--http", "nonsense"], 1, "expected IP:PORT"),
         (&["serve", "--http", "0.0.0.0:0"], 1, "loopback"),
-        (&["mount", "-o", "frob", "/tmp"], 1, "unknown mount option \"frob\""),
+        (&["mount", "-o", "frob", "/tmp"], 2, "unknown mount option \"frob\""),
         (&["mount", "/does/not/exist"], 1, "cannot mount at /does/not/exist"),
         (&["umount", "/does/not/exist"], 1, "cannot unmount /does/not/exist"),
     ] {

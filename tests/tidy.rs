@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&str; 11] = ["model", "codec", "expr", "store", "engine", "database", "protocol", "fs", "http", "fuse", "cli"];
 
 /// A crate and the paths that may use it.
-const CONFINED: [(&str, &[&str]); 8] = [
+const CONFINED: [(&str, &[&str]); 10] = [
     ("lmdb", &["src/store/lmdb"]),
     ("lmdb_sys", &["src/store/lmdb"]),
     ("lmdb_rkv_sys", &["src/store/lmdb"]),
@@ -24,6 +24,8 @@ const CONFINED: [(&str, &[&str]); 8] = [
     ("hyper_util", &["src/http/"]),
     ("notify", &["src/store/lmdb/watch.rs", "src/fuse/"]),
     ("clap", &["src/cli/"]),
+    ("clap_complete", &["src/cli/"]),
+    ("clap_mangen", &["src/cli/"]),
 ];
 
 /// Without the tests at the end.

@@ -5,15 +5,19 @@
 mod check;
 mod data_dir;
 mod dump;
+mod generate;
+mod helper;
 mod in_flight;
 mod load;
 mod mount;
+mod options;
 mod progress;
 mod sample;
 mod serve;
 mod signals;
 mod umount;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,6 +58,10 @@ enum Command {
     Check(check::CheckArgs),
     /// Create the example tables with their data.
     Sample(sample::SampleArgs),
+    /// Print a completion script for a shell: `ddbfs completions bash > /usr/share/bash-completion/completions/ddbfs`.
+    Completions(generate::CompletionsArgs),
+    /// Print a manual page: `ddbfs man | man -l -`.
+    Man(generate::ManArgs),
 }
 
 /// Where the data lives.
@@ -81,6 +89,9 @@ pub enum CliError {
     Io { doing: String, source: std::io::Error },
     #[error("{0}")]
     Message(String),
+    /// The command was called wrongly: exit code 2.
+    #[error("{0}")]
+    Usage(String),
 }
 
 impl CliError {
@@ -94,7 +105,16 @@ impl CliError {
 /// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
 #[must_use]
 pub fn main() -> ExitCode {
-    run(Cli::parse())
+    let args: Vec<OsString> = std::env::args_os().collect();
+    match helper::arguments(&args) {
+        Ok(by_mount) => run(Cli::parse_from(by_mount.unwrap_or(args))),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &CliError) -> ExitCode {
+    eprintln!("ddbfs: {error}");
+    ExitCode::from(if matches!(error, CliError::Usage(_)) { 2 } else { 1 })
 }
 
 /// Runs the command; errors are printed to standard error.
@@ -107,13 +127,12 @@ fn run(cli: Cli) -> ExitCode {
         Command::Dump(args) => dump::run(args),
         Command::Check(args) => check::run(&args),
         Command::Sample(args) => sample::run(args),
+        Command::Completions(args) => generate::completions(&args),
+        Command::Man(args) => generate::man(&args),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("ddbfs: {error}");
-            ExitCode::from(1)
-        }
+        Err(error) => failed(&error),
     }
 }

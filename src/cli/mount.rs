@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::options::{self, Options};
 use super::serve::{self, HttpArgs};
 use super::signals::Signals;
 use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::fs::View;
-use crate::fs::view::ViewOptions;
 use crate::fuse::{self, MountOptions, Mounted};
 
 /// What the background process prints on its standard output once the mount answers.
@@ -25,18 +25,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LOG_FILE: &str = "ddbfs.log";
 
 #[derive(Debug, Args)]
+#[command(after_help = options::help())]
 pub struct MountArgs {
     /// An empty directory
     mountpoint: PathBuf,
     /// Serve the DynamoDB HTTP API too, for instance on 127.0.0.1:8000
     #[arg(long = "http", value_name = "ADDR")]
     address: Option<String>,
-    /// Mount options, comma-separated: ro
+    /// Mount options, comma-separated; see below
     #[arg(short = 'o', value_name = "OPT,…", value_delimiter = ',')]
     options: Vec<String>,
     /// Return once mounted and go on in the background; the log goes to ddbfs.log in the data directory
     #[arg(long)]
     background: bool,
+    /// Check the arguments and end, as `mount -f` asks
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     http: HttpArgs,
     #[command(flatten)]
@@ -45,11 +49,14 @@ pub struct MountArgs {
 
 pub fn run(args: MountArgs) -> Result<Outcome, CliError> {
     let dir = data_dir::resolve(&args.data)?;
-    let options = mount_options(&args, &dir)?;
-    if args.background {
+    let options = Options::parse(args.options.iter().map(String::as_str))?;
+    if args.dry_run {
+        return Ok(Outcome::Done);
+    }
+    if args.background && !is_background_child() {
         return start_in_background(&dir);
     }
-    let outcome = run_here(&args, &options);
+    let outcome = run_here(&args, &options, &dir);
     if let (Err(error), true) = (&outcome, is_background_child()) {
         // The parent prints what stands on our standard output; standard error is the log.
         println!("{error}");
@@ -61,24 +68,16 @@ fn is_background_child() -> bool {
     std::env::var_os(BACKGROUND_CHILD).is_some()
 }
 
-fn mount_options(args: &MountArgs, data_dir: &Path) -> Result<MountOptions, CliError> {
-    let mut options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
-    for option in &args.options {
-        match option.as_str() {
-            "ro" => options.read_only = true,
-            "rw" => options.read_only = false,
-            _ => return Err(CliError::Message(format!("unknown mount option {option:?}; known are ro and rw"))),
-        }
-    }
-    Ok(options)
-}
-
-fn run_here(args: &MountArgs, options: &MountOptions) -> Result<Outcome, CliError> {
+fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
     let signals = Signals::new()?;
     let opened = data_dir::open(&args.data)?;
-    let view = View::new(opened.database.clone(), ViewOptions::default());
-    let mounted = fuse::mount(options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
-    let server = args.address.as_ref().map(|address| serve::start(address, &args.http, opened.database.clone())).transpose()?;
+    let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
+    options.apply(&mut mount_options);
+    let view = View::new(opened.database.clone(), options.view);
+    let mounted =
+        fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
+    let address = args.address.as_ref().or(options.http.as_ref());
+    let server = address.map(|address| serve::start(address, &args.http, opened.database.clone())).transpose()?;
 
     if is_background_child() {
         println!("{READY}");
@@ -117,11 +116,12 @@ fn wait_for_end(signals: Signals, mounted: &Mounted) {
 /// Starts this command again as a process of its own session; returns when its mount answers.
 fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
     let exe = std::env::current_exe().map_err(CliError::io("cannot find the ddbfs program"))?;
-    let args = std::env::args_os().skip(1).filter(|arg| arg != "--background");
+    let args: Vec<_> = std::env::args_os().collect();
+    let args = super::helper::arguments(&args)?.unwrap_or(args);
     let log = open_log(data_dir)?;
     let mut child = Command::new("setsid")
         .arg(exe)
-        .args(args)
+        .args(args.iter().skip(1))
         .env(BACKGROUND_CHILD, "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -4,7 +4,7 @@ pub mod calendar;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;
-mod json;
+pub mod json;
 pub mod key;
 pub mod plain_json;
 pub mod record;

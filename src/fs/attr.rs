@@ -64,13 +64,13 @@ impl Attr {
         self.size.div_ceil(BLOCK_BYTES)
     }
 
-    /// The permission bits.
+    /// The permission bits before the mount's umask: anybody may read, and write what can be written.
     #[must_use]
     pub fn permissions(&self) -> u16 {
         match (self.kind, self.writable) {
-            (Kind::Directory, true) => 0o755,
+            (Kind::Directory, true) => 0o777,
             (Kind::Directory, false) => 0o555,
-            (Kind::File, true) => 0o644,
+            (Kind::File, true) => 0o666,
             (Kind::File, false) => 0o444,
             (Kind::Symlink, _) => 0o777,
         }

@@ -262,6 +262,7 @@ mod tests {
     use super::*;
     use crate::database::local::LocalDatabase;
     use crate::engine::EngineOptions;
+    use crate::fs::options::ViewOptions;
     use crate::store::memory::MemoryStore;
 
     type Names = Arc<Mutex<BTreeSet<u32>>>;
@@ -290,7 +291,7 @@ mod tests {
 
     fn tree() -> Tree {
         let store = Arc::new(MemoryStore::new().unwrap());
-        Tree::new(Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()))
+        Tree::new(Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()), ViewOptions::default())
     }
 
     fn stream(names: &Names) -> DirectoryStream {

@@ -10,6 +10,7 @@
 //! write/         per-handle write state machine, incremental JSON check, scratch files, draft tables
 //! special/       files and directories beside the data, one source file each: what they say, what writing them does
 //! query/         query/ and scan/ paths: clauses, results, listings
+//! options.rs     what a mount decides: pretty, allow_drop, …
 //! error.rs       FsError, its errno and its sentence; journal.rs keeps the last one of each session
 //! ```
 
@@ -20,6 +21,7 @@ pub mod handle;
 pub mod inode_table;
 pub mod journal;
 pub mod node;
+pub mod options;
 pub mod query;
 pub mod special;
 pub mod tree;

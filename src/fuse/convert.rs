@@ -8,23 +8,27 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::node::Kind;
 use crate::fs::view::{Caller, OpenFlags, RenameFlags};
+use crate::fuse::MountOptions;
 
 /// Block size for programs that ask how much to read at once.
 const IO_BYTES: u32 = 128 * 1024;
 
-/// Whose files they are: the mounting user's.
+/// Whose files they are, and who may do what with them.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner {
     pub uid: u32,
     pub gid: u32,
+    /// Permission bits that are taken away.
+    pub umask: u16,
 }
 
 impl Owner {
-    /// Of this process.
+    /// As the mount says, else the user of this process.
     #[allow(unsafe_code)]
-    pub fn current() -> Self {
+    pub fn new(options: &MountOptions) -> Self {
         // SAFETY: two system calls without arguments that cannot fail.
-        unsafe { Self { uid: libc::geteuid(), gid: libc::getegid() } }
+        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+        Self { uid: options.uid.unwrap_or(uid), gid: options.gid.unwrap_or(gid), umask: options.umask }
     }
 }
 
@@ -47,13 +51,21 @@ pub fn file_attr(attr: &Attr, owner: Owner) -> FileAttr {
         ctime: time,
         crtime: time,
         kind: file_type(attr.kind),
-        perm: attr.permissions(),
+        perm: permissions(attr, owner.umask),
         nlink: 1,
         uid: owner.uid,
         gid: owner.gid,
         rdev: 0,
         blksize: IO_BYTES,
         flags: 0,
+    }
+}
+
+/// The permission bits of a file or directory; those of a symlink mean nothing.
+pub fn permissions(attr: &Attr, umask: u16) -> u16 {
+    match attr.kind {
+        Kind::Symlink => attr.permissions(),
+        Kind::Directory | Kind::File => attr.permissions() & !umask,
     }
 }
 

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fuser::{Config, MountOption, Session, SessionUnmounter};
+use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 use parking_lot::Mutex;
 
 use crate::fs::View;
@@ -44,13 +44,34 @@ pub struct MountOptions {
     /// The data directory, which must not be below the mountpoint.
     pub data: Option<PathBuf>,
     pub read_only: bool,
+    /// Other users may come in; the kernel then holds to the permission bits.
+    pub allow_other: bool,
+    /// Whose files they are; else the mounting user's and group's.
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    /// Permission bits that no file and no directory has.
+    pub umask: u16,
+    /// The kernel is told that there are no extended attributes, and asks for none.
+    pub no_xattr: bool,
 }
+
+/// `rwxr-xr-x` for directories, `rw-r--r--` for files.
+pub const UMASK: u16 = 0o022;
 
 impl MountOptions {
     /// A mount that can be written.
     #[must_use]
     pub fn new(mountpoint: impl Into<PathBuf>) -> Self {
-        Self { mountpoint: mountpoint.into(), data: None, read_only: false }
+        Self {
+            mountpoint: mountpoint.into(),
+            data: None,
+            read_only: false,
+            allow_other: false,
+            uid: None,
+            gid: None,
+            umask: UMASK,
+            no_xattr: false,
+        }
     }
 }
 
@@ -106,7 +127,7 @@ impl WhenFinished {
 /// No such directory, something is mounted there, the data is below it, or the kernel refuses.
 pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref())?;
-    let mut session = Session::new(Shell::new(Arc::clone(&view)), &mountpoint, &config(options))?;
+    let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();
     let of_session = Arc::clone(&when_finished);
@@ -119,11 +140,11 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
 }
 
 /// Owner only (the kernel's default), and no `default_permissions`: it costs a request at every create and unlink, and answers EACCES
-/// for derived files where the view says EROFS and why.
+/// for derived files where the view says EROFS and why. With `allow_other` it is what keeps the others from writing.
 fn config(options: &MountOptions) -> Config {
     let mut config = Config::default();
     config.mount_options = vec![
-        MountOption::FSName("ddbfs".to_owned()),
+        MountOption::FSName(mountpoint::source_name(options.data.as_deref())),
         MountOption::Subtype("ddbfs".to_owned()),
         MountOption::NoSuid,
         MountOption::NoDev,
@@ -132,6 +153,10 @@ fn config(options: &MountOptions) -> Config {
     ];
     if options.read_only {
         config.mount_options.push(MountOption::RO);
+    }
+    if options.allow_other {
+        config.mount_options.push(MountOption::DefaultPermissions);
+        config.acl = SessionACL::All;
     }
     config.n_threads = Some(EVENT_THREADS);
     config.clone_fd = true;

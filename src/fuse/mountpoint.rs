@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The type of our mounts as the kernel lists it: with the subtype where fusermount3 mounted, bare where we did, as root.
 const FILESYSTEM_TYPES: [&str; 2] = ["fuse.ddbfs", "fuse"];
-/// The source that all our mounts name.
+/// The source that all our mounts name, alone or before `#` and the data directory, as in fstab.
 const FILESYSTEM_SOURCE: &str = "ddbfs";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
@@ -32,12 +32,27 @@ pub enum MountState {
 pub fn state(mountpoint: &Path) -> io::Result<MountState> {
     let path = absolute(mountpoint)?;
     let Some((kind, source)) = mounted(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
-    if !FILESYSTEM_TYPES.contains(&kind.as_str()) || source != FILESYSTEM_SOURCE {
+    if !FILESYSTEM_TYPES.contains(&kind.as_str()) || !is_our_source(&source) {
         return Ok(MountState::Other(kind));
     }
     match std::fs::metadata(&path) {
         Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Ok(MountState::Dead),
         _ => Ok(MountState::Live),
+    }
+}
+
+fn is_our_source(source: &str) -> bool {
+    source.strip_prefix(FILESYSTEM_SOURCE).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+}
+
+/// What the list of mounts names as the source: `ddbfs#DIR`, so that `mount -a` knows the mount of such a line in fstab.
+#[must_use]
+pub fn source_name(data: Option<&Path>) -> String {
+    let data = data.and_then(|data| data.canonicalize().ok()).and_then(|data| data.to_str().map(str::to_owned));
+    match data {
+        // The source is a word in a list of mount options.
+        Some(data) if !data.contains([',', '\\']) => format!("{FILESYSTEM_SOURCE}#{data}"),
+        _ => FILESYSTEM_SOURCE.to_owned(),
     }
 }
 
@@ -138,12 +153,12 @@ fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
             return None;
         }
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
-        let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+        let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
         Some((text(after.next()?), text(after.next()?)))
     })
 }
 
-/// Blank, tab, newline and backslash are `\ooo` in mountinfo.
+/// Blank, tab, newline, backslash and `#` are `\ooo` in mountinfo.
 fn unescape(field: &[u8]) -> PathBuf {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -167,7 +182,8 @@ mod tests {
     const MOUNTS: &[u8] = b"22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
         40 22 0:40 / /mnt/a\\040b rw,nosuid shared:7 master:2 - fuse.ddbfs ddbfs rw,user_id=0\n\
         41 22 0:41 / /mnt/c rw - tmpfs tmpfs rw\n\
-        42 41 0:42 / /mnt/c rw - fuse ddbfs rw\n";
+        42 41 0:42 / /mnt/c rw - fuse ddbfs rw\n\
+        43 41 0:43 / /mnt/d rw - fuse ddbfs\\043/data rw\n";
 
     #[test]
     fn mountinfo_is_read_by_path_and_the_last_mount_wins() {
@@ -175,6 +191,7 @@ mod tests {
             ("/", Some(("ext4", "/dev/sda1"))),
             ("/mnt/a b", Some(("fuse.ddbfs", "ddbfs"))),
             ("/mnt/c", Some(("fuse", "ddbfs"))),
+            ("/mnt/d", Some(("fuse", "ddbfs#/data"))),
             ("/mnt", None),
         ];
         for (path, expected) in cases {

@@ -18,6 +18,7 @@ use fuser::{
     ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
+use super::MountOptions;
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use crate::fs::attr::Attr;
 use crate::fs::view::{Bytes, NewAttr};
@@ -47,11 +48,12 @@ const CAPABILITIES: [InitFlags; 4] = [
 pub struct Shell {
     view: Arc<View>,
     owner: Owner,
+    has_xattr: bool,
 }
 
 impl Shell {
-    pub fn new(view: Arc<View>) -> Self {
-        Self { view, owner: Owner::current() }
+    pub fn new(view: Arc<View>, options: &MountOptions) -> Self {
+        Self { view, owner: Owner::new(options), has_xattr: !options.no_xattr }
     }
 }
 
@@ -320,19 +322,32 @@ impl Filesystem for Shell {
         });
     }
 
+    /// ENOSYS, where there are to be none: the kernel asks no more. So for the other three.
     fn setxattr(&self, _: &Request, _ino: INodeNo, _name: &OsStr, _value: &[u8], _flags: i32, _at: u32, reply: ReplyEmpty) {
+        if !self.has_xattr {
+            return reply.error(Errno::ENOSYS);
+        }
         reply.error(Errno::EOPNOTSUPP);
     }
 
     fn getxattr(&self, _request: &Request, _ino: INodeNo, name: &OsStr, _size: u32, reply: ReplyXattr) {
+        if !self.has_xattr {
+            return reply.error(Errno::ENOSYS);
+        }
         reply.error(errno(&self.view.getxattr(name.as_bytes())));
     }
 
     fn listxattr(&self, _request: &Request, _ino: INodeNo, size: u32, reply: ReplyXattr) {
+        if !self.has_xattr {
+            return reply.error(Errno::ENOSYS);
+        }
         if size == 0 { reply.size(0) } else { reply.data(&[]) }
     }
 
     fn removexattr(&self, _request: &Request, _ino: INodeNo, _name: &OsStr, reply: ReplyEmpty) {
+        if !self.has_xattr {
+            return reply.error(Errno::ENOSYS);
+        }
         reply.error(Errno::EOPNOTSUPP);
     }
 

@@ -24,7 +24,7 @@ mod fault;
 mod help;
 mod listing;
 mod name;
-mod nearest;
+pub mod nearest;
 mod pages;
 mod request;
 #[cfg(test)]

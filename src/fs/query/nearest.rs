@@ -3,8 +3,9 @@
 /// Longer texts are compared by their start; nobody misspells more.
 const COMPARED_CHARS_MAX: usize = 64;
 
-/// The word of `words` with the fewest edits from `text`; the first of equals.
-pub(super) fn nearest<'w>(text: &str, words: &[&'w str]) -> Option<&'w str> {
+/// The word of `words` with the fewest edits from `text`; the first of equals. `None` when there are no words.
+#[must_use]
+pub fn nearest<'w>(text: &str, words: &[&'w str]) -> Option<&'w str> {
     words.iter().copied().min_by_key(|word| distance(text, word))
 }
 

@@ -43,12 +43,17 @@ pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError
     }
 }
 
-pub fn list(source: &Source) -> Vec<Listed> {
-    vec![
+/// What is for lookup only unless the mount shows all.
+const SHOWN: &[&str] = &["violations.ndjson", "missing.ndjson", "help"];
+
+pub fn list(tree: &Tree, source: &Source) -> Vec<Listed> {
+    let mut names = vec![
         listed(&Node::Schema(source.clone()), SCHEMA_NAME),
         listed(&Node::Stats(source.clone()), STATS_NAME),
         listed(&Node::Items(source.clone()), ITEMS_NAME),
-    ]
+    ];
+    names.extend(tree.shown(&Node::Index(source.clone()), SHOWN));
+    names
 }
 
 /// `X.base` exists while its entry does.

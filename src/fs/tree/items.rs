@@ -8,6 +8,7 @@ use super::names::{self, Parsed, Suffix};
 use super::table::base;
 use super::{Tree, listed};
 use crate::codec::digest::Digest;
+use crate::codec::json::indent::indent;
 use crate::database::{Entries, EntryKey, EntryStat, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
@@ -176,8 +177,8 @@ pub fn attr(tree: &Tree, entry: &EntryNode) -> Result<Attr, FsError> {
     let ino = crate::fs::node::entry_ino(&entry.source, &entry.key, entry.form);
     let writable = entry.source.index.is_none();
     match entry.form {
-        TextForm::PlainJson => Ok(Attr::entry(ino, &stat(tree, &entry.source, &entry.key)?, writable)),
-        TextForm::DynamoDbJson => {
+        TextForm::PlainJson if !tree.options.pretty => Ok(Attr::entry(ino, &stat(tree, &entry.source, &entry.key)?, writable)),
+        TextForm::PlainJson | TextForm::DynamoDbJson => {
             let (text, stat) = text(tree, entry)?;
             let size = text.len() as u64;
             Ok(Attr { size, ..Attr::entry(ino, &stat, writable) })
@@ -191,6 +192,7 @@ pub fn text(tree: &Tree, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsEr
     if tree.is_hidden(&entry.source, &entry.key, stat.version) {
         return Err(FsError::NotFound);
     }
+    let text = if tree.options.pretty { indent(&text) } else { text };
     Ok((text, stat))
 }
 

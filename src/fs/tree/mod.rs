@@ -29,6 +29,7 @@ use super::attr::Attr;
 use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
 use super::node::{AliasFolder, Node};
+use super::options::ViewOptions;
 use super::write::scratch::FileId;
 use super::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::database::{Browse, EntryKey, Source};
@@ -37,6 +38,7 @@ use crate::model::{Key, TableName, TableSchema};
 /// What the nodes are read from: the database, and what lives in memory beside it.
 pub struct Tree {
     pub db: Arc<dyn Browse>,
+    pub options: ViewOptions,
     pub folders: Mutex<Folders>,
     pub drafts: Mutex<Drafts>,
     pub scratch: Mutex<ScratchFiles<Node>>,
@@ -66,9 +68,10 @@ pub struct Caller {
 
 impl Tree {
     #[must_use]
-    pub fn new(db: Arc<dyn Browse>) -> Self {
+    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
         Self {
             db,
+            options,
             folders: Mutex::default(),
             drafts: Mutex::default(),
             scratch: Mutex::default(),
@@ -167,7 +170,7 @@ impl Tree {
             Node::Table(table) => Box::new(FixedLister::new(table::list(self, table)?)),
             Node::DraftFolder(table, path) => Box::new(FixedLister::new(draft::list(self, table, path)?)),
             Node::Indexes(table, kind) => Box::new(FixedLister::new(index::list_indexes(self, table, *kind)?)),
-            Node::Index(source) => Box::new(FixedLister::new(index::list(source))),
+            Node::Index(source) => Box::new(FixedLister::new(index::list(self, source))),
             Node::Items(source) => items::lister(self, source)?,
             Node::Collection(source, partition) => Box::new(collection::lister(self, source, partition)?),
             Node::AliasFolder(folder) => items::alias_lister(self, folder)?,
@@ -281,6 +284,19 @@ impl Tree {
         }
         created.insert(table.clone(), (schema, description.created_ms));
         Ok(description.created_ms)
+    }
+
+    /// The names of `hidden` that are in this directory, for its listing when the mount shows all.
+    fn shown(&self, directory: &Node, hidden: &[&str]) -> Vec<Listed> {
+        if !self.options.show_all {
+            return Vec::new();
+        }
+        let there = hidden.iter().filter_map(|name| {
+            let node = self.resolve(directory, name.as_bytes()).ok()?;
+            self.attr(&node, Caller::default()).ok()?;
+            Some(listed(&node, name))
+        });
+        there.collect()
     }
 
     /// Is this version of a base item hidden by a delete that waits?

@@ -32,6 +32,7 @@ pub fn list(tree: &Tree) -> Result<Vec<Listed>, FsError> {
         let name = table.to_string();
         listed(&Node::Table(table), &name)
     }));
+    names.extend(tree.shown(&Node::Root, &[service::NAME]));
     Ok(names)
 }
 

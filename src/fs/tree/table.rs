@@ -18,6 +18,9 @@ pub const LOCAL_NAME: &str = "lsi";
 pub const QUERY_NAME: &str = "query";
 pub const SCAN_NAME: &str = "scan";
 
+/// What is for lookup only unless the mount shows all: files with an end, directories without parameters.
+const SHOWN: &[&str] = &["describe.json", "schema.plan", "ctl", "ttl", "capacity.json", "heat.svg", "help"];
+
 pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
     if name == SCHEMA_NAME {
         return Ok(Node::Schema(base(table)));
@@ -58,11 +61,13 @@ pub fn list(tree: &Tree, table: &TableName) -> Result<Vec<Listed>, FsError> {
         return draft::list(tree, table, "");
     }
     tree.schema(table)?;
-    Ok(vec![
+    let mut names = vec![
         listed(&Node::Schema(base(table)), SCHEMA_NAME),
         listed(&Node::Stats(base(table)), STATS_NAME),
         listed(&Node::Items(base(table)), ITEMS_NAME),
         listed(&Node::Indexes(table.clone(), IndexKind::Global), GLOBAL_NAME),
         listed(&Node::Indexes(table.clone(), IndexKind::Local), LOCAL_NAME),
-    ])
+    ];
+    names.extend(tree.shown(&Node::Table(table.clone()), SHOWN));
+    Ok(names)
 }

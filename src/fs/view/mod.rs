@@ -41,18 +41,12 @@ use creations::Creations;
 use vetoes::Vetoes;
 use workers::Workers;
 
+pub use super::options::ViewOptions;
 pub use super::tree::Caller;
 use crate::database::Browse;
 
 /// Told once how a call ended; from any thread, must not block.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
-
-/// What a mount decides about the view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ViewOptions {
-    /// A key in a body that differs from the path's is an error instead of a warning.
-    pub strict_keys: bool,
-}
 
 /// The filesystem; see the module.
 #[derive(Debug)]
@@ -62,7 +56,6 @@ pub struct View {
     handles: Handles,
     creations: Creations,
     vetoes: Vetoes,
-    options: ViewOptions,
     keeper: keeper::Keeper,
     workers: Workers,
 }
@@ -100,7 +93,7 @@ impl View {
     /// A view of a database. Its keeper thread lives until [`View::shut_down`].
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
-        let tree = Arc::new(Tree::new(db));
+        let tree = Arc::new(Tree::new(db, options));
         let view = Arc::new(Self {
             keeper: keeper::Keeper::default(),
             workers: Workers::default(),
@@ -109,7 +102,6 @@ impl View {
             handles: Handles::default(),
             creations: Creations::default(),
             vetoes: Vetoes::default(),
-            options,
         });
         keeper::start(&view);
         view

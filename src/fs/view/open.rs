@@ -135,7 +135,8 @@ impl View {
         }
         match items::text(&self.tree, entry) {
             Ok((text, stat)) => {
-                let edit = |target, opener| ItemWriter::edit(target, text, Some(Precondition::Version(stat.version)), opener);
+                let unchanged = (!self.tree.options.last_writer_wins).then_some(Precondition::Version(stat.version));
+                let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
                 Ok(Handle::Item(self.item_handle(caller, node, flags, edit)?))
             }
             Err(FsError::NotFound) => self.create_item(caller, node, flags),
@@ -427,7 +428,7 @@ impl View {
             _ => return Err(FsError::Derived),
         };
         let key_schema = self.tree.schema(&table)?.key.clone();
-        Ok(ItemTarget { table, key_schema, key, form, strict_keys: self.options.strict_keys })
+        Ok(ItemTarget { table, key_schema, key, form, strict_keys: self.tree.options.strict_keys })
     }
 }
 

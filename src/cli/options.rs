@@ -1,0 +1,281 @@
+//! `-o` of `ddbfs mount`, of fstab and of `mount -o`: a list of words. One table says what each means and teaches it.
+
+use std::fmt::Write as _;
+
+use super::CliError;
+use crate::fs::options::ViewOptions;
+use crate::fs::query::nearest::nearest;
+use crate::fuse::MountOptions;
+
+/// Where a word goes.
+type Setting = fn(&mut Options, &str) -> Result<(), String>;
+
+/// A word, or `word=` that takes a value.
+struct Known {
+    word: &'static str,
+    /// What `--help` says of it.
+    help: &'static str,
+    set: Setting,
+}
+
+/// Our own words, in the order of the help text.
+const KNOWN: &[Known] = &[
+    Known { word: "ro", help: "nothing can be written", set: |o, _| set(&mut o.read_only, true) },
+    Known { word: "rw", help: "everything can be written (the default)", set: |o, _| set(&mut o.read_only, false) },
+    Known { word: "pretty", help: "items are shown indented, one attribute a line", set: |o, _| set(&mut o.view.pretty, true) },
+    Known {
+        word: "keys=",
+        help: "keys=strict: a key in a body that differs from the path's is EINVAL;\nkeys=path: the path wins, with a warning (the default)",
+        set: |o, value| choice(&mut o.view.strict_keys, value, ["path", "strict"]),
+    },
+    Known {
+        word: "show=",
+        help: "show=all: ls shows describe.json, ctl, .ddb/ and their like too;\nshow=data: only what a backup wants (the default)",
+        set: |o, value| choice(&mut o.view.show_all, value, ["data", "all"]),
+    },
+    Known {
+        word: "lww",
+        help: "last writer wins: no ESTALE for an item that changed since it was opened",
+        set: |o, _| set(&mut o.view.last_writer_wins, true),
+    },
+    Known {
+        word: "allow_drop",
+        help: "rm -r of a table, and rmdir of a table with items, delete the table",
+        set: |o, _| set(&mut o.view.allow_drop, true),
+    },
+    Known {
+        word: "restore",
+        help: "what is written to derived files (gsi/, lsi/, stats.json, …) is taken and\ndropped, so that any program can restore a copy of a table",
+        set: |o, _| set(&mut o.view.restore, true),
+    },
+    Known { word: "noxattr", help: "no extended attributes, and no requests for them", set: |o, _| set(&mut o.no_xattr, true) },
+    Known {
+        word: "allow_other",
+        help: "other users may come in, as the permission bits say; if you are not root,\n/etc/fuse.conf must have user_allow_other",
+        set: |o, _| set(&mut o.allow_other, true),
+    },
+    Known { word: "uid=", help: "owner of everything, a number", set: |o, value| number(&mut o.uid, value) },
+    Known { word: "gid=", help: "group of everything, a number", set: |o, value| number(&mut o.gid, value) },
+    Known {
+        word: "umask=",
+        help: "permission bits that nothing has, octal (default 022)",
+        set: |o, value| {
+            let bits = u16::from_str_radix(value, 8).ok().filter(|bits| *bits <= 0o777);
+            o.umask = Some(bits.ok_or_else(|| "takes octal permission bits, such as 077".to_owned())?);
+            Ok(())
+        },
+    },
+    Known {
+        word: "http=",
+        help: "http=127.0.0.1:8000: serve the DynamoDB API too, as --http does",
+        set: |o, value| {
+            o.http = Some(value.to_owned());
+            Ok(())
+        },
+    },
+];
+
+/// What mount(8) and fstab(5) pass to everybody. Nothing of ours follows from these words: set-id bits, devices and programs never
+/// work in the mount, access times never change, and a write is durable when it returns.
+const GENERIC: &[&str] = &[
+    "defaults",
+    "suid",
+    "nosuid",
+    "dev",
+    "nodev",
+    "exec",
+    "noexec",
+    "async",
+    "sync",
+    "dirsync",
+    "atime",
+    "noatime",
+    "diratime",
+    "nodiratime",
+    "relatime",
+    "norelatime",
+    "strictatime",
+    "nostrictatime",
+    "lazytime",
+    "nolazytime",
+    "auto",
+    "noauto",
+    "user",
+    "nouser",
+    "users",
+    "nousers",
+    "owner",
+    "noowner",
+    "group",
+    "nogroup",
+    "nofail",
+    "_netdev",
+    "silent",
+    "loud",
+    "nosymfollow",
+    "default_permissions",
+];
+
+/// Prefixes of words that are for other programs.
+const FOREIGN: [&str; 3] = ["x-", "X-", "comment="];
+
+/// The options of a mount.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    pub view: ViewOptions,
+    read_only: bool,
+    no_xattr: bool,
+    allow_other: bool,
+    uid: Option<u32>,
+    gid: Option<u32>,
+    umask: Option<u16>,
+    /// Address of the HTTP API.
+    pub http: Option<String>,
+}
+
+impl Options {
+    /// Reads the words; of contradicting ones the last counts.
+    ///
+    /// # Errors
+    /// `Usage`: a word is not known or its value is none; the sentence names the nearest.
+    pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, CliError> {
+        let mut options = Self::default();
+        for word in words.into_iter().filter(|word| !word.is_empty()) {
+            options.take(word).map_err(CliError::Usage)?;
+        }
+        Ok(options)
+    }
+
+    fn take(&mut self, word: &str) -> Result<(), String> {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let takes_value = |known: &Known| known.word.strip_suffix('=') == Some(name);
+        if let Some(known) = KNOWN.iter().find(|known| known.word == word || takes_value(known)) {
+            if takes_value(known) && value.is_empty() {
+                return Err(format!("the mount option {name} takes a value: {}", known.help.replace('\n', " ")));
+            }
+            return (known.set)(self, value).map_err(|why| format!("the mount option {name} {why}"));
+        }
+        if GENERIC.contains(&word) || FOREIGN.iter().any(|prefix| word.starts_with(prefix)) {
+            return Ok(());
+        }
+        if name == "remount" {
+            return Err("a ddbfs cannot be remounted: end it with ddbfs umount, then mount it with its new options".to_owned());
+        }
+        Err(unknown(word))
+    }
+
+    /// The part that is the kernel's.
+    pub fn apply(&self, mount: &mut MountOptions) {
+        mount.read_only = self.read_only;
+        mount.no_xattr = self.no_xattr;
+        mount.allow_other = self.allow_other;
+        mount.uid = self.uid;
+        mount.gid = self.gid;
+        mount.umask = self.umask.unwrap_or(mount.umask);
+    }
+}
+
+fn unknown(word: &str) -> String {
+    let words: Vec<&str> = KNOWN.iter().map(|known| known.word).chain(GENERIC.iter().copied()).collect();
+    let hint = nearest(word, &words).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    format!("unknown mount option {word:?}{hint} (ddbfs mount --help explains them all)")
+}
+
+fn set(flag: &mut bool, value: bool) -> Result<(), String> {
+    *flag = value;
+    Ok(())
+}
+
+/// `[off, on]` are the two values.
+fn choice(flag: &mut bool, value: &str, [off, on]: [&str; 2]) -> Result<(), String> {
+    match value {
+        _ if value == on => set(flag, true),
+        _ if value == off => set(flag, false),
+        _ => Err(format!("takes {off} or {on}, not {value:?}")),
+    }
+}
+
+fn number(place: &mut Option<u32>, value: &str) -> Result<(), String> {
+    *place = Some(value.parse().map_err(|_| format!("takes a number, not {value:?}; id -u and id -g tell them"))?);
+    Ok(())
+}
+
+/// What `ddbfs mount --help` says of `-o`.
+pub fn help() -> String {
+    let mut text = String::from("Mount options (-o OPT,OPT…):\n");
+    for known in KNOWN {
+        let help = known.help.replace('\n', &format!("\n{:15}", ""));
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {:<12} {help}", known.word);
+    }
+    text.push_str(
+        "The words of mount(8) and fstab(5) (defaults, noatime, user, noauto, _netdev, nofail, x-…) are\n\
+         taken too; the mount is always nosuid, nodev, noexec and noatime.\n\n\
+         In /etc/fstab, with the data directory DIR, either of\n  \
+         ddbfs#DIR  /mnt  fuse        rw,noatime  0  0\n  \
+         DIR        /mnt  fuse.ddbfs  rw,noatime  0  0\n\
+         and with /sbin/mount.ddbfs as a symlink to ddbfs the type may be ddbfs, as in\n  mount -t ddbfs DIR /mnt",
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(list: &str) -> Result<Options, String> {
+        Options::parse(list.split(',')).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn words_and_what_they_set() {
+        let view = ViewOptions::default();
+        let cases: &[(&str, Options)] = &[
+            ("", Options::default()),
+            ("rw,nosuid,nodev,noexec,relatime,user,_netdev,nofail,x-systemd.automount,comment=mine,defaults", Options::default()),
+            ("ro", Options { read_only: true, ..Options::default() }),
+            ("ro,rw", Options::default()),
+            ("pretty,keys=strict", Options { view: ViewOptions { pretty: true, strict_keys: true, ..view }, ..Options::default() }),
+            ("keys=strict,keys=path", Options::default()),
+            (
+                "show=all,lww",
+                Options { view: ViewOptions { show_all: true, last_writer_wins: true, ..view }, ..Options::default() },
+            ),
+            ("allow_drop,restore", Options { view: ViewOptions { allow_drop: true, restore: true, ..view }, ..Options::default() }),
+            ("noxattr,allow_other", Options { no_xattr: true, allow_other: true, ..Options::default() }),
+            ("uid=1000,gid=5,umask=077", Options { uid: Some(1000), gid: Some(5), umask: Some(0o77), ..Options::default() }),
+            ("http=127.0.0.1:1", Options { http: Some("127.0.0.1:1".to_owned()), ..Options::default() }),
+        ];
+        for (list, expected) in cases {
+            assert_eq!(parse(list).as_ref(), Ok(expected), "{list}");
+        }
+    }
+
+    #[test]
+    fn wrong_words_are_told_with_what_to_do() {
+        let cases = [
+            ("prety", "did you mean pretty?"),
+            ("allow-drop", "did you mean allow_drop?"),
+            ("noatim", "did you mean noatime?"),
+            ("keys=loose", "the mount option keys takes path or strict, not \"loose\""),
+            ("show", "the mount option show takes a value"),
+            ("uid=me", "the mount option uid takes a number, not \"me\""),
+            ("umask=9", "octal"),
+            ("umask=7777", "octal"),
+            ("remount", "cannot be remounted"),
+            ("ro=1", "unknown mount option \"ro=1\""),
+        ];
+        for (list, expected) in cases {
+            let error = parse(list).unwrap_err();
+            assert!(error.contains(expected), "{list}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_help_text_names_every_word() {
+        let text = help();
+        for known in KNOWN {
+            assert!(text.contains(&format!("\n  {} ", known.word)), "{}", known.word);
+        }
+    }
+}
