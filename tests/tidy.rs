@@ -12,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom: a layer imports only from layers before it, and from itself. `lib.rs` and `main.rs` belong to none.
-const LAYERS: [&str; 11] = ["model", "codec", "expr", "store", "engine", "database", "protocol", "fs", "http", "fuse", "cli"];
+const LAYERS: [&str; 12] =
+    ["model", "codec", "expr", "store", "engine", "database", "inspect", "protocol", "fs", "http", "fuse", "cli"];
 
 /// A crate and the paths that may use it.
 const CONFINED: [(&str, &[&str]); 10] = [

@@ -16,6 +16,7 @@ mod sample;
 mod serve;
 mod signals;
 mod umount;
+mod violations;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -62,6 +63,8 @@ enum Command {
     Completions(generate::CompletionsArgs),
     /// Print a manual page: `ddbfs man | man -l -`.
     Man(generate::ManArgs),
+    /// Find and correct items that a global index cannot hold.
+    Violations(violations::ViolationsArgs),
 }
 
 /// Where the data lives.
@@ -129,6 +132,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Sample(args) => sample::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
+        Command::Violations(args) => violations::run(args),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

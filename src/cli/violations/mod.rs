@@ -1,0 +1,240 @@
+//! `ddbfs violations TABLE INDEX`: items that an index cannot hold, found, deleted or corrected through a CSV table.
+
+mod config;
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use self::config::Config;
+use super::dump::existing_table;
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::database::Browse;
+use crate::inspect::violations::correct::{Action, correct};
+use crate::inspect::violations::detect::{self, Bounds, detect};
+use crate::inspect::violations::table::TableWriter;
+use crate::inspect::violations::{IndexKey, Violation};
+use crate::model::schema::{IndexKind, KeyAttributeType};
+use crate::model::{Error, KeyAttribute, KeySchema, KeyType, TableName};
+
+const AFTER_HELP: &str = "\
+Examples:
+  ddbfs violations ProductCatalog PriceIndex                    list what the index cannot hold
+  ddbfs violations ProductCatalog --hash-key Price:N            the same before there is an index
+  edit violation_detection.csv: fill in 'Update Value(FOR USER)', or Y in the last column to remove the attribute
+  ddbfs violations ProductCatalog PriceIndex --correct update   write the new values
+
+Exit code 1: violations were found and kept, or corrections failed.";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct ViolationsArgs {
+    /// The table; or in --config
+    #[arg(required_unless_present = "config")]
+    table: Option<String>,
+    /// A global index of the table; leave it out for one that is not made yet, and give --hash-key
+    index: Option<String>,
+    /// The partition key of an index that is not made yet, with its type S, N or B
+    #[arg(long, value_name = "NAME:TYPE", conflicts_with = "index")]
+    hash_key: Option<String>,
+    /// Its sort key
+    #[arg(long, value_name = "NAME:TYPE", requires = "hash_key")]
+    range_key: Option<String>,
+    /// Find violations; keep or delete their items [default: keep]
+    #[arg(long, value_name = "WHAT", conflicts_with = "correct")]
+    detect: Option<DetectMode>,
+    /// Read the filled-in table; update or delete the items it lists
+    #[arg(long, value_name = "WHAT")]
+    correct: Option<CorrectMode>,
+    /// Where the table of violations is written [default: violation_detection.csv; - is standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The filled-in table to correct by [default: violation_detection.csv]
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Where rows that could not be corrected are written [default: violation_update_errors.csv]
+    #[arg(long, value_name = "FILE")]
+    errors: Option<PathBuf>,
+    /// Stop after this many violations
+    #[arg(long, value_name = "N")]
+    max_violations: Option<u64>,
+    /// Stop after this many items
+    #[arg(long, value_name = "N")]
+    max_records: Option<u64>,
+    /// Count only, write no table
+    #[arg(long)]
+    no_details: bool,
+    /// Leave the values found out of the table
+    #[arg(long)]
+    no_values: bool,
+    /// Settings in the file of the service's Violation Detector: `tableName = …`, `gsiHashKeyName = …`
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DetectMode {
+    Keep,
+    Delete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CorrectMode {
+    Update,
+    Delete,
+}
+
+const DETECTION_FILE: &str = "violation_detection.csv";
+const ERRORS_FILE: &str = "violation_update_errors.csv";
+
+pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
+    let config = match &args.config {
+        Some(path) => config::read(path)?,
+        None => Config::default(),
+    };
+    let opened = data_dir::open(&args.data)?;
+    let done = Run::new(&*opened.database, &args, config).and_then(|run| match args.correct {
+        Some(mode) => run.correct(mode),
+        None => run.detect(args.detect.unwrap_or(DetectMode::Keep)),
+    });
+    opened.close();
+    done
+}
+
+/// A run on an open database: arguments before the configuration file before defaults.
+struct Run<'a> {
+    database: &'a dyn Browse,
+    args: &'a ViolationsArgs,
+    config: Config,
+    table: TableName,
+    schema: KeySchema,
+    index: IndexKey,
+}
+
+impl<'a> Run<'a> {
+    fn new(database: &'a dyn Browse, args: &'a ViolationsArgs, config: Config) -> Result<Self, CliError> {
+        let name = args.table.as_deref().or(config.table.as_deref());
+        let name = name.ok_or_else(|| CliError::Message("name the table, here or as tableName in the configuration".into()))?;
+        let table = existing_table(database, name)?;
+        let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+        let index = match (&args.index, &args.hash_key, &config.hash_key) {
+            (Some(name), _, _) => {
+                let found = schema.index(name).filter(|index| index.kind == IndexKind::Global);
+                let index = found.ok_or_else(|| CliError::Message(no_index(&schema, name)))?;
+                IndexKey::from(index)
+            }
+            (None, Some(hash), _) => planned(hash, args.range_key.as_deref())?,
+            (None, None, Some(hash)) => planned(hash, config.range_key.as_deref())?,
+            (None, None, None) => {
+                return Err(CliError::Message(
+                    "name an index of the table, or the key of a planned one: --hash-key NAME:TYPE".into(),
+                ));
+            }
+        };
+        let schema = schema.key.clone();
+        Ok(Self { database, args, config, table, schema, index })
+    }
+
+    fn detect(&self, mode: DetectMode) -> Result<Outcome, CliError> {
+        let path = file(&self.args.output, &self.config.output, DETECTION_FILE);
+        let details = !self.args.no_details && self.config.details;
+        let with_values = !self.args.no_values && self.config.values;
+        let mut table = if details {
+            Some(
+                TableWriter::new(create(&path)?, &self.schema, &self.index, with_values)
+                    .map_err(|error| cannot_write(&path, &error))?,
+            )
+        } else {
+            None
+        };
+        let bounds = Bounds {
+            violations_max: self.args.max_violations.or(self.config.violations_max),
+            items_max: self.args.max_records.or(self.config.items_max),
+        };
+        let mut deleted = 0_u64;
+        let mut found = |violation: &Violation| -> Result<(), CliError> {
+            if let Some(table) = &mut table {
+                table.row(violation).map_err(|error| cannot_write(&path, &error))?;
+            }
+            if mode == DetectMode::Delete && detect::delete(self.database, (&self.table, &self.schema), &self.index, violation)? {
+                deleted += 1;
+            }
+            Ok(())
+        };
+        let tally = detect(self.database, (&self.table, &self.schema), &self.index, bounds, &mut found)?;
+        if let Some(table) = table {
+            table.finish().map_err(CliError::io(path.display().to_string()))?;
+        }
+        let listed = if details && path != Path::new("-") { format!(", listed in {}", path.display()) } else { String::new() };
+        let removed = if mode == DetectMode::Delete { format!(", {deleted} items deleted") } else { String::new() };
+        eprintln!("{} items read, {} violations{listed}{removed}", tally.items, tally.violations);
+        Ok(if tally.violations == deleted { Outcome::Done } else { Outcome::Failed })
+    }
+
+    fn correct(&self, mode: CorrectMode) -> Result<Outcome, CliError> {
+        let input_path = file(&self.args.input, &self.config.input, DETECTION_FILE);
+        let errors_path = file(&self.args.errors, &self.config.errors, ERRORS_FILE);
+        let input = File::open(&input_path).map_err(CliError::io(input_path.display().to_string()))?;
+        let errors = create(&errors_path)?;
+        let action = match mode {
+            CorrectMode::Update => Action::Update,
+            CorrectMode::Delete => Action::Delete,
+        };
+        let target = (&self.table, &self.schema);
+        let tally = correct(self.database, target, &self.index, action, BufReader::new(input), errors)
+            .map_err(|error| CliError::Message(format!("{}: {error}", input_path.display())))?;
+        let listed = if tally.failed > 0 { format!(", listed in {}", errors_path.display()) } else { String::new() };
+        eprintln!("{} items corrected, {} rows left as they are, {} failed{listed}", tally.corrected, tally.left, tally.failed);
+        Ok(if tally.failed == 0 { Outcome::Done } else { Outcome::Failed })
+    }
+}
+
+fn no_index(schema: &crate::model::TableSchema, name: &str) -> String {
+    let names: Vec<&str> = schema.indexes_of(IndexKind::Global).map(|index| index.name.as_str()).collect();
+    let there = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+    format!("table {} has no global index {name:?}; {there}. For a planned one give --hash-key NAME:TYPE", schema.name)
+}
+
+fn planned(hash: &str, range: Option<&str>) -> Result<IndexKey, CliError> {
+    let mut attributes = vec![(KeyType::Hash, attribute(hash)?)];
+    if let Some(range) = range {
+        attributes.push((KeyType::Range, attribute(range)?));
+    }
+    Ok(IndexKey { attributes })
+}
+
+/// `Price:N`.
+fn attribute(text: &str) -> Result<KeyAttribute, CliError> {
+    let parsed = text.rsplit_once(':').and_then(|(name, letter)| {
+        let attribute_type = match letter {
+            "S" => KeyAttributeType::S,
+            "N" => KeyAttributeType::N,
+            "B" => KeyAttributeType::B,
+            _ => return None,
+        };
+        (!name.is_empty()).then(|| KeyAttribute { name: name.to_owned(), attribute_type })
+    });
+    parsed.ok_or_else(|| {
+        CliError::Message(format!("{text:?} is no key attribute: write its name and type, as in Price:N (S, N or B)"))
+    })
+}
+
+fn file(argument: &Option<PathBuf>, configured: &Option<PathBuf>, default: &str) -> PathBuf {
+    argument.clone().or_else(|| configured.clone()).unwrap_or_else(|| PathBuf::from(default))
+}
+
+fn create(path: &Path) -> Result<Box<dyn Write>, CliError> {
+    if path == Path::new("-") {
+        return Ok(Box::new(std::io::stdout().lock()));
+    }
+    let file = File::create(path).map_err(CliError::io(path.display().to_string()))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+fn cannot_write(path: &Path, error: &csv::Error) -> CliError {
+    CliError::Message(format!("{}: {error}", path.display()))
+}

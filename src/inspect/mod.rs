@@ -1,0 +1,8 @@
+//! What can be told of a table by reading it through the operations alone: for `ddbfs` commands and files of the mount.
+//!
+//! ```text
+//! violations/  values that keep items out of an index: found, listed as CSV, corrected (REQUIREMENTS S-06)
+//! sharding.rs  write-sharded partition keys: how many, which, and reading them back as one (REQUIREMENTS T-08 to T-17)
+//! ```
+
+pub mod violations;
