@@ -6,6 +6,7 @@ pub mod dynamodb_json;
 pub mod file_name;
 pub mod json;
 pub mod key;
+pub mod metrics;
 pub mod plain_json;
 pub mod record;
 pub mod row;

@@ -2,6 +2,7 @@
 
 mod admin;
 mod browse;
+mod layout;
 mod operations;
 mod streams;
 

@@ -4,6 +4,7 @@
 //! the local engine answers it from record headers, without decoding items.
 
 pub mod admin;
+pub mod layout;
 pub mod local;
 pub mod samples;
 pub mod streams;
@@ -90,6 +91,11 @@ pub trait Database: Streams {
 
     /// The control plane beside tables, where there is one.
     fn administration(&self) -> Option<&dyn admin::Administration> {
+        None
+    }
+
+    /// Metrics and layout, where they are known.
+    fn layout(&self) -> Option<&dyn layout::Layout> {
         None
     }
 

@@ -56,7 +56,7 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
         check.table(table)?;
         check.lists(table)?;
     }
-    for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from] {
+    for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from, keys::partitions_from] {
         check.unknown_sources(&known, space)?;
     }
     for space in [keys::backfills_from, keys::violations_from, keys::all_pending_from] {

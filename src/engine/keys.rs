@@ -14,6 +14,7 @@
 //! 0E · time u64 · token                 when it expires, milliseconds since the epoch
 //! 10 · source u32 · version u64         an item before a change, see `history`
 //! 11 · kind u8 · name                   a record of the account, see `account`
+//! 14 · source u32                       the partitions of a table or global index, see `partitions`
 //! 18 · index u32                        how far the backfill of an index is, see `index_life`
 //! 19 · list u32 · digest 16 · order     the item at that place of a table is kept out of an index; no value. A list's id is a source id
 //! 1A · table u32 · version u64          a write that the global indexes of a table do not show yet, see `index_lag`
@@ -50,6 +51,7 @@ const TOKEN: u8 = 0x0D;
 const TOKEN_EXPIRY: u8 = 0x0E;
 const HISTORY: u8 = 0x10;
 const ACCOUNT: u8 = 0x11;
+const PARTITIONS: u8 = 0x14;
 const BACKFILL: u8 = 0x18;
 const VIOLATION: u8 = 0x19;
 const PENDING: u8 = 0x1A;
@@ -104,6 +106,7 @@ pub enum StoreKey<'a> {
     TokenExpiry(u64, &'a str),
     History(SourceId, Version),
     Account(RecordKind, &'a str),
+    Partitions(SourceId),
     Backfill(SourceId),
     /// List, place of the item in its table.
     Violation(SourceId, &'a [u8]),
@@ -132,6 +135,7 @@ impl StoreKey<'_> {
             Self::Violation(list, place) => [&source_head(VIOLATION, *list)[..], place].concat(),
             Self::Pending(table, version) => [&source_head(PENDING, *table)[..], &version.to_be_bytes()].concat(),
             Self::Account(kind, name) => [&[ACCOUNT, kind.tag()], name.as_bytes()].concat(),
+            Self::Partitions(source) => source_head(PARTITIONS, *source).to_vec(),
         }
     }
 }
@@ -207,10 +211,10 @@ fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
     (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
 }
 
-/// The source of the key of an entry, collection, counters, stream record, expiry, backfill, violation or pending write; `None` when it is none of them.
+/// The source of the key of an entry, collection, counters, stream record, expiry, backfill, violation, pending write or partitions; `None` when it is none of them.
 #[must_use]
 pub fn source_of(key: &[u8]) -> Option<SourceId> {
-    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY, BACKFILL, VIOLATION, PENDING];
+    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY, BACKFILL, VIOLATION, PENDING, PARTITIONS];
     spaces.into_iter().find_map(|space| parse_source(space, key)).map(|(source, _)| source)
 }
 
@@ -416,6 +420,12 @@ pub fn counters_from(source: SourceId) -> KeyRange {
     KeyRange { lower: Bound::Included(source_head(COUNTERS, source).to_vec()), upper: Bound::Excluded(vec![COUNTERS + 1]) }
 }
 
+/// The partitions of every source from `source` on.
+#[must_use]
+pub fn partitions_from(source: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(PARTITIONS, source).to_vec()), upper: Bound::Excluded(vec![PARTITIONS + 1]) }
+}
+
 /// The history of a source.
 #[must_use]
 pub fn history(source: SourceId) -> KeyRange {
@@ -497,6 +507,7 @@ mod tests {
             (StoreKey::TokenExpiry(258, "a"), &[14, 0, 0, 0, 0, 0, 0, 1, 2, 0x61]),
             (StoreKey::History(SourceId(1), 2), &[0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
             (StoreKey::Account(RecordKind::Job, "9"), &[0x11, 4, 0x39]),
+            (StoreKey::Partitions(SourceId(1)), &[0x14, 0, 0, 0, 1]),
             (StoreKey::Backfill(SourceId(1)), &[0x18, 0, 0, 0, 1]),
             (StoreKey::Violation(SourceId(1), &[7, 8]), &[0x19, 0, 0, 0, 1, 7, 8]),
             (StoreKey::Pending(SourceId(1), 2), &[0x1A, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),

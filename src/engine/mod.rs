@@ -18,6 +18,8 @@
 //! guard.rs        conditions of writes
 //! update.rs       updates of one item
 //! write.rs        one item's change: base, collections, indexes, counters
+//! meter/          what operations consumed and how they ended, in memory
+//! partitions/     a model of the service's partitions
 //! capacity.rs     capacity units
 //! read/           Query and Scan pages
 //! ops/            one file for each operation
@@ -48,7 +50,9 @@ pub mod index_write;
 pub mod item_key;
 pub mod jobs;
 pub mod keys;
+pub mod meter;
 pub mod ops;
+pub mod partitions;
 pub mod purge;
 pub mod read;
 pub mod streams;
@@ -64,9 +68,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::codec::metrics::prices;
 use crate::codec::row::Row;
 use crate::model::Error;
 use crate::model::error::StoreError;
+use crate::model::prices::PriceTable;
 use crate::store::{Store, StoreInfo};
 
 use background::Background;
@@ -120,6 +126,8 @@ pub struct EngineOptions {
     pub index_hold: Arc<Hold>,
     /// The directory that stands for S3, each bucket a directory in it; `None` refuses exports and imports.
     pub buckets: Option<PathBuf>,
+    /// What costs are told by.
+    pub prices: Arc<PriceTable>,
 }
 
 impl Default for EngineOptions {
@@ -138,6 +146,7 @@ impl Default for EngineOptions {
             index_step_items: index_life::backfill::ITEMS_PER_STEP,
             index_hold: Arc::default(),
             buckets: None,
+            prices: Arc::new(prices::built_in()),
         }
     }
 }
@@ -161,6 +170,9 @@ pub struct Shared {
     /// Tables with indexes that are being made or removed.
     pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<background::Signal>,
+    pub(crate) meter: meter::Meter,
+    /// When it was opened, milliseconds since the epoch.
+    pub(crate) started_ms: u64,
 }
 
 impl std::fmt::Debug for Shared {
@@ -176,7 +188,13 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        self.store.submit(Box::new(Change { shared: Arc::clone(self), run, outcome: None, done }));
+        self.store.submit(Box::new(Change {
+            shared: Arc::clone(self),
+            run,
+            outcome: None,
+            charges: meter::Charges::default(),
+            done,
+        }));
     }
 
     /// Runs a change to its end.
@@ -203,6 +221,7 @@ impl Engine {
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
         let batch = Arc::new(BatchState::default());
         store.set_hook(Arc::<BatchState>::clone(&batch));
+        let started_ms = options.clock.now_ms();
         let shared = Arc::new(Shared {
             store,
             options,
@@ -211,6 +230,8 @@ impl Engine {
             expiring_tables: Watched::new(time_to_live::is_on),
             busy_tables: Watched::new(index_life::has_work),
             signal: Arc::default(),
+            meter: meter::Meter::default(),
+            started_ms,
         });
         let mut engine = Self { background: None, shared };
         engine.check_format()?;

@@ -104,6 +104,7 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
         }
     }
     transaction.batch.delete(&StoreKey::Counters(source).encode())?;
+    transaction.batch.delete(&StoreKey::Partitions(source).encode())?;
     Ok(false)
 }
 

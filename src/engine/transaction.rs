@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::catalog::{self, TableEntry};
+use super::meter::Charges;
 use super::{Done, Shared};
 use crate::model::api::{Origin, TableStatus};
 use crate::model::error::StoreError;
@@ -15,6 +16,8 @@ pub struct Transaction<'t> {
     pub shared: &'t Shared,
     /// Who makes the change; stream records say it.
     pub origin: Origin,
+    /// What it consumes.
+    pub charges: Charges,
 }
 
 impl std::fmt::Debug for Transaction<'_> {
@@ -64,6 +67,8 @@ pub(super) struct Change<T, F> {
     pub shared: Arc<Shared>,
     pub run: F,
     pub outcome: Option<Result<T, Error>>,
+    /// Of the last run.
+    pub charges: Charges,
     pub done: Done<T>,
 }
 
@@ -73,8 +78,10 @@ where
     F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
 {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
-        let mut transaction = Transaction { batch, shared: &self.shared, origin: Origin::Client };
-        match (self.run)(&mut transaction) {
+        let mut transaction = Transaction { batch, shared: &self.shared, origin: Origin::Client, charges: Charges::default() };
+        let outcome = (self.run)(&mut transaction);
+        self.charges = transaction.charges;
+        match outcome {
             Err(Error::Store(error)) => Err(error),
             outcome => {
                 self.outcome = Some(outcome);
@@ -89,6 +96,9 @@ where
             (Ok(()), Some(outcome)) => outcome,
             (Ok(()), None) => Err(Error::Store(StoreError::Closed)),
         };
+        if !matches!(outcome, Err(Error::Store(_))) {
+            self.charges.count(self.shared.options.clock.now_ms(), outcome.as_ref().err());
+        }
         (self.done)(outcome);
     }
 }

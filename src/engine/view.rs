@@ -6,6 +6,7 @@ use super::batch::source_counters;
 use super::catalog::TableEntry;
 use super::counters::SourceCounters;
 use super::keys::{EntryAddress, SourceId, StoreKey};
+use super::meter::Meter;
 use super::{Engine, Shared, keys, transaction};
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
@@ -34,6 +35,17 @@ impl<'e> View<'e> {
     #[must_use]
     pub fn read(&self) -> &dyn Read {
         &*self.read
+    }
+
+    /// What is counted.
+    pub(super) fn meter(&self) -> &Meter {
+        &self.shared.meter
+    }
+
+    /// The clock's time.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.shared.options.clock.now_ms()
     }
 
     /// A table's entry.

@@ -44,6 +44,16 @@ impl Stored {
         Ok(Self { address, bytes, item: OnceCell::new() })
     }
 
+    /// As [`Self::read`], within a transaction, which notes that it looked at the item.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn look_at(transaction: &mut Transaction<'_>, table: &TableEntry, key: &Key) -> Result<Self, StoreError> {
+        let stored = Self::read(transaction.batch.as_read(), table, key)?;
+        transaction.look_at(table, &stored)?;
+        Ok(stored)
+    }
+
     /// The item's record, if there is an item.
     ///
     /// # Errors
@@ -86,7 +96,9 @@ pub fn replace(
     new: Option<&Item>,
 ) -> Result<Applied, Error> {
     let mut change = Change::prepare(transaction, table, stored, new)?;
+    let table_units = change.applied.consumed_capacity.table;
     if change.is_nothing() {
+        transaction.charge_table(table, &stored.address, table_units)?;
         return Ok(change.applied);
     }
     let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
@@ -97,6 +109,7 @@ pub fn replace(
         check_growth(transaction.batch.as_read(), limit, table, &stored.address.digest, (growth, growth))?;
     }
 
+    transaction.charge_table(table, &stored.address, table_units)?;
     change.write_base(transaction, table, key, stored)?;
     change.write_lists(transaction, table, key, stored)?;
     violations::maintain(transaction, table, keys::place_in_source(&stored.address.encode()), old_item, new)?;
@@ -104,8 +117,10 @@ pub fn replace(
         if table.index_life.is_building(&view.index.name) {
             let transition = index_life::tracked(transaction.batch.as_read(), view, key, old_item, new)?;
             change.write_index(transaction, view, &transition, new)?;
+            transaction.charge_index(table, view, &transition)?;
         } else {
             change.write_index(transaction, view, transition, new)?;
+            transaction.charge_index(table, view, transition)?;
         }
     }
     Ok(change.applied)

@@ -8,9 +8,11 @@ pub mod attribute_value;
 pub mod document_path;
 pub mod error;
 pub mod item;
+pub mod layout;
 pub mod limits;
 pub mod names;
 pub mod number;
+pub mod prices;
 pub mod schema;
 
 pub use attribute_value::{AttributeType, AttributeValue};

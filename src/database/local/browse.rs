@@ -8,6 +8,7 @@ use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::{Browse, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
+use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
 use crate::engine::counters::CollectionValue;
 use crate::engine::keys::{self, EntryAddress};
@@ -56,6 +57,9 @@ impl Browse for LocalDatabase {
         let source = find(&view, source)?;
         let Some(address) = address(&source, key) else { return Ok(None) };
         let Some(record) = view.entry(&address)? else { return Ok(None) };
+        // To read a file is to get the item; what stat and listings ask is not counted.
+        let units = read_units(record.item_bytes() as usize, source.index().is_none());
+        view.charge_item(&source.table, &address, units)?;
         let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
         match form {
             TextForm::PlainJson => record.write_plain_json(&mut text)?,

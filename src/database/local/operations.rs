@@ -1,7 +1,8 @@
-//! The DynamoDB operations: the engine has them all.
+//! The DynamoDB operations: the engine has them all. Each data operation is timed here, whatever front end it came from.
 
 use super::LocalDatabase;
 use crate::database::admin::Administration;
+use crate::database::layout::Layout;
 use crate::database::{BatchRows, Database, Done, Rows};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
@@ -12,10 +13,15 @@ use crate::model::api::{
     UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
 use crate::model::error::StoreError;
-use crate::model::{Error, Item};
+use crate::model::layout::MeteredOperation;
+use crate::model::{Error, Item, TableName};
 
 impl Database for LocalDatabase {
     fn administration(&self) -> Option<&dyn Administration> {
+        Some(self)
+    }
+
+    fn layout(&self) -> Option<&dyn Layout> {
         Some(self)
     }
 
@@ -44,49 +50,68 @@ impl Database for LocalDatabase {
     }
 
     fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
-        self.engine.get_item(&request)
+        let timer = self.engine.timer(MeteredOperation::GetItem);
+        timer.end([&request.table_name], self.engine.get_item(&request), |_| None)
     }
 
     fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
-        self.engine.put_item_then(request, done);
+        let timer = self.engine.timer(MeteredOperation::PutItem);
+        let tables = vec![request.table_name.clone()];
+        self.engine.put_item_then(request, timer.then(tables, done));
     }
 
     fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
-        self.engine.delete_item_then(request, done);
+        let timer = self.engine.timer(MeteredOperation::DeleteItem);
+        let tables = vec![request.table_name.clone()];
+        self.engine.delete_item_then(request, timer.then(tables, done));
     }
 
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
-        self.engine.batch_get_item(request, rows)
+        let timer = self.engine.timer(MeteredOperation::BatchGetItem);
+        let tables = request.request_items.iter().map(|table| &table.table_name);
+        timer.end(tables, self.engine.batch_get_item(request, rows), |_| None)
     }
 
     fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
-        self.engine.batch_write_item_then(request, done);
+        let timer = self.engine.timer(MeteredOperation::BatchWriteItem);
+        let tables = request.request_items.iter().map(|table| table.table_name.clone()).collect();
+        self.engine.batch_write_item_then(request, timer.then(tables, done));
     }
 
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
-        self.engine.transact_get_items(&request)
+        {
+            let timer = self.engine.timer(MeteredOperation::TransactGetItems);
+            let tables = distinct(request.transact_items.iter().map(|get| &get.table_name));
+            timer.end(tables, self.engine.transact_get_items(&request), |_| None)
+        }
     }
 
     fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
-        self.engine.transact_write_items_then(request, done);
+        let timer = self.engine.timer(MeteredOperation::TransactWriteItems);
+        let tables = distinct(request.transact_items.iter().map(|write| &write.table_name)).into_iter().cloned().collect();
+        self.engine.transact_write_items_then(request, timer.then(tables, done));
     }
 
     fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
-        self.engine.update_item_then(request, done);
+        let timer = self.engine.timer(MeteredOperation::UpdateItem);
+        let tables = vec![request.table_name.clone()];
+        self.engine.update_item_then(request, timer.then(tables, done));
     }
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        self.engine.query(request, rows)
+        let timer = self.engine.timer(MeteredOperation::Query);
+        timer.end([&request.table_name], self.engine.query(request, rows), |page| Some(page.count))
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        self.engine.scan(request, rows)
+        let timer = self.engine.timer(MeteredOperation::Scan);
+        timer.end([&request.table_name], self.engine.scan(request, rows), |page| Some(page.count))
     }
 
     fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
         let mut responses = vec![Vec::new(); request.request_items.len()];
         let mut failed = None;
-        let page = self.engine.batch_get_item(request, &mut |place, row| match row.to_item() {
+        let page = self.batch_get_rows(request, &mut |place, row| match row.to_item() {
             Ok(item) => responses[place].push(item),
             Err(error) => failed = Some(error),
         })?;
@@ -94,14 +119,25 @@ impl Database for LocalDatabase {
     }
 
     fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
-        let (items, page) = gather(|rows| self.engine.query(request, rows))?;
+        let (items, page) = gather(|rows| self.query_rows(request, rows))?;
         Ok(QueryResponse { items: unless_counted(request.select, items), page })
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error> {
-        let (items, page) = gather(|rows| self.engine.scan(request, rows))?;
+        let (items, page) = gather(|rows| self.scan_rows(request, rows))?;
         Ok(ScanResponse { items: unless_counted(request.select, items), page })
     }
+}
+
+/// Each table once.
+fn distinct<'t>(names: impl Iterator<Item = &'t TableName>) -> Vec<&'t TableName> {
+    let mut distinct = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
 }
 
 /// Collects the rows of a page as items.

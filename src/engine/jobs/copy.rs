@@ -146,6 +146,7 @@ fn write_items(transaction: &mut Transaction<'_>, to: &To, items: &[(Vec<u8>, Ve
         To::Table(name) => {
             // A table that is being restored cannot be deleted.
             let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
+            transaction.charges.turn_off();
             for (_, record) in items {
                 put(transaction, &table, record)?;
             }

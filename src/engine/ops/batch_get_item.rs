@@ -84,8 +84,9 @@ impl Reader<'_> {
         let mut unprocessed = Vec::new();
         let mut consumed = ConsumedCapacity::default();
         for (sent, key) in part.request.keys.iter().zip(&part.keys) {
+            let address = EntryAddress::of_item(part.table.source, key);
             let record = match self.left {
-                Some(_) => self.view.entry(&EntryAddress::of_item(part.table.source, key))?,
+                Some(_) => self.view.entry(&address)?,
                 None => None,
             };
             let bytes = record.map_or(0, |record| record.item_bytes() as usize);
@@ -94,7 +95,9 @@ impl Reader<'_> {
                 unprocessed.push(sent.clone());
                 continue;
             }
-            consumed.table += read_units(bytes, part.request.consistent_read);
+            let units = read_units(bytes, part.request.consistent_read);
+            self.view.charge_item(&part.table, &address, units)?;
+            consumed.table += units;
             match (record, &part.projection) {
                 (None, _) => {}
                 (Some(record), None) => rows(Row::Record(record)),

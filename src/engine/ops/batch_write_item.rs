@@ -79,7 +79,7 @@ fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> 
     let mut consumed_capacity = vec![ConsumedCapacity::default(); request.request_items.len()];
     let mut refused = None;
     for write in &planned {
-        let stored = Stored::read(transaction.batch.as_read(), &write.table, &write.key)?;
+        let stored = Stored::look_at(transaction, &write.table, &write.key)?;
         match write::replace(transaction, &write.table, &write.key, &stored, write.new) {
             Ok(applied) => consumed_capacity[write.place].add(&applied.consumed_capacity),
             Err(Error::Store(error)) => return Err(error.into()),

@@ -28,7 +28,7 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, guard:
     let table = transaction.active_table(&request.table_name)?;
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
     guard.check_paths(&table)?;
-    let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
+    let stored = Stored::look_at(transaction, &table, &key)?;
     guard.check(&stored)?;
     let existed = stored.record()?.is_some();
     let attributes = match request.return_values {

@@ -25,15 +25,17 @@ impl Engine {
         if let Some(paths) = &projection {
             projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema.key))?;
         }
-        let record = view.entry(&EntryAddress::of_item(table.source, &key))?;
+        let address = EntryAddress::of_item(table.source, &key);
+        let record = view.entry(&address)?;
         let bytes = record.map_or(0, |record| record.item_bytes() as usize);
         let item = record.map(|record| record.to_item()).transpose()?;
         let item = match &projection {
             Some(paths) => item.map(|item| paths.apply(&item)),
             None => item,
         };
-        let table = read_units(bytes, request.consistent_read);
-        Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity { table, ..ConsumedCapacity::default() } })
+        let units = read_units(bytes, request.consistent_read);
+        view.charge_item(&table, &address, units)?;
+        Ok(GetItemResponse { item, consumed_capacity: ConsumedCapacity { table: units, ..ConsumedCapacity::default() } })
     }
 }
 

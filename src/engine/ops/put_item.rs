@@ -51,7 +51,7 @@ fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guar
     let table = transaction.active_table(&request.table_name)?;
     let key = check_keys(&table, request)?;
     guard.check_paths(&table)?;
-    let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
+    let stored = Stored::look_at(transaction, &table, &key)?;
     guard.check(&stored)?;
     let attributes = match request.return_values {
         ReturnValues::AllOld => stored.item()?.cloned(),

@@ -42,11 +42,13 @@ impl Engine {
         let mut response = TransactGetItemsResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
         let mut left = TRANSACTION_BYTES_MAX;
         for read in &planned {
-            let record = view.entry(&EntryAddress::of_item(read.table.source, &read.key))?;
+            let address = EntryAddress::of_item(read.table.source, &read.key);
+            let record = view.entry(&address)?;
             let bytes = record.map_or(0, |record| record.item_bytes() as usize);
             left = left.checked_sub(bytes).ok_or(TransactionError::TooLarge)?;
             response.responses.push(record.map(|record| item(record, read)).transpose()?.flatten());
             let table = TRANSACTION_FACTOR * read_units(bytes, true);
+            view.charge_item(&read.table, &address, table)?;
             let units = ConsumedCapacity { table, ..ConsumedCapacity::default() };
             super::add_capacity(&mut response.consumed_capacity, &read.table.schema.name, &units);
         }

@@ -81,6 +81,7 @@ fn run(
     {
         return replay(request, digest, &remembered);
     }
+    transaction.charges.set_table_factor(TRANSACTION_FACTOR);
     let tables = actions.iter().map(|write| transaction.active_table(&write.table_name)).collect::<Result<Vec<_>, Error>>()?;
     let keys = keys(actions, checked, &tables)?;
     let planned = plan(transaction, (actions, checked), tables, keys)?;
@@ -198,7 +199,7 @@ impl Planned<'_> {
 /// Decides every action on the state before. All conditions that fail are reported, or else the first action that cannot be
 /// carried out alone.
 fn plan<'r>(
-    transaction: &Transaction<'_>,
+    transaction: &mut Transaction<'_>,
     (actions, checked): (&'r [TransactWrite], &[Checked]),
     tables: Vec<Arc<TableEntry>>,
     keys: Vec<Key>,
@@ -207,7 +208,7 @@ fn plan<'r>(
     let mut reasons = vec![CancellationReason::None; actions.len()];
     let parts = actions.iter().zip(checked).zip(tables.into_iter().zip(keys));
     for (place, ((write, checked), (table, key))) in parts.enumerate() {
-        let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
+        let stored = Stored::look_at(transaction, &table, &key)?;
         match decide(write, checked, (&table, &key), &stored) {
             Ok(outcome) => planned.push(Planned { table, key, stored, outcome }),
             Err(Error::ConditionalCheckFailed { item }) => reasons[place] = CancellationReason::ConditionalCheckFailed { item },
@@ -273,7 +274,11 @@ fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<V
     let mut consumed = Vec::new();
     for write in planned {
         let mut units = match write.outcome {
-            Outcome::Kept => ConsumedCapacity { table: write_units(write.old_bytes()?), ..ConsumedCapacity::default() },
+            Outcome::Kept => {
+                let table = write_units(write.old_bytes()?);
+                transaction.charge_table(&write.table, &write.stored.address, table)?;
+                ConsumedCapacity { table, ..ConsumedCapacity::default() }
+            }
             Outcome::Put(_) | Outcome::Updated(_) | Outcome::Deleted => {
                 let item = write.outcome.item();
                 write::replace(transaction, &write.table, &write.key, &write.stored, item)?.consumed_capacity

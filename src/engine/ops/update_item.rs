@@ -28,7 +28,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateItemRequest, plan: 
     let table = transaction.active_table(&request.table_name)?;
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
     plan.check_table(&table)?;
-    let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
+    let stored = Stored::look_at(transaction, &table, &key)?;
     let new = plan.apply(&table, &key, &stored)?;
     let applied = write::replace(transaction, &table, &key, &stored, new.as_ref())?;
     let item_collection_metrics = match request.return_item_collection_metrics {

@@ -1,6 +1,6 @@
 //! One page: the walk over a range, its end, and what it cost (SEMANTICS 13.5, 10.3).
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 use super::filter::Filter;
 use super::select::{Output, Selection};
@@ -9,6 +9,7 @@ use crate::codec::record::Record;
 use crate::codec::row::Row;
 use crate::engine::Rows;
 use crate::engine::capacity::read_units;
+use crate::engine::keys;
 use crate::engine::view::View;
 use crate::model::api::Page;
 use crate::model::error::StoreError;
@@ -54,6 +55,8 @@ struct PageWalk<'w> {
     /// Bytes of fetched base items, each rounded up to a read unit.
     fetched_bytes: usize,
     fetched_units: f64,
+    /// Key of the entry evaluated first; empty before it.
+    first: Vec<u8>,
     /// Key of the entry evaluated last; empty before the first.
     last: Vec<u8>,
     /// A limit ended the walk.
@@ -62,7 +65,18 @@ struct PageWalk<'w> {
 
 impl<'w> PageWalk<'w> {
     fn new(view: &'w View<'w>, plan: &'w PagePlan) -> Self {
-        Self { view, plan, scanned: 0, matched: 0, bytes: 0, fetched_bytes: 0, fetched_units: 0.0, last: Vec::new(), is_cut: false }
+        Self {
+            view,
+            plan,
+            scanned: 0,
+            matched: 0,
+            bytes: 0,
+            fetched_bytes: 0,
+            fetched_units: 0.0,
+            first: Vec::new(),
+            last: Vec::new(),
+            is_cut: false,
+        }
     }
 
     fn visit(&mut self, key: &[u8], bytes: &[u8], rows: &mut Rows<'_>) -> Result<ControlFlow<()>, StoreError> {
@@ -71,6 +85,9 @@ impl<'w> PageWalk<'w> {
         if !self.take(&entry, base.as_ref()) {
             self.is_cut = true;
             return Ok(ControlFlow::Break(()));
+        }
+        if self.first.is_empty() {
+            self.first.extend_from_slice(key);
         }
         self.last.clear();
         self.last.extend_from_slice(key);
@@ -115,6 +132,7 @@ impl<'w> PageWalk<'w> {
     fn finish(self) -> Result<Page, StoreError> {
         let last_evaluated_key = if self.is_cut && self.plan.restartable { self.cursor()? } else { None };
         let units = read_units(self.bytes, self.plan.consistent);
+        self.charge(units)?;
         Ok(Page {
             table_name: self.plan.source.table.schema.name.clone(),
             count: self.matched,
@@ -122,6 +140,25 @@ impl<'w> PageWalk<'w> {
             last_evaluated_key,
             consumed_capacity: self.plan.source.consumed(units, self.fetched_units),
         })
+    }
+
+    /// Counts what the page consumed, where it was. Fetched base items lie in the same collection as the entries of a local index.
+    fn charge(&self, units: f64) -> Result<(), StoreError> {
+        let source = &self.plan.source;
+        let nowhere = match (&self.plan.range.lower, &self.plan.range.upper) {
+            (Bound::Included(key) | Bound::Excluded(key), _) | (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) => {
+                key
+            }
+            (Bound::Unbounded, Bound::Unbounded) => &self.last,
+        };
+        let evaluated = if self.first.is_empty() { (nowhere, nowhere) } else { (&self.first, &self.last) };
+        let places = (keys::place_in_source(evaluated.0), keys::place_in_source(evaluated.1));
+        let places = if places.0 <= places.1 { places } else { (places.1, places.0) };
+        self.view.charge_page(&source.table, source.id(), places, units)?;
+        if self.fetched_units > 0.0 {
+            self.view.charge_page(&source.table, source.table.source, places, self.fetched_units)?;
+        }
+        Ok(())
     }
 
     fn cursor(&self) -> Result<Option<Item>, StoreError> {

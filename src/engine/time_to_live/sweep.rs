@@ -80,37 +80,43 @@ fn due(read: &dyn Read, shared: &Shared, table: &TableEntry, count: usize) -> Re
 
 fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
     loop {
-        let name = name.clone();
-        let goes_on = shared.submit_in_background(move |transaction| expire_piece(transaction, &name))?;
+        let of_job = name.clone();
+        let (expired, goes_on) = shared.submit_in_background(move |transaction| expire_piece(transaction, &of_job))?;
+        if expired > 0 {
+            shared.meter.table(name).count_expired(shared.options.clock.now_ms(), expired);
+        }
         if !goes_on {
             return Ok(());
         }
     }
 }
 
-/// Deletes some; whether there may be more.
-fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<bool, Error> {
-    let Ok(table) = transaction::active(transaction.table(name)?) else { return Ok(false) };
+/// Deletes some: how many, and whether there may be more.
+fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
+    let Ok(table) = transaction::active(transaction.table(name)?) else { return Ok((0, false)) };
     let due = due(transaction.batch.as_read(), transaction.shared, &table, ITEMS_PER_JOB)?;
     transaction.origin = Origin::TimeToLive;
+    transaction.charges.turn_off();
+    let mut expired = 0;
     for due in &due {
-        expire_item(transaction, &table, due)?;
+        expired += u64::from(expire_item(transaction, &table, due)?);
     }
-    Ok(due.len() == ITEMS_PER_JOB)
+    Ok((expired, due.len() == ITEMS_PER_JOB))
 }
 
-fn expire_item(transaction: &mut Transaction<'_>, table: &TableEntry, (ms, place): &Due) -> Result<(), Error> {
+/// Whether an item was deleted.
+fn expire_item(transaction: &mut Transaction<'_>, table: &TableEntry, (ms, place): &Due) -> Result<bool, Error> {
     match item_that_expires(transaction.batch.as_read(), table, (*ms, place)) {
         Ok(Some(key)) => {
             let stored = Stored::read(transaction.batch.as_read(), table, &key)?;
-            write::replace(transaction, table, &key, &stored, None).map(drop)
+            write::replace(transaction, table, &key, &stored, None).map(|_| true)
         }
         // No such item: it must not stand before others for ever. `check` tells of damaged ones.
         Ok(None) | Err(StoreError::Corrupt(_)) => {
             if let Some(list) = table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list) {
                 transaction.batch.delete(&StoreKey::Expiry(list.id, *ms, place).encode())?;
             }
-            Ok(())
+            Ok(false)
         }
         Err(error) => Err(error.into()),
     }

@@ -243,6 +243,7 @@ impl Running<'_> {
 /// Puts items; for each the text of its error, if it has one.
 fn put_all(transaction: &mut Transaction<'_>, name: &TableName, items: &[Waiting]) -> Result<Vec<Option<String>>, Error> {
     let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
+    transaction.charges.turn_off();
     let mut outcomes = Vec::with_capacity(items.len());
     for Waiting { item, .. } in items {
         let mut put = || -> Result<(), Error> {

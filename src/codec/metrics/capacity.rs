@@ -1,0 +1,77 @@
+//! What a table consumed and what it would cost, as one JSON object.
+
+use serde_json::{Value, json};
+
+use crate::codec::calendar;
+use crate::model::layout::{Billing, Load, Metrics, SourceMetrics, TableMetrics};
+use crate::model::prices::{MonthlyCost, PriceTable};
+
+const MINUTE_MS: u64 = 60_000;
+const SECONDS_OF_MINUTE: f64 = 60.0;
+
+/// The object of one of the tables in `metrics`; times and rates are of `metrics`.
+#[must_use]
+#[allow(clippy::cast_precision_loss)]
+pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> Value {
+    // Less than a minute is no basis for a month.
+    let seconds = metrics.now_ms.saturating_sub(metrics.since_ms).max(MINUTE_MS) as f64 / 1e3;
+    let since = |source: &SourceMetrics| per_second(&total(source), seconds);
+    let last = |source: &SourceMetrics| per_second(&source.last_minute, SECONDS_OF_MINUTE);
+    json!({
+        "name": table.table.as_str(),
+        "since": calendar::iso(metrics.since_ms),
+        "sources": table.sources.iter().map(|source| json!({
+            "name": source.index.as_ref().map_or(table.table.as_str(), |index| index.as_str()),
+            "kind": source.kind(),
+            "billing": billing(source),
+            "items": source.entries,
+            "billed_bytes": source.billed_bytes,
+            "since_start": load(&total(source)),
+            "last_minute": load(&source.last_minute),
+        })).collect::<Vec<_>>(),
+        "month": {
+            "currency": prices.currency,
+            "prices_of": prices.date,
+            "region": prices.region,
+            "at_the_rate_since_start": cost(&prices.month_of_table(table, since)),
+            "at_the_rate_of_the_last_minute": cost(&prices.month_of_table(table, last)),
+        },
+    })
+}
+
+fn total(source: &SourceMetrics) -> Load {
+    let usage = &source.usage.total;
+    Load { read: usage.read.sum, write: usage.write.sum, throttles: usage.read_throttles + usage.write_throttles }
+}
+
+fn per_second(load: &Load, seconds: f64) -> Load {
+    Load { read: load.read / seconds, write: load.write / seconds, throttles: load.throttles }
+}
+
+fn load(load: &Load) -> Value {
+    json!({ "read_units": load.read, "write_units": load.write, "throttles": load.throttles })
+}
+
+fn billing(source: &SourceMetrics) -> Value {
+    match source.billing {
+        Billing::OnDemand => json!("on demand"),
+        Billing::WithTable => json!("with the table"),
+        Billing::Provisioned(units) => {
+            json!({ "read_units_a_second": units.read_capacity_units, "write_units_a_second": units.write_capacity_units })
+        }
+    }
+}
+
+fn cost(cost: &MonthlyCost) -> Value {
+    json!({
+        "storage": cents(cost.storage),
+        "reads": cents(cost.reads),
+        "writes": cents(cost.writes),
+        "total": cents(cost.total()),
+    })
+}
+
+/// To a hundredth of a cent.
+fn cents(money: f64) -> f64 {
+    (money * 1e4).round() / 1e4
+}

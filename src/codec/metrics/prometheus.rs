@@ -1,0 +1,124 @@
+//! Metrics in the text form of Prometheus (exposition format 0.0.4). Counters begin with the process.
+
+use std::fmt::Write as _;
+
+use super::with_local_indexes;
+use crate::model::layout::{MeteredOperation, Metrics, OperationCounts, SourceMetrics, TableMetrics, Usage};
+
+/// A metric of a table or global index, of the service's name in words and its value.
+type OfSource = (&'static str, &'static str, &'static str, fn(&Reading<'_>) -> Option<f64>);
+/// A metric of a table and operation.
+type OfOperation = (&'static str, &'static str, fn(&OperationCounts) -> f64);
+
+/// What is told of a table or global index.
+struct Reading<'m> {
+    usage: Usage,
+    source: &'m SourceMetrics,
+}
+
+const OF_SOURCE: &[OfSource] = &[
+    ("consumed_read_capacity_units_total", "counter", "ConsumedReadCapacityUnits", |r| Some(r.usage.read.sum)),
+    ("consumed_write_capacity_units_total", "counter", "ConsumedWriteCapacityUnits", |r| Some(r.usage.write.sum)),
+    ("provisioned_read_capacity_units", "gauge", "ProvisionedReadCapacityUnits", |r| {
+        r.source.provisioned().map(|units| number(units.read_capacity_units))
+    }),
+    ("provisioned_write_capacity_units", "gauge", "ProvisionedWriteCapacityUnits", |r| {
+        r.source.provisioned().map(|units| number(units.write_capacity_units))
+    }),
+    ("read_throttle_events_total", "counter", "ReadThrottleEvents", |r| Some(number(r.usage.read_throttles))),
+    ("write_throttle_events_total", "counter", "WriteThrottleEvents", |r| Some(number(r.usage.write_throttles))),
+    ("items", "gauge", "items or index entries", |r| Some(number(r.source.entries))),
+    ("size_bytes", "gauge", "bytes with the overhead of each item", |r| Some(number(r.source.billed_bytes))),
+];
+
+const OF_OPERATION: &[OfOperation] = &[
+    ("throttled_requests_total", "ThrottledRequests", |counts| number(counts.throttled)),
+    ("system_errors_total", "SystemErrors", |counts| number(counts.system_errors)),
+    ("returned_item_count_total", "ReturnedItemCount", |counts| counts.returned_items.sum),
+];
+
+/// All metrics.
+#[must_use]
+pub fn render(metrics: &Metrics) -> String {
+    let mut out = String::new();
+    for (name, kind, help, value) in OF_SOURCE {
+        head(&mut out, name, kind, help);
+        for table in &metrics.tables {
+            for (index, reading) in readings(table) {
+                if let Some(value) = value(&reading) {
+                    line(&mut out, name, &labels(table, "index", index), value);
+                }
+            }
+        }
+    }
+    for (name, help, value) in OF_OPERATION {
+        head(&mut out, name, "counter", help);
+        of_operations(metrics, |labels, counts| line(&mut out, name, labels, value(counts)));
+    }
+    let latency = "successful_request_latency_seconds";
+    head(&mut out, latency, "summary", "SuccessfulRequestLatency");
+    of_operations(metrics, |labels, counts| {
+        line(&mut out, &format!("{latency}_sum"), labels, counts.latency_ms.sum / 1e3);
+        line(&mut out, &format!("{latency}_count"), labels, number(counts.latency_ms.count));
+    });
+    type OfTable = (&'static str, &'static str, fn(&TableMetrics) -> u64);
+    let of_table: [OfTable; 3] = [
+        ("conditional_check_failed_requests_total", "ConditionalCheckFailedRequests", |t| t.counts.total.conditional_check_failed),
+        ("transaction_conflict_total", "TransactionConflict", |t| t.counts.total.transaction_conflicts),
+        ("time_to_live_deleted_item_count_total", "TimeToLiveDeletedItemCount", |t| t.counts.total.time_to_live_deleted),
+    ];
+    for (name, help, value) in of_table {
+        head(&mut out, name, "counter", help);
+        for table in &metrics.tables {
+            line(&mut out, name, &labels(table, "", None), number(value(table)));
+        }
+    }
+    head(&mut out, "user_errors_total", "counter", "UserErrors");
+    line(&mut out, "user_errors_total", "", number(metrics.user_errors));
+    head(&mut out, "since_seconds", "gauge", "when the counting began, seconds since the epoch");
+    line(&mut out, "since_seconds", "", number(metrics.since_ms) / 1e3);
+    out
+}
+
+/// The table with its local indexes, then each global index.
+fn readings(table: &TableMetrics) -> Vec<(Option<&str>, Reading<'_>)> {
+    let usage = with_local_indexes(table, |source| source.usage.total);
+    let base = table.sources.first().map(|source| (None, Reading { usage, source }));
+    let global = table.sources.iter().filter(|source| !source.is_of_table());
+    let global =
+        global.map(|source| (source.index.as_ref().map(|name| name.as_str()), Reading { usage: source.usage.total, source }));
+    base.into_iter().chain(global).collect()
+}
+
+fn of_operations(metrics: &Metrics, mut visit: impl FnMut(&str, &OperationCounts)) {
+    for table in &metrics.tables {
+        for operation in MeteredOperation::ALL {
+            let counts = &table.counts.total.operations[operation as usize];
+            if *counts != OperationCounts::default() {
+                visit(&labels(table, "operation", Some(operation.name())), counts);
+            }
+        }
+    }
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "# HELP ddbfs_{name} {help}\n# TYPE ddbfs_{name} {kind}");
+}
+
+fn line(out: &mut String, name: &str, labels: &str, value: f64) {
+    let _ = writeln!(out, "ddbfs_{name}{labels} {value}");
+}
+
+/// Names of tables and indexes have no character that needs an escape.
+fn labels(table: &TableMetrics, name: &str, value: Option<&str>) -> String {
+    match value {
+        Some(value) => format!("{{table=\"{}\",{name}=\"{value}\"}}", table.table),
+        None => format!("{{table=\"{}\"}}", table.table),
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn number(count: u64) -> f64 {
+    count as f64
+}

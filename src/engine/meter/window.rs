@@ -1,0 +1,122 @@
+//! Counts by minute, and of the last 60 seconds. Time is the engine's clock, so that tests can turn it.
+
+use std::collections::VecDeque;
+
+use crate::model::layout::{Load, Series};
+
+/// Minutes that are remembered: three hours, as long as CloudWatch keeps its finest points.
+pub const MINUTES_MAX: usize = 180;
+
+const MINUTE_MS: u64 = 60_000;
+const SLOT_MS: u64 = 10_000;
+const SLOTS: usize = 6;
+
+/// Counts since the beginning and of each of the last minutes in which something was counted.
+#[derive(Debug, Default)]
+pub struct Minutes<T> {
+    total: T,
+    minutes: VecDeque<(u64, T)>,
+}
+
+impl<T: Default + Clone> Minutes<T> {
+    /// Counts something now: in the total and in the minute.
+    pub fn count(&mut self, now_ms: u64, add: impl Fn(&mut T)) {
+        add(&mut self.total);
+        let minute = now_ms / MINUTE_MS;
+        // A clock that goes back counts in the newest minute.
+        if self.minutes.back().is_none_or(|(last, _)| *last < minute) {
+            if self.minutes.len() == MINUTES_MAX {
+                self.minutes.pop_front();
+            }
+            self.minutes.push_back((minute, T::default()));
+        }
+        if let Some((_, counts)) = self.minutes.back_mut() {
+            add(counts);
+        }
+    }
+
+    #[must_use]
+    pub fn series(&self, now_ms: u64) -> Series<T> {
+        let oldest = (now_ms / MINUTE_MS).saturating_sub(MINUTES_MAX as u64);
+        let minutes = self.minutes.iter().filter(|(minute, _)| *minute > oldest).cloned().collect();
+        Series { total: self.total.clone(), minutes }
+    }
+}
+
+/// The load of the last 60 seconds: six slots of ten, the one now included.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LastMinute {
+    /// Number of the newest slot since the epoch.
+    newest: u64,
+    slots: [Load; SLOTS],
+}
+
+impl LastMinute {
+    /// Counts a load now.
+    pub fn add(&mut self, now_ms: u64, load: &Load) {
+        self.turn(now_ms / SLOT_MS);
+        self.slots[slot(self.newest)].add(load);
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn sum(&self, now_ms: u64) -> Load {
+        let mut turned = *self;
+        turned.turn(now_ms / SLOT_MS);
+        let mut sum = Load::default();
+        turned.slots.iter().for_each(|load| sum.add(load));
+        sum
+    }
+
+    /// Empties the slots between the newest and `now`.
+    fn turn(&mut self, now: u64) {
+        if now <= self.newest {
+            return;
+        }
+        if now - self.newest >= SLOTS as u64 {
+            self.slots = Default::default();
+        } else {
+            for passed in self.newest + 1..=now {
+                self.slots[slot(passed)] = Load::default();
+            }
+        }
+        self.newest = now;
+    }
+}
+
+fn slot(number: u64) -> usize {
+    usize::try_from(number % SLOTS as u64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(units: f64) -> Load {
+        Load { read: units, ..Load::default() }
+    }
+
+    #[test]
+    fn a_minute_ends_and_the_total_stays() {
+        let mut minutes = Minutes::<u64>::default();
+        for ms in [0, 59_999, 60_000, 180_000] {
+            minutes.count(ms, |count| *count += 1);
+        }
+        assert_eq!(minutes.series(180_000), Series { total: 4, minutes: vec![(0, 2), (1, 1), (3, 1)] });
+        let much_later = (MINUTES_MAX as u64 + 1) * MINUTE_MS;
+        assert_eq!(minutes.series(much_later).minutes, [(3, 1)]);
+    }
+
+    #[test]
+    fn the_last_minute_forgets_slot_by_slot() {
+        let mut window = LastMinute::default();
+        window.add(5_000, &read(1.0));
+        window.add(15_000, &read(2.0));
+        for (now_ms, expected) in [(15_000, 3.0), (59_999, 3.0), (60_000, 2.0), (70_000, 0.0), (700_000, 0.0)] {
+            assert_eq!(window.sum(now_ms).read, expected, "at {now_ms}");
+        }
+        // A clock that goes back loses nothing.
+        window.add(9_000, &read(4.0));
+        assert_eq!(window.sum(15_000).read, 7.0);
+    }
+}

@@ -1,0 +1,207 @@
+//! The partitions of a table or global index: ranges of its places without gap or overlap.
+//!
+//! A place is the digest of a partition key and, behind it, the order inside the collection (see `engine::keys`), so that a boundary
+//! may lie between two collections or inside one. A partition keeps its number for ever; a split gives the upper part a new one.
+
+use serde_json::{Value, json};
+
+use crate::codec::digest::Digest;
+use crate::engine::read::segment;
+use crate::model::api::Segment;
+use crate::model::error::StoreError;
+use crate::model::layout::PartitionOrigin;
+
+/// Partitions of one table or index. The service has no such limit; a directory of them should stay readable.
+pub const PARTITIONS_MAX: usize = 4096;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    pub id: u32,
+    /// Its first place; empty for the first partition.
+    pub from: Vec<u8>,
+    /// When it came to be, milliseconds since the epoch.
+    pub since_ms: u64,
+    pub origin: PartitionOrigin,
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionMap {
+    /// By place; the first begins at the first place, so there is one at least.
+    partitions: Vec<Partition>,
+    next_id: u32,
+}
+
+impl PartitionMap {
+    /// Equal parts of the hash space.
+    #[must_use]
+    pub fn even(count: usize, now_ms: u64) -> Self {
+        let total = u32::try_from(count.clamp(1, PARTITIONS_MAX)).unwrap_or(1);
+        let partition = |index: u32| {
+            let (first, _) = segment::digests(Segment { index, total });
+            let from = if index == 0 { Vec::new() } else { first.to_vec() };
+            Partition { id: index, from, since_ms: now_ms, origin: PartitionOrigin::Creation }
+        };
+        Self { partitions: (0..total).map(partition).collect(), next_id: total }
+    }
+
+    /// In the order of their places.
+    #[must_use]
+    pub fn partitions(&self) -> &[Partition] {
+        &self.partitions
+    }
+
+    /// Which partition, by its position, has a place?
+    #[must_use]
+    pub fn position_of(&self, place: &[u8]) -> usize {
+        self.partitions.partition_point(|partition| partition.from.as_slice() <= place).saturating_sub(1)
+    }
+
+    /// The position of the partition with that number.
+    #[must_use]
+    pub fn position_of_id(&self, id: u32) -> Option<usize> {
+        self.partitions.iter().position(|partition| partition.id == id)
+    }
+
+    /// First place, and the first place behind; the last partition has no end.
+    #[must_use]
+    pub fn bounds(&self, position: usize) -> Option<(&[u8], Option<&[u8]>)> {
+        let next = self.partitions.get(position + 1).map(|next| next.from.as_slice());
+        Some((self.partitions.get(position)?.from.as_slice(), next))
+    }
+
+    /// Cuts the partition that has `place`, which becomes the first place of a new one. False when it is a boundary already, or
+    /// there are too many.
+    pub fn split(&mut self, place: Vec<u8>, now_ms: u64, origin: PartitionOrigin) -> bool {
+        let position = self.position_of(&place);
+        if self.partitions[position].from == place || self.partitions.len() >= PARTITIONS_MAX {
+            return false;
+        }
+        let new = Partition { id: self.next_id, from: place, since_ms: now_ms, origin };
+        self.partitions.insert(position + 1, new);
+        self.next_id += 1;
+        true
+    }
+
+    /// The middle of a partition's range of digests; `None` when the range is inside one collection.
+    #[must_use]
+    pub fn middle(&self, position: usize) -> Option<Digest> {
+        let (from, to) = self.bounds(position)?;
+        let lower = first_digest(from);
+        let upper = to.map_or(u128::MAX, first_digest);
+        let middle = lower + (upper - lower) / 2;
+        (middle > lower).then(|| middle.to_be_bytes())
+    }
+
+    /// The partition with the widest range of digests, the first of equals, and how wide it is.
+    #[must_use]
+    pub fn widest(&self) -> usize {
+        let width = |position: usize| {
+            let (from, to) = self.bounds(position).unwrap_or_default();
+            to.map_or(u128::MAX, first_digest) - first_digest(from)
+        };
+        let positions = 0..self.partitions.len();
+        // Of equals `max_by_key` gives the last.
+        positions.rev().max_by_key(|position| width(*position)).unwrap_or(0)
+    }
+
+    /// The stored form, a JSON object.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let partitions = self.partitions.iter().map(|partition| {
+            json!({
+                "id": partition.id,
+                "from": hex(&partition.from),
+                "since": partition.since_ms,
+                "origin": partition.origin.name(),
+            })
+        });
+        json!({ "next": self.next_id, "partitions": partitions.collect::<Vec<_>>() }).to_string().into_bytes()
+    }
+
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        let corrupt = || StoreError::Corrupt("the partitions of a table or index");
+        let value: Value = serde_json::from_slice(bytes).map_err(|_| corrupt())?;
+        let map = parse(&value).ok_or_else(corrupt)?;
+        let is_ordered = map.partitions.windows(2).all(|pair| pair[0].from < pair[1].from);
+        let begins = map.partitions.first().is_some_and(|first| first.from.is_empty());
+        if is_ordered && begins { Ok(map) } else { Err(corrupt()) }
+    }
+}
+
+fn parse(value: &Value) -> Option<PartitionMap> {
+    let partition = |value: &Value| {
+        Some(Partition {
+            id: u32::try_from(value.get("id")?.as_u64()?).ok()?,
+            from: unhex(value.get("from")?.as_str()?)?,
+            since_ms: value.get("since")?.as_u64()?,
+            origin: PartitionOrigin::parse(value.get("origin")?.as_str()?)?,
+        })
+    };
+    let partitions = value.get("partitions")?.as_array()?.iter().map(partition).collect::<Option<Vec<_>>>()?;
+    Some(PartitionMap { partitions, next_id: u32::try_from(value.get("next")?.as_u64()?).ok()? })
+}
+
+/// The digest with which a place begins, zeros where it is shorter.
+#[must_use]
+pub fn first_digest(place: &[u8]) -> u128 {
+    let mut digest = Digest::default();
+    let bytes = place.len().min(digest.len());
+    digest[..bytes].copy_from_slice(&place[..bytes]);
+    u128::from_be_bytes(digest)
+}
+
+/// Two lower-case digits for each byte.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
+        return None;
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_parts_and_the_places_in_them() {
+        let map = PartitionMap::even(4, 5);
+        for (first, expected) in [(0x00_u8, 0), (0x3F, 0), (0x40, 1), (0x80, 2), (0xBF, 2), (0xFF, 3)] {
+            assert_eq!(map.position_of(&[first; 16]), expected, "{first:#x}");
+        }
+        assert_eq!(map.bounds(3).unwrap().1, None);
+        assert_eq!(PartitionMap::even(0, 5).partitions().len(), 1);
+    }
+
+    #[test]
+    fn a_split_keeps_the_old_number_below_and_gives_a_new_one_above() {
+        let mut map = PartitionMap::even(2, 5);
+        let middle = map.middle(0).unwrap().to_vec();
+        assert!(map.split(middle.clone(), 9, PartitionOrigin::Size));
+        assert!(!map.split(middle, 9, PartitionOrigin::Size));
+        let ids: Vec<u32> = map.partitions().iter().map(|partition| partition.id).collect();
+        assert_eq!(ids, [0, 2, 1]);
+        assert_eq!(map.widest(), 2);
+        // Inside one collection.
+        let inside = [&[0x10; 16][..], b"m"].concat();
+        assert!(map.split(inside.clone(), 9, PartitionOrigin::Heat));
+        assert_eq!(map.position_of(&[&[0x10; 16][..], b"a"].concat()), 0);
+        assert_eq!(map.position_of(&inside), 1);
+        assert_eq!(PartitionMap::decode(&map.encode()), Ok(map));
+    }
+
+    #[test]
+    fn a_map_with_a_gap_is_damaged() {
+        let no_beginning = br#"{"next":1,"partitions":[{"id":0,"from":"10","since":1,"origin":"creation"}]}"#;
+        for bytes in [&b"{}"[..], b"x", br#"{"next":1,"partitions":[]}"#, no_beginning] {
+            assert!(PartitionMap::decode(bytes).is_err(), "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+}

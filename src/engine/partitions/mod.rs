@@ -1,0 +1,93 @@
+//! A model of DynamoDB's partitions: ranges of the hash space (and of the sort keys of one collection) with limits of size and
+//! throughput, that split as the service's do. The store itself is one tree and has none.
+//!
+//! ```text
+//! map.rs      the ranges, and their stored form
+//! ```
+
+pub mod map;
+
+use std::sync::Arc;
+
+pub use map::{Partition, PartitionMap};
+
+use super::catalog::TableEntry;
+use super::keys::{SourceId, StoreKey};
+use crate::model::error::StoreError;
+use crate::model::schema::ProvisionedThroughput;
+use crate::model::{IndexKind, IndexSchema};
+use crate::store::Read;
+
+/// What a partition gives for throughput that is asked for in advance, units a second (SEMANTICS 22.1). Fixed, so that the partitions of a
+/// table do not depend on options.
+const READ_UNITS: u64 = 3_000;
+const WRITE_UNITS: u64 = 1_000;
+
+/// Of a new on-demand table or index: 12,000 read and 4,000 write units a second.
+const ON_DEMAND_PARTITIONS: u64 = 4;
+
+/// Partitions that provisioned throughput needs: `ceil(RCU/3000 + WCU/1000)`, at least one (REQUIREMENTS P-10).
+#[must_use]
+pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
+    let count = match throughput {
+        None => ON_DEMAND_PARTITIONS,
+        Some(throughput) => {
+            // In thirds of a write unit, so that there is no rounding before the end.
+            let thirds = throughput.read_capacity_units + throughput.write_capacity_units * (READ_UNITS / WRITE_UNITS);
+            thirds.div_ceil(READ_UNITS)
+        }
+    };
+    usize::try_from(count.max(1)).unwrap_or(usize::MAX)
+}
+
+/// The base table of a local index, whose entries lie with the base items; `None` for all else.
+#[must_use]
+pub fn base_of_local_index(table: &TableEntry, source: SourceId) -> Option<SourceId> {
+    let (index, _) = table.indexes().find(|(_, id)| *id == source)?;
+    (index.kind == IndexKind::Local).then_some(table.source)
+}
+
+/// Units a second that a table or global index was given; `None` on demand.
+#[must_use]
+pub fn throughput_of(table: &TableEntry, source: SourceId) -> Option<ProvisionedThroughput> {
+    match table.indexes().find(|(_, id)| *id == source) {
+        Some((IndexSchema { throughput, .. }, _)) => *throughput,
+        None => table.schema.throughput,
+    }
+}
+
+/// The partitions of a table or global index: as stored, or those it begins with.
+///
+/// # Errors
+/// `Corrupt`; those of the store.
+pub fn load(read: &dyn Read, table: &TableEntry, source: SourceId) -> Result<Arc<PartitionMap>, StoreError> {
+    let map = match read.get(&StoreKey::Partitions(source).encode())? {
+        Some(bytes) => PartitionMap::decode(bytes)?,
+        None => PartitionMap::even(needed_for(throughput_of(table, source)), table.created_ms),
+    };
+    Ok(Arc::new(map))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_partitions_for_throughput() {
+        let cases = [
+            (1, 1, 1),
+            (3000, 0, 1),
+            (3000, 1, 2),
+            (0, 1000, 1),
+            (0, 3000, 3),
+            (1500, 500, 1),
+            (1501, 500, 2),
+            (10_000, 10_000, 14),
+        ];
+        for (read_capacity_units, write_capacity_units, expected) in cases {
+            let throughput = ProvisionedThroughput { read_capacity_units, write_capacity_units };
+            assert_eq!(needed_for(Some(throughput)), expected, "{throughput:?}");
+        }
+        assert_eq!(needed_for(None), 4);
+    }
+}

@@ -1,0 +1,331 @@
+//! What can be told of tables beside their data: metrics, partitions, heat. Capacity is counted by DynamoDB's formulas; partitions
+//! and their heat are a model of the service.
+
+use super::schema::ProvisionedThroughput;
+use super::{AttributeValue, IndexName, TableName};
+
+/// Sum, count, least and greatest of what was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Statistic {
+    pub count: u64,
+    pub sum: f64,
+    /// Of no meaning while `count` is 0.
+    pub min: f64,
+    /// Of no meaning while `count` is 0.
+    pub max: f64,
+}
+
+impl Statistic {
+    /// Counts one value.
+    pub fn add(&mut self, value: f64) {
+        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.max = if self.count == 0 { value } else { self.max.max(value) };
+        self.count += 1;
+        self.sum += value;
+    }
+
+    /// 0 when nothing was counted.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn average(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
+    }
+}
+
+/// What a table or index was asked for, in capacity units.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Usage {
+    /// `ConsumedReadCapacityUnits`.
+    pub read: Statistic,
+    /// `ConsumedWriteCapacityUnits`.
+    pub write: Statistic,
+    /// `ReadThrottleEvents`.
+    pub read_throttles: u64,
+    /// `WriteThrottleEvents`.
+    pub write_throttles: u64,
+}
+
+/// The data operations that are counted by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeteredOperation {
+    GetItem,
+    PutItem,
+    UpdateItem,
+    DeleteItem,
+    Query,
+    Scan,
+    BatchGetItem,
+    BatchWriteItem,
+    TransactGetItems,
+    TransactWriteItems,
+}
+
+impl MeteredOperation {
+    pub const ALL: [Self; 10] = [
+        Self::GetItem,
+        Self::PutItem,
+        Self::UpdateItem,
+        Self::DeleteItem,
+        Self::Query,
+        Self::Scan,
+        Self::BatchGetItem,
+        Self::BatchWriteItem,
+        Self::TransactGetItems,
+        Self::TransactWriteItems,
+    ];
+
+    /// The API's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GetItem => "GetItem",
+            Self::PutItem => "PutItem",
+            Self::UpdateItem => "UpdateItem",
+            Self::DeleteItem => "DeleteItem",
+            Self::Query => "Query",
+            Self::Scan => "Scan",
+            Self::BatchGetItem => "BatchGetItem",
+            Self::BatchWriteItem => "BatchWriteItem",
+            Self::TransactGetItems => "TransactGetItems",
+            Self::TransactWriteItems => "TransactWriteItems",
+        }
+    }
+}
+
+/// What became of one operation on one table.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct OperationCounts {
+    /// `SuccessfulRequestLatency`, milliseconds.
+    pub latency_ms: Statistic,
+    /// `ReturnedItemCount`, of Query and Scan.
+    pub returned_items: Statistic,
+    /// `ThrottledRequests`.
+    pub throttled: u64,
+    /// `SystemErrors`.
+    pub system_errors: u64,
+}
+
+/// What is counted of a table as a whole.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TableCounts {
+    /// By the place of the operation in [`MeteredOperation::ALL`].
+    pub operations: [OperationCounts; MeteredOperation::ALL.len()],
+    /// `ConditionalCheckFailedRequests`.
+    pub conditional_check_failed: u64,
+    /// `TransactionConflict`.
+    pub transaction_conflicts: u64,
+    /// `TimeToLiveDeletedItemCount`.
+    pub time_to_live_deleted: u64,
+}
+
+/// Counts since the process began, and those of each of the last minutes in which there were any, oldest first. A minute is
+/// its number since the epoch.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series<T> {
+    pub total: T,
+    pub minutes: Vec<(u64, T)>,
+}
+
+/// The metrics of a table's base or of one of its indexes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceMetrics {
+    /// `None` for the base table.
+    pub index: Option<IndexName>,
+    pub usage: Series<Usage>,
+    /// Of the last 60 seconds.
+    pub last_minute: Load,
+    pub is_local: bool,
+    pub billing: Billing,
+    pub entries: u64,
+    /// With the overhead of each entry.
+    pub billed_bytes: u64,
+}
+
+impl SourceMetrics {
+    /// Does the table's own dimension count it: the base and the local indexes?
+    #[must_use]
+    pub fn is_of_table(&self) -> bool {
+        self.index.is_none() || self.is_local
+    }
+
+    /// `table`, `gsi` or `lsi`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match (&self.index, self.is_local) {
+            (None, _) => "table",
+            (Some(_), true) => "lsi",
+            (Some(_), false) => "gsi",
+        }
+    }
+
+    /// Units a second, where they are given in advance.
+    #[must_use]
+    pub fn provisioned(&self) -> Option<ProvisionedThroughput> {
+        match self.billing {
+            Billing::Provisioned(units) => Some(units),
+            Billing::OnDemand | Billing::WithTable => None,
+        }
+    }
+}
+
+/// How the units of a table or index are paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billing {
+    /// Each unit that is used.
+    OnDemand,
+    /// Units a second, used or not.
+    Provisioned(ProvisionedThroughput),
+    /// Those of a local index are of its table's provisioned ones.
+    WithTable,
+}
+
+/// The metrics of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableMetrics {
+    pub table: TableName,
+    /// The base first, then the indexes in the schema's order.
+    pub sources: Vec<SourceMetrics>,
+    pub counts: Series<TableCounts>,
+}
+
+/// The metrics of everything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metrics {
+    pub now_ms: u64,
+    /// When the counting began, milliseconds since the epoch.
+    pub since_ms: u64,
+    pub tables: Vec<TableMetrics>,
+    /// `UserErrors`: refused requests, but not throttled ones and failed conditions.
+    pub user_errors: u64,
+}
+
+/// Capacity units, both kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Load {
+    pub read: f64,
+    pub write: f64,
+    pub throttles: u64,
+}
+
+impl Load {
+    /// `ConsumedThroughputUnits` of Contributor Insights: a write weighs three times a read (SEMANTICS 23.2).
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        3.0 * self.write + self.read
+    }
+
+    /// Adds another.
+    pub fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.write += other.write;
+        self.throttles += other.throttles;
+    }
+}
+
+/// One of the most asked for partition key values of a table or index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotKey {
+    pub digest: [u8; 16],
+    /// `None` when nothing has that key now.
+    pub partition: Option<Vec<AttributeValue>>,
+    /// The partition it lies in; the first when its collection spans several.
+    pub partition_id: u32,
+    /// Since the process began.
+    pub total: Load,
+    /// Of the last 60 seconds.
+    pub last_minute: Load,
+}
+
+/// Why a partition is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartitionOrigin {
+    /// It was made with its table or index, for the throughput that was asked for.
+    Creation,
+    /// More throughput was asked for.
+    Throughput,
+    /// The one before was full.
+    Size,
+    /// The one before was asked for more than a partition gives.
+    Heat,
+}
+
+impl PartitionOrigin {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Creation => "creation",
+            Self::Throughput => "throughput",
+            Self::Size => "size",
+            Self::Heat => "heat",
+        }
+    }
+
+    /// The origin of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Creation, Self::Throughput, Self::Size, Self::Heat].into_iter().find(|origin| origin.name() == name)
+    }
+}
+
+/// What a partition gives (SEMANTICS 22.1, REQUIREMENTS P-07).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartitionLimits {
+    /// Bytes with overhead.
+    pub bytes_max: u64,
+    /// Read units a second.
+    pub read_units_max: f64,
+    /// Write units a second.
+    pub write_units_max: f64,
+}
+
+impl Default for PartitionLimits {
+    /// 10 GB, 3,000 and 1,000 units a second.
+    fn default() -> Self {
+        Self { bytes_max: 10 * 1024 * 1024 * 1024, read_units_max: 3_000.0, write_units_max: 1_000.0 }
+    }
+}
+
+/// A range of hash positions, and in one collection of sort keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceRange {
+    /// Digest of the partition key and, inside a collection, the order there.
+    pub from: Vec<u8>,
+    /// The first place behind; `None` is the end of the hash space.
+    pub to: Option<Vec<u8>>,
+}
+
+/// A partition of a table or global index. Ranges, heat and splits are a model; counts and bytes are facts of the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartitionReport {
+    pub id: u32,
+    pub range: PlaceRange,
+    pub since_ms: u64,
+    pub origin: PartitionOrigin,
+    /// Of the last 60 seconds.
+    pub last_minute: Load,
+    /// Since the process began.
+    pub total: Load,
+}
+
+/// What lies in a partition, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PartitionContent {
+    /// Item collections, or parts of one.
+    pub collections: u64,
+    pub items: u64,
+    /// With overhead; of a base table with its local index entries.
+    pub billed_bytes: u64,
+}
+
+/// What the next split of a partition would be, were it to be split now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SplitCandidate {
+    /// There is nothing in it that could be on two sides.
+    Single,
+    /// One collection, kept together by a local index.
+    HeldByLocalIndex,
+    /// Below its limits.
+    NotNeeded,
+    /// The limit that calls for it.
+    Because(PartitionOrigin),
+}

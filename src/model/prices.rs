@@ -1,0 +1,79 @@
+//! What capacity and storage cost, as far as it can be told from units and bytes. Backups, streams, transfer and free tiers are left out.
+
+use super::layout::{Billing, Load, SourceMetrics, TableMetrics};
+
+/// Hours of a month, as bills count them.
+pub const MONTH_HOURS: f64 = 730.0;
+const MONTH_SECONDS: f64 = MONTH_HOURS * 3600.0;
+const MILLION: f64 = 1e6;
+const GIGABYTE: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// Prices of one region and table class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceTable {
+    /// Day of which the prices are, `YYYY-MM-DD`.
+    pub date: String,
+    pub region: String,
+    pub currency: String,
+    /// A million read units on demand.
+    pub million_reads: f64,
+    /// A million write units on demand.
+    pub million_writes: f64,
+    /// One provisioned read unit for an hour.
+    pub read_hour: f64,
+    /// One provisioned write unit for an hour.
+    pub write_hour: f64,
+    /// A gigabyte stored for a month.
+    pub gigabyte_month: f64,
+}
+
+/// Money for a month.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MonthlyCost {
+    pub storage: f64,
+    pub reads: f64,
+    pub writes: f64,
+}
+
+impl MonthlyCost {
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.storage + self.reads + self.writes
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.storage += other.storage;
+        self.reads += other.reads;
+        self.writes += other.writes;
+    }
+}
+
+impl PriceTable {
+    /// A month of a table or index with these units a second. Provisioned units cost whether they are used or not; a local index
+    /// is billed with its table, and so are its units.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
+        let storage = source.billed_bytes as f64 / GIGABYTE * self.gigabyte_month;
+        let (reads, writes) = match source.billing {
+            Billing::OnDemand => (
+                per_second.read * MONTH_SECONDS / MILLION * self.million_reads,
+                per_second.write * MONTH_SECONDS / MILLION * self.million_writes,
+            ),
+            Billing::Provisioned(units) => (
+                units.read_capacity_units as f64 * MONTH_HOURS * self.read_hour,
+                units.write_capacity_units as f64 * MONTH_HOURS * self.write_hour,
+            ),
+            Billing::WithTable => (0.0, 0.0),
+        };
+        MonthlyCost { storage, reads, writes }
+    }
+
+    /// A month of a table with all its indexes, at the rate of `per_second` of each.
+    #[must_use]
+    pub fn month_of_table(&self, table: &TableMetrics, per_second: impl Fn(&SourceMetrics) -> Load) -> MonthlyCost {
+        let mut sum = MonthlyCost::default();
+        table.sources.iter().for_each(|source| sum.add(&self.month_of(source, &per_second(source))));
+        sum
+    }
+}
