@@ -98,6 +98,21 @@ fn every_answer_carries_the_service_s_headers() {
 }
 
 #[test]
+fn metrics_are_told_to_who_may_ask() {
+    let server = start();
+    let addr = server.local_addr();
+    exchange(addr, &api("PutItem", "{}"));
+    let answer = exchange(addr, &raw("GET /metrics", &[], ""));
+    assert_eq!((answer.status, answer.headers["content-type"].as_str()), (200, "text/plain; charset=utf-8"));
+    // A body without its members is refused before it comes to the database, and counted.
+    assert!(answer.text().lines().any(|line| line == "ddbfs_user_errors_total 1"), "{}", answer.text());
+    let credentials = Some("key:secret".parse().unwrap());
+    let server = Server::start(HttpOptions { credentials, ..options() }, engine()).unwrap();
+    let answer = exchange(server.local_addr(), &raw("GET /metrics", &[], ""));
+    assert_eq!((answer.status, answer.text().contains("stats.prom")), (403, true));
+}
+
+#[test]
 fn foreign_hosts_and_pages_are_refused() {
     let allowed = HttpOptions { allowed_origins: vec!["https://app.example".to_owned()], ..options() };
     let server = Server::start(allowed, engine()).unwrap();

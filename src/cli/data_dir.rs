@@ -35,14 +35,19 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
 
 /// Opens the data directory, creating it when missing.
 pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
+    open_with(args, EngineOptions::default())
+}
+
+/// As [`open`], with options of the engine.
+pub fn open_with(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
     let dir = resolve(args)?;
-    let (database, store) = open_at(&dir)?;
+    let (database, store) = open_at(&dir, options)?;
     Ok(Opened { dir, database, store })
 }
 
-fn open_at(dir: &Path) -> Result<(Arc<LocalDatabase>, Arc<LmdbStore>), CliError> {
+fn open_at(dir: &Path, options: EngineOptions) -> Result<(Arc<LocalDatabase>, Arc<LmdbStore>), CliError> {
     let open = || -> Result<_, Error> {
-        let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..EngineOptions::default() };
+        let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..options };
         let store = Arc::new(LmdbStore::open(dir, LmdbOptions::default())?);
         let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, options)?;
         Ok((Arc::new(LocalDatabase::new(Arc::new(engine))), store))

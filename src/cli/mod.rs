@@ -9,6 +9,7 @@ mod generate;
 mod helper;
 mod in_flight;
 mod load;
+mod model_args;
 mod mount;
 mod options;
 mod progress;

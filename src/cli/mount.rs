@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::model_args::ModelArgs;
 use super::options::{self, Options};
 use super::serve::{self, HttpArgs};
 use super::signals::Signals;
 use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::engine::EngineOptions;
 use crate::fs::View;
 use crate::fuse::{self, MountOptions, Mounted};
 
@@ -44,6 +46,8 @@ pub struct MountArgs {
     #[command(flatten)]
     http: HttpArgs,
     #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
     data: DataArgs,
 }
 
@@ -70,7 +74,7 @@ fn is_background_child() -> bool {
 
 fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
     let signals = Signals::new()?;
-    let opened = data_dir::open(&args.data)?;
+    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?)?;
     let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
     options.apply(&mut mount_options);
     let view = View::new(opened.database.clone(), options.view);

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::model_args::ModelArgs;
 use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::database::Database;
+use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
 
@@ -19,6 +21,8 @@ pub struct ServeArgs {
     address: String,
     #[command(flatten)]
     http: HttpArgs,
+    #[command(flatten)]
+    model: ModelArgs,
     #[command(flatten)]
     data: DataArgs,
 }
@@ -42,7 +46,7 @@ pub struct HttpArgs {
 
 pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     let signals = super::signals::Signals::new()?;
-    let opened = data_dir::open(&args.data)?;
+    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?)?;
     let server = start(&args.address, &args.http, opened.database.clone())?;
     println!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display());
     signals.wait();

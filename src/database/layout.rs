@@ -9,6 +9,9 @@ pub trait Layout: Send + Sync {
     /// The metrics of these tables, in this order; those that are not there are left out.
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error>;
 
+    /// The metrics of all tables.
+    fn all_metrics(&self) -> Result<Metrics, Error>;
+
     /// The prices to tell costs by.
     fn prices(&self) -> &PriceTable;
 

@@ -28,11 +28,14 @@ use super::patience::Phase;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::sigv4::{Signed, Verifier};
 use super::target;
+use crate::codec::metrics::prometheus;
 use crate::codec::wire::table_description::REGION;
 use crate::codec::wire::{self, WireError};
 use crate::database::Database;
 use crate::protocol::{self, Operation};
 
+/// Where Prometheus looks unless told otherwise.
+pub const METRICS_PATH: &str = "/metrics";
 /// Request line and headers (SEMANTICS 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
@@ -104,6 +107,9 @@ impl Service {
             // The blank at the end is the service's own.
             return plain(StatusCode::OK, &format!("healthy: dynamodb.{REGION}.amazonaws.com "));
         }
+        if head.method == Method::GET && head.uri.path() == METRICS_PATH {
+            return self.metrics();
+        }
         if head.method != Method::POST || head.uri.path() != "/" {
             return not_found();
         }
@@ -125,6 +131,30 @@ impl Service {
         self.call(head, Body { sent: body, inflated }, content_type).await
     }
 
+    /// A request that is refused here never comes to the database, which counts its own refusals.
+    fn count(&self, failure: &Failure) {
+        let is_refused_here = matches!(failure, Failure::Auth(_) | Failure::Protocol(protocol::Failure::Wire(_)));
+        if let Some(layout) = self.database.layout().filter(|_| is_refused_here) {
+            layout.count_user_error();
+        }
+    }
+
+    /// What Prometheus asks for. It cannot sign requests, so there is nothing for it where they must be signed.
+    fn metrics(&self) -> Reply {
+        if self.verifier.is_some() {
+            return plain(
+                StatusCode::FORBIDDEN,
+                "With --auth there are no metrics here; they are in the mount's .ddb/stats.prom.
+",
+            );
+        }
+        let Some(layout) = self.database.layout() else { return not_found() };
+        match layout.all_metrics() {
+            Ok(metrics) => plain(StatusCode::OK, &prometheus::render(&metrics)),
+            Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        }
+    }
+
     /// The API proper: everything from here on is answered in JSON.
     async fn call(&self, head: &Parts, body: Body, content_type: HeaderValue) -> Reply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
@@ -135,7 +165,10 @@ impl Service {
         };
         let reply = match outcome {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),
-            Err(failure) => error::reply(&failure, operation, content_type),
+            Err(failure) => {
+                self.count(&failure);
+                error::reply(&failure, operation, content_type)
+            }
         };
         if let Some(started) = started {
             let name = operation.map_or("-", |operation| operation.name);

@@ -28,18 +28,13 @@ impl Counter {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TopKeys {
     /// Empty until the first key is counted, then `SETS * WAYS`.
     counters: Vec<Option<Counter>>,
 }
 
 impl TopKeys {
-    #[must_use]
-    pub fn new() -> Self {
-        Self { counters: Vec::new() }
-    }
-
     /// Counts a load on a key.
     pub fn count(&mut self, digest: &Digest, now_ms: u64, load: &Load) {
         if self.counters.is_empty() {
@@ -89,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_hot_key_is_found_among_many_cold_ones() {
-        let mut keys = TopKeys::new();
+        let mut keys = TopKeys::default();
         let one = Load { read: 1.0, ..Load::default() };
         for n in 0..50_000_u32 {
             keys.count(&digest(&n.to_be_bytes()), 0, &one);

@@ -118,7 +118,7 @@ pub struct Heat {
 
 impl SourceMeter {
     fn new(map: Arc<PartitionMap>) -> Self {
-        let (usage, last_minute, keys) = (Minutes::default(), LastMinute::default(), TopKeys::new());
+        let (usage, last_minute, keys) = (Minutes::default(), LastMinute::default(), TopKeys::default());
         Self { base: None, counts: Mutex::new(Counts { usage, last_minute, keys, map, heat: HashMap::new() }) }
     }
 

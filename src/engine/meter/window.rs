@@ -37,8 +37,8 @@ impl<T: Default + Clone> Minutes<T> {
 
     #[must_use]
     pub fn series(&self, now_ms: u64) -> Series<T> {
-        let oldest = (now_ms / MINUTE_MS).saturating_sub(MINUTES_MAX as u64);
-        let minutes = self.minutes.iter().filter(|(minute, _)| *minute > oldest).cloned().collect();
+        let oldest = (now_ms / MINUTE_MS + 1).saturating_sub(MINUTES_MAX as u64);
+        let minutes = self.minutes.iter().filter(|(minute, _)| *minute >= oldest).cloned().collect();
         Series { total: self.total.clone(), minutes }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod control;
 pub mod describe;
+pub mod metrics;
 pub mod service;
 
 use std::fmt;

@@ -1,6 +1,6 @@
 //! `/.ddb/`: service files, for lookup only; what is below it is listed, save what blocks or has parameters.
 
-use super::{Special, SpecialNode};
+use super::{Special, SpecialNode, metrics};
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::journal::session_of;
@@ -75,7 +75,13 @@ pub fn node() -> Node {
     SpecialNode::node(Directory {
         path: NAME,
         parent: || Node::Root,
-        listed: &[("errors", errors), ("errors.ndjson", error_log), ("version", version), ("warnings.ndjson", warnings)],
+        listed: &[
+            ("errors", errors),
+            ("errors.ndjson", error_log),
+            (metrics::PROMETHEUS_NAME, metrics::prometheus_node),
+            ("version", version),
+            ("warnings.ndjson", warnings),
+        ],
         hidden: &[],
     })
 }
