@@ -28,11 +28,16 @@ impl Mount {
 
     /// Mounts the sample tables.
     pub fn with_samples() -> Self {
+        Self::with_samples_and(&[])
+    }
+
+    /// Mounts the sample tables with further arguments of `ddbfs mount`.
+    pub fn with_samples_and(args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let status =
             Command::new(DDBFS).arg("sample").arg("--data").arg(dir.path().join("data")).stdout(Stdio::null()).status().unwrap();
         assert!(status.success(), "ddbfs sample failed");
-        Self::at(dir, &[])
+        Self::at(dir, args)
     }
 
     /// Mounts an empty data directory with further arguments of `ddbfs mount`.
