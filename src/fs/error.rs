@@ -58,6 +58,12 @@ pub enum FsError {
     /// Not served by this version or not by any; quiet for programs that probe.
     #[error("not supported")]
     NotSupported,
+    /// Something is used up or not ready; says what to do.
+    #[error("busy: {0}")]
+    Busy(&'static str),
+    /// A read that waited, ended by a signal.
+    #[error("interrupted")]
+    Interrupted,
     /// An extended attribute that is not there.
     #[error("no such attribute")]
     NoAttribute,
@@ -118,6 +124,7 @@ errnos! {
     NotSupported = EOPNOTSUPP,
     NoAttribute = ENODATA,
     BadHandle = EBADF,
+    Interrupted = EINTR,
 }
 
 impl FsError {
@@ -148,6 +155,8 @@ impl FsError {
             Self::ScratchFull => Errno::NoSpace,
             Self::CrossDevice => Errno::CrossDevice,
             Self::NotSupported => Errno::NotSupported,
+            Self::Busy(_) => Errno::Busy,
+            Self::Interrupted => Errno::Interrupted,
             Self::NoAttribute => Errno::NoAttribute,
             Self::BadHandle => Errno::BadHandle,
             Self::Internal => Errno::Io,
@@ -175,6 +184,8 @@ impl FsError {
             | Self::CrossDevice
             | Self::Invalid(_)
             | Self::NotSupported
+            | Self::Busy(_)
+            | Self::Interrupted
             | Self::NoAttribute
             | Self::BadHandle
             | Self::Internal => None,
@@ -190,6 +201,7 @@ impl FsError {
             | Errno::NotSupported
             | Errno::NoAttribute
             | Errno::BadHandle
+            | Errno::Interrupted
             | Errno::NotDirectory
             | Errno::IsDirectory => false,
             // `mkdir -p` and O_EXCL loops ask for these.
@@ -227,6 +239,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::Update(UpdateError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_)) => Errno::NotFound,
         Error::Query(QueryError::Backfilling(_)) => Errno::Busy,
+        Error::Stream(StreamError::Trimmed | StreamError::ExpiredIterator) => Errno::Stale,
         Error::Value(_)
         | Error::Key(_)
         | Error::Expression(_)

@@ -198,7 +198,7 @@ impl Node {
             Self::QueryLink(path, name) => query_link_ino(path, name),
             Self::Special(special) => {
                 let mut bytes = vec![Tag::Special as u8];
-                bytes.extend_from_slice(special.0.path().as_bytes());
+                bytes.extend_from_slice(special.0.identity().as_bytes());
                 data(&bytes)
             }
         }

@@ -193,6 +193,8 @@ impl Mounted {
 
     fn finish(&mut self, patience: Duration) -> io::Result<()> {
         let Some(session) = self.session.take() else { return Ok(()) };
+        // Else their programs would hold the mount for ever.
+        self.view.end_waiting();
         if !session.is_finished()
             && let Err(error) = self.unmounter.lock().unmount()
         {

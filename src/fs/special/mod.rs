@@ -6,8 +6,11 @@
 
 pub mod control;
 pub mod describe;
+pub mod help;
 pub mod metrics;
 pub mod service;
+pub mod state;
+pub mod stream;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -24,8 +27,13 @@ use crate::model::TableName;
 
 /// A file, directory or symlink of its own kind. It holds what it names, and no state.
 pub trait Special: fmt::Debug + Send + Sync {
-    /// Filesystem path below the mount: what it is told from others by.
+    /// Filesystem path below the mount.
     fn path(&self) -> &str;
+
+    /// What it is told from others by: what has another of these has another inode number, even under the same path.
+    fn identity(&self) -> &str {
+        self.path()
+    }
 
     /// The directory it is in.
     fn parent(&self) -> Node;
@@ -41,6 +49,11 @@ pub trait Special: fmt::Debug + Send + Sync {
 
     /// May it be written? Of a file.
     fn is_writable(&self) -> bool {
+        false
+    }
+
+    /// May its reads wait for what has not happened yet? Then they are not slow.
+    fn waits(&self) -> bool {
         false
     }
 
@@ -142,7 +155,7 @@ pub trait Special: fmt::Debug + Send + Sync {
     }
 }
 
-/// A [`Special`] as a node: equal when the paths are.
+/// A [`Special`] as a node: equal when the identities are.
 #[derive(Debug, Clone)]
 pub struct SpecialNode(pub Arc<dyn Special>);
 
@@ -155,7 +168,7 @@ impl SpecialNode {
 
 impl PartialEq for SpecialNode {
     fn eq(&self, other: &Self) -> bool {
-        self.0.path() == other.0.path()
+        self.0.identity() == other.0.identity()
     }
 }
 
@@ -163,7 +176,7 @@ impl Eq for SpecialNode {}
 
 impl Hash for SpecialNode {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.path().hash(state);
+        self.0.identity().hash(state);
     }
 }
 

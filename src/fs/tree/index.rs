@@ -8,6 +8,7 @@ use crate::fs::attr::Attr;
 use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 use crate::fs::query::QueryKind;
+use crate::fs::special::help;
 use crate::model::{IndexKind, TableName};
 
 pub fn kind_name(kind: IndexKind) -> &'static str {
@@ -19,7 +20,12 @@ pub fn kind_name(kind: IndexKind) -> &'static str {
 
 pub fn resolve_index(tree: &Tree, table: &TableName, kind: IndexKind, name: &str) -> Result<Node, FsError> {
     let schema = tree.schema(table)?;
-    let index = schema.indexes_of(kind).find(|index| index.name.as_str() == name).ok_or(FsError::NotFound)?;
+    let found = schema.indexes_of(kind).find(|index| index.name.as_str() == name);
+    let Some(index) = found else {
+        let directory = Node::Indexes(table.clone(), kind);
+        let is_help = name == help::NAME;
+        return if is_help { Ok(help::node(&tree.path(&directory), help::INDEXES, directory)) } else { Err(FsError::NotFound) };
+    };
     Ok(Node::Index(Source { table: table.clone(), index: Some(index.name.clone()) }))
 }
 
@@ -39,6 +45,7 @@ pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError
         ITEMS_NAME => Ok(Node::Items(source.clone())),
         QUERY_NAME => query::directory(tree, source, QueryKind::Query),
         SCAN_NAME => query::directory(tree, source, QueryKind::Scan),
+        help::NAME => Ok(help::node(&tree.source_path(source), help::INDEXES, Node::Index(source.clone()))),
         _ => Err(FsError::NotFound),
     }
 }

@@ -30,6 +30,7 @@ use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
 use super::node::{AliasFolder, Node};
 use super::options::ViewOptions;
+use super::special::state::ServiceState;
 use super::write::scratch::FileId;
 use super::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::database::{Browse, EntryKey, Source};
@@ -46,6 +47,7 @@ pub struct Tree {
     /// Entries of `deferred`, so that nobody locks it while it is empty.
     hidden: AtomicUsize,
     pub journal: Journal,
+    pub(super) service: ServiceState,
     /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
     pub started_ms: u64,
     created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
@@ -78,6 +80,7 @@ impl Tree {
             deferred: Mutex::default(),
             hidden: AtomicUsize::new(0),
             journal: Journal::default(),
+            service: ServiceState::default(),
             started_ms: now_ms(),
             created: Mutex::default(),
         }

@@ -7,6 +7,7 @@
 //! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
 //! | a query may read a whole table | `workers.rs` |
+//! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own.
@@ -18,6 +19,7 @@ mod keeper;
 mod open;
 mod rename;
 mod vetoes;
+mod waiting;
 mod workers;
 
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use parking_lot::Mutex;
 pub use commit::{Call, Performer};
 pub use open::{Bytes, Created, OpenFlags};
 pub use rename::RenameFlags;
+pub use waiting::{Awaited, WAITING_MAX};
 
 use super::FsError;
 use super::attr::Attr;
@@ -58,6 +61,7 @@ pub struct View {
     vetoes: Vetoes,
     keeper: keeper::Keeper,
     workers: Workers,
+    waiting: waiting::WaitingReads,
 }
 
 /// New attributes; `None` leaves as it is.
@@ -97,6 +101,7 @@ impl View {
         let view = Arc::new(Self {
             keeper: keeper::Keeper::default(),
             workers: Workers::default(),
+            waiting: waiting::WaitingReads::default(),
             tree,
             inodes: InodeTable::default(),
             handles: Handles::default(),

@@ -1,0 +1,9 @@
+//! What the special files of a mount remember.
+
+use super::stream::log::Logs;
+
+/// See the module. Bounded each for itself.
+#[derive(Debug, Default)]
+pub struct ServiceState {
+    pub logs: Logs,
+}

@@ -1,0 +1,63 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::codec::plain_json;
+use crate::database::Database;
+use crate::database::local::LocalDatabase;
+use crate::engine::EngineOptions;
+use crate::model::api::PutItemRequest;
+use crate::store::memory::MemoryStore;
+
+/// A table `Log` with a stream.
+fn tree() -> (Tree, StreamName) {
+    let db = LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), EngineOptions::default()).unwrap();
+    let json = r#"{"TableName":"Log","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",
+        "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
+    let request = crate::codec::wire::create_table::request(&serde_json::from_str(json).unwrap()).unwrap();
+    let table = request.table_name.clone();
+    db.create_table(request).unwrap();
+    let tree = Tree::new(Arc::new(db), Default::default());
+    let stream = super::super::of_table(&tree, &table).unwrap();
+    (tree, stream)
+}
+
+fn put(tree: &Tree, number: usize) {
+    // Lines of many lengths.
+    let item = plain_json::parse(format!(r#"{{"id":"{number}","text":"{}"}}"#, "x".repeat(number % 97)).as_bytes()).unwrap();
+    tree.db.put_item(PutItemRequest::new(TableName::new("Log").unwrap(), item)).unwrap();
+}
+
+#[test]
+fn any_part_of_the_file_is_what_the_whole_has_there() {
+    let (tree, stream) = tree();
+    let mut log = Log::new(LogName { stream, day: now_ms() / DAY_MS });
+    assert_eq!(log.read(&tree, 0, 100).unwrap(), b"");
+    (0..300).for_each(|number| put(&tree, number));
+    log.look(&tree).unwrap();
+    let whole = log.read(&tree, 0, usize::MAX >> 1).unwrap();
+    assert_eq!((whole.len() as u64, log.count), (log.bytes, 300));
+    assert_eq!(whole.iter().filter(|&&byte| byte == b'\n').count(), 300);
+    for (offset, size) in [(0, 1), (1, 7), (5_000, 20_000), (whole.len() - 3, 100), (whole.len(), 5), (whole.len() + 9, 5)] {
+        let expected = &whole[offset.min(whole.len())..(offset + size).min(whole.len())];
+        assert_eq!(log.read(&tree, offset as u64, size).unwrap(), expected, "{size} bytes at {offset}");
+    }
+    put(&tree, 300);
+    log.look(&tree).unwrap();
+    assert!(log.bytes > whole.len() as u64 && log.read(&tree, 0, whole.len()).unwrap() == whole, "it only grows");
+}
+
+#[test]
+fn another_day_and_another_stream_are_other_files() {
+    let (tree, stream) = tree();
+    put(&tree, 1);
+    let today = now_ms() / DAY_MS;
+    let mut yesterday = Log::new(LogName { stream: stream.clone(), day: today - 1 });
+    yesterday.look(&tree).unwrap();
+    assert!(yesterday.is_sealed && yesterday.bytes == 0, "today's record is not yesterday's");
+    let ino = |stream: &StreamName, day: u64| of_time(stream.clone(), day * DAY_MS).ino();
+    assert_eq!(ino(&stream, today), of_time(stream.clone(), (today + 1) * DAY_MS - 1).ino());
+    assert_ne!(ino(&stream, today), ino(&stream, today + 1));
+    let renewed = StreamName { label: "2030-01-01T00:00:00.000".to_owned(), ..stream.clone() };
+    assert_ne!(ino(&stream, today), ino(&renewed, today));
+}
