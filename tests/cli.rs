@@ -177,3 +177,28 @@ fn a_second_process_writes_and_the_mount_sees_it_at_once() {
         assert_eq!(mount.ok("cat Pets/query/@pk=Ant/items.ndjson | jq .n"), format!("{n}\n"));
     }
 }
+
+#[test]
+fn advice_is_the_same_in_the_mount() {
+    let mount = Mount::with_samples();
+    let (code, out, err) = ddbfs(&mount.data(), &["advise", "OrdersBySequence"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("\n- Rule: ") && out.contains("(T-18"), "{out}");
+    assert_eq!(mount.ok("cat OrdersBySequence/advice.md"), out);
+    mount.ok("test $(stat -c %s Orders/advice.md) = $(wc -c < Orders/advice.md)");
+    mount.fails("echo x > Orders/advice.md");
+    assert!(!mount.ok("ls Orders").contains("advice"));
+    assert_eq!(ddbfs(&mount.data(), &["advise", "Nothing"], "").0, 1);
+}
+
+#[test]
+fn t_09_t_14_shards() {
+    let dir = tempfile::tempdir().unwrap();
+    let count = |args: &[&str]| ddbfs(dir.path(), &[&["shards"], args].concat(), "");
+    assert_eq!(count(&["count", "--writes", "5000"]), (0, "5\n".to_owned(), String::new()));
+    assert_eq!(count(&["count", "--writes", "5000", "--item-bytes", "1536"]).1, "10\n");
+    let suffix = count(&["suffix", "Client1_Trans1", "--of", "5"]).1;
+    assert!((1..=5).contains(&suffix.trim().parse::<u32>().unwrap()));
+    assert_eq!(count(&["suffix", "x", "--of", "0"]).0, 2);
+    assert!(count(&["count", "--writes", "99999999"]).2.contains("more than 1000 suffixes"));
+}

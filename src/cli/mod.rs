@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
 
+mod advise;
 mod check;
 mod data_dir;
 mod dump;
@@ -15,6 +16,7 @@ mod options;
 mod progress;
 mod sample;
 mod serve;
+mod shards;
 mod signals;
 mod umount;
 mod violations;
@@ -64,6 +66,10 @@ enum Command {
     Completions(generate::CompletionsArgs),
     /// Print a manual page: `ddbfs man | man -l -`.
     Man(generate::ManArgs),
+    /// Advice on the design of a table's keys and indexes, from its data.
+    Advise(advise::AdviseArgs),
+    /// Write-sharded partition keys: how many suffixes, and which.
+    Shards(shards::ShardsArgs),
     /// Find and correct items that a global index cannot hold.
     Violations(violations::ViolationsArgs),
 }
@@ -133,6 +139,8 @@ fn run(cli: Cli) -> ExitCode {
         Command::Sample(args) => sample::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
+        Command::Advise(args) => advise::run(args),
+        Command::Shards(args) => shards::run(args),
         Command::Violations(args) => violations::run(args),
     };
     match outcome {

@@ -4,6 +4,7 @@
 //! (FILESYSTEM 0): they are in no listing. A file that takes more than one read or write answers [`Special::open`] with an
 //! [`OpenSpecial`].
 
+pub mod advice;
 pub mod control;
 pub mod describe;
 pub mod help;

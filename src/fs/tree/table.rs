@@ -7,7 +7,7 @@ use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 pub use crate::fs::node::base;
 use crate::fs::query::QueryKind;
-use crate::fs::special::{control, describe, help, metrics, stream};
+use crate::fs::special::{advice, control, describe, help, metrics, stream};
 use crate::model::{IndexKind, TableName};
 
 pub const SCHEMA_NAME: &str = "schema.json";
@@ -33,6 +33,7 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
     }
     match name {
         STATS_NAME => Ok(Node::Stats(base(table))),
+        advice::NAME => Ok(advice::node(table)),
         describe::NAME => Ok(describe::node(table)),
         metrics::CAPACITY_NAME => Ok(metrics::capacity_node(table)),
         metrics::POINTS_NAME => Ok(metrics::points_node(table)),

@@ -1,0 +1,26 @@
+//! `ddbfs advise TABLE`: advice on the design of its keys and indexes.
+
+use clap::Args;
+
+use super::dump::existing_table;
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::inspect::advice::{Facts, markdown};
+use crate::model::Error;
+
+#[derive(Debug, Args)]
+pub struct AdviseArgs {
+    /// The table
+    table: String,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: AdviseArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open(&args.data)?;
+    let table = existing_table(&*opened.database, &args.table)?;
+    let facts = Facts::read(&*opened.database, &table);
+    opened.close();
+    let facts = facts?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    print!("{}", markdown(&facts));
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,85 @@
+//! What advice rests on.
+
+use std::ops::ControlFlow;
+
+use crate::database::{Browse, Collection, Source, SourceStats};
+use crate::model::api::{ScanRequest, TableDescription};
+use crate::model::{Error, IndexSchema, Item, TableName};
+
+/// Collections walked of each table and index; a larger one is judged by its first ones in hash order, which are as good as any.
+pub const COLLECTIONS_MAX: u64 = 100_000;
+/// Items looked at, the first in hash order.
+pub const SAMPLE_ITEMS_MAX: u32 = 1000;
+/// Largest collections kept.
+const LARGEST: usize = 5;
+
+/// What is known of a table.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub description: TableDescription,
+    pub table: SourceFacts,
+    /// In the order of the schema.
+    pub indexes: Vec<IndexFacts>,
+    pub sample: Vec<Item>,
+}
+
+/// What is known of an index.
+#[derive(Debug, Clone)]
+pub struct IndexFacts {
+    pub schema: IndexSchema,
+    pub source: SourceFacts,
+}
+
+/// What is known of a table's items or an index's entries.
+#[derive(Debug, Clone)]
+pub struct SourceFacts {
+    pub stats: SourceStats,
+    /// By entries, the largest first.
+    pub largest: Vec<Collection>,
+    /// Entries of the collections walked; fewer than there are in a large table.
+    pub entries_walked: u64,
+}
+
+impl SourceFacts {
+    /// Mean bytes of an entry.
+    #[must_use]
+    pub fn mean_bytes(&self) -> u64 {
+        self.stats.bytes.checked_div(self.stats.entries).unwrap_or(0)
+    }
+}
+
+impl Facts {
+    /// Reads them; `None` when there is no such table.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn read(database: &dyn Browse, table: &TableName) -> Result<Option<Self>, Error> {
+        let Some(description) = database.describe(table)? else { return Ok(None) };
+        let mut request = ScanRequest::new(table.clone());
+        request.limit = Some(SAMPLE_ITEMS_MAX);
+        let sample = database.scan(&request)?.items.unwrap_or_default();
+        let mut indexes = Vec::new();
+        for schema in &description.schema.indexes {
+            let source = Source { table: table.clone(), index: Some(schema.name.clone()) };
+            indexes.push(IndexFacts { schema: schema.clone(), source: source_facts(database, &source)? });
+        }
+        let table = source_facts(database, &Source { table: table.clone(), index: None })?;
+        Ok(Some(Self { description, table, indexes, sample }))
+    }
+}
+
+fn source_facts(database: &dyn Browse, source: &Source) -> Result<SourceFacts, Error> {
+    let stats = database.stats(source)?;
+    let (mut largest, mut walked, mut entries_walked): (Vec<Collection>, _, _) = (Vec::new(), 0, 0);
+    database.collections(source, None, &mut |collection, _| {
+        walked += 1;
+        entries_walked += collection.entries;
+        let place = largest.partition_point(|larger| larger.entries >= collection.entries);
+        if place < LARGEST {
+            largest.insert(place, collection);
+            largest.truncate(LARGEST);
+        }
+        if walked < COLLECTIONS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(SourceFacts { stats, largest, entries_walked })
+}

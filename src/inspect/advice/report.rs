@@ -1,0 +1,61 @@
+//! Advice as Markdown.
+
+use std::fmt::Write as _;
+
+use super::{Advice, Facts, Level, advise, plural};
+use crate::model::schema::BillingMode;
+
+/// The report: the facts in one paragraph, then the points.
+#[must_use]
+pub fn markdown(facts: &Facts) -> String {
+    let schema = &facts.description.schema;
+    let stats = facts.table.stats;
+    let mode = match (schema.billing_mode, schema.throughput) {
+        (BillingMode::Provisioned, Some(units)) => {
+            format!("{} read and {} write units a second", units.read_capacity_units, units.write_capacity_units)
+        }
+        _ => "on-demand".to_owned(),
+    };
+    let mut out = format!("# Advice for {}\n\n", schema.name);
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "{}, {}, {} of {}, {}, {mode}.",
+        plural(stats.entries, "item"),
+        plural(stats.bytes, "byte"),
+        plural(stats.partition_keys, "value"),
+        schema.key.partition.name,
+        plural(facts.indexes.len() as u64, "index")
+    );
+    let walked = facts.table.entries_walked;
+    if walked < stats.entries {
+        let _ = writeln!(out, "How values are spread is judged by {walked} items, the first in hash order.");
+    }
+    let all = advise(facts);
+    if all.is_empty() {
+        out.push_str("\nNothing to say: no rule applies to this data.\n");
+    }
+    for (level, title) in [(Level::Warning, "Warnings"), (Level::Hint, "Hints"), (Level::Note, "Notes")] {
+        let of_level: Vec<&Advice> = all.iter().filter(|advice| advice.level == level).collect();
+        if of_level.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "\n## {title}");
+        for advice in of_level {
+            let _ = write!(
+                out,
+                "\n**{}.** {}\n\n- Rule: {}\n- Do: {}\n",
+                capitalized(&advice.subject),
+                advice.finding,
+                advice.rule,
+                advice.remedy
+            );
+        }
+    }
+    out
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

@@ -1,0 +1,55 @@
+//! Write-sharded partition keys: a key value that takes more writes than a partition can is spread over values with a suffix, `121212-1`
+//! to `121212-5` (developer guide, "Using write sharding"; REQUIREMENTS T-08 to T-17).
+
+use crate::codec::digest::digest;
+
+/// Writes of 1 KB that one partition takes in a second.
+pub const PARTITION_WRITE_UNITS: u64 = 1000;
+/// Suffixes a key may have: more are never needed below the quota of a table.
+pub const SHARDS_MAX: u64 = 1000;
+
+/// How many suffixes a key value needs: `writes × ceil(KB) ÷ 1000`, at least one (T-09). `None` when there would be too many.
+#[must_use]
+pub fn shards(writes_per_second: u64, item_bytes: u64) -> Option<u64> {
+    let units = writes_per_second.checked_mul(item_bytes.div_ceil(1024).max(1))?;
+    let shards = units.div_ceil(PARTITION_WRITE_UNITS).max(1);
+    (shards <= SHARDS_MAX).then_some(shards)
+}
+
+/// The suffix, from 1 to `shards`, that belongs to this value of another attribute of the item: so that a reader who knows the value
+/// finds the item with one read (T-14). It never changes for one value and number of shards.
+#[must_use]
+pub fn calculated_suffix(value: &str, shards: u64) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = digest(value.as_bytes());
+    u64::from_be_bytes([a, b, c, d, e, f, g, h]) % shards.max(1) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t_09_t_10_the_range_of_suffixes() {
+        let check = |writes, bytes, expected| assert_eq!(shards(writes, bytes), expected, "{writes} writes of {bytes} bytes");
+        check(5000, 1024, Some(5));
+        check(5000, 1536, Some(10));
+        check(900, 1024, Some(1));
+        check(0, 0, Some(1));
+        check(1001, 100, Some(2));
+        check(40_000, 25 * 1024, Some(1000));
+        check(40_000, 26 * 1024, None);
+        check(u64::MAX, 2048, None);
+    }
+
+    #[test]
+    fn t_14_a_calculated_suffix_is_stable_and_even() {
+        assert_eq!(calculated_suffix("Client1_Trans1", 1), 1);
+        assert_eq!(calculated_suffix("Client1_Trans1", 5), calculated_suffix("Client1_Trans1", 5));
+        let mut counts = [0_u32; 10];
+        for number in 0..10_000 {
+            let suffix = calculated_suffix(&format!("Client{number}"), 10);
+            counts[usize::try_from(suffix - 1).unwrap()] += 1;
+        }
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+}
