@@ -113,7 +113,8 @@ impl Drop for Background {
 }
 
 fn rounds(shared: &Weak<Shared>, signal: &Signal, period: Duration, round: Round) {
-    let (mut wait, mut seen) = (period, 0);
+    // The first at once: an earlier process may have left something.
+    let (mut wait, mut seen) = (Duration::ZERO, 0);
     while signal.wait(wait, &mut seen) {
         let Some(shared) = shared.upgrade() else { return };
         wait = match round(&shared) {
