@@ -417,3 +417,94 @@ fn deleting_the_table_leaves_nothing() {
     assert_eq!(control.describe("Tab")["CreationDateTime"], NOW_MS as f64 / 1000.0);
     assert_clean(&control);
 }
+
+/// REQUIREMENTS P-09: CREATING and DELETING by the clock; data operations need an active table.
+#[test]
+fn tables_take_the_configured_time() {
+    let control = Control::on(Arc::new(MemoryStore::new().unwrap()), |options| {
+        options.background_period = None;
+        options.table_delay_ms = 1_000;
+    });
+    let put = json!({ "TableName": "Tab", "Item": { "pk": { "S": "p" } } });
+    let by_name = json!({ "TableName": "Tab" });
+    let is_being = |what: &str| format!("Attempt to change a resource which is still in use: Table is being {what}: Tab");
+    control.simple("Tab");
+    assert_eq!(control.describe("Tab")["TableStatus"], "CREATING");
+    control.clock.advance_ms(999);
+    run(&control);
+    control.fails("PutItem", put.clone(), "Requested resource not found");
+    control.fails("Scan", by_name.clone(), "Requested resource not found");
+    control.fails("DeleteTable", by_name.clone(), &is_being("created"));
+    control.fails("UpdateTable", creation("Tab", "new", "a"), &is_being("created"));
+    assert_clean(&control);
+    control.clock.advance_ms(1);
+    run(&control);
+    assert_eq!(control.describe("Tab")["TableStatus"], "ACTIVE");
+    control.ok("PutItem", put.clone());
+
+    assert_eq!(control.ok("DeleteTable", by_name.clone())["TableDescription"]["TableStatus"], "DELETING");
+    assert_eq!(control.describe("Tab")["TableStatus"], "DELETING");
+    control.fails("PutItem", put, "Requested resource not found");
+    control.fails("DeleteTable", by_name.clone(), &is_being("deleted"));
+    assert_eq!(control.ok("ListTables", json!({}))["TableNames"], json!(["Tab"]));
+    assert_clean(&control);
+    control.clock.advance_ms(1_000);
+    run(&control);
+    control.fails("DescribeTable", by_name, "Requested resource not found: Table: Tab not found");
+    assert_clean(&control);
+    control.simple("Tab");
+}
+
+/// Reads of a global index see writes late, those of a local index and of the table at once (REQUIREMENTS G-31, G-32).
+#[test]
+fn global_indexes_lag_and_converge() {
+    let control = Control::on(Arc::new(MemoryStore::new().unwrap()), |options| {
+        options.background_period = None;
+        options.gsi_delay_ms = 50;
+    });
+    let key = |name: &str| json!([{ "AttributeName": "pk", "KeyType": "HASH" }, { "AttributeName": name, "KeyType": "RANGE" }]);
+    let all = json!({ "ProjectionType": "ALL" });
+    control.ok(
+        "CreateTable",
+        json!({ "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": keys(&["pk", "sk"]),
+            "AttributeDefinitions": defined(&[("pk", "S"), ("sk", "S"), ("a", "S")]),
+            "LocalSecondaryIndexes": [{ "IndexName": "local", "KeySchema": key("a"), "Projection": all }],
+            "GlobalSecondaryIndexes": [{ "IndexName": "by-a", "KeySchema": keys(&["a"]), "Projection": all }] }),
+    );
+    let put = |a: &str| control.put("Tab", json!({ "pk": { "S": "p" }, "sk": { "S": "s" }, "a": { "S": a } }));
+    let shown = || (control.column("Tab/by-a", "a"), control.column("Tab/local", "a"));
+    let show = |global: &[&str], local: &str| {
+        assert_eq!(shown(), (global.iter().map(|a| (*a).to_owned()).collect(), vec![local.to_owned()]))
+    };
+    let lag = || control.database.engine().describe(&TableName::new("Tab").unwrap()).unwrap().unwrap().index_lag.unwrap();
+    put("1");
+    show(&[], "1");
+    control.clock.advance_ms(30);
+    put("2");
+    run(&control);
+    show(&[], "2");
+    assert_eq!((lag().pending, lag().lag_ms), (2, 30));
+    assert_clean(&control);
+    control.clock.advance_ms(20);
+    run(&control);
+    show(&["1"], "2");
+    control.clock.advance_ms(30);
+    run(&control);
+    show(&["2"], "2");
+    // Paused, it stays as it is; resumed, it converges.
+    let pause = |is_paused| control.database.engine().pause_index_propagation(&TableName::new("Tab").unwrap(), is_paused).unwrap();
+    pause(true);
+    put("3");
+    control.clock.advance_ms(1_000);
+    run(&control);
+    show(&["2"], "3");
+    assert!(lag().is_paused);
+    assert_clean(&control);
+    pause(false);
+    run(&control);
+    show(&["3"], "3");
+    assert_eq!(lag().pending, 0);
+    assert_clean(&control);
+    let unknown = control.database.engine().pause_index_propagation(&TableName::new("None").unwrap(), true).unwrap_err();
+    assert_eq!(unknown.to_string(), "Requested resource not found: Table: None not found");
+}

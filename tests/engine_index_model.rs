@@ -13,6 +13,7 @@ use ddbfs::database::Database;
 use ddbfs::database::admin::Administration;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
+use ddbfs::engine::clock::ManualClock;
 use ddbfs::engine::index_life::hold::{Hold, Stage};
 use ddbfs::model::api::*;
 use ddbfs::model::{AttributeValue, Error, Item};
@@ -23,7 +24,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
-const CASES: u32 = 60;
+const CASES: u32 = 100;
+const DELAY_MS: u64 = 1_000;
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -38,7 +40,11 @@ enum Op {
     Steps(u64),
     /// To the end.
     Finish,
-    Reopen,
+    /// With a delay of global indexes or without.
+    Reopen(bool),
+    Pause(bool),
+    /// The clock, by half a delay.
+    Advance,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -50,7 +56,9 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Drop),
         4 => (1..4_u64).prop_map(Op::Steps),
         1 => Just(Op::Finish),
-        1 => Just(Op::Reopen),
+        1 => any::<bool>().prop_map(Op::Reopen),
+        1 => any::<bool>().prop_map(Op::Pause),
+        1 => Just(Op::Advance),
     ]
 }
 
@@ -79,6 +87,11 @@ struct Run {
     /// `a` by sort key.
     items: BTreeMap<u8, Option<AttributeValue>>,
     state: State,
+    clock: Arc<ManualClock>,
+    /// What the index should have held after each operation.
+    moments: Vec<BTreeSet<String>>,
+    /// The moment that it showed last.
+    shown: usize,
 }
 
 impl Run {
@@ -86,11 +99,17 @@ impl Run {
         self.database.as_ref().unwrap()
     }
 
-    fn open(&mut self, dir: &Path) {
+    fn open(&mut self, dir: &Path, is_late: bool) {
         if let Some(old) = self.database.take() {
             old.engine().close();
         }
-        let options = EngineOptions { index_step_items: 2, index_hold: Arc::clone(&self.hold), ..options() };
+        let options = EngineOptions {
+            index_step_items: 2,
+            index_hold: Arc::clone(&self.hold),
+            gsi_delay_ms: if is_late { DELAY_MS } else { 0 },
+            clock: Arc::<ManualClock>::clone(&self.clock),
+            ..options()
+        };
         let store = LmdbStore::open(dir, LmdbOptions { durability: Durability::Relaxed, ..LmdbOptions::default() }).unwrap();
         self.database = Some(LocalDatabase::open(Arc::new(store), options).unwrap());
     }
@@ -170,27 +189,65 @@ impl Run {
         };
     }
 
-    fn check(&self) {
+    /// The sort keys that the index should show.
+    fn expected(&self) -> BTreeSet<String> {
+        let fitting = self.items.iter().filter(|(_, value)| Self::is_fitting(value.as_ref()));
+        fitting.map(|(key, value)| format!("{key}={}", text(value.as_ref().unwrap()))).collect()
+    }
+
+    fn pause(&self, is_paused: bool) {
+        let outcome = self.db().engine().pause_index_propagation(&table("Tab"), is_paused);
+        assert_eq!(outcome.is_ok(), matches!(self.state, State::Building | State::Active), "{outcome:?}");
+    }
+
+    fn check(&mut self) {
         assert_clean(self.db());
+        self.moments.push(self.expected());
         if self.state != State::Active {
             return;
         }
         let found = self.db().scan(&scan_request("Tab/by-a")).unwrap().items.unwrap();
-        let found: BTreeSet<String> = found.iter().map(|item| text(item.get("sk").unwrap())).collect();
-        let fitting = self.items.iter().filter(|(_, value)| Self::is_fitting(value.as_ref()));
-        assert_eq!(found, fitting.map(|(key, _)| key.to_string()).collect());
-        let kept_out = self.items.values().filter(|value| value.is_some() && !Self::is_fitting(value.as_ref())).count();
+        let found: BTreeSet<String> =
+            found.iter().map(|item| format!("{}={}", text(item.get("sk").unwrap()), text(item.get("a").unwrap()))).collect();
+        // A moment of the table, and never one before that shown last.
+        let at = self.moments.iter().skip(self.shown).position(|moment| *moment == found);
+        self.shown += at.unwrap_or_else(|| panic!("{found:?} is no moment after {} of {:?}", self.shown, self.moments));
         let table = self.db().engine().describe(&table("Tab")).unwrap().unwrap();
+        if table.index_lag.is_none() {
+            assert_eq!(found, self.expected());
+        }
+        let kept_out = self.items.values().filter(|value| value.is_some() && !Self::is_fitting(value.as_ref())).count();
         assert_eq!(table.indexes[0].violations, kept_out as u64);
+    }
+
+    /// Everything is let go: the index shows the table.
+    fn converge(&mut self, dir: &Path) {
+        self.open(dir, false);
+        if matches!(self.state, State::Building | State::Active) {
+            self.pause(false);
+        }
+        self.clock.advance_ms(2 * DELAY_MS);
+        self.steps(u64::MAX);
+        assert!(matches!(self.state, State::Absent | State::Active));
+        assert_eq!(self.db().engine().describe(&table("Tab")).unwrap().unwrap().index_lag, None);
+        self.check();
     }
 }
 
 fn agrees(ops: &[Op]) {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = Run { database: None, hold: Arc::default(), items: BTreeMap::new(), state: State::Absent };
-    run.open(dir.path());
+    let mut run = Run {
+        database: None,
+        hold: Arc::default(),
+        items: BTreeMap::new(),
+        state: State::Absent,
+        clock: Arc::new(ManualClock::at(NOW_MS)),
+        moments: Vec::new(),
+        shown: 0,
+    };
+    run.open(dir.path(), false);
     run.db().create_table(definition("Tab", "pk:S sk:N", &[])).unwrap();
-    for op in ops.iter().chain([&Op::Finish]) {
+    for op in ops {
         match *op {
             Op::Put(key, pick) => run.put(key, pick),
             Op::Touch(key) => run.touch(key),
@@ -202,11 +259,13 @@ fn agrees(ops: &[Op]) {
             Op::Drop => run.drop_index(),
             Op::Steps(steps) => run.steps(steps),
             Op::Finish => run.steps(u64::MAX),
-            Op::Reopen => run.open(dir.path()),
+            Op::Reopen(is_late) => run.open(dir.path(), is_late),
+            Op::Pause(is_paused) => run.pause(is_paused),
+            Op::Advance => run.clock.advance_ms(DELAY_MS / 2),
         }
         run.check();
     }
-    assert!(matches!(run.state, State::Absent | State::Active));
+    run.converge(dir.path());
     run.db().engine().close();
 }
 

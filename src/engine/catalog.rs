@@ -37,6 +37,8 @@ pub struct TableEntry {
     pub time_to_live: Option<TimeToLive>,
     pub control: TableControl,
     pub index_life: IndexLife,
+    /// When CREATING or DELETING ends, milliseconds since the epoch, if it ends by itself.
+    pub status_ends_ms: Option<u64>,
 }
 
 impl TableEntry {

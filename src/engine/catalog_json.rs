@@ -12,6 +12,7 @@
 //! "stream":{"id":3,"label":…,"view_type":"KEYS_ONLY","enabled":true}
 //! "time_to_live":{"attribute":…,"list":4,"built":true,"changed_ms":…}      list is null when it is disabled
 //! ```
+//! "status_ends_ms":1
 //! `control` and `index_life`, only when there is something in them, are what `control_json` and `index_life` say.
 
 use std::sync::Arc;
@@ -67,6 +68,9 @@ pub fn to_value(entry: &TableEntry) -> Value {
     }
     if let Some(life) = entry.index_life.to_value() {
         value["index_life"] = life;
+    }
+    if let Some(end) = entry.status_ends_ms {
+        value["status_ends_ms"] = json!(end);
     }
     value
 }
@@ -189,6 +193,7 @@ fn decode_v1(value: &Value) -> Option<TableEntry> {
         stream: optional(value.get("stream").unwrap_or(&Value::Null), stream_of)?,
         time_to_live: optional(value.get("time_to_live").unwrap_or(&Value::Null), time_to_live_of)?,
         control: value.get("control").map_or_else(|| Some(TableControl::default()), control_json::decode)?,
+        status_ends_ms: value.get("status_ends_ms").and_then(Value::as_u64),
         index_life: value.get("index_life").map_or_else(|| Some(IndexLife::default()), IndexLife::of_value)?,
     })
 }
@@ -306,6 +311,7 @@ mod tests {
             time_to_live: None,
             control: TableControl::default(),
             index_life: IndexLife::default(),
+            status_ends_ms: None,
         }
     }
 

@@ -8,6 +8,7 @@
 //! collections    entries, bytes, partition key; none without entries
 //! counters       entries, bytes, partition keys of each source
 //! online         indexes that UpdateTable makes, see `check/online.rs`
+//! lag            writes that global indexes do not show yet, see `check/lag.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
 //! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
@@ -15,6 +16,7 @@
 
 mod catalog;
 mod groups;
+mod lag;
 mod lists;
 mod online;
 mod report;
@@ -37,6 +39,7 @@ use crate::model::{Error, Item, Key};
 use crate::store::{Direction, KeyRange, Read, try_walk};
 
 use groups::Groups;
+use lag::{Image, Lagging};
 use online::Building;
 pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
 use report::{Place, Reporter, is_damage};
@@ -80,8 +83,9 @@ impl Check<'_> {
         let place = Place::table(&table.schema.name);
         let mut groups = Groups::default();
         let building = self.building(table)?;
+        let lagging = self.lagging(table)?;
         self.walk(&keys::entries(table.source), &place, |check, key, record| {
-            let item = check.item(table, &building, (&place, key), record)?;
+            let item = check.item(table, (&building, &lagging), (&place, key), record)?;
             let partition = item.0.get(&table.schema.key.partition.name);
             let partition = partition.map(|value| (table.schema.key.partition.name.as_str(), value));
             if table.has_collections() {
@@ -93,8 +97,9 @@ impl Check<'_> {
         })?;
         self.finish_source(table.source, groups, &place)?;
         self.violations(table)?;
+        self.earlier_entries(table, &lagging)?;
         for index in views(table) {
-            self.index(table, &index)?;
+            self.index(table, &lagging, &index)?;
         }
         Ok(())
     }
@@ -103,7 +108,7 @@ impl Check<'_> {
     fn item(
         &mut self,
         table: &TableEntry,
-        building: &Building,
+        (building, lagging): (&Building, &Lagging),
         (place, key): (&Place<'_>, &[u8]),
         record: &Record<'_>,
     ) -> Result<Item, StoreError> {
@@ -121,7 +126,11 @@ impl Check<'_> {
         let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
         self.record(record, (&item, &first), place, &text);
         for index in views(table) {
-            let is_due = building.is_due(index.source, keys::place_in_source(key));
+            let at = keys::place_in_source(key);
+            if matches!(lagging.image(table, &index, at), Image::Earlier(_)) {
+                continue;
+            }
+            let is_due = building.is_due(index.source, at);
             self.expected_entry(&index, &item, (&item_key, &text, is_due), &place.index(&index.index.name))?;
         }
         self.listed_violation(table, building, key, &item)?;
@@ -163,13 +172,13 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn index(&mut self, table: &TableEntry, index: &IndexView<'_>) -> Result<(), Error> {
+    fn index(&mut self, table: &TableEntry, lagging: &Lagging, index: &IndexView<'_>) -> Result<(), Error> {
         let place = Place::table(&table.schema.name).index(&index.index.name);
         let mut groups = Groups::default();
         self.walk(&keys::entries(index.source), &place, |check, key, record| {
             check.reporter.count_entry();
             let entry = record.to_item()?;
-            if !check.has_base(table, index, key, &entry)? {
+            if !check.has_base((table, lagging), index, key, &entry)? {
                 let names = first_names(index.table, index.index);
                 let keys = names.iter().filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
                 check.reporter.add(DifferenceKind::OrphanEntry, place, report::key_text(&Item(keys.collect())));
@@ -182,9 +191,19 @@ impl Check<'_> {
     }
 
     /// Is there a base item whose entry lies under this key? One that cannot be read was reported, and may be.
-    fn has_base(&self, table: &TableEntry, index: &IndexView<'_>, key: &[u8], entry: &Item) -> Result<bool, StoreError> {
+    fn has_base(
+        &self,
+        (table, lagging): (&TableEntry, &Lagging),
+        index: &IndexView<'_>,
+        key: &[u8],
+        entry: &Item,
+    ) -> Result<bool, StoreError> {
         let Some(base_key) = entry.key(&table.schema.key) else { return Ok(false) };
         let address = keys::EntryAddress::of_item(table.source, &base_key);
+        if let Image::Earlier(item) = lagging.image(table, index, keys::place_in_source(&address.encode())) {
+            let entry = item.and_then(|item| index.entry_with_key(item, &base_key));
+            return Ok(entry.is_some_and(|entry| entry.address.encode() == key));
+        }
         let item = match self.view.entry(&address).and_then(|base| base.map(|base| base.to_item()).transpose()) {
             Ok(Some(item)) => item,
             Ok(None) => return Ok(false),

@@ -7,6 +7,7 @@
 //! counters.rs     counters of sources and item collections
 //! account.rs      backups, exports, imports, background jobs as records
 //! history.rs      old images, for copies as of an earlier moment
+//! index_lag/      global indexes that show writes late
 //! index_life/     indexes that UpdateTable makes and drops, online
 //! index_write.rs  the entries of one index, written
 //! jobs.rs         copies in pieces: backups, restores, what exports read
@@ -27,6 +28,7 @@
 //! time_to_live/   items that expire
 //! background.rs   the threads for these
 //! watched.rs      which tables need them
+//! table_states.rs tables that take their time to come and go
 //! tokens.rs       client request tokens of transactions
 //! purge.rs        removal of dropped tables in the background
 //! check.rs        everything derived, recomputed and compared
@@ -45,6 +47,7 @@ pub mod counters;
 pub mod guard;
 pub mod history;
 pub mod index;
+pub mod index_lag;
 pub mod index_life;
 pub mod index_write;
 pub mod item_key;
@@ -56,6 +59,7 @@ pub mod partitions;
 pub mod purge;
 pub mod read;
 pub mod streams;
+pub mod table_states;
 pub mod time_to_live;
 pub mod tokens;
 pub mod transaction;
@@ -118,8 +122,12 @@ pub struct EngineOptions {
     pub ttl_transition_ms: u64,
     /// How long time to live may not be changed again (the service: 30 to 60 minutes).
     pub ttl_interval_ms: u64,
+    /// How long a table is CREATING and DELETING (the service: some seconds).
+    pub table_delay_ms: u64,
     /// How long the allocation of resources for a new index takes (the service: half a minute).
     pub index_allocation_ms: u64,
+    /// How long global indexes lag behind their table (the service: a fraction of a second). 0 changes them with their table.
+    pub gsi_delay_ms: u64,
     /// Items looked at in one step of a backfill.
     pub index_step_items: usize,
     /// Parts of the life of indexes that are held, for tests.
@@ -142,7 +150,9 @@ impl Default for EngineOptions {
             background_period: Some(BACKGROUND_PERIOD),
             ttl_transition_ms: 0,
             ttl_interval_ms: 0,
+            table_delay_ms: 0,
             index_allocation_ms: 0,
+            gsi_delay_ms: 0,
             index_step_items: index_life::backfill::ITEMS_PER_STEP,
             index_hold: Arc::default(),
             buckets: None,
@@ -167,7 +177,7 @@ pub struct Shared {
     pub(crate) batch: Arc<BatchState>,
     /// Tables with time to live.
     pub(crate) expiring_tables: Watched,
-    /// Tables with indexes that are being made or removed.
+    /// Tables that come or go, with indexes that are being made or removed, or that lag.
     pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<background::Signal>,
     pub(crate) meter: meter::Meter,

@@ -7,6 +7,7 @@ use super::catalog::TableEntry;
 use super::counters::{CollectionValue, CounterDelta, signed};
 use super::history::{self, Past};
 use super::index::{self, IndexView, Transition};
+use super::index_lag::{self, Pending};
 use super::index_life::{self, violations};
 use super::index_write::{Stamp, grow_collection};
 use super::keys::{self, EntryAddress, StoreKey};
@@ -113,8 +114,15 @@ pub fn replace(
     change.write_base(transaction, table, key, stored)?;
     change.write_lists(transaction, table, key, stored)?;
     violations::maintain(transaction, table, keys::place_in_source(&stored.address.encode()), old_item, new)?;
+    let lags = index_lag::is_on(transaction.shared, table);
+    if lags {
+        change.leave_pending(transaction, table, stored)?;
+    }
     for (view, transition) in &effects.0 {
-        if table.index_life.is_building(&view.index.name) {
+        let is_late = lags && index_lag::is_late(&table.index_life, view.index);
+        if is_late {
+            change.charge(view, transition);
+        } else if table.index_life.is_building(&view.index.name) {
             let transition = index_life::tracked(transaction.batch.as_read(), view, key, old_item, new)?;
             change.write_index(transaction, view, &transition, new)?;
             transaction.charge_index(table, view, &transition)?;
@@ -282,15 +290,28 @@ impl Change {
         transition: &Transition<'_>,
         new: Option<&Item>,
     ) -> Result<(), StoreError> {
-        let Some(units) = transition.units() else { return Ok(()) };
+        self.charge(view, transition);
         let stamp = Stamp { version: self.applied.version, modified_ms: self.modified_ms };
-        stamp.apply(transaction, view, transition, new)?;
+        stamp.apply(transaction, view, transition, new)
+    }
+
+    /// Leaves what global indexes are to show later.
+    fn leave_pending(&self, transaction: &mut Transaction<'_>, table: &TableEntry, stored: &Stored) -> Result<(), StoreError> {
+        let store_key = stored.address.encode();
+        let place = keys::place_in_source(&store_key);
+        let (old, new) = (stored.bytes.as_deref(), self.record.as_deref());
+        let pending = Pending { due_ms: 0, time_ms: self.modified_ms, place, old, new };
+        index_lag::note(transaction, table, self.applied.version, pending)
+    }
+
+    /// Adds the arm of an index to the consumed capacity.
+    fn charge(&mut self, view: &IndexView<'_>, transition: &Transition<'_>) {
+        let Some(units) = transition.units() else { return };
         let name = view.index.name.as_str().to_owned();
         match view.index.kind {
             IndexKind::Global => self.applied.consumed_capacity.global_indexes.insert(name, units),
             IndexKind::Local => self.applied.consumed_capacity.local_indexes.insert(name, units),
         };
-        Ok(())
     }
 }
 

@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 
 use super::catalog::TableEntry;
 use super::index::{IndexView, Transition};
+use super::index_lag::Lag;
 use super::keys::SourceId;
 use crate::model::api::{TableStatus, Version};
 use crate::model::error::StoreError;
@@ -46,6 +47,8 @@ pub struct IndexLife {
     pub leaving: Option<Leaving>,
     /// By name, the indexes of the schema that UpdateTable made or is making.
     pub made: BTreeMap<String, Made>,
+    /// `None` while global indexes show every write, see `index_lag`.
+    pub lag: Option<Lag>,
 }
 
 /// An index being made.
@@ -145,8 +148,8 @@ pub fn tracked<'i>(
     Ok(Transition::of(view, key, old.filter(|_| is_there), new))
 }
 
-/// Is there anything to be done in the background for a table's indexes?
+/// Is there anything to be done in the background for a table's state or its indexes?
 #[must_use]
 pub fn has_work(table: &TableEntry) -> bool {
-    table.index_life.busy().is_some()
+    table.status_ends_ms.is_some() || table.index_life.busy().is_some() || table.index_life.lag.is_some()
 }

@@ -3,13 +3,15 @@
 //! ```text
 //! {"building":{"index":…,"allocated_ms":1,"updated":true},        allocated_ms is null in the backfill
 //!  "leaving":{"index":{…},"violations":3},                        the index as in the catalog entry
-//!  "made":{"name":[violations,since]}}
+//!  "made":{"name":[violations,since]},
+//!  "lag":{"paused":true}}
 //! ```
 
 use serde_json::{Map, Value, json};
 
 use super::{Building, IndexLife, Leaving, Made, Phase};
 use crate::engine::catalog_json::{index_of, index_value, source_of};
+use crate::engine::index_lag::Lag;
 use crate::engine::keys::SourceId;
 use crate::model::IndexName;
 
@@ -34,6 +36,9 @@ impl IndexLife {
             let made = self.made.iter().map(|(name, made)| (name.clone(), json!([made.violations.0, made.since])));
             out.insert("made".to_owned(), Value::Object(made.collect()));
         }
+        if let Some(lag) = self.lag {
+            out.insert("lag".to_owned(), json!({ "paused": lag.is_paused }));
+        }
         (!out.is_empty()).then_some(Value::Object(out))
     }
 
@@ -46,6 +51,7 @@ impl IndexLife {
             building: value.get("building").map(building).map_or(Some(None), |found| found.map(Some))?,
             leaving: value.get("leaving").map(leaving).map_or(Some(None), |found| found.map(Some))?,
             made: made.collect::<Option<_>>()?,
+            lag: value.get("lag").map(lag).map_or(Some(None), |found| found.map(Some))?,
         })
     }
 }
@@ -62,6 +68,10 @@ fn leaving(value: &Value) -> Option<Leaving> {
     let violations = value.get("violations")?;
     let violations = if violations.is_null() { None } else { Some(id(violations)?) };
     Some(Leaving { index: index_of(index)?, source: source_of(index)?, violations })
+}
+
+fn lag(value: &Value) -> Option<Lag> {
+    Some(Lag { is_paused: value.get("paused")?.as_bool()? })
 }
 
 fn id(value: &Value) -> Option<SourceId> {
@@ -89,7 +99,8 @@ mod tests {
         for phase in [Phase::Backfill, Phase::Allocation { until_ms: 0 }] {
             let building = Some(Building { index: name.clone(), phase, is_updated: true });
             let leaving = Some(Leaving { index: index.clone(), source: SourceId(5), violations: Some(SourceId(6)) });
-            let life = IndexLife { building, leaving, made: std::collections::BTreeMap::clone(&made) };
+            let life =
+                IndexLife { building, leaving, made: std::collections::BTreeMap::clone(&made), lag: Some(Lag { is_paused: true }) };
             assert_eq!(life.to_value().as_ref().and_then(IndexLife::of_value), Some(life));
         }
         assert_eq!(IndexLife::default().to_value(), None);

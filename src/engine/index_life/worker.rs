@@ -1,4 +1,4 @@
-//! Moves the indexes that are being made or removed on, a step at a time: the work of a background thread of its own, so that a
+//! Moves the indexes that are being made or removed on, and those that lag, a step at a time: the work of a background thread of its own, so that a
 //! long backfill keeps nothing else waiting. Several processes may do it to one index: each step goes on from where the last one of
 //! any process ended.
 
@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::Stage;
-use super::{Phase, backfill, has_work, removal};
-use crate::engine::Shared;
+use super::{Phase, backfill, removal};
 use crate::engine::catalog::TableEntry;
+use crate::engine::index_lag::apply::{self, Next};
 use crate::engine::view::View;
+use crate::engine::{Shared, purge, table_states};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 
@@ -52,9 +53,54 @@ enum Outcome {
     Done,
 }
 
+impl Outcome {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Again, _) | (_, Self::Again) => Self::Again,
+            (Self::Later(one), Self::Later(other)) => Self::Later(one.min(other)),
+            (Self::Later(wait), Self::Done) | (Self::Done, Self::Later(wait)) => Self::Later(wait),
+            (Self::Done, Self::Done) => Self::Done,
+        }
+    }
+}
+
 fn step(shared: &Arc<Shared>, name: &TableName) -> Result<Outcome, Error> {
-    let table = View::new(shared, shared.store.snapshot()?).table(name)?;
-    let Some(stage) = table.as_deref().filter(|table| has_work(table)).and_then(stage_of) else { return Ok(Outcome::Done) };
+    let Some(table) = View::new(shared, shared.store.snapshot()?).table(name)? else { return Ok(Outcome::Done) };
+    if let Some(end_ms) = table.status_ends_ms {
+        return state_step(shared, name, end_ms);
+    }
+    let lag = lag_step(shared, name, &table)?;
+    Ok(lag.and(life_step(shared, name, &table)?))
+}
+
+/// Ends CREATING or DELETING when its time is over.
+fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<Outcome, Error> {
+    let now_ms = shared.options.clock.now_ms();
+    if end_ms > now_ms {
+        return Ok(Outcome::Later(Duration::from_millis(end_ms - now_ms)));
+    }
+    let name = name.clone();
+    let sources = shared.submit_in_background(move |transaction| Ok(table_states::end(transaction, &name)?))?;
+    sources.into_iter().for_each(|source| purge::start(Arc::clone(shared), source));
+    Ok(Outcome::Done)
+}
+
+/// Applies pending writes.
+fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<Outcome, Error> {
+    if table.index_life.lag.is_none() {
+        return Ok(Outcome::Done);
+    }
+    let name = name.clone();
+    Ok(match shared.submit_in_background(move |transaction| Ok(apply::step(transaction, &name)?))? {
+        Next::Again => Outcome::Again,
+        Next::Later(ms) => Outcome::Later(Duration::from_millis(ms)),
+        Next::Nothing => Outcome::Done,
+    })
+}
+
+/// Moves an index on that is being made or removed.
+fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<Outcome, Error> {
+    let Some(stage) = stage_of(table) else { return Ok(Outcome::Done) };
     let now_ms = shared.options.clock.now_ms();
     match stage {
         (Stage::Allocation, until_ms) if until_ms > now_ms => {

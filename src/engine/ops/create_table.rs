@@ -9,19 +9,23 @@ use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::IndexLife;
 use crate::engine::keys::SourceId;
 use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, Shared, streams};
+use crate::engine::{Engine, Shared, streams, table_states};
 use crate::model::api::{CreateTableRequest, CreateTableResponse, TableControl, TableStatus};
-use crate::model::error::StoreError;
+use crate::model::error::{InUseError, StoreError};
 use crate::model::{Error, TableSchema};
 
 impl Engine {
-    /// Creates a table. The answer says CREATING, as DynamoDB's does; the table is active at once.
+    /// Creates a table. The answer says CREATING, as DynamoDB's does; the table is active at once unless that is to take a while.
     ///
     /// # Errors
     /// `Schema` for a bad definition, `TableAlreadyExists`; those of the store.
     pub fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         let schema = Arc::new(build_schema(request)?);
-        self.shared.submit_and_wait(move |transaction| create(transaction, &schema))
+        let response = self.shared.submit_and_wait(move |transaction| create(transaction, &schema))?;
+        if self.shared.options.table_delay_ms > 0 {
+            self.shared.signal.wake();
+        }
+        Ok(response)
     }
 }
 
@@ -30,10 +34,14 @@ fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Resul
         let name = schema.name.as_str().to_owned();
         return Err(match entry.status {
             TableStatus::Deleting => Error::TableBeingDeleted(name),
-            TableStatus::Creating | TableStatus::Active | TableStatus::Updating => Error::TableAlreadyExists(name),
+            TableStatus::Creating => InUseError::Creating(name).into(),
+            TableStatus::Active | TableStatus::Updating => Error::TableAlreadyExists(name),
         });
     }
-    let entry = add_table(transaction, schema, TableStatus::Active)?;
+    let mut entry = add_table(transaction, schema, TableStatus::Active)?;
+    if table_states::begin(transaction, &mut entry, TableStatus::Creating) {
+        catalog::replace_table(transaction, &entry)?;
+    }
     let mut table_description = description(transaction.batch.as_read(), &entry, entry.created_ms)?;
     table_description.status = TableStatus::Creating;
     for index in &mut table_description.indexes {
@@ -65,6 +73,7 @@ pub(in crate::engine) fn add_table(
         time_to_live: None,
         control: TableControl::default(),
         index_life: IndexLife::default(),
+        status_ends_ms: None,
     };
     if let Some(view_type) = create_options::stream(&schema.opaque) {
         streams::enable(transaction, &mut entry, view_type)?;

@@ -1,12 +1,12 @@
-//! DeleteTable (SEMANTICS 11.4): the table is gone with the commit, its entries are removed behind it.
+//! DeleteTable (SEMANTICS 11.4): the table is gone with the commit unless that is to take a while, its entries are removed behind it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::describe_table::description;
-use crate::engine::keys::{SourceId, StoreKey};
+use crate::engine::keys::SourceId;
 use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, catalog, index_life, keys, purge, streams};
+use crate::engine::{Engine, catalog, index_life, keys, purge, table_states};
 use crate::model::Error;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
 use crate::model::error::{InUseError, StoreError};
@@ -19,6 +19,9 @@ impl Engine {
     /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`, `InUse`; those of the store.
     pub fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
         let (response, sources) = self.shared.submit_and_wait(move |transaction| delete(transaction, &request))?;
+        if sources.is_empty() {
+            self.shared.signal.wake();
+        }
         for source in sources {
             purge::start(Arc::clone(&self.shared), source);
         }
@@ -49,19 +52,13 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     }
     let mut table_description = description(transaction.batch.as_read(), &entry, transaction.now_ms())?;
     table_description.status = TableStatus::Deleting;
-    let list = entry.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
-    let sources: Vec<SourceId> = std::iter::once(entry.source)
-        .chain(entry.index_sources.iter().copied())
-        .chain(list)
-        .chain(entry.index_life.sources())
-        .collect();
-    streams::disable(transaction, &mut (*entry).clone())?;
-    transaction.batch.delete(&StoreKey::Table(name).encode())?;
-    for source in &sources {
-        transaction.batch.put(&StoreKey::Purge(*source).encode(), purge::MARK)?;
-    }
-    catalog::raise_generation(transaction.batch)?;
-    transaction.shared.batch.catalog_changed();
+    let mut leaving = (*entry).clone();
+    let sources = if table_states::begin(transaction, &mut leaving, TableStatus::Deleting) {
+        catalog::replace_table(transaction, &leaving)?;
+        Vec::new()
+    } else {
+        table_states::remove(transaction, &entry)?
+    };
     Ok((DeleteTableResponse { table_description }, sources))
 }
 

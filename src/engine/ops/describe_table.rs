@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::engine::batch::source_counters;
 use crate::engine::catalog::TableEntry;
 use crate::engine::counters::SourceCounters;
+use crate::engine::index_lag;
 use crate::engine::index_life::progress::Progress;
 use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription, TableStatus};
 use crate::model::error::StoreError;
@@ -68,7 +69,7 @@ pub fn description(read: &dyn Read, entry: &TableEntry, at_ms: u64) -> Result<Ta
         indexes,
         latest_stream_label: entry.stream.as_ref().map(|stream| stream.label.clone()),
         control: entry.control.clone(),
-        index_lag: None,
+        index_lag: index_lag::describe(read, entry, at_ms)?,
         at_ms,
     })
 }

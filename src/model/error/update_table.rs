@@ -84,6 +84,9 @@ pub enum UpdateTableError {
         "One or more parameter values were invalid: Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{{{existing}}}] New schema: Schema:[SchemaElement: key{{{new}}}]"
     )]
     Redefined { existing: String, new: String },
+    /// Of this program alone: there is no such operation in the service.
+    #[error("Table {0} has no global secondary indexes whose propagation could be paused")]
+    NoGlobalIndexes(String),
     /// Of a table without one; `action` is `disable` or `update`.
     #[error(
         "Table is not in a valid state to {action} Kinesis Streaming Destination: No streaming destination with streamArn: {stream_arn} found for table with tableName: {table}"
