@@ -35,7 +35,7 @@ fn fill(address: &str) {
     call(address, "CreateTable", &table).unwrap();
     for start in (0..ITEMS).step_by(25) {
         // Every tenth has a value that cannot be a key.
-        let value = |at: usize| if at % 10 == 0 { json!({ "S": "none" }) } else { json!({ "N": (at % 97).to_string() }) };
+        let value = |at: usize| if at.is_multiple_of(10) { json!({ "S": "none" }) } else { json!({ "N": (at % 97).to_string() }) };
         let put = |at: usize| json!({ "PutRequest": { "Item": { "pk": { "S": format!("p{at}") }, "n": value(at) } } });
         let puts: Vec<Value> = (start..start + 25).map(put).collect();
         call(address, "BatchWriteItem", &json!({ "RequestItems": { "Tab": puts } })).unwrap();
