@@ -3,7 +3,9 @@
 //! ```text
 //! clause = key [ "." operator ] "=" value        key = "@pk" | "@sk" | a key attribute's name
 //!        | "select=" path { "," path } | "desc" | "asc" | "limit=" n | "eval=" n | "after=" token
-//!        | "consistent" | "typed" | "segment=" i "," n
+//!        | "consistent" | "typed" | "live" | "segment=" i "," n
+//!        | key ".shards=" prefix "," first "," last                     the partition keys prefix first … prefix last
+//!        | "where." path [ "," type ] "." operator [ "=" value ] | "where=" expression               see `filter`
 //! ```
 //! The fixed words win over an attribute of the same name; such an attribute is reached as `@pk` or `@sk`.
 
@@ -11,10 +13,11 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use super::fault::ClauseFault;
+use super::filter::{self, Filter};
 use super::select;
 use super::source::SourceKeys;
 use super::token::Token;
-use super::{QueryKind, ResultKind, name as names, nearest, value};
+use super::{QueryKind, ResultKind, name as names, nearest, shards, value};
 use crate::codec::digest::Digest;
 use crate::codec::file_name::{ALIAS_MARK, NameFault};
 use crate::model::api::Segment;
@@ -43,6 +46,8 @@ pub(super) enum Clause {
     Partition(Vec<(usize, AttributeValue)>),
     /// The whole partition key by its shortened name.
     PartitionAlias(PartitionAlias),
+    /// The values of a write-sharded partition key.
+    Shards(Vec<AttributeValue>),
     /// A condition on the sort attribute at `position`.
     Sort {
         position: usize,
@@ -58,6 +63,8 @@ pub(super) enum Clause {
     Consistent,
     Typed,
     Segment(Segment),
+    Filter(Filter),
+    Live,
 }
 
 /// A partition key whose name was too long for a file name; resolved when the query runs.
@@ -86,6 +93,9 @@ pub(super) enum SortCondition {
     BeginsWith(AttributeValue),
 }
 
+/// Of a partition key: a range of write shards.
+const SHARDS: &str = "shards";
+
 /// The operators' words.
 pub(super) const OPERATORS: [&str; 6] = ["lt", "le", "gt", "ge", "between", "begins"];
 
@@ -98,8 +108,8 @@ pub(super) fn parse(name: &str, context: Context<'_>) -> Result<Clause, ClauseFa
     if let Some(outcome) = parse_word(head, value, context) {
         return outcome;
     }
-    if let Some(fault) = not_served(head, value.is_some()) {
-        return Err(fault);
+    if let Some(head) = name.strip_prefix("where.") {
+        return parse_dotted(head, context);
     }
     match value {
         Some(value) => parse_key_clause(name, head, value, context),
@@ -114,6 +124,10 @@ fn parse_word(head: &str, value: Option<&str>, context: Context<'_>) -> Option<R
         "asc" => flag(value, "asc").and_then(|()| on_query(context, Clause::Order(Order::Ascending), head)),
         "consistent" => flag(value, "consistent").and_then(|()| consistent(context)),
         "typed" => flag(value, "typed").map(|()| Clause::Typed),
+        "live" => flag(value, "live").map(|()| Clause::Live),
+        "where" => {
+            required("where", value, "where=total > 100").and_then(|text| filter::parse_literal(text, context)).map(Clause::Filter)
+        }
         "limit" => count("limit", value, "limit=10", u64::MAX).map(Clause::Limit),
         "eval" => count("eval", value, "eval=100", u64::from(u32::MAX)).map(Clause::Eval),
         "after" => required("after", value, "after=<next of page.json>").and_then(Token::parse).map(Clause::After),
@@ -191,20 +205,13 @@ fn parse_select(text: &str, context: Context<'_>) -> Result<Clause, ClauseFault>
     Ok(Clause::Select(paths))
 }
 
-/// Words of the path grammar that this version does not serve.
-fn not_served(head: &str, has_value: bool) -> Option<ClauseFault> {
-    let word = match head {
-        "where" if has_value => "a where= filter",
-        "live" => "live",
-        "@pk.shards" => "@pk.shards",
-        "next" => "next",
-        "items.csv" => "items.csv",
-        "explain.json" => "explain.json",
-        "capacity.json" => "capacity.json",
-        _ if head.starts_with("where.") => "a where. filter",
-        _ => return None,
+/// `where.…`; the operator may have no value.
+fn parse_dotted(head: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
+    let (head, value) = match head.split_once('=') {
+        Some((head, value)) => (head, Some(value)),
+        None => (head, None),
     };
-    Some(ClauseFault::NotServed(word))
+    filter::parse_dotted(head, value, context).map(Clause::Filter)
 }
 
 /// `@pk…=`, `@sk…=`, and the key attributes' own names.
@@ -267,6 +274,7 @@ fn parse_at_clause(name: &str, head: &str, value: &str, context: Context<'_>) ->
     if key == "@pk" {
         return match keys.partition {
             [_] => partition_clause(keys.partition, 0, operator, value),
+            several if operator == Some(SHARDS) => Err(ClauseFault::ShardsOfSeveral { names: own_names(several) }),
             several if operator.is_none() => whole_partition(several, value),
             several => Err(ClauseFault::PartitionOperator { attribute: names_of(several) }),
         };
@@ -293,6 +301,12 @@ fn partition_clause(
     text: &str,
 ) -> Result<Clause, ClauseFault> {
     let Some(attribute) = partition.get(position) else { return Err(ClauseFault::NoSortKey) };
+    if operator == Some(SHARDS) {
+        return match partition {
+            [one] => shards::parse(one, text).map(Clause::Shards),
+            several => Err(ClauseFault::ShardsOfSeveral { names: own_names(several) }),
+        };
+    }
     if operator.is_some() {
         return Err(ClauseFault::PartitionOperator { attribute: attribute.name.clone() });
     }
@@ -382,12 +396,12 @@ fn filter(attribute: String, context: Context<'_>) -> ClauseFault {
 fn words(context: Context<'_>) -> Vec<String> {
     let keys = context.keys();
     let mut words: Vec<String> = ResultKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
-    words.extend(["select=", "limit=", "eval=", "after=", "consistent", "typed"].map(str::to_owned));
+    words.extend(["select=", "limit=", "eval=", "after=", "consistent", "typed", "live", "where=", "where."].map(str::to_owned));
     if context.kind == QueryKind::Scan {
         words.push("segment=".to_owned());
         return words;
     }
-    words.extend(["desc", "asc", "@pk="].map(str::to_owned));
+    words.extend(["desc", "asc", "@pk=", "@pk.shards="].map(str::to_owned));
     words.extend(keys.partition.iter().map(|attribute| format!("{}=", attribute.name)));
     for attribute in keys.sort {
         words.push(format!("{}=", attribute.name));

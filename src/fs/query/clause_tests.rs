@@ -89,7 +89,11 @@ fn unknown_clauses_name_the_nearest_word() {
         ("dsc", "desc"),
         ("cuont", "count"),
         ("item.ndjson", "items.ndjson"),
-        ("items.csvv", "items.json"),
+        ("items.csvv", "items.csv"),
+        ("wher=a", "where="),
+        ("alive", "live"),
+        ("nxt", "next"),
+        ("explain", "explain.json"),
         ("selct=a", "select="),
         ("@pk", "@pk="),
         ("@ps=1", "@pk="),
@@ -111,7 +115,7 @@ fn unknown_clauses_name_the_nearest_word() {
 fn a_filter_is_explained_and_pointed_to_an_index() {
     let message = "is no key attribute here, so this would be a filter: DynamoDB reads, and charges for, every item of the query and then drops those that do not match";
     check("query/@pk=101/status=open", &format!("status {message}"));
-    check_hint("query/@pk=101/status=open", "filters are where.status.eq=…, which this version does not serve");
+    check_hint("query/@pk=101/status=open", "write where.status.eq=… to filter all the same, or add an index on status");
     check("query/@pk=101/TopScore.ge=5", &format!("TopScore {message}"));
     check("query/Tenant=a", &format!("Tenant {message}"));
     check_hint("query/Tenant=a", "the index ByRegion has Tenant as its partition key: gsi/ByRegion/query/Tenant=…");
@@ -119,20 +123,27 @@ fn a_filter_is_explained_and_pointed_to_an_index() {
 }
 
 #[test]
-fn what_this_version_does_not_serve_says_so() {
-    for (name, word) in [
-        ("where.total.gt=100", "a where. filter"),
-        ("where.total.exists", "a where. filter"),
-        ("where=total > 1", "a where= filter"),
-        ("live", "live"),
-        ("next", "next"),
-        ("items.csv", "items.csv"),
-        ("explain.json", "explain.json"),
-        ("capacity.json", "capacity.json"),
-        ("@pk.shards=121212-,1,5", "@pk.shards"),
+fn shards_are_a_range_of_keys() {
+    for (path, expected) in [
+        ("query/@pk.shards=121212-,1,5", "dir"),
+        ("query/UserId.shards=121212-,1,5", "dir"),
+        ("query/@pk.shards=,01,12/items.ndjson", "file"),
+        ("query/@pk.shards=a,1,5/count", "file"),
+        ("query/@pk.shards=a,1,200", "dir"),
+        ("query/@pk.shards=a,1,201", "shards are 1 to 200, the first number not above the last"),
+        ("query/@pk.shards=a,5,1", "shards are 1 to 200, the first number not above the last"),
+        ("query/@pk.shards=a,1", "shards are prefix,first,last with whole numbers, not 'a,1'"),
+        ("query/@pk.shards=a,b,c", "shards are prefix,first,last with whole numbers, not 'a,b,c'"),
+        ("query/@pk.shards=a,1,5/@pk=1", "@pk is given twice"),
+        ("query/@pk=1/@pk.shards=a,1,5", "@pk.shards is given twice"),
+        ("gsi/ByRegion/query/@pk.shards=a,1,5", "shards work on a partition key of one attribute"),
+        ("gsi/ByRegion/query/Tenant.shards=a,1,5", "shards work on a partition key of one attribute"),
+        ("scan/@pk.shards=a,1,5", "the key condition @pk.shards=a,1,5 does not work on a scan"),
+        ("query/@pk.shards=a,1,2/000001,a1,Starship X.json", "-> ../../items/a1/Starship X.json"),
     ] {
-        check(&format!("query/@pk=1/{name}"), &format!("{word} is not served by this version of ddbfs"));
+        check(path, expected);
     }
+    check_hint("query/@pk.shards=a", "@pk.shards=121212-,1,5 queries 121212-1 to 121212-5");
 }
 
 #[test]
@@ -146,6 +157,8 @@ fn repeated_and_contradicting_clauses_are_refused() {
         ("query/eval=1/eval=2", "eval is given twice"),
         ("query/select=a/select=b", "select is given twice"),
         ("query/typed/typed", "typed is given twice"),
+        ("query/live/live", "live is given twice"),
+        ("query/live=1", "live takes no value"),
         ("query/consistent/consistent", "consistent is given twice"),
         ("scan/segment=0,2/segment=1,2", "segment is given twice"),
         ("query/@sk.ge=1/@sk.le=5", "a key condition takes one operator on GameTitle, there is one already"),

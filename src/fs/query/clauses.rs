@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::QueryKind;
 use super::clause::{Clause, Context, Order, PartitionAlias, SortCondition};
 use super::fault::ClauseFault;
+use super::filter::Filter;
 use super::token::Token;
 use crate::model::api::Segment;
 use crate::model::schema::KeyAttribute;
@@ -24,6 +25,10 @@ pub(super) struct Clauses {
     pub consistent: bool,
     pub typed: bool,
     pub segment: Option<Segment>,
+    /// All of them must hold.
+    pub filters: Vec<Filter>,
+    /// Items whose time to live is over are hidden.
+    pub live: bool,
 }
 
 /// What is known of the partition key.
@@ -32,6 +37,8 @@ pub(super) enum Partition {
     /// By position.
     Values(BTreeMap<usize, AttributeValue>),
     Alias(PartitionAlias),
+    /// One value for each shard of a write-sharded key of one attribute, in the order of their numbers.
+    Shards(Vec<AttributeValue>),
 }
 
 impl Default for Partition {
@@ -47,7 +54,13 @@ impl Clauses {
         let repeated = || ClauseFault::Repeated(name.split('=').next().unwrap_or(name).to_owned());
         let fresh = match clause {
             Clause::Partition(values) => all.add_partition(values),
-            Clause::PartitionAlias(alias) => all.add_alias(alias),
+            Clause::PartitionAlias(alias) => all.set_partition(Partition::Alias(alias)),
+            Clause::Shards(values) => all.set_partition(Partition::Shards(values)),
+            Clause::Filter(filter) => {
+                all.filters.push(filter);
+                true
+            }
+            Clause::Live => !std::mem::replace(&mut all.live, true),
             Clause::Sort { position, condition } => {
                 if all.sort.insert(position, condition).is_some() {
                     return Err(ClauseFault::SecondCondition { attribute: attribute_name(context.keys().sort, position) });
@@ -66,25 +79,27 @@ impl Clauses {
             Clause::Consistent => !std::mem::replace(&mut all.consistent, true),
             Clause::Typed => !std::mem::replace(&mut all.typed, true),
         };
+        if matches!(all.partition, Partition::Shards(_)) && all.after.is_some() {
+            return Err(ClauseFault::SeveralRequests("after="));
+        }
         if fresh { Ok(all) } else { Err(repeated()) }
     }
 
     /// Whether none of the values was known.
     fn add_partition(&mut self, values: Vec<(usize, AttributeValue)>) -> bool {
         match &mut self.partition {
-            Partition::Alias(_) => false,
+            Partition::Alias(_) | Partition::Shards(_) => false,
             Partition::Values(known) => values.into_iter().all(|(position, value)| known.insert(position, value).is_none()),
         }
     }
 
-    fn add_alias(&mut self, alias: PartitionAlias) -> bool {
-        match &self.partition {
-            Partition::Values(known) if known.is_empty() => {
-                self.partition = Partition::Alias(alias);
-                true
-            }
-            Partition::Values(_) | Partition::Alias(_) => false,
+    /// Whether nothing was known of the partition key.
+    fn set_partition(&mut self, partition: Partition) -> bool {
+        let is_fresh = matches!(&self.partition, Partition::Values(known) if known.is_empty());
+        if is_fresh {
+            self.partition = partition;
         }
+        is_fresh
     }
 
     /// Checks that the clauses make a request: a query has its whole partition key, and conditions on a sort key of several

@@ -1,5 +1,6 @@
 //! What can be wrong with a clause: the sentence and the hint that `.ddb/errors/last` shows.
 
+use super::filter::OPERATORS;
 use crate::codec::file_name::NameFault;
 use crate::fs::FsError;
 
@@ -19,8 +20,30 @@ pub enum ClauseFault {
         "{attribute} is no key attribute here, so this would be a filter: DynamoDB reads, and charges for, every item of the query and then drops those that do not match"
     )]
     Filter { attribute: String, index: Option<String> },
-    #[error("{0} is not served by this version of ddbfs")]
-    NotServed(&'static str),
+    /// What is wrong inside a filter, in the words of the expression language.
+    #[error("{message}")]
+    Expression { message: String, hint: String },
+    /// The last step of a `where.` clause is no operator; empty when there is none.
+    #[error("{}", filter_operator(path, operator))]
+    FilterOperator { path: String, operator: String, nearest: &'static str },
+    #[error("'{found}' is no type that a where clause can force")]
+    FilterType { found: String },
+    #[error("{attribute} is {} of what is queried: a filter cannot name it, a key condition can", key_role(*is_partition))]
+    FilterOnKey { attribute: String, is_partition: bool },
+    /// `live` filters by the attribute of the table's time to live, which cannot be filtered by here.
+    #[error("live does not work here: {attribute} is the table's time to live, and {fault}")]
+    Live { attribute: String, fault: Box<ClauseFault> },
+    #[error("{0} stands for one request, but @pk.shards makes several")]
+    SeveralRequests(&'static str),
+    #[error("shards are prefix,first,last with whole numbers, not '{found}'")]
+    ShardsForm { found: String },
+    #[error("shards are 1 to {max}, the first number not above the last")]
+    ShardsCount { max: u64 },
+    #[error("shards work on a partition key of one attribute")]
+    ShardsOfSeveral { names: String },
+    /// An `items.csv` without `select=` whose items have too many attributes for a header.
+    #[error("the items have more than {max} attributes, too many columns")]
+    Columns { max: usize },
     #[error("{word} needs a value")]
     NoValue { word: &'static str, example: &'static str },
     #[error("{0} takes no value")]
@@ -80,6 +103,23 @@ pub enum ValueFault {
     Name(#[from] NameFault),
     #[error("a shortened name (%~…) works only as the whole partition key")]
     Alias,
+    #[error("a BOOL is true or false")]
+    Boolean,
+    /// The text of a forced JSON value.
+    #[error("{0}")]
+    Json(String),
+}
+
+fn filter_operator(path: &str, operator: &str) -> String {
+    if operator.is_empty() {
+        format!("where.{path} has no operator")
+    } else {
+        format!("unknown operator '{operator}' in where.{path}")
+    }
+}
+
+fn key_role(is_partition: bool) -> &'static str {
+    if is_partition { "the partition key" } else { "a sort key" }
 }
 
 impl ClauseFault {
@@ -94,16 +134,36 @@ impl ClauseFault {
             Self::Filter { attribute, index: Some(index) } => {
                 format!("the index {index} has {attribute} as its partition key: gsi/{index}/query/{attribute}=…")
             }
-            Self::Filter { attribute, index: None } => format!(
-                "filters are where.{attribute}.eq=…, which this version does not serve; read items.ndjson and select with jq, or add an index on {attribute}"
-            ),
-            Self::NotServed(_) => "read items.ndjson and use jq; the file help here lists what there is".to_owned(),
+            Self::Filter { attribute, index: None } => {
+                format!("write where.{attribute}.eq=… to filter all the same, or add an index on {attribute}")
+            }
+            Self::Expression { hint, .. } => hint.clone(),
+            Self::FilterOperator { path, operator, nearest } => {
+                let path = path.strip_suffix(operator.as_str()).and_then(|path| path.strip_suffix('.')).unwrap_or(path);
+                format!("for example where.{path}.{nearest}; there are {}", OPERATORS.join(" "))
+            }
+            Self::FilterType { .. } => {
+                "types are S N B BOOL NULL JSON: where.zip,S.eq=12345; write a comma in a name as %2C".to_owned()
+            }
+            Self::FilterOnKey { attribute, is_partition: true } => {
+                format!("write {attribute}=… or @pk=…; to read all partitions use scan/")
+            }
+            Self::FilterOnKey { attribute, is_partition: false } => {
+                format!("write {attribute}=…, {attribute}.ge=…, {attribute}.between=a,b or {attribute}.begins=… without where")
+            }
+            Self::Live { .. } => "leave live out; expired items are deleted by themselves after a while".to_owned(),
+            Self::SeveralRequests(_) => "read items.ndjson, or query one shard: @pk=<prefix><number>".to_owned(),
+            Self::ShardsForm { .. } | Self::ShardsCount { .. } => {
+                "@pk.shards=121212-,1,5 queries 121212-1 to 121212-5; a comma in the prefix is %2C".to_owned()
+            }
+            Self::ShardsOfSeveral { names } => format!("query one at a time: {names}"),
+            Self::Columns { .. } => "name the columns: select=a,b.c/items.csv".to_owned(),
             Self::NoValue { example, .. } => format!("for example {example}"),
             Self::Count { .. } => "whole numbers from 1; a segment's number counts from 0: segment=0,8 to segment=7,8".to_owned(),
             Self::DocumentPath { .. } => {
                 "paths are a, a.b, a[0], separated by ','; write . , [ in a name as %2E %2C %5B".to_owned()
             }
-            Self::NotProjected { index, .. } => format!("select what gsi/{index}/schema.json projects, or query the table"),
+            Self::NotProjected { index, .. } => format!("schema.json of {index} says what it projects; or query the table"),
             Self::SecondCondition { .. } => "a range with two ends is one clause: @sk.between=lower,upper".to_owned(),
             Self::PartitionOperator { .. } => "ranges work on the sort key; to read all partitions use scan/".to_owned(),
             Self::BeginsOnNumber { .. } => "use between, ge or lt".to_owned(),

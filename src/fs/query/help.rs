@@ -34,8 +34,9 @@ fn write_key_clauses(context: Context<'_>, out: &mut String) {
     for attribute in keys.partition {
         line(out, &format!("{}=<{}>", attribute.name, type_word(attribute)), "the partition key, needed");
     }
-    if keys.partition.len() == 1 {
+    if let [one] = keys.partition {
         line(out, "@pk=<value>", "the same");
+        line(out, "@pk.shards=<prefix>,<m>,<n>", &format!("all of {} = prefix m … prefix n, merged by sort key", one.name));
     }
     for attribute in keys.sort {
         line(out, &format!("{}=<{}>", attribute.name, type_word(attribute)), "the sort key equals");
@@ -61,6 +62,11 @@ fn write_key_clauses(context: Context<'_>, out: &mut String) {
 }
 
 fn write_other_clauses(context: Context<'_>, out: &mut String) {
+    line(out, "where.<path>.<op>[=<value>]", "a filter: reads the same, shows what matches");
+    out.push_str(OPERATIONS);
+    line(out, "where=<expression>", "the same as DynamoDB's FilterExpression:");
+    out.push_str("    where=status IN (\"open\",\"held\") AND (total > 100 OR NOT paid = true)\n");
+    line(out, "live", "without items whose time to live is over");
     line(out, "select=a,b.c,d[0]", "only these attributes");
     line(out, "limit=<n>", "return at most n items");
     line(out, "eval=<n>", "read at most n items, DynamoDB's Limit");
@@ -74,15 +80,24 @@ fn write_other_clauses(context: Context<'_>, out: &mut String) {
     }
 }
 
+const OPERATIONS: &str = "    op: eq ne lt le gt ge, between=a,b, in=a,b,c, begins, contains, ncontains, exists, nexists, type=SS,
+        size-eq size-ne size-lt size-le size-gt size-ge size-between
+    A value is a number, true, false or null if it looks so, else text; force it by where.zip,S.eq=12345 (S N B BOOL NULL JSON).
+";
+
 const RESULTS: &str = "
 Results:
   items.ndjson            an item a line
   items.json              one JSON array
   items.ddbjson           DynamoDB JSON, an item a line
+  items.csv               a header and a line an item; select= names the columns
   keys                    paths of the items from the table's directory, a line each
   count                   how many
   page.json               one page: Items, Count, ScannedCount, next, ConsumedCapacity
+  next                    the token after that page, for after=; empty after the last
   request.json            the API request, for aws --cli-input-json
+  explain.json            what it will read and cost, and what would be cheaper
+  capacity.json           runs it: capacity units consumed, in all, by table and by index
   ls                      numbered links to the items, in order
 
 Write space, / % # , = and bytes that are no text as %XX. Result files show size 0 until read.

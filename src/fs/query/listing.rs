@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! query   000001,<entry>.json            -> …/items/<folder>/<entry>.json     the folder is the query's partition key
-//! scan    000001,<folder>,<entry>.json   -> …/items/<folder>/<entry>.json
+//! scan    000001,<folder>,<entry>.json   -> …/items/<folder>/<entry>.json     and a query of shards
 //! both    000001,<item>.json             -> …/items/<item>.json               table without sort key
 //! ```
 //! The name holds all that the target is made of, so that a link is resolved without running the query, and stays right when
@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 
 use super::clauses::Partition;
 use super::pages::Pages;
+use super::request::Bounds;
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{QueryKind, QueryPath, name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
@@ -40,7 +41,10 @@ impl QueryPath {
         if self.clauses.check_complete(self.context()).is_err() || (after.is_some() && self.is_single_row()) {
             return Ok(());
         }
-        let resolved = match self.resolve(db) {
+        if self.is_counted() {
+            return self.counted_listing(db, after, visit);
+        }
+        let resolved = match self.resolve_one(db, "a listing") {
             Ok(resolved) => resolved,
             // A shortened partition key without entries.
             Err(FsError::NotFound) => return Ok(()),
@@ -55,8 +59,10 @@ impl QueryPath {
             number = before;
             request.set_start(Some(start));
         }
-        let left = self.items_max().map(|items| items.saturating_sub(number));
-        let mut pages = Pages::new(request, left, Some(CHUNK_ITEMS));
+        let left = |items: Option<u64>| items.map(|items| items.saturating_sub(number));
+        let bounds = self.bounds();
+        let bounds = Bounds { limit: left(bounds.limit), eval: left(bounds.eval) };
+        let mut pages = Pages::new(request, bounds, Some(CHUNK_ITEMS));
         let mut entries = Vec::new();
         let mut fault = None;
         while pages
@@ -80,11 +86,53 @@ impl QueryPath {
         Ok(())
     }
 
+    /// Is a place in the listing a mere number? So it is where no key says where to go on: in several queries merged, and where a filter
+    /// and `eval=` together hide how many items were evaluated.
+    fn is_counted(&self) -> bool {
+        let filters = !self.clauses.filters.is_empty() || self.clauses.live;
+        matches!(self.clauses.partition, Partition::Shards(_)) || (filters && self.clauses.eval.is_some())
+    }
+
+    /// The listing of a query that goes on by running again and leaving out what was there.
+    fn counted_listing(&self, db: &dyn Browse, after: Option<&Position>, visit: &mut VisitLink<'_>) -> Result<(), FsError> {
+        let before = match after {
+            Some(after) => decode_position(after, |_| Some(Item::default()))?.0,
+            None => 0,
+        };
+        let mut stream = self.stream(db, &|request| request.whole_entries())?;
+        let mut number = 0;
+        let mut entries = Vec::new();
+        let mut fault = None;
+        while stream
+            .next(db, &mut |row| {
+                number += 1;
+                if number > before && fault.is_none() {
+                    match row::entry_key(&row, self.context()) {
+                        Ok(entry) => entries.push((number, entry)),
+                        Err(error) => fault = Some(error),
+                    }
+                }
+            })?
+            .is_some()
+        {
+            if let Some(error) = fault.take() {
+                return Err(error);
+            }
+            for (number, entry) in entries.drain(..) {
+                if visit(self.link_name(number, &entry), encode_position(number, &[])).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Does the query name all of a base item's key?
     fn is_single_row(&self) -> bool {
         let keys = self.context().keys();
         self.kind == QueryKind::Query
             && self.index.is_none()
+            && !matches!(self.clauses.partition, Partition::Shards(_))
             && self.clauses.sort.values().filter(|c| matches!(c, super::clause::SortCondition::Equal(_))).count() == keys.sort.len()
     }
 
@@ -92,8 +140,8 @@ impl QueryPath {
     fn link_name(&self, number: u64, entry: &EntryKey) -> String {
         let number = format!("{number:0NUMBER_DIGITS$},");
         let room = NAME_BYTES_MAX - number.len() - SUFFIX.len();
-        match (self.kind, self.has_folders()) {
-            (QueryKind::Scan, true) => {
+        match (self.has_several_folders(), self.has_folders()) {
+            (true, true) => {
                 let (folder, stem) = link_parts(entry, room - 1);
                 format!("{number}{folder},{stem}{SUFFIX}")
             }
@@ -106,6 +154,11 @@ impl QueryPath {
         self.index.is_some() || self.schema.key.sort.is_some()
     }
 
+    /// Are the results of more than one partition key?
+    fn has_several_folders(&self) -> bool {
+        self.kind == QueryKind::Scan || matches!(self.clauses.partition, Partition::Shards(_))
+    }
+
     /// The target of a link called `link`, relative to this directory; `None` when the name is no link's.
     pub(super) fn link_target(&self, link: &str) -> Option<String> {
         let (number, rest) = link.split_once(',')?;
@@ -115,9 +168,9 @@ impl QueryPath {
         if !self.has_folders() {
             return Some(format!("{up}items/{stem}{SUFFIX}"));
         }
-        let (folder, stem) = match self.kind {
-            QueryKind::Query => (self.partition_folder()?, stem),
-            QueryKind::Scan => {
+        let (folder, stem) = match self.has_several_folders() {
+            false => (self.partition_folder()?, stem),
+            true => {
                 let (folder, stem) = name::split_folder(stem, self.context().keys().partition.len())?;
                 (folder.to_owned(), stem)
             }
@@ -129,6 +182,7 @@ impl QueryPath {
     fn partition_folder(&self) -> Option<String> {
         match &self.clauses.partition {
             Partition::Alias(alias) => Some(alias.name.clone()),
+            Partition::Shards(_) => None,
             Partition::Values(values) if values.is_empty() => None,
             Partition::Values(values) => {
                 let values: Vec<&AttributeValue> = values.values().collect();

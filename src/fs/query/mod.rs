@@ -20,19 +20,29 @@ mod clause;
 #[cfg(test)]
 mod clause_tests;
 mod clauses;
+mod csv;
+mod explain;
+mod expression;
 mod fault;
+mod filter;
+#[cfg(test)]
+mod filter_tests;
 mod help;
 mod listing;
 mod name;
 pub mod nearest;
+mod page;
 mod pages;
 mod request;
+mod request_json;
 #[cfg(test)]
 mod request_tests;
 mod result;
 mod row;
 mod select;
+mod shards;
 mod source;
+mod stream;
 #[cfg(test)]
 mod test_tables;
 mod token;
@@ -44,7 +54,7 @@ use std::sync::Arc;
 pub use fault::{ClauseFault, ValueFault};
 pub use listing::VisitLink;
 pub use request::Request;
-pub use result::{ResultKind, ResultReader, ResultSize};
+pub use result::{ResultKind, ResultReader, ResultSize, Wanted};
 
 use crate::database::Source;
 use crate::fs::FsError;

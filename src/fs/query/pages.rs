@@ -1,43 +1,54 @@
-//! A query's pages, one API request each, to the end or to `limit=` items.
+//! A query's pages, one API request each, to the end, to `limit=` items returned or to `eval=` items evaluated.
 
-use super::request::Request;
+use super::request::{Bounds, Request};
 use crate::database::{Browse, Rows};
 use crate::fs::FsError;
 use crate::model::api::Page;
 
-/// What is still to be read of a query.
+/// What is still to be read of one query.
 #[derive(Debug)]
 pub(super) struct Pages {
     request: Request,
-    /// Items still wanted; `None` is all.
-    left: Option<u64>,
+    /// What is still wanted.
+    left: Bounds,
     /// Items of one page at most; `None` is what the API gives, 1 MB.
     page_items_max: Option<u32>,
     done: bool,
 }
 
 impl Pages {
-    pub fn new(request: Request, left: Option<u64>, page_items_max: Option<u32>) -> Self {
-        Self { request, left, page_items_max, done: left == Some(0) }
+    pub fn new(request: Request, left: Bounds, page_items_max: Option<u32>) -> Self {
+        let done = left.limit == Some(0) || left.eval == Some(0);
+        Self { request, left, page_items_max, done }
     }
 
-    /// Reads the next page, giving its rows to `rows`; `None` after the last. A failed page can be asked for again.
+    /// Reads the next page, giving its rows to `rows`; `None` after the last. What a page counts is what it gave: of a page with more
+    /// matches than are wanted the rest is left out. A failed page can be asked for again.
     pub fn next(&mut self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Option<Page>, FsError> {
         if self.done {
             return Ok(None);
         }
-        let left = self.left.map(|left| u32::try_from(left).unwrap_or(u32::MAX));
-        self.request.set_limit(match (left, self.page_items_max) {
-            (Some(left), Some(max)) => Some(left.min(max)),
-            (left, max) => left.or(max),
-        });
-        let page = match &self.request {
-            Request::Query(request) => db.query_rows(request, rows)?,
-            Request::Scan(request) => db.scan_rows(request, rows)?,
-        };
-        self.left = self.left.map(|left| left.saturating_sub(page.scanned_count));
-        self.done = page.last_evaluated_key.is_none() || self.left == Some(0);
+        // How many of the evaluated items a filter keeps is not known before.
+        let returned = self.left.limit.filter(|_| !self.request.has_filter());
+        let wanted = [returned, self.left.eval].into_iter().flatten().map(|left| u32::try_from(left).unwrap_or(u32::MAX));
+        self.request.set_limit(wanted.chain(self.page_items_max).min());
+        let mut given = 0;
+        let limit = self.left.limit.unwrap_or(u64::MAX);
+        let mut page = self.request.run(db, &mut |row| {
+            given += 1;
+            if given <= limit {
+                rows(row);
+            }
+        })?;
+        page.count = page.count.min(limit);
+        self.left.limit = self.left.limit.map(|left| left.saturating_sub(page.count));
+        self.left.eval = self.left.eval.map(|left| left.saturating_sub(page.scanned_count));
+        self.done = page.last_evaluated_key.is_none() || self.left.limit == Some(0) || self.left.eval == Some(0);
         self.request.set_start(page.last_evaluated_key.clone());
         Ok(Some(page))
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.done
     }
 }

@@ -1,23 +1,22 @@
-//! Clauses to the API's request, and `request.json`.
-//!
-//! Names and values always go through placeholders (`#pk`, `:pk`), so that no name can be a reserved word.
-
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value, json};
+//! Clauses to the API's requests: one, or one for each shard of a write-sharded partition key.
 
 use super::clause::{Order, SortCondition};
 use super::clauses::Partition;
+use super::expression::{Expression, PROJECTED};
+use super::fault::ClauseFault;
+use super::filter::{Filter, Piece};
 use super::token::{Check, Scope};
 use super::{QueryKind, QueryPath};
 use crate::codec::digest::digest;
-use crate::codec::{dynamodb_json, key};
-use crate::database::{Browse, PartitionKey};
+use crate::codec::key;
+use crate::database::{Browse, PartitionKey, Rows};
 use crate::fs::FsError;
-use crate::model::api::{Placeholders, QueryRequest, ReturnConsumedCapacity, ScanRequest, Select};
-use crate::model::error::StoreError;
-use crate::model::schema::KeyAttribute;
-use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
+use crate::fs::tree::now_ms;
+use crate::model::api::{
+    ConditionParameter, DescribeTimeToLiveRequest, Page, QueryRequest, ReturnConsumedCapacity, ScanRequest, Select,
+    TimeToLiveStatus,
+};
+use crate::model::{AttributeType, AttributeValue, DocumentPath, Item, Number};
 
 /// A query or scan as the API takes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +26,14 @@ pub enum Request {
 }
 
 impl Request {
+    /// One page.
+    pub(super) fn run(&self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Page, FsError> {
+        Ok(match self {
+            Self::Query(request) => db.query_rows(request, rows)?,
+            Self::Scan(request) => db.scan_rows(request, rows)?,
+        })
+    }
+
     pub(super) fn set_limit(&mut self, limit: Option<u32>) {
         match self {
             Self::Query(request) => request.limit = limit,
@@ -46,6 +53,64 @@ impl Request {
             Self::Query(request) => request.return_consumed_capacity = wanted,
             Self::Scan(request) => request.return_consumed_capacity = wanted,
         }
+    }
+
+    pub(super) fn has_filter(&self) -> bool {
+        match self {
+            Self::Query(request) => request.filter != ConditionParameter::None,
+            Self::Scan(request) => request.filter != ConditionParameter::None,
+        }
+    }
+
+    /// Projects whole top-level attributes.
+    pub(super) fn project(&mut self, names: &[&str]) {
+        self.whole_entries();
+        let mut expression = Expression::default();
+        let paths: Vec<DocumentPath> = names.iter().map(|name| DocumentPath::top_level(*name)).collect();
+        let text = expression.projection(&paths);
+        self.add_projection(text, expression);
+    }
+
+    /// Projects these top-level attributes too, which no other part of the projection names.
+    pub(super) fn project_also(&mut self, names: &[String]) {
+        let projection = match self {
+            Self::Query(request) => request.projection_expression.take(),
+            Self::Scan(request) => request.projection_expression.take(),
+        };
+        let Some(mut text) = projection else { return };
+        let mut expression = Expression::default();
+        for (number, name) in names.iter().enumerate() {
+            let placeholder = format!("{PROJECTED}_{number}");
+            text.push_str(&format!(", {placeholder}"));
+            expression.name(placeholder, name.clone());
+        }
+        self.add_projection(text, expression);
+    }
+
+    fn add_projection(&mut self, text: String, expression: Expression) {
+        let (projection, placeholders) = match self {
+            Self::Query(request) => (&mut request.projection_expression, &mut request.placeholders),
+            Self::Scan(request) => (&mut request.projection_expression, &mut request.placeholders),
+        };
+        *projection = Some(text);
+        placeholders.names.get_or_insert_default().extend(expression.placeholders().names.unwrap_or_default());
+    }
+
+    /// Drops the filter, so that everything that is read is shown.
+    pub(super) fn drop_filter(&mut self) {
+        let (filter, placeholders) = match self {
+            Self::Query(request) => (&mut request.filter, &mut request.placeholders),
+            Self::Scan(request) => (&mut request.filter, &mut request.placeholders),
+        };
+        *filter = ConditionParameter::None;
+        if let Some(names) = &mut placeholders.names {
+            names.retain(|placeholder, _| !placeholder.starts_with(super::expression::FILTERED_NAME));
+        }
+        if let Some(values) = &mut placeholders.values {
+            values.retain(|placeholder, _| !placeholder.starts_with(super::expression::FILTERED_VALUE));
+        }
+        placeholders.names = placeholders.names.take().filter(|names| !names.is_empty());
+        placeholders.values = placeholders.values.take().filter(|values| !values.is_empty());
     }
 
     /// Asks for the number of items alone.
@@ -72,15 +137,23 @@ impl Request {
     }
 }
 
-/// How placeholders of projected names start.
-const PROJECTED: &str = "#a";
-
 /// A query's partition key and the check of its tokens; what needs the database is done.
 #[derive(Debug, Clone)]
 pub(super) struct Resolved {
     /// `None` for a scan.
     pub partition: Option<PartitionKey>,
     pub check: Check,
+    /// What `live` comes to now.
+    live: Option<Filter>,
+}
+
+/// How many items are wanted; `None` is all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// Returned.
+    pub limit: Option<u64>,
+    /// Evaluated by one request after the other.
+    pub eval: Option<u64>,
 }
 
 impl QueryPath {
@@ -88,30 +161,73 @@ impl QueryPath {
     /// requests, each starting where the one before ended.
     ///
     /// # Errors
-    /// [`FsError::Clause`] for an incomplete query or a token of another; [`FsError::TokenExpired`] for an expired token;
-    /// [`FsError::NotFound`] when a shortened partition key has no entries.
+    /// [`FsError::Clause`] for an incomplete query, a token of another, or several requests ([`Self::requests`]);
+    /// [`FsError::TokenExpired`] for an expired token; [`FsError::NotFound`] when a shortened partition key has no entries.
     pub fn request(&self, db: &dyn Browse) -> Result<Request, FsError> {
-        let resolved = self.resolve(db)?;
+        let resolved = self.resolve_one(db, "request.json")?;
         let start = self.start(&resolved, db)?;
         Ok(self.build_request(&resolved, start))
     }
 
-    /// Looks up a shortened partition key.
-    pub(super) fn resolve(&self, db: &dyn Browse) -> Result<Resolved, FsError> {
+    /// The requests that this path stands for, one for each shard.
+    pub(super) fn requests(&self, db: &dyn Browse) -> Result<Vec<Request>, FsError> {
+        let all = self.resolve(db)?;
+        all.iter().map(|resolved| Ok(self.build_request(resolved, self.start(resolved, db)?))).collect()
+    }
+
+    /// As [`Self::resolve`], for a result that stands for one request.
+    pub(super) fn resolve_one(&self, db: &dyn Browse, result: &'static str) -> Result<Resolved, FsError> {
+        if let Partition::Shards(_) = self.clauses.partition {
+            return Err(ClauseFault::SeveralRequests(result).into());
+        }
+        self.resolve(db)?.pop().ok_or(FsError::NotFound)
+    }
+
+    /// Looks up a shortened partition key, and what time to live means now; one for each shard.
+    pub(super) fn resolve(&self, db: &dyn Browse) -> Result<Vec<Resolved>, FsError> {
         self.clauses.check_complete(self.context())?;
-        let partition = match (self.kind, &self.clauses.partition) {
-            (QueryKind::Scan, _) => None,
-            (QueryKind::Query, Partition::Values(values)) => Some(values.values().cloned().collect()),
+        let live = if self.clauses.live { self.live_filter(db)? } else { None };
+        let partitions = match (self.kind, &self.clauses.partition) {
+            (QueryKind::Scan, _) => vec![None],
+            (QueryKind::Query, Partition::Values(values)) => vec![Some(values.values().cloned().collect())],
+            (QueryKind::Query, Partition::Shards(values)) => values.iter().map(|value| Some(vec![value.clone()])).collect(),
             (QueryKind::Query, Partition::Alias(alias)) => {
-                Some(db.partition_by_digest(&self.source(), alias.digest)?.ok_or(FsError::NotFound)?)
+                vec![Some(db.partition_by_digest(&self.source(), alias.digest)?.ok_or(FsError::NotFound)?)]
             }
         };
-        Ok(self.resolved(partition))
+        Ok(partitions.into_iter().map(|partition| Resolved { live: live.clone(), ..self.resolved(partition) }).collect())
     }
 
     pub(super) fn resolved(&self, partition: Option<PartitionKey>) -> Resolved {
         let check = self.token_check(partition.as_deref());
-        Resolved { partition, check }
+        Resolved { partition, check, live: None }
+    }
+
+    /// Keeps items whose time is not over: those without the attribute, with one that is no number, or a later one.
+    fn live_filter(&self, db: &dyn Browse) -> Result<Option<Filter>, FsError> {
+        let described = db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: self.schema.name.clone() })?;
+        let attribute = match described.status {
+            TimeToLiveStatus::Disabled | TimeToLiveStatus::Disabling => return Ok(None),
+            TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling => described.attribute_name,
+        };
+        let Some(attribute) = attribute else { return Ok(None) };
+        let path = || Piece::Path(DocumentPath::top_level(attribute.clone()));
+        let number = AttributeValue::S(AttributeType::N.tag().to_owned());
+        let now = AttributeValue::N(Number::from_u64(now_ms() / 1000));
+        let pieces = vec![
+            Piece::text("NOT attribute_type("),
+            path(),
+            Piece::text(","),
+            Piece::Value(number),
+            Piece::text(")"),
+            Piece::text("OR"),
+            path(),
+            Piece::text(">="),
+            Piece::Value(now),
+        ];
+        let filter = Filter::unplaced(pieces)?;
+        filter.check_place(self.context()).map_err(|fault| ClauseFault::Live { attribute, fault: Box::new(fault) })?;
+        Ok(Some(filter))
     }
 
     /// The key that `after=` stands for.
@@ -125,11 +241,13 @@ impl QueryPath {
         let limit = self.items_max().map(|items| u32::try_from(items).unwrap_or(u32::MAX));
         let projection = self.clauses.select.as_deref().map(|paths| expression.projection(paths));
         let condition = resolved.partition.as_deref().map(|partition| self.key_condition(partition, &mut expression));
+        let filter = self.filter(resolved, &mut expression);
         let placeholders = expression.placeholders();
         match self.kind {
             QueryKind::Query => {
                 let mut request = QueryRequest::new(self.schema.name.clone(), condition.unwrap_or_default(), placeholders);
                 request.index_name = self.index.clone();
+                request.filter = filter;
                 request.projection_expression = projection;
                 request.limit = limit;
                 request.consistent_read = self.clauses.consistent;
@@ -140,6 +258,7 @@ impl QueryPath {
             QueryKind::Scan => {
                 let mut request = ScanRequest::new(self.schema.name.clone());
                 request.index_name = self.index.clone();
+                request.filter = filter;
                 request.projection_expression = projection;
                 request.placeholders = placeholders;
                 request.limit = limit;
@@ -151,8 +270,21 @@ impl QueryPath {
         }
     }
 
-    /// How many items `limit=` and `eval=` leave. Without a filter an evaluated item is a returned one.
-    pub(super) fn items_max(&self) -> Option<u64> {
+    /// All filters as one expression.
+    fn filter(&self, resolved: &Resolved, expression: &mut Expression) -> ConditionParameter {
+        let all: Vec<&Filter> = self.clauses.filters.iter().chain(&resolved.live).collect();
+        let texts: Vec<String> = all.iter().map(|filter| filter.write(expression, all.len() > 1)).collect();
+        if texts.is_empty() { ConditionParameter::None } else { ConditionParameter::Expression(texts.join(" AND ")) }
+    }
+
+    /// What `limit=` and `eval=` say.
+    pub(super) fn bounds(&self) -> Bounds {
+        Bounds { limit: self.clauses.limit, eval: self.clauses.eval }
+    }
+
+    /// How many items one request evaluates at most. Without a filter an evaluated item is a returned one; with one, a page of `limit`
+    /// evaluated items holds no more than were asked for.
+    fn items_max(&self) -> Option<u64> {
         match (self.clauses.limit, self.clauses.eval) {
             (Some(limit), Some(eval)) => Some(limit.min(eval)),
             (limit, eval) => limit.or(eval),
@@ -189,7 +321,7 @@ impl QueryPath {
         }
         let mut expression = Expression::default();
         let condition = partition.map(|partition| self.key_condition(partition, &mut expression));
-        for value in expression.values.values() {
+        for value in expression.values().values() {
             key::encode(value, &mut bytes);
         }
         let segment = self.clauses.segment.map(|segment| (segment.index, segment.total));
@@ -203,132 +335,4 @@ impl QueryPath {
 /// `pk`, or `pk1`, `pk2`, … where there are several.
 fn tag(role: &str, position: usize, count: usize) -> String {
     if count == 1 { role.to_owned() } else { format!("{role}{}", position + 1) }
-}
-
-/// Placeholders gathered while expressions are written.
-#[derive(Debug, Default)]
-struct Expression {
-    names: BTreeMap<String, String>,
-    values: BTreeMap<String, AttributeValue>,
-}
-
-impl Expression {
-    fn placeholders(self) -> Placeholders {
-        Placeholders {
-            names: Some(self.names).filter(|names| !names.is_empty()),
-            values: Some(self.values).filter(|values| !values.is_empty()),
-        }
-    }
-
-    fn value(&mut self, tag: &str, value: &AttributeValue) -> String {
-        let placeholder = format!(":{tag}");
-        self.values.insert(placeholder.clone(), value.clone());
-        placeholder
-    }
-
-    fn condition(&mut self, tag: &str, attribute: &KeyAttribute, condition: &SortCondition) -> String {
-        let name = format!("#{tag}");
-        self.names.insert(name.clone(), attribute.name.clone());
-        let (operator, value) = match condition {
-            SortCondition::Equal(value) => ("=", value),
-            SortCondition::Less(value) => ("<", value),
-            SortCondition::LessOrEqual(value) => ("<=", value),
-            SortCondition::Greater(value) => (">", value),
-            SortCondition::GreaterOrEqual(value) => (">=", value),
-            SortCondition::Between(lower, upper) => {
-                let (lower, upper) = (self.value(&format!("{tag}_from"), lower), self.value(&format!("{tag}_to"), upper));
-                return format!("{name} BETWEEN {lower} AND {upper}");
-            }
-            SortCondition::BeginsWith(prefix) => return format!("begins_with({name}, {})", self.value(tag, prefix)),
-        };
-        format!("{name} {operator} {}", self.value(tag, value))
-    }
-
-    fn projection(&mut self, paths: &[DocumentPath]) -> String {
-        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-        let mut placeholder = |name: &str| {
-            let next = numbers.len() + 1;
-            let number = *numbers.entry(name.to_owned()).or_insert(next);
-            let placeholder = format!("{PROJECTED}{number}");
-            self.names.insert(placeholder.clone(), name.to_owned());
-            placeholder
-        };
-        let mut write = |path: &DocumentPath| {
-            let mut text = placeholder(&path.head);
-            for element in &path.rest {
-                match element {
-                    PathElement::Name(name) => text.push_str(&format!(".{}", placeholder(name))),
-                    PathElement::Index(index) => text.push_str(&format!("[{index}]")),
-                }
-            }
-            text
-        };
-        paths.iter().map(&mut write).collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// `request.json`: the request with its values in DynamoDB JSON.
-pub(super) fn request_json(request: &Request) -> Result<Vec<u8>, FsError> {
-    let object = match request {
-        Request::Query(request) => query_json(request)?,
-        Request::Scan(request) => scan_json(request)?,
-    };
-    let mut out = serde_json::to_vec_pretty(&object).map_err(unwritable)?;
-    out.push(b'\n');
-    Ok(out)
-}
-
-fn query_json(request: &QueryRequest) -> Result<Value, FsError> {
-    let mut out = Map::new();
-    out.insert("TableName".into(), json!(request.table_name.as_str()));
-    insert(&mut out, "IndexName", request.index_name.as_ref().map(|index| index.as_str()));
-    insert(&mut out, "KeyConditionExpression", request.key_condition_expression.as_deref());
-    insert(&mut out, "ProjectionExpression", request.projection_expression.as_deref());
-    insert_placeholders(&mut out, &request.placeholders)?;
-    insert(&mut out, "Limit", request.limit);
-    insert(&mut out, "ConsistentRead", request.consistent_read.then_some(true));
-    insert(&mut out, "ScanIndexForward", (!request.scan_index_forward).then_some(false));
-    insert_item(&mut out, "ExclusiveStartKey", request.exclusive_start_key.as_ref())?;
-    Ok(Value::Object(out))
-}
-
-fn scan_json(request: &ScanRequest) -> Result<Value, FsError> {
-    let mut out = Map::new();
-    out.insert("TableName".into(), json!(request.table_name.as_str()));
-    insert(&mut out, "IndexName", request.index_name.as_ref().map(|index| index.as_str()));
-    insert(&mut out, "ProjectionExpression", request.projection_expression.as_deref());
-    insert_placeholders(&mut out, &request.placeholders)?;
-    insert(&mut out, "Limit", request.limit);
-    insert(&mut out, "ConsistentRead", request.consistent_read.then_some(true));
-    insert(&mut out, "Segment", request.segment.map(|segment| segment.index));
-    insert(&mut out, "TotalSegments", request.segment.map(|segment| segment.total));
-    insert_item(&mut out, "ExclusiveStartKey", request.exclusive_start_key.as_ref())?;
-    Ok(Value::Object(out))
-}
-
-fn insert(out: &mut Map<String, Value>, member: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        out.insert(member.to_owned(), value.into());
-    }
-}
-
-fn insert_placeholders(out: &mut Map<String, Value>, placeholders: &Placeholders) -> Result<(), FsError> {
-    if let Some(names) = &placeholders.names {
-        out.insert("ExpressionAttributeNames".to_owned(), json!(names));
-    }
-    let values = placeholders.values.clone().map(Item);
-    insert_item(out, "ExpressionAttributeValues", values.as_ref())
-}
-
-fn insert_item(out: &mut Map<String, Value>, member: &str, item: Option<&Item>) -> Result<(), FsError> {
-    let Some(item) = item else { return Ok(()) };
-    let mut text = Vec::new();
-    dynamodb_json::write_item(item, &mut text);
-    out.insert(member.to_owned(), serde_json::from_slice(&text).map_err(unwritable)?);
-    Ok(())
-}
-
-/// Text of our own that is no JSON: a defect, answered like a failing store.
-fn unwritable(error: serde_json::Error) -> FsError {
-    FsError::Database(StoreError::Io(error.to_string()).into())
 }

@@ -1,6 +1,7 @@
 //! Clauses to requests: the expression, the placeholders and the other members.
 
-use super::request::{Request, request_json};
+use super::request::Request;
+use super::request_json::request_json;
 use super::test_tables::{directory, game_scores};
 use super::token::Token;
 use crate::model::{AttributeValue, Item};

@@ -6,18 +6,15 @@
 //! at read. `cat`, `jq`, `head`, `tail`, `wc`, `cp`, `sort` and `grep` read such a file to its end; `test -s`, `tar` and readers that
 //! map a file into memory take it for empty, so these files are never listed.
 
-use super::QueryPath;
-use super::help;
-use super::pages::Pages;
-use super::request::request_json;
-use super::row;
+use super::csv::{self, Columns, Names};
+use super::request_json::request_json;
 use super::source::cursor_attributes;
-use super::token::Token;
+use super::stream::{Step, Stream};
+use super::{QueryPath, explain, help, page, row};
 use crate::codec::row::Row;
 use crate::database::Browse;
 use crate::fs::FsError;
 use crate::model::Error;
-use crate::model::api::{ConsumedCapacity, Page, ReturnConsumedCapacity};
 
 /// The result files. They exist for lookup only and are never listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,27 +25,39 @@ pub enum ResultKind {
     ItemsJson,
     /// DynamoDB JSON, an item a line.
     ItemsDdbJson,
+    /// A header and a record an item: see `csv`.
+    ItemsCsv,
     /// Base items' paths relative to the table's directory, one a line, safe for `xargs`.
     Keys,
     /// The number of results and a newline.
     Count,
     /// One page of the API: `Items`, `Count`, `ScannedCount`, `next` (for `after=`, or null), `ConsumedCapacity`. One snapshot.
     PageJson,
+    /// The token after that page, for `after=`, and a newline; empty when it is the last.
+    Next,
     /// The API request, as `aws dynamodb query --cli-input-json` takes it.
     RequestJson,
+    /// What the query reads and costs, before it runs.
+    ExplainJson,
+    /// The units that reading all of it consumes; reading this file runs the query.
+    CapacityJson,
     /// How to write these paths, with the table's own attribute names.
     Help,
 }
 
 impl ResultKind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::ItemsNdjson,
         Self::ItemsJson,
         Self::ItemsDdbJson,
+        Self::ItemsCsv,
         Self::Keys,
         Self::Count,
         Self::PageJson,
+        Self::Next,
         Self::RequestJson,
+        Self::ExplainJson,
+        Self::CapacityJson,
         Self::Help,
     ];
 
@@ -59,10 +68,14 @@ impl ResultKind {
             Self::ItemsNdjson => "items.ndjson",
             Self::ItemsJson => "items.json",
             Self::ItemsDdbJson => "items.ddbjson",
+            Self::ItemsCsv => "items.csv",
             Self::Keys => "keys",
             Self::Count => "count",
             Self::PageJson => "page.json",
+            Self::Next => "next",
             Self::RequestJson => "request.json",
+            Self::ExplainJson => "explain.json",
+            Self::CapacityJson => "capacity.json",
             Self::Help => "help",
         }
     }
@@ -92,16 +105,29 @@ pub struct ResultReader {
     /// The bytes from `start` on that were made so far and not forgotten.
     buffer: Vec<u8>,
     start: u64,
-    /// Results so far.
-    rows: u64,
 }
 
 #[derive(Debug)]
 enum Progress {
     Start,
-    Pages(Box<Pages>),
+    /// The first of two runs, for the header of a CSV file.
+    Names(Box<(Stream, Names)>),
+    Rows(Box<Rows>),
     End,
 }
+
+/// Rows that are being written.
+#[derive(Debug)]
+struct Rows {
+    stream: Stream,
+    /// Of a CSV file.
+    columns: Option<Columns>,
+    /// What was read so far.
+    sum: Step,
+}
+
+/// Asked between two steps whether anybody still waits for the bytes.
+pub type Wanted<'a> = dyn Fn() -> bool + 'a;
 
 impl QueryPath {
     /// The size of a result file. Asks no database.
@@ -112,17 +138,21 @@ impl QueryPath {
             ResultKind::ItemsNdjson
             | ResultKind::ItemsJson
             | ResultKind::ItemsDdbJson
+            | ResultKind::ItemsCsv
             | ResultKind::Keys
             | ResultKind::Count
             | ResultKind::PageJson
-            | ResultKind::RequestJson => ResultSize::Unknown,
+            | ResultKind::Next
+            | ResultKind::RequestJson
+            | ResultKind::ExplainJson
+            | ResultKind::CapacityJson => ResultSize::Unknown,
         }
     }
 
     /// Opens a result file; the query runs as it is read.
     #[must_use]
     pub fn open(&self, kind: ResultKind) -> ResultReader {
-        ResultReader { path: self.clone(), kind, progress: Progress::Start, buffer: Vec::new(), start: 0, rows: 0 }
+        ResultReader { path: self.clone(), kind, progress: Progress::Start, buffer: Vec::new(), start: 0 }
     }
 
     /// The whole result file.
@@ -131,27 +161,33 @@ impl QueryPath {
     /// As [`ResultReader::read`].
     pub fn render(&self, db: &dyn Browse, kind: ResultKind) -> Result<Vec<u8>, FsError> {
         let mut reader = self.open(kind);
-        reader.read(db, 0, usize::MAX)?;
+        while !matches!(reader.progress, Progress::End) {
+            reader.advance(db)?;
+        }
         Ok(reader.buffer)
     }
 }
 
 impl ResultReader {
-    /// The bytes at `offset`, at most `size`; fewer only at the end. Made for reading forward: memory stays at a page or two; going
-    /// back further runs the query again. Each page is its own snapshot.
+    /// The bytes at `offset`, at most `size`: those of the next step that has any, none exactly at the end. Made for reading forward:
+    /// memory stays at a page or two; going back further runs the query again. Each page is its own snapshot.
     ///
     /// # Errors
     /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one;
-    /// [`FsError::NotFound`] for `page.json` and `request.json` below a shortened partition key without entries.
-    pub fn read(&mut self, db: &dyn Browse, offset: u64, size: usize) -> Result<&[u8], FsError> {
+    /// [`FsError::NotFound`] for results of one request below a shortened partition key without entries;
+    /// [`FsError::Interrupted`] when nobody wants the bytes any more.
+    pub fn read(&mut self, db: &dyn Browse, offset: u64, size: usize, wanted: &Wanted<'_>) -> Result<&[u8], FsError> {
         if offset < self.start {
             *self = self.path.open(self.kind);
         }
-        let end = offset.saturating_add(size as u64);
-        while !matches!(self.progress, Progress::End) && self.start + (self.buffer.len() as u64) < end {
+        while !matches!(self.progress, Progress::End) && self.start + (self.buffer.len() as u64) <= offset {
+            if !wanted() {
+                return Err(FsError::Interrupted);
+            }
             self.forget_before(offset);
             self.advance(db)?;
         }
+        let end = offset.saturating_add(size as u64);
         let at = |offset: u64| usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX).min(self.buffer.len());
         Ok(self.buffer.get(at(offset)..at(end)).unwrap_or_default())
     }
@@ -169,83 +205,113 @@ impl ResultReader {
         match &mut self.progress {
             Progress::End => Ok(()),
             Progress::Start => self.begin(db),
-            Progress::Pages(pages) => {
-                let mark = (self.buffer.len(), self.rows);
-                let mut fault = None;
-                let (path, kind, buffer, rows) = (&self.path, self.kind, &mut self.buffer, &mut self.rows);
-                let outcome = pages.next(db, &mut |row| {
-                    if fault.is_none() {
-                        fault = write_row(path, kind, &row, *rows, buffer).err();
-                        *rows += 1;
-                    }
-                });
-                match (outcome, fault) {
-                    (Ok(Some(page)), None) => {
-                        if kind == ResultKind::Count {
-                            self.rows = mark.1 + page.count;
-                        }
-                        Ok(())
-                    }
-                    (Ok(None), _) => {
-                        self.finish();
-                        Ok(())
-                    }
-                    (Err(error), _) | (Ok(Some(_)), Some(error)) => {
-                        self.buffer.truncate(mark.0);
-                        self.rows = mark.1;
-                        Err(error)
-                    }
+            Progress::Names(run) => {
+                let (stream, names) = &mut **run;
+                if whole_step(stream, db, &mut |row| csv::gather(row, names))?.is_none() {
+                    let columns = Columns::of_names(&self.path, std::mem::take(names));
+                    self.begin_csv(db, columns)?;
                 }
+                Ok(())
+            }
+            Progress::Rows(rows) => {
+                let (path, kind, buffer) = (&self.path, self.kind, &mut self.buffer);
+                let Rows { stream, columns, sum } = &mut **rows;
+                let (mark, mut before) = (buffer.len(), sum.count);
+                let step = whole_step(stream, db, &mut |row| {
+                    before += 1;
+                    write_row(path, kind, columns.as_ref(), (before == 1, row), buffer)
+                });
+                match step.inspect_err(|_| self.buffer.truncate(mark))? {
+                    Some(step) => sum.add(&step),
+                    None => self.finish(),
+                }
+                Ok(())
             }
         }
     }
 
     fn begin(&mut self, db: &dyn Browse) -> Result<(), FsError> {
-        match self.kind {
-            ResultKind::Help => self.buffer = help::text(self.path.context()).into_bytes(),
-            ResultKind::RequestJson => self.buffer = request_json(&self.path.request(db)?)?,
-            ResultKind::PageJson => self.buffer = page_json(&self.path, db)?,
-            ResultKind::ItemsNdjson | ResultKind::ItemsJson | ResultKind::ItemsDdbJson | ResultKind::Keys | ResultKind::Count => {
-                return self.begin_pages(db);
+        let stream = match self.kind {
+            ResultKind::Help => return self.whole(help::text(self.path.context()).into_bytes()),
+            ResultKind::RequestJson => return self.whole(request_json(&self.path.request(db)?)?),
+            ResultKind::PageJson => return self.whole(page::page_json(&self.path, db)?),
+            ResultKind::Next => return self.whole(page::next(&self.path, db)?),
+            ResultKind::ExplainJson => return self.whole(explain::explain_json(&self.path, db)?),
+            ResultKind::ItemsCsv => {
+                match Columns::selected(&self.path) {
+                    Some(columns) => self.begin_csv(db, columns)?,
+                    None => {
+                        let stream = self.path.stream(db, &|_| {})?;
+                        self.progress = Progress::Names(Box::new((stream, Names::new())));
+                    }
+                }
+                return Ok(());
             }
-        }
+            ResultKind::Count => self.path.chain(db, &|request| request.count_only())?,
+            ResultKind::Keys => self.path.stream(db, &|request| request.whole_entries())?,
+            ResultKind::ItemsNdjson | ResultKind::ItemsJson | ResultKind::ItemsDdbJson | ResultKind::CapacityJson => {
+                self.path.stream(db, &|_| {})?
+            }
+        };
+        self.progress = Progress::Rows(Box::new(Rows { stream, columns: None, sum: Step::default() }));
+        Ok(())
+    }
+
+    fn whole(&mut self, bytes: Vec<u8>) -> Result<(), FsError> {
+        self.buffer = bytes;
         self.progress = Progress::End;
         Ok(())
     }
 
-    fn begin_pages(&mut self, db: &dyn Browse) -> Result<(), FsError> {
-        let mut request = match self.path.request(db) {
-            Ok(request) => request,
-            // A shortened partition key without entries: an empty result.
-            Err(FsError::NotFound) => {
-                self.finish();
-                return Ok(());
+    /// The header, and then the records. Only what the columns are in is asked for.
+    fn begin_csv(&mut self, db: &dyn Browse, columns: Columns) -> Result<(), FsError> {
+        let selects = self.path.clauses.select.is_some();
+        let stream = self.path.stream(db, &|request| {
+            if selects {
+                request.project(&columns.heads());
             }
-            Err(error) => return Err(error),
-        };
-        match self.kind {
-            ResultKind::Count => request.count_only(),
-            ResultKind::Keys => request.whole_entries(),
-            _ => {}
-        }
-        self.progress = Progress::Pages(Box::new(Pages::new(request, self.path.items_max(), None)));
+        })?;
+        columns.write_header(&mut self.buffer);
+        self.progress = Progress::Rows(Box::new(Rows { stream, columns: Some(columns), sum: Step::default() }));
         Ok(())
     }
 
     /// What follows the last row.
     fn finish(&mut self) {
+        let Progress::Rows(rows) = std::mem::replace(&mut self.progress, Progress::End) else { return };
         match self.kind {
-            ResultKind::ItemsJson if self.rows == 0 => self.buffer.extend_from_slice(b"[]\n"),
+            ResultKind::ItemsJson if rows.sum.count == 0 => self.buffer.extend_from_slice(b"[]\n"),
             ResultKind::ItemsJson => self.buffer.extend_from_slice(b"\n]\n"),
-            ResultKind::Count => self.buffer.extend_from_slice(format!("{}\n", self.rows).as_bytes()),
+            ResultKind::Count => self.buffer.extend_from_slice(format!("{}\n", rows.sum.count).as_bytes()),
+            ResultKind::CapacityJson => page::write_capacity(&self.path, &rows.sum, &mut self.buffer),
             _ => {}
         }
-        self.progress = Progress::End;
     }
 }
 
-/// Appends one row; `before` rows came before it.
-fn write_row(path: &QueryPath, kind: ResultKind, row: &Row<'_>, before: u64, out: &mut Vec<u8>) -> Result<(), FsError> {
+/// One step of a stream, whose rows may be refused: then the step failed.
+fn whole_step(
+    stream: &mut Stream,
+    db: &dyn Browse,
+    take: &mut dyn FnMut(&Row<'_>) -> Result<(), FsError>,
+) -> Result<Option<Step>, FsError> {
+    let mut fault = None;
+    let step = stream.next(db, &mut |row| {
+        if fault.is_none() {
+            fault = take(&row).err();
+        }
+    })?;
+    fault.map_or(Ok(step), Err)
+}
+
+/// Appends one row, given with whether it is the first.
+fn write_row(
+    path: &QueryPath,
+    kind: ResultKind,
+    columns: Option<&Columns>,
+    (is_first, row): (bool, &Row<'_>),
+    out: &mut Vec<u8>,
+) -> Result<(), FsError> {
     match kind {
         ResultKind::ItemsNdjson => {
             write_item(path, path.clauses.typed, row, out)?;
@@ -256,21 +322,32 @@ fn write_row(path: &QueryPath, kind: ResultKind, row: &Row<'_>, before: u64, out
             out.push(b'\n');
         }
         ResultKind::ItemsJson => {
-            out.extend_from_slice(if before == 0 { b"[\n" } else { b",\n" });
+            out.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
             write_item(path, path.clauses.typed, row, out)?;
+        }
+        ResultKind::ItemsCsv => {
+            if let Some(columns) = columns {
+                columns.write_row(row, out)?;
+            }
         }
         ResultKind::Keys => {
             let entry = row::entry_key(row, path.context())?;
             out.extend_from_slice(path.base_path(&entry).as_bytes());
             out.push(b'\n');
         }
-        ResultKind::Count | ResultKind::PageJson | ResultKind::RequestJson | ResultKind::Help => {}
+        ResultKind::Count
+        | ResultKind::PageJson
+        | ResultKind::Next
+        | ResultKind::RequestJson
+        | ResultKind::ExplainJson
+        | ResultKind::CapacityJson
+        | ResultKind::Help => {}
     }
     Ok(())
 }
 
 /// Appends one item, no newline.
-fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), FsError> {
+pub(super) fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), FsError> {
     if typed {
         return Ok(row.write_dynamodb_json(out).map_err(Error::from)?);
     }
@@ -288,58 +365,4 @@ fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -
         out.pop();
     }
     Ok(())
-}
-
-/// `page.json`: one request, one line.
-fn page_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
-    let resolved = path.resolve(db)?;
-    let mut request = path.build_request(&resolved, path.start(&resolved, db)?);
-    request.set_capacity(ReturnConsumedCapacity::Indexes);
-    let mut out = b"{\"Items\":[".to_vec();
-    let mut fault = None;
-    let mut first = true;
-    let page = Pages::new(request, path.items_max(), None).next(db, &mut |row| {
-        if fault.is_none() {
-            if !std::mem::take(&mut first) {
-                out.push(b',');
-            }
-            fault = write_item(path, path.clauses.typed, &row, &mut out).err();
-        }
-    })?;
-    if let Some(fault) = fault {
-        return Err(fault);
-    }
-    // A page of at least one item was asked for, so there is one.
-    let Some(page) = page else { return Err(FsError::Invalid("limit")) };
-    let next = page.last_evaluated_key.as_ref().map(|last| Token::new(resolved.check, last, path.scope(&resolved)).text());
-    write_page_end(&page, next.as_deref(), &mut out);
-    Ok(out)
-}
-
-fn write_page_end(page: &Page, next: Option<&str>, out: &mut Vec<u8>) {
-    let end = serde_json::json!({
-        "Count": page.count,
-        "ScannedCount": page.scanned_count,
-        "next": next,
-        "ConsumedCapacity": capacity_json(page),
-    });
-    out.extend_from_slice(b"],");
-    out.extend_from_slice(end.to_string().get(1..).unwrap_or_default().as_bytes());
-    out.push(b'\n');
-}
-
-fn capacity_json(page: &Page) -> serde_json::Value {
-    let ConsumedCapacity { table, global_indexes, local_indexes } = &page.consumed_capacity;
-    let mut out = serde_json::json!({
-        "TableName": page.table_name.as_str(),
-        "CapacityUnits": page.consumed_capacity.total(),
-        "Table": { "CapacityUnits": table },
-    });
-    for (member, units) in [("GlobalSecondaryIndexes", global_indexes), ("LocalSecondaryIndexes", local_indexes)] {
-        if !units.is_empty() {
-            let units = units.iter().map(|(name, units)| (name.clone(), serde_json::json!({ "CapacityUnits": units })));
-            out[member] = serde_json::Value::Object(units.collect());
-        }
-    }
-    out
 }

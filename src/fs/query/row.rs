@@ -2,6 +2,7 @@
 
 use super::clause::Context;
 use super::source::SourceKeys;
+use crate::codec::key;
 use crate::codec::row::Row;
 use crate::database::EntryKey;
 use crate::fs::FsError;
@@ -35,4 +36,13 @@ fn attribute(row: &Row<'_>, wanted: &KeyAttribute) -> Result<AttributeValue, FsE
         Row::Item(item) => item.get(&wanted.name).cloned(),
     };
     found.ok_or_else(|| FsError::Database(StoreError::Corrupt("an entry lacks a key attribute").into()))
+}
+
+/// The encoding of the source's sort key, by which results are in order. A projection must have it.
+pub(super) fn sort_order(row: &Row<'_>, context: Context<'_>) -> Result<Vec<u8>, FsError> {
+    let mut order = Vec::new();
+    for value in attributes(row, context.keys().sort)? {
+        key::encode(&value, &mut order);
+    }
+    Ok(order)
 }

@@ -9,7 +9,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<DocumentPath>, ClauseFault> {
     text.split(',').map(parse_path).collect()
 }
 
-fn parse_path(text: &str) -> Result<DocumentPath, ClauseFault> {
+/// One path.
+pub(super) fn parse_path(text: &str) -> Result<DocumentPath, ClauseFault> {
     let fault = || ClauseFault::DocumentPath { found: text.to_owned() };
     let mut path: Option<DocumentPath> = None;
     for step in text.split('.') {

@@ -89,6 +89,8 @@ pub struct FilesystemStat {
 
 /// The longest name of a file.
 const NAME_BYTES_MAX: usize = 255;
+/// The longest name that the kernel passes on: clauses are never listed, and filters may be long.
+const CLAUSE_BYTES_MAX: usize = 1024;
 const STATFS_BLOCK_BYTES: u32 = 4096;
 /// What is wrong with a name that [`Tree::resolve`] finds no key in.
 const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %XX";
@@ -157,7 +159,8 @@ impl View {
     }
 
     fn find(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
-        if name.len() > NAME_BYTES_MAX {
+        let name_bytes_max = if matches!(parent, Node::Query(_)) { CLAUSE_BYTES_MAX } else { NAME_BYTES_MAX };
+        if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
         let node = self.tree.resolve(parent, name)?;

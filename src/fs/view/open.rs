@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::commit::Call;
+use super::waiting::has_signal;
 use super::{Caller, NewAttr, Reply, View};
 use crate::database::{Source, TextForm};
 use crate::fs::FsError;
@@ -288,7 +289,8 @@ impl View {
             }
             Handle::Results(reader) => {
                 let mut reader = reader.lock();
-                let read = reader.read(&*self.tree.db, offset, size).map(<[u8]>::to_vec);
+                let wanted = || has_signal(caller.pid) != Some(true);
+                let read = reader.read(&*self.tree.db, offset, size, &wanted).map(<[u8]>::to_vec);
                 self.noted_at(caller, "read", || String::from("a query's result"), read)?
             }
             Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),

@@ -155,7 +155,7 @@ fn look(tree: &Tree, mut waiting: Waiting) -> Option<Waiting> {
 }
 
 /// Has this thread a signal that it would act on? `None` when it cannot be looked at.
-fn has_signal(thread: u32) -> Option<bool> {
+pub(super) fn has_signal(thread: u32) -> Option<bool> {
     if thread == 0 {
         return None;
     }

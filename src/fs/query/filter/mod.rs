@@ -1,0 +1,257 @@
+//! Filters: the `where` clauses of a path, as parts of one FilterExpression.
+//!
+//! A filter keeps its names and values as they are, not as text, so that any number of them can be put into one request with
+//! placeholders of its own, and `request.json` shows what the API takes. `dotted` reads `where.<path>.<operator>=…`, `literal` reads
+//! `where=<expression>`.
+
+mod dotted;
+mod literal;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+pub(super) use dotted::{OPERATORS, parse as parse_dotted};
+pub(super) use literal::parse as parse_literal;
+
+use super::QueryKind;
+use super::clause::Context;
+use super::expression::Expression;
+use super::fault::ClauseFault;
+use super::nearest;
+use crate::codec::plain_json;
+use crate::expr::condition::{self, Condition, Operand};
+#[cfg(test)]
+use crate::expr::lexer::{TokenKind, Tokens};
+use crate::expr::placeholders::{PlaceholderUse, Scope};
+use crate::expr::syntax::Comparator;
+#[cfg(test)]
+use crate::model::api::Placeholders;
+use crate::model::error::expression::ExpressionFault;
+use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
+
+/// A part of a filter expression.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Piece {
+    /// A keyword, an operator, a bracket, a comma, or a function's name with its opening bracket.
+    Text(String),
+    Path(DocumentPath),
+    Value(AttributeValue),
+}
+
+impl Piece {
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// One filter, checked as far as can be without an item.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Filter {
+    pieces: Vec<Piece>,
+    condition: Condition,
+    /// Beside other filters it stands in parentheses.
+    is_open: bool,
+}
+
+/// The functions of the condition language.
+pub(super) const FUNCTIONS: [&str; 6] =
+    ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size"];
+
+impl Filter {
+    /// Checks the pieces against the expression language and against what is read.
+    pub fn new(pieces: Vec<Piece>, context: Context<'_>) -> Result<Self, ClauseFault> {
+        let filter = Self::unplaced(pieces)?;
+        filter.check_place(context)?;
+        Ok(filter)
+    }
+
+    /// Checks the pieces against the expression language.
+    pub fn unplaced(pieces: Vec<Piece>) -> Result<Self, ClauseFault> {
+        let condition = parse(&pieces, false).map_err(|fault| in_own_words(&fault, &pieces))?;
+        let is_open = matches!(condition, Condition::Or(_)) && parse(&pieces, true) != Err(ExpressionFault::RedundantParentheses);
+        Ok(Self { pieces, condition, is_open })
+    }
+
+    /// A FilterExpression of the API, its placeholders put in.
+    #[cfg(test)]
+    pub fn of_expression(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
+        let mut used = PlaceholderUse::default();
+        let condition =
+            condition::parse(text, &mut Scope::new(placeholders, &mut used)).map_err(|fault| ClauseFault::Expression {
+                message: fault.to_string(),
+                hint: "the FilterExpression is not one that the API takes".to_owned(),
+            })?;
+        let is_open = matches!(condition, Condition::Or(_));
+        Ok(Self { pieces: pieces_of(text, placeholders), condition, is_open })
+    }
+
+    /// A filter of a query may name no key attribute, one of an index nothing that the index does not have.
+    pub fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
+        let names = self.condition.attribute_names();
+        let keys = context.keys();
+        if context.kind == QueryKind::Query
+            && let Some(key) = keys.attributes().find(|key| names.contains(key.name.as_str()))
+        {
+            let is_partition = keys.partition.iter().any(|partition| partition.name == key.name);
+            return Err(ClauseFault::FilterOnKey { attribute: key.name.clone(), is_partition });
+        }
+        let Some(index) = context.index else { return Ok(()) };
+        match names.into_iter().find(|name| !index.projects(&context.schema.key, name)) {
+            Some(name) => Err(ClauseFault::NotProjected { index: index.name.to_string(), attribute: name.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The expression's text, its names and values added to `expression`.
+    pub fn write(&self, expression: &mut Expression, among_others: bool) -> String {
+        let text = render(&self.pieces, expression);
+        if among_others && self.is_open { format!("({text})") } else { text }
+    }
+
+    /// As a person would write it.
+    pub fn shown(&self) -> String {
+        join(self.pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Path(path) => show_path(path),
+            Piece::Value(value) => show_value(value),
+        }))
+    }
+
+    /// The top-level attributes that must have one value for the filter to hold.
+    pub fn equalities(&self) -> BTreeSet<&str> {
+        let mut found = BTreeSet::new();
+        equalities(&self.condition, &mut found);
+        found
+    }
+
+    /// The top-level attributes that are looked at.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.condition.attribute_names()
+    }
+}
+
+fn equalities<'c>(condition: &'c Condition, found: &mut BTreeSet<&'c str>) {
+    match condition {
+        Condition::Compare { left: Operand::Path(path), comparator: Comparator::Equal, right: Operand::Value(_) }
+        | Condition::Compare { left: Operand::Value(_), comparator: Comparator::Equal, right: Operand::Path(path) }
+            if path.rest.is_empty() =>
+        {
+            found.insert(&path.head);
+        }
+        Condition::And(list) => list.iter().for_each(|condition| equalities(condition, found)),
+        _ => {}
+    }
+}
+
+fn parse(pieces: &[Piece], in_parentheses: bool) -> Result<Condition, ExpressionFault> {
+    let mut expression = Expression::default();
+    let text = render(pieces, &mut expression);
+    let text = if in_parentheses { format!("({text})") } else { text };
+    let placeholders = expression.placeholders();
+    condition::parse(&text, &mut Scope::new(&placeholders, &mut PlaceholderUse::default()))
+}
+
+fn render(pieces: &[Piece], expression: &mut Expression) -> String {
+    join(pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Path(path) => expression.filter_path(path),
+        Piece::Value(value) => expression.filter_value(value),
+    }))
+}
+
+/// Pieces with blanks where a person puts them.
+fn join(pieces: impl Iterator<Item = String>) -> String {
+    let mut out = String::new();
+    for piece in pieces {
+        let is_close = piece == ")" || piece == ",";
+        if !out.is_empty() && !out.ends_with('(') && !is_close {
+            out.push(' ');
+        }
+        out.push_str(&piece);
+    }
+    out
+}
+
+/// `a.b[0]`, as the clauses spell it.
+pub(super) fn show_path(path: &DocumentPath) -> String {
+    path.rest.iter().fold(path.head.clone(), |mut text, element| {
+        // Writing to a String cannot fail.
+        let _ = match element {
+            PathElement::Name(name) => write!(text, ".{name}"),
+            PathElement::Index(index) => write!(text, "[{index}]"),
+        };
+        text
+    })
+}
+
+/// A value in plain JSON.
+pub(super) fn show_value(value: &AttributeValue) -> String {
+    let mut line = Vec::new();
+    plain_json::write_line(&Item([(String::new(), value.clone())].into()), &[], &mut line);
+    let text = String::from_utf8_lossy(&line).into_owned();
+    // `{"":…}` and a newline.
+    text.trim_end().strip_prefix("{\"\":").and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
+}
+
+/// The fault with names and values instead of the placeholders that stood for them.
+fn in_own_words(fault: &ExpressionFault, pieces: &[Piece]) -> ClauseFault {
+    let mut expression = Expression::default();
+    render(pieces, &mut expression);
+    let mut message = fault.to_string();
+    // The longest first: `#f12` begins with `#f1`.
+    for (placeholder, name) in expression.names().iter().rev() {
+        message = message.replace(placeholder.as_str(), name);
+    }
+    for (placeholder, value) in expression.values().iter().rev() {
+        message = message.replace(placeholder.as_str(), &show_value(value));
+    }
+    let hint = match fault {
+        ExpressionFault::UnknownFunction(function) => {
+            let nearest = nearest::nearest(function, &FUNCTIONS).unwrap_or("contains");
+            format!("did you mean {nearest}(…)? There are {}", FUNCTIONS.join(", "))
+        }
+        ExpressionFault::OperandType { .. } | ExpressionFault::BetweenTypes { .. } => {
+            "the type is told from how a value looks: 12 is a number, anything else a string; force it by where.a,S.eq=12 or where=a = \"12\"".to_owned()
+        }
+        ExpressionFault::UnknownTypeName(_) => "types are S, N, B, SS, NS, BS, BOOL, NULL, L, M".to_owned(),
+        ExpressionFault::RedundantParentheses => "leave the second pair of parentheses out".to_owned(),
+        _ => "for example where=status IN (\"open\", \"held\") AND total > 100".to_owned(),
+    };
+    ClauseFault::Expression { message, hint }
+}
+
+/// The pieces of an expression with placeholders; it was parsed before.
+#[cfg(test)]
+fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
+    let name = |alias: &str| placeholders.names.as_ref().and_then(|names| names.get(alias)).cloned();
+    let value = |alias: &str| placeholders.values.as_ref().and_then(|values| values.get(alias)).cloned();
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut tokens = Tokens::new(text);
+    let mut goes_on = false;
+    loop {
+        let token = tokens.advance();
+        let keyword = ["AND", "OR", "NOT", "BETWEEN", "IN"].into_iter().find(|word| token.is_keyword(word));
+        let is_call = tokens.peek().kind == TokenKind::Open;
+        let step = match token.kind {
+            TokenKind::End => return pieces,
+            TokenKind::NameRef => name(token.text),
+            TokenKind::Identifier if keyword.is_none() && !is_call => Some(token.text.to_owned()),
+            _ => None,
+        };
+        match (step, token.kind, pieces.last_mut()) {
+            (Some(step), _, Some(Piece::Path(path))) if std::mem::take(&mut goes_on) => path.rest.push(PathElement::Name(step)),
+            (Some(step), _, _) => pieces.push(Piece::Path(DocumentPath::top_level(step))),
+            (None, TokenKind::Dot, _) => goes_on = true,
+            (None, TokenKind::OpenBracket, Some(Piece::Path(path))) => {
+                path.rest.extend(tokens.advance().text.parse().ok().map(PathElement::Index));
+                tokens.accept(TokenKind::CloseBracket);
+            }
+            (None, TokenKind::ValueRef, _) => pieces.extend(value(token.text).map(Piece::Value)),
+            (None, TokenKind::Identifier, _) if is_call && keyword.is_none() => {
+                tokens.advance();
+                pieces.push(Piece::Text(format!("{}(", token.text)));
+            }
+            (None, _, _) => pieces.push(Piece::text(keyword.unwrap_or(token.text))),
+        }
+    }
+}

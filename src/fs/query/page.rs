@@ -1,0 +1,83 @@
+//! Results that are one page of the API: `page.json` and `next`; and consumed capacity as JSON.
+
+use serde_json::{Value, json};
+
+use super::QueryPath;
+use super::request::Resolved;
+use super::result::write_item;
+use super::stream::Step;
+use super::token::Token;
+use crate::database::{Browse, Rows};
+use crate::fs::FsError;
+use crate::model::api::{ConsumedCapacity, Page, ReturnConsumedCapacity};
+
+/// `page.json`: one request, one line.
+pub(super) fn page_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+    let resolved = path.resolve_one(db, "page.json")?;
+    let mut out = b"{\"Items\":[".to_vec();
+    let mut fault = None;
+    let mut first = true;
+    let page = read(path, &resolved, db, &mut |row| {
+        if fault.is_none() {
+            if !std::mem::take(&mut first) {
+                out.push(b',');
+            }
+            fault = write_item(path, path.clauses.typed, &row, &mut out).err();
+        }
+    })?;
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    let end = json!({
+        "Count": page.count,
+        "ScannedCount": page.scanned_count,
+        "next": next_token(path, &resolved, &page),
+        "ConsumedCapacity": capacity_json(path, &page.consumed_capacity),
+    });
+    out.extend_from_slice(b"],");
+    out.extend_from_slice(end.to_string().get(1..).unwrap_or_default().as_bytes());
+    out.push(b'\n');
+    Ok(out)
+}
+
+/// `next`: the token after that page and a newline, or nothing after the last.
+pub(super) fn next(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+    let resolved = path.resolve_one(db, "next")?;
+    let page = read(path, &resolved, db, &mut |_| {})?;
+    Ok(next_token(path, &resolved, &page).map(|token| token + "\n").unwrap_or_default().into_bytes())
+}
+
+fn read(path: &QueryPath, resolved: &Resolved, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Page, FsError> {
+    let mut request = path.build_request(resolved, path.start(resolved, db)?);
+    request.set_capacity(ReturnConsumedCapacity::Indexes);
+    request.run(db, rows)
+}
+
+fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<String> {
+    page.last_evaluated_key.as_ref().map(|last| Token::new(resolved.check, last, path.scope(resolved)).text())
+}
+
+/// `capacity.json`: what the whole run consumed.
+pub(super) fn write_capacity(path: &QueryPath, sum: &Step, out: &mut Vec<u8>) {
+    let mut all = json!({ "Requests": sum.requests, "Count": sum.count, "ScannedCount": sum.scanned });
+    all["ConsumedCapacity"] = capacity_json(path, &sum.capacity);
+    out.extend_from_slice(all.to_string().as_bytes());
+    out.push(b'\n');
+}
+
+/// Consumed units: their sum, and by table and index.
+pub(super) fn capacity_json(path: &QueryPath, consumed: &ConsumedCapacity) -> Value {
+    let ConsumedCapacity { table, global_indexes, local_indexes } = consumed;
+    let mut out = json!({
+        "TableName": path.schema.name.as_str(),
+        "CapacityUnits": consumed.total(),
+        "Table": { "CapacityUnits": table },
+    });
+    for (member, units) in [("GlobalSecondaryIndexes", global_indexes), ("LocalSecondaryIndexes", local_indexes)] {
+        if !units.is_empty() {
+            let units = units.iter().map(|(name, units)| (name.clone(), json!({ "CapacityUnits": units })));
+            out[member] = Value::Object(units.collect());
+        }
+    }
+    out
+}

@@ -1,0 +1,197 @@
+//! The rows of a path in result order: of one query, of several one after the other, or of the shards of a write-sharded key merged by
+//! sort key.
+//!
+//! A merge holds a page of each shard. Equal sort keys come in the order of the shards' numbers.
+
+use std::collections::VecDeque;
+
+use super::clause::Order;
+use super::pages::Pages;
+use super::request::{Bounds, Request};
+use super::{QueryPath, row};
+use crate::codec::row::Row;
+use crate::database::{Browse, Rows};
+use crate::fs::FsError;
+use crate::model::api::{ConsumedCapacity, ReturnConsumedCapacity};
+use crate::model::error::StoreError;
+use crate::model::{Error, Item};
+
+/// Items that a merge holds of all shards together, more or less; a shard's page is also at most 1 MB.
+const MERGED_ITEMS: usize = 4096;
+/// Items of a shard's page, at least and at most.
+const SHARD_ITEMS: (usize, usize) = (16, 512);
+
+/// What one step read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Step {
+    /// Rows given.
+    pub count: u64,
+    /// Items evaluated.
+    pub scanned: u64,
+    pub requests: u64,
+    pub capacity: ConsumedCapacity,
+}
+
+impl Step {
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.scanned += other.scanned;
+        self.requests += other.requests;
+        self.capacity.add(&other.capacity);
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) enum Stream {
+    /// The order does not matter, or there is one.
+    Chain {
+        rest: VecDeque<Pages>,
+        left: Option<u64>,
+    },
+    Merge(Box<Merge>),
+}
+
+impl QueryPath {
+    /// The rows as the requests give them; `change` makes each request what a result needs.
+    pub(super) fn stream(&self, db: &dyn Browse, change: &dyn Fn(&mut Request)) -> Result<Stream, FsError> {
+        let mut requests = self.changed_requests(db, change)?;
+        let bounds = self.bounds();
+        if requests.len() == 1 {
+            let pages = requests.pop().map(|request| Pages::new(request, bounds, None));
+            return Ok(Stream::Chain { rest: pages.into_iter().collect(), left: bounds.limit });
+        }
+        Ok(Stream::Merge(Box::new(Merge::new(self, requests, bounds))))
+    }
+
+    /// As [`Self::stream`] where the order does not matter, since rows are only counted.
+    pub(super) fn chain(&self, db: &dyn Browse, change: &dyn Fn(&mut Request)) -> Result<Stream, FsError> {
+        let bounds = self.bounds();
+        let rest = self.changed_requests(db, change)?.into_iter().map(|request| Pages::new(request, bounds, None)).collect();
+        Ok(Stream::Chain { rest, left: bounds.limit })
+    }
+
+    fn changed_requests(&self, db: &dyn Browse, change: &dyn Fn(&mut Request)) -> Result<Vec<Request>, FsError> {
+        let mut requests = match self.requests(db) {
+            // A shortened partition key without entries: an empty result.
+            Err(FsError::NotFound) => Vec::new(),
+            requests => requests?,
+        };
+        for request in &mut requests {
+            change(request);
+            request.set_capacity(ReturnConsumedCapacity::Indexes);
+        }
+        Ok(requests)
+    }
+}
+
+impl Stream {
+    /// One page, or the rows that pages read before are enough for; `None` after the last. A failed step gave no rows that the next
+    /// does not give again.
+    pub fn next(&mut self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
+        let (rest, left) = match self {
+            Self::Merge(merge) => return merge.next(db, rows),
+            Self::Chain { rest, left } => (rest, left),
+        };
+        while rest.front().is_some_and(Pages::is_done) {
+            rest.pop_front();
+        }
+        let Some(pages) = rest.front_mut().filter(|_| *left != Some(0)) else { return Ok(None) };
+        let Some(page) = pages.next(db, rows)? else { return Ok(None) };
+        let count = page.count.min(left.unwrap_or(u64::MAX));
+        *left = left.map(|left| left - count);
+        Ok(Some(Step { count, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity }))
+    }
+}
+
+/// The shards of one key.
+#[derive(Debug)]
+pub(super) struct Merge {
+    path: QueryPath,
+    shards: Vec<Shard>,
+    /// Attributes that were added to the projection for the order.
+    added: Vec<String>,
+    /// Rows still wanted.
+    left: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Shard {
+    pages: Pages,
+    /// Read and not given: the sort key's encoding, and the row.
+    ready: VecDeque<(Vec<u8>, Item)>,
+}
+
+impl Merge {
+    fn new(path: &QueryPath, mut requests: Vec<Request>, bounds: Bounds) -> Self {
+        let selected = path.clauses.select.as_deref();
+        let mut added = Vec::new();
+        if let Some(paths) = selected {
+            let sort = path.context().keys().sort.iter().map(|attribute| attribute.name.clone());
+            added.extend(sort.filter(|name| !paths.iter().any(|path| path.head == *name)));
+        }
+        for request in &mut requests {
+            request.project_also(&added);
+        }
+        let page_items = (MERGED_ITEMS / requests.len().max(1)).clamp(SHARD_ITEMS.0, SHARD_ITEMS.1);
+        let page_items = u32::try_from(page_items).ok();
+        let shard = |request| Shard { pages: Pages::new(request, bounds, page_items), ready: VecDeque::new() };
+        Self { path: path.clone(), shards: requests.into_iter().map(shard).collect(), added, left: bounds.limit }
+    }
+
+    fn next(&mut self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
+        if self.left == Some(0) {
+            return Ok(None);
+        }
+        if let Some(shard) = self.shards.iter_mut().find(|shard| shard.ready.is_empty() && !shard.pages.is_done()) {
+            return shard.fill(db, &self.path).map(Some);
+        }
+        let mut count = 0;
+        while let Some(shard) = self.first().filter(|_| self.left != Some(0)) {
+            let Some((_, mut item)) = self.shards[shard].ready.pop_front() else { break };
+            for name in &self.added {
+                item.0.remove(name);
+            }
+            rows(Row::Item(&item));
+            count += 1;
+            self.left = self.left.map(|left| left - 1);
+            if self.shards[shard].ready.is_empty() && !self.shards[shard].pages.is_done() {
+                break;
+            }
+        }
+        Ok((count > 0).then(|| Step { count, ..Step::default() }))
+    }
+
+    /// The shard whose row comes next.
+    fn first(&self) -> Option<usize> {
+        let ready = self.shards.iter().enumerate().filter_map(|(number, shard)| Some((&shard.ready.front()?.0, number)));
+        let first = if self.path.clauses.order == Some(Order::Descending) {
+            ready.min_by(|one, other| other.0.cmp(one.0).then(one.1.cmp(&other.1)))
+        } else {
+            ready.min()
+        };
+        first.map(|(_, number)| number)
+    }
+}
+
+impl Shard {
+    fn fill(&mut self, db: &dyn Browse, path: &QueryPath) -> Result<Step, FsError> {
+        let (mut ready, mut fault) = (VecDeque::new(), None);
+        let mut keep = |row: Row<'_>| -> Result<(), FsError> {
+            let order = row::sort_order(&row, path.context())?;
+            ready.push_back((order, row.to_item().map_err(|error: StoreError| Error::from(error))?));
+            Ok(())
+        };
+        let page = self.pages.next(db, &mut |row| {
+            if fault.is_none() {
+                fault = keep(row).err();
+            }
+        })?;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        self.ready = ready;
+        let Some(page) = page else { return Ok(Step::default()) };
+        Ok(Step { count: 0, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity })
+    }
+}
