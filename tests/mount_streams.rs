@@ -234,8 +234,11 @@ fn a_table_without_a_stream_says_how_to_enable_one() {
         assert!(ran.err.contains("Invalid argument"), "{ran:#?}");
         assert!(ran.out.contains("the table Flat has no stream") && ran.out.contains("> .ddb/api/UpdateTable"), "{ran:#?}");
     }
+    // The hint is a command that does it.
+    mount.sh("cat Flat/stream/follow 2>/dev/null; sed -n 's/^  hint: enable one: //p' .ddb/errors/last > /dev/shm/ddbfs-$$; . /dev/shm/ddbfs-$$; s=$?; rm /dev/shm/ddbfs-$$; exit $s").ok();
+    mount.sh("echo '{}' > Flat/items/a.json; grep -q INSERT Flat/stream/log.ndjson").ok();
     mount.sh("cat Flat/stream/help | grep -q 'tail -F stream/log.ndjson'").ok();
-    println!("log.ndjson, follow and since/ of a table without a stream say how to enable one");
+    println!("log.ndjson, follow and since/ of a table without a stream say how to enable one, and that works");
     mount.end();
 }
 

@@ -5,9 +5,11 @@
 //! [`OpenSpecial`].
 
 pub mod advice;
+pub mod api;
 pub mod control;
 pub mod describe;
 pub mod help;
+pub mod last;
 pub mod metrics;
 pub mod service;
 pub mod state;

@@ -1,6 +1,6 @@
 //! `/.ddb/`: service files, for lookup only; what is below it is listed, save what blocks or has parameters.
 
-use super::{Special, SpecialNode, metrics};
+use super::{Special, SpecialNode, api, help, last, metrics};
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::journal::session_of;
@@ -76,9 +76,13 @@ pub fn node() -> Node {
         path: NAME,
         parent: || Node::Root,
         listed: &[
+            (api::NAME, api::node),
             ("errors", errors),
             ("errors.ndjson", error_log),
+            (help::NAME, help::topics_node),
+            (last::NAME, last::node),
             (metrics::PROMETHEUS_NAME, metrics::prometheus_node),
+            (api::TRANSACT_NAME, api::transact_node),
             ("version", version),
             ("warnings.ndjson", warnings),
         ],

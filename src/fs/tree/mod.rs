@@ -93,7 +93,7 @@ impl Tree {
     pub fn resolve(&self, parent: &Node, name: &[u8]) -> Result<Node, FsError> {
         let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
         match parent {
-            Node::Root => root::resolve(name),
+            Node::Root => root::resolve(self, name),
             Node::Table(table) => table::resolve(self, table, name),
             Node::DraftFolder(table, path) => draft::resolve(self, table, path, name),
             Node::Indexes(table, kind) => index::resolve_index(self, table, *kind, name),

@@ -4,7 +4,7 @@ use super::{Tree, listed};
 use crate::fs::FsError;
 use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
-use crate::fs::special::service;
+use crate::fs::special::{help, service};
 use crate::model::TableName;
 
 pub const README_NAME: &str = "README.md";
@@ -12,10 +12,11 @@ pub const README_NAME: &str = "README.md";
 /// The text of `README.md`.
 pub const README: &str = include_str!("README.md");
 
-pub fn resolve(name: &str) -> Result<Node, FsError> {
+pub fn resolve(tree: &Tree, name: &str) -> Result<Node, FsError> {
     match name {
         README_NAME => Ok(Node::Readme),
         service::NAME => Ok(service::node()),
+        help::NAME if !is_table(tree, name)? => Ok(help::node("", help::ROOT, Node::Root)),
         // A leading dot is legal in a table's name but no shell glob sees it; such a table is still found by name.
         _ => Ok(Node::Table(TableName::new(name).map_err(|_| FsError::NotFound)?)),
     }
@@ -34,6 +35,14 @@ pub fn list(tree: &Tree) -> Result<Vec<Listed>, FsError> {
     }));
     names.extend(tree.shown(&Node::Root, &[service::NAME]));
     Ok(names)
+}
+
+/// Is there a table or a draft of this name? It comes before our own file.
+fn is_table(tree: &Tree, name: &str) -> Result<bool, FsError> {
+    match TableName::new(name) {
+        Ok(table) => Ok(tree.drafts.lock().get(&table).is_some() || tree.db.schema(&table)?.is_some()),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Table names that mean something else here; such tables are reached through the HTTP API only.

@@ -9,6 +9,7 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::journal::process_of;
 use crate::fs::node::{EntryNode, Node};
+use crate::fs::special::last;
 use crate::fs::tree::now_ms;
 use crate::fs::write::{draft, is_refused_probe};
 use crate::model::api::{DeleteItemRequest, DeleteTableRequest};
@@ -187,17 +188,22 @@ impl View {
         let request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
         let composite = schema.key.sort.is_some();
         let tree = Arc::clone(&self.tree);
+        let session = tree.service.last.session(caller.pid);
         self.tree.db.delete_item_then(
             request,
-            Box::new(move |outcome| match outcome {
-                Ok(response) if response.existed => {
-                    if composite {
-                        tree.folders.lock().keep(&table, &key.partition, now_ms());
+            Box::new(move |outcome| {
+                let answer = outcome.as_ref().map(|response| last::of_delete(&table, response));
+                tree.service.last.keep_write(session, "DeleteItem", answer);
+                match outcome {
+                    Ok(response) if response.existed => {
+                        if composite {
+                            tree.folders.lock().keep(&table, &key.partition, now_ms());
+                        }
+                        reply(Ok(()));
                     }
-                    reply(Ok(()));
+                    Ok(_) => reply(Err(FsError::NotFound)),
+                    Err(error) => reply(Err(error.into())),
                 }
-                Ok(_) => reply(Err(FsError::NotFound)),
-                Err(error) => reply(Err(error.into())),
             }),
         );
     }

@@ -9,6 +9,7 @@ use crate::fs::FsError;
 use crate::fs::handle::{OpenState, OpenText};
 use crate::fs::journal::same_process;
 use crate::fs::node::{AliasFolder, Node, base};
+use crate::fs::special::last;
 use crate::fs::write::draft::SchemaTarget;
 use crate::fs::write::{Commit, Failure, ItemTarget, KeyPart, Target, WriteStep};
 use crate::model::api::{CreateTableRequest, Precondition, PutItemRequest, Version};
@@ -195,9 +196,12 @@ impl Performer for ItemTarget {
         }
         let (view, open) = (Arc::clone(view), Arc::clone(open));
         let db = Arc::clone(&view.tree.db);
+        let session = view.tree.service.last.session(open.opener);
         db.put_item_then(
             request,
             Box::new(move |outcome| {
+                let answer = outcome.as_ref().map(|response| last::of_put(&table, response));
+                view.tree.service.last.keep_write(session, "PutItem", answer);
                 if outcome.is_ok() {
                     view.creations.remove(&open);
                     if let Some(key) = &key {

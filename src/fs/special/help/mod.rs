@@ -1,9 +1,10 @@
 //! `help` in a directory, and `.ddb/help/<topic>.md`: texts for somebody who has never seen this.
 
-use super::{Special, SpecialNode};
+use super::{Special, SpecialNode, service};
 use crate::fs::FsError;
-use crate::fs::node::Node;
-use crate::fs::tree::{Caller, Tree};
+use crate::fs::directory_stream::{FixedLister, Lister};
+use crate::fs::node::{Kind, Node};
+use crate::fs::tree::{Caller, Tree, listed};
 
 /// The name in any directory that has one. Of a directory of keys it would be a key, so those have none: the table's speaks of them.
 pub const NAME: &str = "help";
@@ -44,10 +45,40 @@ pub fn node(directory: &str, text: &'static str, parent: Node) -> Node {
     SpecialNode::node(Help { path, parent, text })
 }
 
-/// A text at any path.
+/// `.ddb/help/`
+#[derive(Debug)]
+struct Topics;
+
 #[must_use]
-pub fn text_at(path: String, text: &'static str, parent: Node) -> Node {
-    SpecialNode::node(Help { path, parent, text })
+pub fn topics_node() -> Node {
+    SpecialNode::node(Topics)
+}
+
+fn topic_node((name, text): (&str, &'static str)) -> Node {
+    SpecialNode::node(Help { path: format!(".ddb/{NAME}/{name}"), parent: topics_node(), text })
+}
+
+impl Special for Topics {
+    fn path(&self) -> &str {
+        ".ddb/help"
+    }
+
+    fn parent(&self) -> Node {
+        service::node()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Directory
+    }
+
+    fn resolve(&self, _tree: &Tree, name: &str) -> Result<Node, FsError> {
+        let found = TOPICS.iter().find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
+        found.copied().map(topic_node).ok_or(FsError::NotFound)
+    }
+
+    fn lister(&self, _tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
+        Ok(Box::new(FixedLister::new(TOPICS.iter().map(|topic| listed(&topic_node(*topic), topic.0)).collect())))
+    }
 }
 
 impl Special for Help {

@@ -1,0 +1,378 @@
+//! `.ddb/api/<Operation>` and `.ddb/transact`: a request of the API written, its answer read on the same handle.
+//!
+//! | difficulty | solved by |
+//! |---|---|
+//! | nobody says when a request is whole | [`ObjectEnd`] sees the bracket that ends it; the write with it runs the request, and fails with its errno |
+//! | reader and writer share one file offset (`exec 3<>F; echo … >&3; cat <&3`) | the answer begins where the request ended; who goes back to offset 0 finds it there |
+//! | a shell that has only `>` | `.ddb/last/response.json` has the answer too, also that of a failed request |
+//! | a request takes long | it runs on a thread for such work |
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::{OpenSpecial, Special, SpecialNode, service};
+use crate::codec::wire::{WireError, body};
+use crate::fs::FsError;
+use crate::fs::directory_stream::{FixedLister, Lister};
+use crate::fs::handle::Handle;
+use crate::fs::journal::same_process;
+use crate::fs::node::{Kind, Node};
+use crate::fs::tree::{Caller, Tree, listed};
+use crate::fs::view::{Bytes, OpenFlags, Reply, View};
+use crate::protocol::{self, Failure};
+
+/// The name in `.ddb/`.
+pub const NAME: &str = "api";
+/// The file in `.ddb/` that takes transactions of both kinds.
+pub const TRANSACT_NAME: &str = "transact";
+
+/// A request: as much as HTTP takes.
+const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// What DescribeEndpoints tells: there is no address.
+const HOST: &str = "localhost";
+
+#[derive(Debug)]
+struct Directory;
+
+/// `.ddb/api/`
+#[must_use]
+pub fn node() -> Node {
+    SpecialNode::node(Directory)
+}
+
+impl Special for Directory {
+    fn path(&self) -> &str {
+        ".ddb/api"
+    }
+
+    fn parent(&self) -> Node {
+        service::node()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Directory
+    }
+
+    fn resolve(&self, _tree: &Tree, name: &str) -> Result<Node, FsError> {
+        protocol::find(name).map(|operation| operation_node(operation.name)).ok_or(FsError::NotFound)
+    }
+
+    fn lister(&self, _tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
+        let mut names: Vec<&'static str> = protocol::operations().map(|operation| operation.name).collect();
+        names.sort_unstable();
+        Ok(Box::new(FixedLister::new(names.into_iter().map(|name| listed(&operation_node(name), name)).collect())))
+    }
+}
+
+/// What a file runs.
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Named(&'static str),
+    /// TransactGetItems when its first action is a Get, else TransactWriteItems.
+    Transact,
+}
+
+impl Operation {
+    fn name(self, request: &Value) -> &'static str {
+        let first = || request.get("TransactItems")?.get(0)?.as_object();
+        match self {
+            Self::Named(name) => name,
+            Self::Transact if first().is_some_and(|action| action.contains_key("Get")) => "TransactGetItems",
+            Self::Transact => "TransactWriteItems",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct ApiFile {
+    operation: Operation,
+    path: String,
+}
+
+fn operation_node(name: &'static str) -> Node {
+    SpecialNode::node(ApiFile { operation: Operation::Named(name), path: format!(".ddb/{NAME}/{name}") })
+}
+
+/// `.ddb/transact`
+#[must_use]
+pub fn transact_node() -> Node {
+    SpecialNode::node(ApiFile { operation: Operation::Transact, path: format!(".ddb/{TRANSACT_NAME}") })
+}
+
+impl Special for ApiFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn parent(&self) -> Node {
+        match self.operation {
+            Operation::Named(_) => node(),
+            Operation::Transact => service::node(),
+        }
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let name = match self.operation {
+            Operation::Named(name) => name,
+            Operation::Transact => "TransactWriteItems or TransactGetItems",
+        };
+        let usage = format!(
+            "write a request of {name} as JSON; the answer is then read here on the same descriptor, and in .ddb/last/response.json\n"
+        );
+        Ok(usage.into_bytes())
+    }
+
+    fn open(&self, view: &Arc<View>, caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
+        if !flags.write {
+            return Ok(Handle::Text(self.text(view.tree(), caller)?));
+        }
+        Ok(Handle::Special(Arc::new(OpenApi {
+            operation: self.operation,
+            path: self.path.clone(),
+            opener: caller.pid,
+            state: Mutex::default(),
+        })))
+    }
+}
+
+#[derive(Debug)]
+struct OpenApi {
+    operation: Operation,
+    path: String,
+    opener: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The beginning of a request.
+    request: Vec<u8>,
+    end: ObjectEnd,
+    is_running: bool,
+    /// It was too long. What follows is its rest, not a new one.
+    is_refused: bool,
+    answer: Arc<Vec<u8>>,
+    /// File offset behind the last byte written.
+    written: u64,
+    /// File offset of the answer's first byte, known from the first read.
+    answer_start: Option<u64>,
+}
+
+impl State {
+    /// Takes the next bytes; the request when they complete it.
+    fn take(&mut self, offset: u64, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
+        if self.is_running {
+            return Err(FsError::Busy("a request of this descriptor is running"));
+        }
+        self.written = offset + data.len() as u64;
+        if self.request.is_empty() && data.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let taken = self.take_text(data);
+        if !matches!(taken, Ok(None)) {
+            self.end = ObjectEnd::default();
+        }
+        if taken.is_err() {
+            self.request.clear();
+        }
+        taken
+    }
+
+    fn take_text(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
+        let first = if self.request.is_empty() { data.trim_ascii_start().first() } else { None };
+        if first.is_some_and(|&byte| byte != b'{') {
+            return Err(FsError::Body("a request is a JSON object: it begins with {".to_owned()));
+        }
+        if self.request.len() + data.len() > REQUEST_BYTES_MAX {
+            self.is_refused = true;
+            return Err(FsError::Body("a request is at most 16 MiB; close the file and write a smaller one".to_owned()));
+        }
+        let end = self.end.find(data);
+        self.request.extend_from_slice(data);
+        match end {
+            None => Ok(None),
+            Some(end) if data.get(end..).is_some_and(|rest| rest.trim_ascii().is_empty()) => {
+                Ok(Some(std::mem::take(&mut self.request)))
+            }
+            Some(_) => {
+                Err(FsError::Body("one request at a time: there is more text behind the object; nothing was done".to_owned()))
+            }
+        }
+    }
+
+    fn read(&mut self, offset: u64, size: usize) -> Vec<u8> {
+        let start = *self.answer_start.get_or_insert(if offset >= self.written { self.written } else { 0 });
+        let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX).min(self.answer.len());
+        let to = from.saturating_add(size).min(self.answer.len());
+        self.answer.get(from..to).unwrap_or_default().to_vec()
+    }
+}
+
+/// Sees where a JSON object ends, fed in pieces; whether it is one is for the parser.
+#[derive(Debug, Default)]
+struct ObjectEnd {
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl ObjectEnd {
+    /// The place behind the object's last byte.
+    fn find(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (place, byte) in bytes.iter().enumerate() {
+            match (self.in_string, byte) {
+                (true, _) if std::mem::take(&mut self.is_escaped) => {}
+                (true, b'\\') => self.is_escaped = true,
+                (true, b'"') => self.in_string = false,
+                (true, _) => {}
+                (false, b'"') => self.in_string = true,
+                (false, b'{' | b'[') => self.depth += 1,
+                (false, b'}' | b']') => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        return Some(place + 1);
+                    }
+                }
+                (false, _) => {}
+            }
+        }
+        None
+    }
+}
+
+impl OpenApi {
+    /// Runs a whole request: its answer, or what it failed with.
+    fn run(&self, view: &View, caller: Caller, text: &[u8]) -> Result<(), FsError> {
+        let (answer, ended) = match body::parse(text) {
+            Ok(request) => call(view, self.operation.name(&request), request),
+            Err(error) => {
+                let told = Failure::Wire(WireError::NotAnObject).told(None).body();
+                (told, Err(FsError::Json(error)))
+            }
+        };
+        let mut answer = answer;
+        answer.push(b'\n');
+        let answer = Arc::new(answer);
+        let last = &view.tree().service.last;
+        last.keep(last.session(caller.pid), Arc::clone(&answer));
+        let mut state = self.state.lock();
+        state.answer = answer;
+        state.answer_start = None;
+        state.is_running = false;
+        ended
+    }
+}
+
+fn call(view: &View, operation: &str, request: Value) -> (Vec<u8>, Result<(), FsError>) {
+    match protocol::call(operation, request, &*view.tree().db, HOST) {
+        Ok(answer) => (answer, Ok(())),
+        Err(failure) => {
+            let told = failure.told(protocol::find(operation));
+            let body = told.body();
+            let text = told.text.unwrap_or_default();
+            let error = match failure {
+                Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => FsError::Database(error),
+                Failure::UnknownOperation | Failure::NotServed(_) | Failure::Wire(_) => FsError::Body(text),
+            };
+            (body, Err(error))
+        }
+    }
+}
+
+impl OpenSpecial for OpenApi {
+    fn read(self: Arc<Self>, _view: &Arc<View>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+        let read = self.state.lock().read(offset, size);
+        reply(Ok(Bytes::own(read)));
+    }
+
+    fn write(self: Arc<Self>, view: &Arc<View>, caller: Caller, offset: u64, data: &[u8], reply: Reply<()>) {
+        let taken = {
+            let mut state = self.state.lock();
+            if state.is_refused {
+                // Told already.
+                return reply(Err(FsError::Invalid("a request is at most 16 MiB")));
+            }
+            let taken = state.take(offset, data);
+            state.is_running |= matches!(taken, Ok(Some(_)));
+            taken
+        };
+        match taken {
+            Ok(None) => reply(Ok(())),
+            Err(error) => reply(view.noted_at(caller, "write", || self.path.clone(), Err(error))),
+            Ok(Some(request)) => {
+                let again = Arc::clone(view);
+                view.run_elsewhere(Box::new(move || {
+                    let ended = self.run(&again, caller, &request);
+                    reply(again.noted_at(caller, "write", || self.path.clone(), ended));
+                }));
+            }
+        }
+    }
+
+    fn flush(self: Arc<Self>, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
+        let is_begun = !self.state.lock().request.is_empty();
+        if !is_begun || !same_process(self.opener, caller.pid) {
+            return reply(Ok(()));
+        }
+        let cut = FsError::Body("the request is incomplete: its last bracket is missing; nothing was done".to_owned());
+        reply(view.noted_at(caller, "close", || self.path.clone(), Err(cut)));
+    }
+
+    fn size(&self) -> Option<u64> {
+        let state = self.state.lock();
+        Some(state.written + state.answer.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_ends_with_its_bracket_however_it_is_cut() {
+        let check = |text: &str, expected: Option<usize>| {
+            assert_eq!(ObjectEnd::default().find(text.as_bytes()), expected, "{text}");
+            let mut end = ObjectEnd::default();
+            let bytewise = text.bytes().position(|byte| end.find(&[byte]).is_some());
+            assert_eq!(bytewise.map(|place| place + 1), expected, "{text} byte by byte");
+        };
+        check("{}", Some(2));
+        check(r#" {"a":"}"} "#, Some(10));
+        check(r#"{"a":"\"}"}x"#, Some(11));
+        check(r#"{"a":"\\"}"#, Some(10));
+        check(r#"{"a":[{},{"b":[]}]"#, None);
+    }
+
+    #[test]
+    fn requests_are_taken_one_by_one() {
+        let mut state = State::default();
+        let mut check = |data: &str, expected: Result<Option<&str>, ()>| {
+            let offset = state.written;
+            let taken = state.take(offset, data.as_bytes());
+            let taken = taken.map(|request| request.map(|text| String::from_utf8(text).unwrap())).map_err(|_| ());
+            assert_eq!(taken, expected.map(|request| request.map(str::to_owned)), "{data}");
+        };
+        check("", Ok(None));
+        check("\n", Ok(None));
+        check("{\"a\":", Ok(None));
+        check("1}\n", Ok(Some("{\"a\":1}\n")));
+        check(" \n", Ok(None));
+        check("[]", Err(()));
+        check("{} {}", Err(()));
+        check("{}", Ok(Some("{}")));
+    }
+
+    #[test]
+    fn the_answer_is_read_where_the_request_ended_or_from_the_beginning() {
+        let mut state = State { answer: Arc::new(b"answer".to_vec()), written: 10, ..State::default() };
+        assert_eq!((state.read(10, 3), state.read(13, 9), state.read(16, 9)), (b"ans".to_vec(), b"wer".to_vec(), Vec::new()));
+        state.answer_start = None;
+        assert_eq!((state.read(0, 3), state.read(3, 9), state.read(6, 9)), (b"ans".to_vec(), b"wer".to_vec(), Vec::new()));
+    }
+}
