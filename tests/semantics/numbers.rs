@@ -1,0 +1,116 @@
+//! Numbers (Appendix B.5) and sizes (B.6).
+
+use serde_json::{Value, json};
+
+use super::{Service, item, parse, table, with};
+
+#[test]
+fn b_5_numbers() {
+    let service = Service::new();
+    let nines = |count: usize| "9".repeat(count);
+    let large = format!("1{}", "0".repeat(125));
+    let small = format!("0.{}1", "0".repeat(129));
+    let zeros = format!("1{}", "0".repeat(60));
+    let numbers: Vec<(String, String)> = ["007", "+7", "7.", "7.0", "0.7e1", "70e-1"]
+        .map(|text| (text.to_owned(), "7".to_owned()))
+        .into_iter()
+        .chain(["-0", "0.000", "-0e5"].map(|text| (text.to_owned(), "0".to_owned())))
+        .chain([("1e125".to_owned(), large), ("1e-130".to_owned(), small), (nines(38), nines(38)), (zeros.clone(), zeros)])
+        .collect();
+    for (text, expected) in &numbers {
+        service.put(&item("k", 1, &format!(r#""n":{{"N":"{text}"}}"#)));
+        assert_eq!(service.get("k", 1)["n"]["N"], json!(expected), "{text}");
+    }
+    let numeric = |text: &str| format!("The parameter cannot be converted to a numeric value: {text}");
+    let wrong: Vec<(String, String)> = ["abc", "1 2", "0x1", "1e", ".", "--1", "NaN"]
+        .map(|text| (text.to_owned(), numeric(text)))
+        .into_iter()
+        .chain([
+            (String::new(), "The parameter cannot be converted to a numeric value".to_owned()),
+            (
+                "1e126".to_owned(),
+                "Number overflow. Attempting to store a number with magnitude larger than supported range".to_owned(),
+            ),
+            (
+                "1e-131".to_owned(),
+                "Number underflow. Attempting to store a number with magnitude smaller than supported range".to_owned(),
+            ),
+            (nines(39), "Attempting to store more than 38 significant digits in a Number".to_owned()),
+        ])
+        .collect();
+    for (text, expected) in &wrong {
+        let item = item("k", 1, &format!(r#""n":{{"N":"{text}"}}"#));
+        let request = json!({"TableName": "Tab", "Item": item});
+        service.check("PutItem", &request, &format!("Validation: 1 validation error detected: {expected}"));
+    }
+}
+
+#[test]
+fn b_5_order() {
+    let service = Service::new();
+    let sorted = ["-1e125", "-10", "-9.5", "-1e-130", "0", "1e-130", "0.5", "1", "2", "10", "1e125"];
+    let mut mixed = sorted;
+    mixed.sort_unstable();
+    let put = |place: usize, number: &str| {
+        let item = json!({"pk": {"S": "k"}, "sk": {"N": number}, "place": {"N": place.to_string()}});
+        service.put(&item);
+    };
+    for number in mixed {
+        put(sorted.iter().position(|other| *other == number).unwrap(), number);
+    }
+    let request = json!({"TableName": "Tab", "KeyConditionExpression": "pk = :k", "ExpressionAttributeValues": {":k": {"S": "k"}}});
+    let found = service.ok("Query", request);
+    let places: Vec<&str> = found["Items"].as_array().unwrap().iter().map(|item| item["place"]["N"].as_str().unwrap()).collect();
+    assert_eq!(places, (0..sorted.len()).map(|place| place.to_string()).collect::<Vec<_>>());
+}
+
+#[test]
+fn b_6_sizes() {
+    // Bytes of an item beside its own in the size of its table (SEMANTICS 5.1).
+    const OVERHEAD: u64 = 100;
+    let service = Service::new();
+    for (place, (item, bytes)) in [
+        (r#"{"pk":{"S":"a"}}"#, 3),
+        (r#"{"pk":{"S":"a"},"n":{"N":"1"}}"#, 6),
+        (r#"{"pk":{"S":"a"},"t":{"BOOL":true}}"#, 5),
+        (r#"{"pk":{"S":"a"},"l":{"L":[]}}"#, 7),
+        (r#"{"pk":{"S":"a"},"l":{"L":[{"N":"1"}]}}"#, 10),
+        (r#"{"pk":{"S":"a"},"m":{"M":{"x":{"S":"yz"}}}}"#, 11),
+        (r#"{"pk":{"S":"a"},"ss":{"SS":["a","bc"]}}"#, 8),
+        (r#"{"pk":{"S":"é"}}"#, 4),
+        // Two digits share a byte, and the pairs stand at the decimal point (SEMANTICS 26).
+        (r#"{"pk":{"S":"a"},"n":{"N":"120"}}"#, 7),
+        (r#"{"pk":{"S":"a"},"n":{"N":"12000"}}"#, 7),
+        (r#"{"pk":{"S":"a"},"n":{"N":"0.012"}}"#, 7),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("Size{place}");
+        let only_pk = json!({
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        });
+        service.ok("CreateTable", with(table(&name), only_pk));
+        service.ok("PutItem", json!({"TableName": name, "Item": parse(item)}));
+        assert_eq!(service.ok("DescribeTable", json!({"TableName": name}))["Table"]["TableSizeBytes"], bytes + OVERHEAD, "{item}");
+    }
+}
+
+#[test]
+fn b_6_the_largest_item() {
+    let service = Service::new();
+    // pk with one letter 3 bytes, sk with one digit 4, the name 1.
+    let request = |bytes: usize| -> Value {
+        let mut item = item("k", 1, "");
+        item["v"] = json!({"S": "x".repeat(bytes - 8)});
+        json!({"TableName": "Tab", "Item": item})
+    };
+    service.check("PutItem", &request(409_600), "OK");
+    service.check("PutItem", &request(409_601), "Validation: Item size has exceeded the maximum allowed size");
+    let batch = |bytes| json!({"RequestItems": {"Tab": [{"PutRequest": {"Item": request(bytes)["Item"]}}]}});
+    service.check("BatchWriteItem", &batch(409_600), "OK");
+    service.check("BatchWriteItem", &batch(409_601), "~Item size has exceeded the maximum allowed size");
+    let transaction = |bytes| json!({"TransactItems": [{"Put": request(bytes)}]});
+    service.check("TransactWriteItems", &transaction(409_600), "OK");
+    service.check("TransactWriteItems", &transaction(409_601), "~Item size has exceeded the maximum allowed size");
+}
