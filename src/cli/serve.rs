@@ -39,6 +39,9 @@ pub struct HttpArgs {
     /// Accept browser requests from this Origin (repeatable)
     #[arg(long, value_name = "ORIGIN")]
     http_allow_origin: Vec<String>,
+    /// Leave out the `1 validation error detected: ` that DynamoDB puts before more texts since 2026
+    #[arg(long)]
+    http_bare_texts: bool,
     /// Accept only requests signed with this key (SigV4); without it any signature is taken
     #[arg(long, value_name = "ACCESS_KEY:SECRET", env = "DDBFS_AUTH", hide_env_values = true)]
     auth: Option<Credentials>,
@@ -65,6 +68,7 @@ pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Database>) -> Res
         allowed_hosts: args.http_allow_host.clone(),
         allowed_origins: args.http_allow_origin.clone(),
         credentials: args.auth.clone(),
+        bare_texts: args.http_bare_texts,
         ..HttpOptions::new(address)
     };
     Server::start(options, database).map_err(CliError::io(format!("cannot serve HTTP on {address}")))

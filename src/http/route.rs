@@ -51,6 +51,8 @@ pub struct Service {
     pub gate: Gate,
     pub in_flight: Arc<InFlight>,
     pub ids: RequestIds,
+    /// No count before validation texts.
+    pub bare_texts: bool,
     /// Checks signatures, where there is a key to check them with.
     pub verifier: Option<Verifier>,
 }
@@ -167,7 +169,8 @@ impl Service {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),
             Err(failure) => {
                 self.count(&failure);
-                error::reply(&failure, operation, content_type)
+                // Who is told without its operation is told without its prefix.
+                error::reply(&failure, operation.filter(|_| !self.bare_texts), content_type)
             }
         };
         if let Some(started) = started {

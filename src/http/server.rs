@@ -46,6 +46,9 @@ pub struct HttpOptions {
     pub allowed_origins: Vec<String>,
     /// The key that requests must be signed with; any signature is taken without.
     pub credentials: Option<Credentials>,
+    /// The validation texts of PutItem, UpdateItem, DeleteItem and Query without `1 validation error detected: ` before those about
+    /// values and expressions, as the service told them until the middle of 2026 (SEMANTICS 3.2).
+    pub bare_texts: bool,
     /// Bytes of all bodies, of requests and answers, that may be in memory at a time.
     pub in_flight_bytes_max: usize,
     /// Decides which signatures are current.
@@ -62,6 +65,7 @@ impl HttpOptions {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             credentials: None,
+            bare_texts: false,
             in_flight_bytes_max: IN_FLIGHT_BYTES_MAX,
             clock: Arc::new(SystemClock),
         }
@@ -108,7 +112,7 @@ impl Server {
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
         let (in_flight, ids) = (InFlight::new(options.in_flight_bytes_max), RequestIds::new(seed()));
-        let service = Arc::new(Service { database, gate, in_flight, ids, verifier });
+        let service = Arc::new(Service { database, gate, in_flight, ids, bare_texts: options.bare_texts, verifier });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
         let runtime =

@@ -1,9 +1,11 @@
 //! Where sources disagree, what was chosen (SEMANTICS 26); numbers are its rows. The life of an index (rows 1 and 20) is in
 //! `tests/engine_index_life.rs`, the sizes of numbers (row 4) in `numbers.rs`, NULL in conditions (row 23) in `conditions.rs`.
 
+use ddbfs::http::HttpOptions;
 use serde_json::{Value, json};
 
 use super::{Service, item, key, parse, table, with};
+use crate::http_support::options;
 
 /// `Tab` of [`Service`] with a global index `glo` on a (S) and a local one `loc` on the table's own sort key.
 fn indexed() -> Value {
@@ -30,6 +32,17 @@ fn row_2_which_texts_are_prefixed() {
     service.check("BatchWriteItem", &batch, &format!("Validation: {text}"));
     let scan = json!({"TableName": "Tab", "FilterExpression": "s = :s", "ExpressionAttributeValues": {":s": {"SS": []}}});
     service.check("Scan", &scan, &format!("Validation: ExpressionAttributeValues contains invalid value: {text} for key :s"));
+}
+
+#[test]
+fn row_2_without_the_prefix() {
+    let service = Service::with(HttpOptions { bare_texts: true, ..options() });
+    let text = "Validation: One or more parameter values were invalid: An string set  may not be empty";
+    service.check("PutItem", &put(&item("k", 1, r#""s":{"SS":[]}"#)), text);
+    // The texts of constraints always have it.
+    let constraint =
+        "Validation: 1 validation error detected: Value null at 'item' failed to satisfy constraint: Member must not be null";
+    service.check("PutItem", &json!({"TableName": "Tab"}), constraint);
 }
 
 #[test]

@@ -9,17 +9,21 @@ mod reads;
 mod transactions;
 mod updates;
 
-use ddbfs::http::RunningServer;
+use ddbfs::http::{HttpOptions, RunningServer, Server};
 use serde_json::{Value, json};
 
-use crate::http_support::{call, ok, start};
+use crate::http_support::{call, engine, ok, options};
 
 /// A server with the table `Tab`: pk S, sk N.
 pub struct Service(RunningServer);
 
 impl Service {
     pub fn new() -> Self {
-        let service = Self(start());
+        Self::with(options())
+    }
+
+    pub fn with(options: HttpOptions) -> Self {
+        let service = Self(Server::start(options, engine()).unwrap());
         service.ok("CreateTable", table("Tab"));
         service
     }
