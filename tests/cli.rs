@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use daemon::{DDBFS, Mount, check, texts};
+use daemon::{DDBFS, Mount, check, free_address, post, texts};
 
 fn ddbfs(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
     let mut child = Command::new(DDBFS)
@@ -201,4 +201,22 @@ fn t_09_t_14_shards() {
     assert!((1..=5).contains(&suffix.trim().parse::<u32>().unwrap()));
     assert_eq!(count(&["suffix", "x", "--of", "0"]).0, 2);
     assert!(count(&["count", "--writes", "99999999"]).2.contains("more than 1000 suffixes"));
+}
+
+#[test]
+fn s_01_the_api_through_a_cache_is_stale_and_the_mount_is_not() {
+    let address = free_address();
+    let mount = Mount::with_args(&["--http", &address, "--cache"]);
+    let get = |more: &str| {
+        let key = r#""Key":{"AnimalType":{"S":"Dog"},"Name":{"S":"Fido"}}"#;
+        post(&address, "GetItem", &format!(r#"{{"TableName":"Pets",{key}{more}}}"#)).unwrap()
+    };
+    mount.ok(r#"mkdir 'Pets@AnimalType:S,Name:S'; mkdir Pets/items/Dog; echo '{"Age":1}' > Pets/items/Dog/Fido.json"#);
+    assert!(get("").contains(r#""N":"1""#));
+    mount.ok(r#"echo '{"Age":2}' > Pets/items/Dog/Fido.json"#);
+    assert!(get("").contains(r#""N":"1""#));
+    assert!(get(r#","ConsistentRead":true"#).contains(r#""N":"2""#));
+    let metrics = String::from_utf8(mount.bash(&format!("curl -s http://{address}/metrics")).stdout).unwrap();
+    assert!(metrics.contains("ddbfs_cache_hits_total{cache=\"item\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("ddbfs_cache_misses_total{cache=\"item\"} 1\n"), "{metrics}");
 }

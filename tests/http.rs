@@ -374,9 +374,6 @@ impl Database for Faulty {
     fn transact_write_items_then(&self, _: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         drop(done);
     }
-    fn batch_get_item(&self, _: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
-        panic!("batch get")
-    }
     fn update_item_then(&self, _: UpdateItemRequest, done: Done<UpdateItemResponse>) {
         drop(done);
     }
@@ -385,12 +382,6 @@ impl Database for Faulty {
     }
     fn scan_rows(&self, _: &ScanRequest, _: &mut Rows<'_>) -> Result<Page, Error> {
         Err(Error::ItemCollectionSizeLimitExceeded)
-    }
-    fn query(&self, _: &QueryRequest) -> Result<QueryResponse, Error> {
-        panic!("query")
-    }
-    fn scan(&self, _: &ScanRequest) -> Result<ScanResponse, Error> {
-        panic!("scan")
     }
 }
 

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
 
 mod advise;
+mod cache_args;
 mod check;
 mod data_dir;
 mod dump;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::cache_args::CacheArgs;
 use super::model_args::ModelArgs;
 use super::{CliError, DataArgs, Outcome, data_dir};
-use crate::database::Database;
+use crate::database::Browse;
 use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
 use crate::http::{HttpOptions, RunningServer, Server};
@@ -45,6 +46,8 @@ pub struct HttpArgs {
     /// Accept only requests signed with this key (SigV4); without it any signature is taken
     #[arg(long, value_name = "ACCESS_KEY:SECRET", env = "DDBFS_AUTH", hide_env_values = true)]
     auth: Option<Credentials>,
+    #[command(flatten)]
+    cache: CacheArgs,
 }
 
 pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
@@ -59,7 +62,7 @@ pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
 }
 
 /// Starts the HTTP API on `address`.
-pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Database>) -> Result<RunningServer, CliError> {
+pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Browse>) -> Result<RunningServer, CliError> {
     let address = address
         .parse()
         .map_err(|_| CliError::Message(format!("--http {address}: expected IP:PORT, for instance {HTTP_ADDRESS}")))?;
@@ -71,5 +74,5 @@ pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Database>) -> Res
         bare_texts: args.http_bare_texts,
         ..HttpOptions::new(address)
     };
-    Server::start(options, database).map_err(CliError::io(format!("cannot serve HTTP on {address}")))
+    Server::start(options, args.cache.before(database)).map_err(CliError::io(format!("cannot serve HTTP on {address}")))
 }

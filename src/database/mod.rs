@@ -4,6 +4,7 @@
 //! the local engine answers it from record headers, without decoding items.
 
 pub mod admin;
+pub mod cached;
 pub mod layout;
 pub mod local;
 pub mod samples;
@@ -19,10 +20,11 @@ use crate::model::api::{
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
     DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
     ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
-    ScanResponse, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest,
+    ScanResponse, Select, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest,
     TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
 };
-use crate::model::{AttributeValue, Error, IndexName, Key, TableName, TableSchema};
+use crate::model::error::StoreError;
+use crate::model::{AttributeValue, Error, IndexName, Item, Key, TableName, TableSchema};
 
 pub use streams::Streams;
 
@@ -75,7 +77,15 @@ pub trait Database: Streams {
     }
 
     /// Items of several tables.
-    fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error>;
+    fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
+        let mut responses = vec![Vec::new(); request.request_items.len()];
+        let mut failed = None;
+        let page = self.batch_get_rows(request, &mut |place, row| match row.to_item() {
+            Ok(item) => responses[place].push(item),
+            Err(error) => failed = Some(error),
+        })?;
+        failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| Err(error.into()))
+    }
 
     fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
         wait(|done| self.batch_write_item_then(request, done))
@@ -94,16 +104,48 @@ pub trait Database: Streams {
         None
     }
 
+    /// What a cache before the database answered, where there is one.
+    fn cache_counters(&self) -> Option<cached::CacheCounters> {
+        None
+    }
+
     /// Metrics and layout, where they are known.
     fn layout(&self) -> Option<&dyn layout::Layout> {
         None
     }
 
     /// One page with its items.
-    fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error>;
+    fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
+        let (items, page) = gather(&mut |rows| self.query_rows(request, rows))?;
+        Ok(QueryResponse { items: unless_counted(request.select, items), page })
+    }
 
     /// One page with its items.
-    fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error>;
+    fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error> {
+        let (items, page) = gather(&mut |rows| self.scan_rows(request, rows))?;
+        Ok(ScanResponse { items: unless_counted(request.select, items), page })
+    }
+}
+
+/// Reads a page, giving its rows.
+type ReadPage<'a> = dyn FnMut(&mut Rows<'_>) -> Result<Page, Error> + 'a;
+
+/// Collects the rows of a page as items.
+fn gather(read: &mut ReadPage<'_>) -> Result<(Vec<Item>, Page), Error> {
+    let mut items: Result<Vec<Item>, StoreError> = Ok(Vec::new());
+    let page = read(&mut |row| {
+        if let Ok(list) = &mut items {
+            match row.to_item() {
+                Ok(item) => list.push(item),
+                Err(error) => items = Err(error),
+            }
+        }
+    })?;
+    Ok((items?, page))
+}
+
+fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>> {
+    (select != Some(Select::Count)).then_some(items)
 }
 
 /// Runs a started operation to its end.

@@ -152,9 +152,17 @@ impl Service {
         }
         let Some(layout) = self.database.layout() else { return not_found() };
         match layout.all_metrics() {
-            Ok(metrics) => plain(StatusCode::OK, &prometheus::render(&metrics)),
+            Ok(metrics) => plain(StatusCode::OK, &(prometheus::render(&metrics) + &self.cache_metrics())),
             Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         }
+    }
+
+    fn cache_metrics(&self) -> String {
+        let Some(counters) = self.database.cache_counters() else { return String::new() };
+        prometheus::render_cache(&[
+            ("item", counters.item_hits, counters.item_misses),
+            ("query", counters.query_hits, counters.query_misses),
+        ])
     }
 
     /// The API proper: everything from here on is answered in JSON.

@@ -37,6 +37,20 @@ const OF_OPERATION: &[OfOperation] = &[
     ("returned_item_count_total", "ReturnedItemCount", |counts| counts.returned_items.sum),
 ];
 
+/// What a cache before the database answered, and what not.
+#[must_use]
+pub fn render_cache(hits_and_misses: &[(&str, u64, u64)]) -> String {
+    let mut out = String::new();
+    for (name, value) in [("cache_hits_total", 0), ("cache_misses_total", 1)] {
+        head(&mut out, name, "counter", "reads answered, or not, by the cache before the tables");
+        for (cache, hits, misses) in hits_and_misses {
+            let count = if value == 0 { *hits } else { *misses };
+            line(&mut out, name, &format!("{{cache=\"{cache}\"}}"), number(count));
+        }
+    }
+    out
+}
+
 /// All metrics.
 #[must_use]
 pub fn render(metrics: &Metrics) -> String {

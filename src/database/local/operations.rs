@@ -5,16 +5,15 @@ use crate::database::admin::Administration;
 use crate::database::layout::Layout;
 use crate::database::{BatchRows, Database, Done, Rows};
 use crate::model::api::{
-    BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
-    CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
-    DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
-    ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
-    ScanResponse, Select, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
+    BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest, CreateTableResponse,
+    DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest, DescribeTableResponse,
+    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse, ListTablesRequest, ListTablesResponse,
+    Page, PutItemRequest, PutItemResponse, QueryRequest, ScanRequest, TransactGetItemsRequest, TransactGetItemsResponse,
+    TransactWriteItemsRequest, TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest,
+    UpdateTimeToLiveResponse,
 };
-use crate::model::error::StoreError;
 use crate::model::layout::MeteredOperation;
-use crate::model::{Error, Item, TableName};
+use crate::model::{Error, TableName};
 
 impl Database for LocalDatabase {
     fn administration(&self) -> Option<&dyn Administration> {
@@ -107,26 +106,6 @@ impl Database for LocalDatabase {
         let timer = self.engine.timer(MeteredOperation::Scan);
         timer.end([&request.table_name], self.engine.scan(request, rows), |page| Some(page.count))
     }
-
-    fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
-        let mut responses = vec![Vec::new(); request.request_items.len()];
-        let mut failed = None;
-        let page = self.batch_get_rows(request, &mut |place, row| match row.to_item() {
-            Ok(item) => responses[place].push(item),
-            Err(error) => failed = Some(error),
-        })?;
-        failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| Err(error.into()))
-    }
-
-    fn query(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
-        let (items, page) = gather(|rows| self.query_rows(request, rows))?;
-        Ok(QueryResponse { items: unless_counted(request.select, items), page })
-    }
-
-    fn scan(&self, request: &ScanRequest) -> Result<ScanResponse, Error> {
-        let (items, page) = gather(|rows| self.scan_rows(request, rows))?;
-        Ok(ScanResponse { items: unless_counted(request.select, items), page })
-    }
 }
 
 /// Each table once.
@@ -138,22 +117,4 @@ fn distinct<'t>(names: impl Iterator<Item = &'t TableName>) -> Vec<&'t TableName
         }
     }
     distinct
-}
-
-/// Collects the rows of a page as items.
-fn gather(read: impl FnOnce(&mut Rows<'_>) -> Result<Page, Error>) -> Result<(Vec<Item>, Page), Error> {
-    let mut items: Result<Vec<Item>, StoreError> = Ok(Vec::new());
-    let page = read(&mut |row| {
-        if let Ok(list) = &mut items {
-            match row.to_item() {
-                Ok(item) => list.push(item),
-                Err(error) => items = Err(error),
-            }
-        }
-    })?;
-    Ok((items?, page))
-}
-
-fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>> {
-    (select != Some(Select::Count)).then_some(items)
 }
