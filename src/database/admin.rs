@@ -9,12 +9,21 @@ use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TagResourceRequest, UntagResourceRequest,
 };
 use crate::model::api::transfer::{Export, ExportRequest, Import, ImportRequest, ListTransfersRequest, ListTransfersResponse};
-use crate::model::api::{TableDescription, UpdateTableRequest, UpdateTableResponse};
+use crate::model::api::{CreateTableRequest, TableDescription, UpdateTableRequest, UpdateTableResponse};
 use crate::model::{Error, TableName};
 
 /// Settings of tables, tags, policies, limits, backups, recovery, exports and imports.
 pub trait Administration: Send + Sync {
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error>;
+    /// Would these requests of one table succeed now, one after the other? Nothing is changed. The place of the first that would not,
+    /// and why. Where that cannot be told beforehand, the answer is yes.
+    fn check_update_table(&self, _requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
+        Ok(())
+    }
+    /// Would this request succeed now? The same for CreateTable.
+    fn check_create_table(&self, _request: CreateTableRequest) -> Result<(), Error> {
+        Ok(())
+    }
 
     fn tag_resource(&self, request: TagResourceRequest) -> Result<(), Error>;
     fn untag_resource(&self, request: UntagResourceRequest) -> Result<(), Error>;

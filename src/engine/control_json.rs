@@ -1,7 +1,7 @@
 //! The stored form of what control operations keep of a table: a JSON object of the members that are there.
 //!
 //! ```text
-//! {"throughput":[increased,decreased,decreases],"indexes":{"name":[…]},"on_demand_since_ms":1,"class_changed_ms":1,
+//! {"throughput":[increased,decreased,decreases],"indexes":{"name":[…]},"on_demand_since_ms":1,"class_changed_ms":1,"changed_ms":1,
 //!  "policy_revision":1,"recovery":[since,days],"restored":[backup,table,time,in_progress],"readers":1}
 //! ```
 
@@ -23,6 +23,7 @@ pub fn encode(control: &TableControl) -> Option<Value> {
     add("indexes", (!indexes.is_empty()).then_some(Value::Object(indexes)));
     add("on_demand_since_ms", control.on_demand_since_ms.map(Value::from));
     add("class_changed_ms", control.class_changed_ms.map(Value::from));
+    add("changed_ms", control.changed_ms.map(Value::from));
     add("policy_revision", control.policy_revision.map(Value::from));
     add("recovery", control.recovery.map(|recovery| json!([recovery.since_ms, recovery.period_days])));
     let restored = |of: &RestoreSummary| json!([of.source_backup_arn, of.source_table_arn, of.restore_ms, of.is_in_progress]);
@@ -64,6 +65,7 @@ pub fn decode(value: &Value) -> Option<TableControl> {
         indexes: indexes.map(|(name, of)| Some((name.clone(), history(of)?))).collect::<Option<_>>()?,
         on_demand_since_ms: optional("on_demand_since_ms").and_then(Value::as_u64),
         class_changed_ms: optional("class_changed_ms").and_then(Value::as_u64),
+        changed_ms: optional("changed_ms").and_then(Value::as_u64),
         policy_revision: optional("policy_revision").and_then(Value::as_u64),
         recovery: optional("recovery").map(recovery).map_or(Some(None), |found| found.map(Some))?,
         readers: optional("readers").and_then(Value::as_u64).unwrap_or(0),
@@ -83,6 +85,7 @@ mod tests {
             indexes: [("abc".to_owned(), history)].into(),
             on_demand_since_ms: Some(3),
             class_changed_ms: Some(4),
+            changed_ms: Some(8),
             policy_revision: Some(7),
             recovery: Some(PointInTimeRecovery { since_ms: 5, period_days: 35 }),
             restored: Some(RestoreSummary {

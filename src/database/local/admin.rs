@@ -11,12 +11,20 @@ use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TagResourceRequest, UntagResourceRequest,
 };
 use crate::model::api::transfer::{Export, ExportRequest, Import, ImportRequest, ListTransfersRequest, ListTransfersResponse};
-use crate::model::api::{TableDescription, UpdateTableRequest, UpdateTableResponse};
+use crate::model::api::{CreateTableRequest, TableDescription, UpdateTableRequest, UpdateTableResponse};
 use crate::model::{Error, TableName};
 
 impl Administration for LocalDatabase {
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
         self.engine.update_table(request)
+    }
+
+    fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
+        self.engine.check_update_table(requests)
+    }
+
+    fn check_create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
+        self.engine.check_create_table(request)
     }
 
     fn tag_resource(&self, request: TagResourceRequest) -> Result<(), Error> {

@@ -26,6 +26,7 @@ pub mod transfer;
 pub mod update_indexes;
 pub mod update_item;
 pub mod update_table;
+mod update_table_check;
 mod update_throughput;
 
 use crate::model::api::ConsumedCapacity;

@@ -66,6 +66,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) 
     let mut table = (*table).clone();
     let attribute = request.specification.attribute_name.clone();
     table.time_to_live = Some(TimeToLive { attribute, list, changed_ms: now_ms });
+    table.control.changed_ms = Some(now_ms);
     catalog::replace_table(transaction, &table)?;
     Ok(dropped)
 }

@@ -63,18 +63,8 @@ pub(super) fn create(
     creation: &IndexCreation,
     request: &UpdateTableRequest,
 ) -> Result<(), Error> {
-    let index = build(creation, request)?;
-    check_against_table(&new.schema, &index, creation)?;
-    let schema = Arc::make_mut(&mut new.schema);
-    schema.indexes.push(index.clone());
-    check_projected(&schema.indexes)?;
-    if schema.indexes_of(IndexKind::Global).count() > GLOBAL_INDEXES_MAX {
-        return Err(LimitError::GlobalIndexes.into());
-    }
+    let index = define(Arc::make_mut(&mut new.schema), creation, request)?;
     let name = index.name.as_str();
-    creation.on_demand.iter().for_each(|maxima| kept_options::set_on_demand(&mut schema.opaque, Some(name), *maxima));
-    creation.warm.iter().for_each(|warm| kept_options::set_warm(&mut schema.opaque, Some(name), *warm));
-
     let sources = catalog::take_sources(transaction.batch, 2)?;
     let [source, violations] = sources[..] else { return Err(StoreError::Corrupt("source ids are used up").into()) };
     new.index_sources.push(source);
@@ -83,6 +73,25 @@ pub(super) fn create(
     let until_ms = transaction.now_ms().saturating_add(transaction.shared.options.index_allocation_ms);
     new.index_life.building = Some(Building { index: index.name, phase: Phase::Allocation { until_ms }, is_updated: false });
     Ok(())
+}
+
+/// Adds the definition to the table's, and checks it.
+pub(super) fn define(
+    schema: &mut TableSchema,
+    creation: &IndexCreation,
+    request: &UpdateTableRequest,
+) -> Result<IndexSchema, Error> {
+    let index = build(creation, request)?;
+    check_against_table(schema, &index, creation)?;
+    schema.indexes.push(index.clone());
+    check_projected(&schema.indexes)?;
+    if schema.indexes_of(IndexKind::Global).count() > GLOBAL_INDEXES_MAX {
+        return Err(LimitError::GlobalIndexes.into());
+    }
+    let name = index.name.as_str();
+    creation.on_demand.iter().for_each(|maxima| kept_options::set_on_demand(&mut schema.opaque, Some(name), *maxima));
+    creation.warm.iter().for_each(|warm| kept_options::set_warm(&mut schema.opaque, Some(name), *warm));
+    Ok(index)
 }
 
 fn check_against_table(table: &TableSchema, index: &IndexSchema, creation: &IndexCreation) -> Result<(), UpdateTableError> {

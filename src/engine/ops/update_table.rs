@@ -36,7 +36,7 @@ impl Engine {
 }
 
 /// The checks that need no table.
-fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
+pub(super) fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
     let has_others = request.throughput.is_some()
         || request.billing_mode.is_some()
         || request.stream.is_some()
@@ -192,8 +192,9 @@ pub(super) fn check_state(table: &TableEntry) -> Result<(), InUseError> {
 }
 
 /// The table's entry after the change.
-fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64) -> Result<TableEntry, Error> {
+pub(super) fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64) -> Result<TableEntry, Error> {
     let mut new = old.clone();
+    new.control.changed_ms = Some(now_ms);
     Throughputs { old, request, now_ms }.apply(&mut new)?;
     let schema = Arc::make_mut(&mut new.schema);
     if let Some(protected) = request.deletion_protection {

@@ -11,6 +11,7 @@ pub mod describe;
 pub mod help;
 pub mod last;
 pub mod metrics;
+pub mod plan;
 pub mod service;
 pub mod state;
 pub mod stream;

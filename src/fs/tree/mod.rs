@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use serde_json::Value;
 
 pub use folders::Folders;
 pub(super) use schema::pretty;
@@ -30,6 +31,7 @@ use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
 use super::node::{AliasFolder, Node};
 use super::options::ViewOptions;
+use super::special::plan::Plans;
 use super::special::state::ServiceState;
 use super::write::scratch::FileId;
 use super::write::{DeferredDeletes, Drafts, ScratchFiles};
@@ -48,6 +50,7 @@ pub struct Tree {
     hidden: AtomicUsize,
     pub journal: Journal,
     pub(super) service: ServiceState,
+    pub plans: Mutex<Plans>,
     /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
     pub started_ms: u64,
     created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
@@ -81,6 +84,7 @@ impl Tree {
             hidden: AtomicUsize::new(0),
             journal: Journal::default(),
             service: ServiceState::default(),
+            plans: Mutex::default(),
             started_ms: now_ms(),
             created: Mutex::default(),
         }
@@ -270,6 +274,20 @@ impl Tree {
     fn source_time(&self, source: &Source) -> Result<u64, FsError> {
         self.source_schema(source)?;
         self.table_time(&source.table)
+    }
+
+    /// The definition of a table as its `schema.json` shows it; `None` when there is none yet.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(super) fn definition(&self, table: &TableName) -> Result<Option<Value>, FsError> {
+        schema::definition(self, table)
+    }
+
+    /// When what `schema.json` shows was last changed, milliseconds since the epoch.
+    fn definition_time(&self, table: &TableName) -> Result<u64, FsError> {
+        let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
+        Ok(description.control.changed_ms.unwrap_or(description.created_ms))
     }
 
     /// When the table was created, milliseconds since the epoch.

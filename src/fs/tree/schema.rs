@@ -1,6 +1,6 @@
 //! `schema.json`: a table's definition as CreateTable takes it, a draft's template, an index's definition as a member of CreateTable's.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Tree;
 use crate::codec::wire;
@@ -8,7 +8,9 @@ use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::node::Node;
-use crate::model::{IndexKind, IndexName, TableSchema};
+use crate::fs::write::schema_change::TIME_TO_LIVE;
+use crate::model::api::{DescribeTimeToLiveRequest, TimeToLiveStatus};
+use crate::model::{IndexKind, IndexName, TableName, TableSchema};
 
 pub fn attr(tree: &Tree, source: &Source) -> Result<Attr, FsError> {
     let ino = Node::Schema(source.clone()).ino();
@@ -19,7 +21,7 @@ pub fn attr(tree: &Tree, source: &Source) -> Result<Attr, FsError> {
         return Ok(Attr::file(ino, size, created_ms));
     }
     let size = text(tree, source)?.len() as u64;
-    let modified_ms = tree.table_time(&source.table)?;
+    let modified_ms = tree.definition_time(&source.table)?;
     Ok(match source.index {
         Some(_) => Attr::read_only(ino, size, modified_ms),
         None => Attr::file(ino, size, modified_ms),
@@ -31,11 +33,23 @@ pub fn text(tree: &Tree, source: &Source) -> Result<Vec<u8>, FsError> {
         return tree.drafts.lock().schema_text(&source.table);
     }
     let schema = tree.source_schema(source)?;
-    let json = wire::create_table::to_json(&schema);
+    let json = definition(tree, &source.table)?.ok_or(FsError::NotFound)?;
     match &source.index {
         None => Ok(pretty(&json)),
         Some(index) => Ok(pretty(index_json(&json, &schema, index).ok_or(FsError::NotFound)?)),
     }
+}
+
+/// A table's definition as CreateTable takes it, and its time to live while that is enabled; `None` when there is no table.
+pub fn definition(tree: &Tree, table: &TableName) -> Result<Option<Value>, FsError> {
+    let Some(schema) = tree.db.schema(table)? else { return Ok(None) };
+    let mut json = wire::create_table::to_json(&schema);
+    let described = tree.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: table.clone() })?;
+    let is_on = matches!(described.status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling);
+    if let (true, Some(attribute), Some(members)) = (is_on, described.attribute_name, json.as_object_mut()) {
+        members.insert(TIME_TO_LIVE.to_owned(), json!({ "Enabled": true, "AttributeName": attribute }));
+    }
+    Ok(Some(json))
 }
 
 pub fn pretty(json: &Value) -> Vec<u8> {

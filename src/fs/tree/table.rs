@@ -7,7 +7,7 @@ use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 pub use crate::fs::node::base;
 use crate::fs::query::QueryKind;
-use crate::fs::special::{advice, control, describe, help, metrics, stream};
+use crate::fs::special::{advice, control, describe, help, metrics, plan, stream};
 use crate::model::{IndexKind, TableName};
 
 pub const SCHEMA_NAME: &str = "schema.json";
@@ -18,8 +18,8 @@ pub const LOCAL_NAME: &str = "lsi";
 pub const QUERY_NAME: &str = "query";
 pub const SCAN_NAME: &str = "scan";
 
-/// What is for lookup only unless the mount shows all: files with an end, directories without parameters.
-const SHOWN: &[&str] = &["describe.json", "schema.plan", "ctl", "ttl", "capacity.json", "heat.svg", "help"];
+/// What is for lookup only unless the mount shows all: files with an end that do not change by being looked at.
+const SHOWN: &[&str] = &[describe::NAME, plan::NAME, control::NAME, advice::NAME, "ttl", "heat.svg", help::NAME];
 
 pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
     if name == SCHEMA_NAME {
@@ -27,6 +27,9 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
     }
     if name == control::NAME {
         return Ok(control::node(table));
+    }
+    if name == plan::NAME {
+        return Ok(plan::node(table));
     }
     if tree.is_draft(table)? {
         return draft::resolve(tree, table, "", name);

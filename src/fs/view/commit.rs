@@ -4,17 +4,14 @@ use std::sync::Arc;
 
 use super::{Caller, Reply, View};
 use crate::codec::key::partition_digest;
-use crate::codec::{file_name, wire};
 use crate::fs::FsError;
 use crate::fs::handle::{OpenState, OpenText};
 use crate::fs::journal::same_process;
 use crate::fs::node::{AliasFolder, Node, base};
 use crate::fs::special::last;
-use crate::fs::write::draft::SchemaTarget;
 use crate::fs::write::{Commit, Failure, ItemTarget, KeyPart, Target, WriteStep};
-use crate::model::api::{CreateTableRequest, Precondition, PutItemRequest, Version};
-use crate::model::schema::BillingMode;
-use crate::model::{Error, Key, KeySchema, TableName};
+use crate::model::api::{Precondition, PutItemRequest, Version};
+use crate::model::{Error, Key, TableName};
 
 /// A call on an open text.
 #[derive(Debug)]
@@ -214,41 +211,7 @@ impl Performer for ItemTarget {
     }
 }
 
-impl Performer for SchemaTarget {
-    fn perform(view: &Arc<View>, _open: &Arc<OpenText<Self>>, request: CreateTableRequest, done: Outcome) {
-        done(view.store_schema(request).map(|()| 0));
-    }
-}
-
 impl View {
-    /// A written `schema.json`: CreateTable of a draft. The definition that a table has already is stored, as any file's content
-    /// may be written again (`tar -x`, `rsync`); another one is not.
-    pub(super) fn store_schema(&self, request: CreateTableRequest) -> Result<(), Error> {
-        let Some(stored) = self.tree.db.schema(&request.table_name)? else { return self.create_table(request) };
-        let stored = wire::create_table::request(&wire::create_table::to_json(&stored)).map(comparable);
-        if stored.is_ok_and(|stored| stored == comparable(request)) {
-            return Ok(());
-        }
-        Err(Error::NotSupported("changing a table's definition"))
-    }
-
-    /// CreateTable; the draft of that name becomes the table.
-    pub(in crate::fs) fn create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
-        let table = request.table_name.clone();
-        let created = self.tree.db.create_table(request)?;
-        let folders = self.tree.drafts.lock().created(&table);
-        let schema = &created.table_description.schema.key;
-        let mut kept = self.tree.folders.lock();
-        for name in folders.iter().filter_map(|folder| collection_name(folder, schema)) {
-            if let Some(digest) = file_name::alias_digest(name) {
-                kept.make_alias(&table, digest, name, super::now_ms());
-            } else if let Ok(value) = file_name::decode_value(name, schema.partition.attribute_type) {
-                kept.make(&table, value, super::now_ms());
-            }
-        }
-        Ok(())
-    }
-
     /// PutItem of nothing but the key: `touch` of a new name.
     pub(super) fn put_key(self: &Arc<Self>, caller: Caller, node: &Node, reply: Reply<()>) {
         let Node::Entry(entry) = node else {
@@ -277,17 +240,4 @@ impl View {
             }),
         );
     }
-}
-
-/// The order of definitions, and the billing mode that is understood, make no difference.
-fn comparable(mut request: CreateTableRequest) -> CreateTableRequest {
-    request.attribute_definitions.sort_by(|a, b| a.name.cmp(&b.name));
-    request.billing_mode = request.billing_mode.or(Some(BillingMode::Provisioned));
-    request
-}
-
-/// The name `K(pk)` of a draft's folder `items/K(pk)`, of a composite table.
-fn collection_name<'f>(folder: &'f str, schema: &KeySchema) -> Option<&'f str> {
-    schema.sort.as_ref()?;
-    folder.strip_prefix("items/")
 }

@@ -18,6 +18,7 @@ mod creations;
 mod keeper;
 mod open;
 mod rename;
+mod schema;
 mod vetoes;
 mod waiting;
 mod workers;

@@ -15,7 +15,7 @@ use crate::fs::handle::{Handle, OpenText};
 use crate::fs::node::{EntryNode, Node, base};
 use crate::fs::tree::names::split_suffix;
 use crate::fs::tree::{items, now_ms};
-use crate::fs::write::draft::{Draft, SchemaTarget};
+use crate::fs::write::draft::Draft;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{
     ItemTarget, ItemWriter, KeyPart, Opener, TargetKey, TextWriter, is_refused_probe, is_schema_scratch_name, is_scratch_name,
@@ -167,7 +167,7 @@ impl View {
 
     fn open_schema(&self, caller: Caller, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
         let opener = Opener { pid: caller.pid, append: flags.append };
-        let target = SchemaTarget { table: table.clone() };
+        let target = self.schema_target(table)?;
         let text = if flags.truncate { None } else { self.tree.text(node, caller).ok() };
         let writer = match text {
             Some(text) => TextWriter::edit(target, text, None, opener),

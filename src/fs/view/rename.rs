@@ -7,7 +7,6 @@ use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Kind, Node, base};
 use crate::fs::tree::{items, now_ms};
-use crate::fs::write::draft::SchemaTarget;
 use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{Failure, Target, is_refused_probe, is_schema_scratch_name, is_scratch_name};
@@ -147,10 +146,10 @@ impl View {
     /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
     fn put_schema(&self, id: FileId, from: (&Node, &[u8]), table: TableName) -> Result<(), Failure> {
         let text = self.tree.scratch.lock().content(id).map_err(plain)?;
-        let target = SchemaTarget { table };
+        let target = self.schema_target(&table).map_err(plain)?;
         let stored = target.request(&text, None).and_then(|commit| {
             self.warn(&self.tree.path(&Node::Schema(base(&target.table))), commit.warnings);
-            Ok(self.store_schema(commit.request)?)
+            Ok(self.store_schema(&target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
         if let Ok(name) = std::str::from_utf8(from.1) {

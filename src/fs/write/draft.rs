@@ -5,24 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::codec::wire::create_table;
-use crate::codec::wire::error::WireError;
 use crate::fs::FsError;
 use crate::model::TableName;
-use crate::model::api::Precondition;
 use crate::model::api::create_table::{CreateTableRequest, KeySchemaElement};
 use crate::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeyType};
-
-use super::text_writer::TextWriter;
-use super::{Commit, Target};
 
 /// Drafts at a time.
 pub const DRAFTS_MAX: usize = 256;
 /// Folders below one draft.
 pub const DRAFT_FOLDERS_MAX: usize = 10_000;
-
-/// The write state machine of a draft's `schema.json`.
-pub type SchemaWriter = TextWriter<SchemaTarget>;
 
 /// All drafts.
 #[derive(Debug, Default)]
@@ -170,41 +161,6 @@ impl Draft {
     }
 }
 
-/// Whose `schema.json` a text is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchemaTarget {
-    pub table: TableName,
-}
-
-impl Target for SchemaTarget {
-    type Request = CreateTableRequest;
-
-    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<CreateTableRequest>, FsError> {
-        let mut json: serde_json::Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
-        let mut warnings = Vec::new();
-        if let Some(members) = json.as_object_mut() {
-            // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.
-            let replaced = members.insert("TableName".to_owned(), self.table.as_str().into());
-            if replaced.is_some_and(|name| name.as_str() != Some(self.table.as_str())) {
-                warnings.push(format!("TableName in the body is not {}; the directory's name was taken", self.table));
-            }
-        }
-        let request = create_table::request(&json).map_err(request_error)?;
-        Ok(Commit { request, warnings })
-    }
-
-    fn unchanged(&self) -> &'static str {
-        "No table was created."
-    }
-}
-
-fn request_error(error: WireError) -> FsError {
-    match error {
-        WireError::Request(error) => FsError::Database(error),
-        other => FsError::Body(other.to_string()),
-    }
-}
-
 /// A CreateTable request to start from: valid as it is.
 fn template(table: &TableName) -> Vec<u8> {
     format!(
@@ -270,13 +226,22 @@ fn table_name(name: &str) -> Result<TableName, FsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fs::write::Target as _;
+    use crate::fs::write::schema_target::{SchemaRequest, SchemaTarget};
 
     fn table(name: &str) -> TableName {
         TableName::new(name).unwrap()
     }
 
+    fn target() -> SchemaTarget {
+        SchemaTarget { table: table("Orders"), stored: None }
+    }
+
     fn request(text: &str) -> Result<CreateTableRequest, FsError> {
-        SchemaTarget { table: table("Orders") }.request(text.as_bytes(), None).map(|commit| commit.request)
+        match target().request(text.as_bytes(), None)?.request {
+            SchemaRequest::Create { request, expiry: None, .. } => Ok(request),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -329,8 +294,8 @@ mod tests {
             (format!(r#"{{"TableName":"Others",{keys}}}"#), 1),
         ];
         for (text, warnings) in cases {
-            let commit = SchemaTarget { table: table("Orders") }.request(text.as_bytes(), None).unwrap();
-            assert_eq!((commit.request.table_name, commit.warnings.len()), (table("Orders"), warnings), "{text}");
+            let commit = target().request(text.as_bytes(), None).unwrap();
+            assert_eq!((request(&text).unwrap().table_name, commit.warnings.len()), (table("Orders"), warnings), "{text}");
         }
         assert!(request(r#"{"KeySchema":1}"#).is_err());
     }

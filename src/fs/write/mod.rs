@@ -8,7 +8,8 @@
 //! report.rs       a failure as people read it back: the line, a caret, a hint
 //! scratch.rs      ScratchFiles: bounded files in memory; names.rs says which names are scratch and which are refused
 //! deferred.rs     DeferredDeletes: items renamed away, deleted a little later unless written again
-//! draft.rs        Drafts: tables made by mkdir and not created yet; their schema.json
+//! draft.rs        Drafts: tables made by mkdir and not created yet
+//! schema_target.rs  the text of a schema.json -> CreateTable or a change; schema_change.rs: two definitions -> requests, refusals
 //! ```
 //!
 //! Difficulties, and who solves them. Shells never look at the result of close, so a bad text must fail in `write`:
@@ -26,6 +27,8 @@ pub mod item_writer;
 pub mod json_prefix;
 pub mod names;
 pub mod report;
+pub mod schema_change;
+pub mod schema_target;
 pub mod scratch;
 pub mod text_writer;
 

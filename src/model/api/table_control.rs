@@ -14,6 +14,8 @@ pub struct TableControl {
     /// Last change to PAY_PER_REQUEST, also when it was changed back; `None` when CreateTable said it, or never.
     pub on_demand_since_ms: Option<u64>,
     pub class_changed_ms: Option<u64>,
+    /// Last change of anything that the definition shows; `None` since CreateTable.
+    pub changed_ms: Option<u64>,
     /// Number of the resource policy put last, also when it was removed; `None` when CreateTable said it, or never.
     pub policy_revision: Option<u64>,
     pub recovery: Option<PointInTimeRecovery>,

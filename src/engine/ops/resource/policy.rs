@@ -30,6 +30,7 @@ impl Engine {
             let revision = transaction.now_ms().max(revision(&old) + 1);
             new.control.policy_revision = Some(revision);
             kept_options::set_policy(&mut Arc::make_mut(&mut new.schema).opaque, Some(&request.policy));
+            new.control.changed_ms = Some(transaction.now_ms());
             catalog::replace_table(transaction, &new)?;
             Ok(revision.to_string())
         })
@@ -57,6 +58,7 @@ impl Engine {
             let mut new = (*old).clone();
             kept_options::set_policy(&mut Arc::make_mut(&mut new.schema).opaque, None);
             new.control.policy_revision = Some(revision(&old));
+            new.control.changed_ms = Some(transaction.now_ms());
             catalog::replace_table(transaction, &new)?;
             Ok(Some(policy.revision_id))
         })

@@ -60,6 +60,7 @@ fn change(transaction: &mut Transaction<'_>, resource: &TableResource, change: i
         return Err(SchemaError::TooManyTags.into());
     }
     let mut new = (*old).clone();
+    new.control.changed_ms = Some(transaction.now_ms());
     kept_options::set_tags(&mut Arc::make_mut(&mut new.schema).opaque, &tags);
     Ok(catalog::replace_table(transaction, &new)?)
 }

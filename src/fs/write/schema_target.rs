@@ -1,0 +1,106 @@
+//! The text of a `schema.json` or `schema.plan` to what it asks for: a CreateTable request, or the steps of a change.
+
+use serde_json::Value;
+
+use super::schema_change::{self, SchemaChange};
+use super::{Commit, Target};
+use crate::codec::wire::create_table;
+use crate::codec::wire::error::WireError;
+use crate::codec::wire::table_description::arn;
+use crate::fs::FsError;
+use crate::model::TableName;
+use crate::model::api::{CreateTableRequest, Precondition};
+
+/// What a definition asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SchemaRequest {
+    Create {
+        request: CreateTableRequest,
+        /// The same as it was written.
+        json: Value,
+        /// The attribute of the time to live to be enabled.
+        expiry: Option<String>,
+    },
+    Change(SchemaChange),
+}
+
+/// Whose `schema.json` a text is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SchemaTarget {
+    pub table: TableName,
+    /// The definition that the table has, as its `schema.json` shows it; `None` of a draft.
+    pub stored: Option<Value>,
+}
+
+impl SchemaTarget {
+    /// What this text asks for, with sentences for `.ddb/warnings.ndjson`.
+    ///
+    /// # Errors
+    /// It is no definition.
+    pub fn read(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
+        let mut json: Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut warnings = Vec::new();
+        if let Some(members) = json.as_object_mut() {
+            // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.
+            let replaced = members.insert("TableName".to_owned(), self.table.as_str().into());
+            if replaced.is_some_and(|name| name.as_str() != Some(self.table.as_str())) {
+                warnings.push(format!("TableName in the body is not {}; the directory's name was taken", self.table));
+            }
+            if let Some(stored) = &self.stored {
+                schema_change::complete(stored, members);
+            }
+        }
+        let request = create_table::request(&json).map_err(request_error)?;
+        let request = match &self.stored {
+            None => {
+                let expiry = schema_change::expiry(&json);
+                json.as_object_mut().map(|members| members.remove(schema_change::TIME_TO_LIVE));
+                SchemaRequest::Create { request, json, expiry }
+            }
+            Some(stored) => SchemaRequest::Change(schema_change::change(stored, &json, &arn(&self.table))),
+        };
+        Ok(Commit { request, warnings })
+    }
+}
+
+fn request_error(error: WireError) -> FsError {
+    match error {
+        WireError::Request(error) => FsError::Database(error),
+        other => FsError::Body(other.to_string()),
+    }
+}
+
+impl Target for SchemaTarget {
+    type Request = SchemaRequest;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<SchemaRequest>, FsError> {
+        let commit = self.read(text)?;
+        match &commit.request {
+            SchemaRequest::Change(SchemaChange { refusals, .. }) if !refusals.is_empty() => {
+                let lines: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+                Err(FsError::Body(lines.join(". ")))
+            }
+            _ => Ok(commit),
+        }
+    }
+
+    fn unchanged(&self) -> &'static str {
+        if self.stored.is_some() { "The table is unchanged." } else { "No table was created." }
+    }
+}
+
+/// Whose `schema.plan` a text is: what is refused is part of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanTarget(pub SchemaTarget);
+
+impl Target for PlanTarget {
+    type Request = SchemaRequest;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<SchemaRequest>, FsError> {
+        Ok(Commit { warnings: Vec::new(), ..self.0.read(text)? })
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "Nothing is planned; nothing is ever done here."
+    }
+}

@@ -1,0 +1,210 @@
+//! Tables through the mount: definitions edited as files, plans, guards, clones and restores, with real programs.
+
+mod support;
+
+use serde_json::Value;
+use support::{FLAT, Mount, ORDERS, create_table, memory};
+
+const PROVISIONED: &str = r#"{
+    "TableName": "Prov",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "N"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "GlobalSecondaryIndexes": [{
+        "IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"},
+        "ProvisionedThroughput": {"ReadCapacityUnits": 2, "WriteCapacityUnits": 2}}],
+    "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}
+}"#;
+
+fn tables() -> Mount {
+    let db = memory();
+    for json in [ORDERS, FLAT, PROVISIONED] {
+        create_table(&*db, json);
+    }
+    Mount::of(db)
+}
+
+fn described(mount: &Mount, table: &str) -> Value {
+    serde_json::from_str::<Value>(mount.sh(&format!("cat {table}/describe.json")).ok()).unwrap()["Table"].clone()
+}
+
+#[test]
+fn a_definition_is_changed_by_editing_its_file() {
+    let mount = tables();
+    let edits: &[(&str, &str, &str, Value)] = &[
+        (
+            "jq",
+            "jq '.ProvisionedThroughput.ReadCapacityUnits=9' Prov/schema.json > Prov/schema.json",
+            "/ProvisionedThroughput/ReadCapacityUnits",
+            9.into(),
+        ),
+        (
+            "sed -i",
+            "sed -i 's/\"ReadCapacityUnits\": 9/\"ReadCapacityUnits\": 11/' Prov/schema.json",
+            "/ProvisionedThroughput/ReadCapacityUnits",
+            11.into(),
+        ),
+        (
+            "vim",
+            "vim -Nu NONE -n -es '+%s/\"ReadCapacityUnits\": 11/\"ReadCapacityUnits\": 12/' +wq Prov/schema.json",
+            "/ProvisionedThroughput/ReadCapacityUnits",
+            12.into(),
+        ),
+        (
+            "cp",
+            "t=$(mktemp -d); jq '.StreamSpecification={StreamEnabled:true,StreamViewType:\"NEW_IMAGE\"}' Prov/schema.json > $t/s; cp $t/s Prov/schema.json",
+            "/StreamSpecification/StreamViewType",
+            "NEW_IMAGE".into(),
+        ),
+        (
+            "rsync",
+            "t=$(mktemp -d); jq '.DeletionProtectionEnabled=true' Prov/schema.json > $t/schema.json; rsync -a $t/schema.json Prov/",
+            "/DeletionProtectionEnabled",
+            true.into(),
+        ),
+        (
+            "tee",
+            "s=$(jq '.TableClass=\"STANDARD_INFREQUENT_ACCESS\"' Prov/schema.json); echo \"$s\" | tee Prov/schema.json > /dev/null",
+            "/TableClassSummary/TableClass",
+            "STANDARD_INFREQUENT_ACCESS".into(),
+        ),
+        (
+            "python",
+            "python3 -c 'import json; d=json.load(open(\"Prov/schema.json\")); d[\"BillingMode\"]=\"PAY_PER_REQUEST\"; json.dump(d, open(\"Prov/schema.json\",\"w\"))'",
+            "/BillingModeSummary/BillingMode",
+            "PAY_PER_REQUEST".into(),
+        ),
+        (
+            "mv",
+            "jq 'del(.StreamSpecification)' Prov/schema.json > Prov/.schema.json.new; mv Prov/.schema.json.new Prov/schema.json",
+            "/StreamSpecification",
+            Value::Null,
+        ),
+    ];
+    for (program, script, pointer, expected) in edits {
+        mount.sh(script).ok();
+        assert_eq!(described(&mount, "Prov").pointer(pointer).cloned().unwrap_or_default(), *expected, "{program}");
+    }
+    // Members of which there is an operation of their own.
+    mount.sh("jq '.Tags=[{Key:\"team\",Value:\"a\"}] | .TimeToLiveSpecification={Enabled:true,AttributeName:\"at\"}' Prov/schema.json > Prov/schema.json").ok();
+    assert_eq!(
+        mount.sh("jq -c '[.Tags,.TimeToLiveSpecification]' Prov/schema.json").ok(),
+        "[[{\"Key\":\"team\",\"Value\":\"a\"}],{\"Enabled\":true,\"AttributeName\":\"at\"}]\n"
+    );
+    mount.sh("jq 'del(.Tags,.TimeToLiveSpecification)' Prov/schema.json > Prov/schema.json").ok();
+    assert_eq!(mount.sh("jq -c '[.Tags,.TimeToLiveSpecification]' Prov/schema.json").ok(), "[null,null]\n");
+    // Programs that look at times see that the file is another.
+    let times = mount
+        .sh("stat -c %Y.%y Prov/schema.json Prov/items | uniq | wc -l; [ Prov/schema.json -nt Prov/items ] && echo newer")
+        .ok()
+        .to_owned();
+    assert_eq!(times, "2\nnewer\n");
+    // Written again as it is: nothing happens.
+    let before = described(&mount, "Prov");
+    mount.sh("cat Prov/schema.json > /dev/shm/s.$$; cat /dev/shm/s.$$ > Prov/schema.json; rm /dev/shm/s.$$").ok();
+    assert_eq!(described(&mount, "Prov"), before);
+    println!("changed a table with {} programs", edits.len());
+}
+
+#[test]
+fn what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing() {
+    let mount = tables();
+    for (edit, errno, sentence) in [
+        (
+            "jq '.KeySchema[0].AttributeName=\"status\"'",
+            "Invalid argument",
+            "KeySchema: the key of a table is fixed when it is created",
+        ),
+        ("jq 'del(.GlobalSecondaryIndexes)'", "Invalid argument", "to drop it: rmdir gsi/by-status"),
+        (
+            "jq '.GlobalSecondaryIndexes[0].Projection={ProjectionType:\"ALL\"}'",
+            "Invalid argument",
+            "the keys and the projection of by-status are fixed",
+        ),
+        (
+            "jq '.LocalSecondaryIndexes=[{IndexName:\"by-x\",KeySchema:.KeySchema,Projection:{ProjectionType:\"ALL\"}}]'",
+            "Invalid argument",
+            "LSIs are fixed at creation",
+        ),
+        ("jq '.BillingMode=\"PROVISIONED\"'", "Invalid argument", "ProvisionedThroughput must be specified"),
+        ("jq '.AttributeDefinitions[0].AttributeType=\"N\"'", "Invalid argument", "the type of "),
+        ("jq '.Frob=1'", "Invalid argument", "Frob: there is no such member"),
+    ] {
+        let before = described(&mount, "Orders");
+        let script = format!("s=$({edit} < Orders/schema.json); printf '%s' \"$s\" > Orders/schema.json");
+        let ran = mount.sh_in_new_session(&format!("{script}; s=$?; cat .ddb/errors/last >&2; exit $s"));
+        let err = ran.failed();
+        assert!(err.contains(errno) && err.contains(sentence) && err.contains("The table is unchanged"), "{edit}: {err}");
+        assert_eq!(described(&mount, "Orders"), before, "{edit}");
+    }
+}
+
+#[test]
+fn an_index_added_to_the_definition_is_made() {
+    let mount = tables();
+    mount.sh("for n in 1 2 3; do echo '{\"who\":\"w'$n'\"}' > Flat/items/$n.json; done").ok();
+    let add = |table: &str, name: &str| {
+        format!(
+            "jq '.AttributeDefinitions+=[{{AttributeName:\"who\",AttributeType:\"S\"}}] | .GlobalSecondaryIndexes+=[{{IndexName:\"{name}\",KeySchema:[{{AttributeName:\"who\",KeyType:\"HASH\"}}],Projection:{{ProjectionType:\"ALL\"}}}}]' {table}/schema.json"
+        )
+    };
+    let plan: Value = serde_json::from_str(
+        mount.sh_in_new_session(&format!("{} > Flat/schema.plan && cat Flat/schema.plan", add("Flat", "by-who"))).ok(),
+    )
+    .unwrap();
+    assert_eq!((&plan["would"], &plan["steps"][0]["items"]), (&"change the table".into(), &3.into()), "{plan}");
+    assert!(!mount.sh("ls Flat/gsi").ok().contains("by-who"), "a plan does nothing");
+    mount.sh(&format!("{} > Flat/schema.json", add("Flat", "by-who"))).ok();
+    mount.sh("until grep -q '\"ACTIVE\"' Flat/gsi/by-who/stats.json; do sleep 0.05; done").ok();
+    assert_eq!(mount.sh("ls Flat/gsi/by-who/items").ok(), "w1\nw2\nw3\n");
+    // The definition with its new index is stored as it is, as often as one likes.
+    mount.sh("s=$(cat Flat/schema.json); echo \"$s\" > Flat/schema.json").ok();
+}
+
+#[test]
+fn a_plan_shows_steps_counts_and_refusals_and_does_nothing() {
+    let mount = tables();
+    mount.sh("for n in 1 2 3 4; do echo '{}' > Prov/items/$n.json; done").ok();
+    let before = described(&mount, "Prov");
+    let plan = |edit: &str, table: &str| -> Value {
+        let script = format!("jq '{edit}' {table}/schema.json > {table}/schema.plan && cat {table}/schema.plan");
+        serde_json::from_str(mount.sh_in_new_session(&script).ok()).unwrap()
+    };
+    let operations = |plan: &Value| -> Vec<String> {
+        plan["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|step| format!("{} {}", step["operation"].as_str().unwrap(), step["items"]))
+            .collect()
+    };
+    let all = plan(
+        ".BillingMode=\"PAY_PER_REQUEST\" | .StreamSpecification={StreamEnabled:true,StreamViewType:\"KEYS_ONLY\"} | .Tags=[{Key:\"a\",Value:\"b\"}] | .TimeToLiveSpecification={Enabled:true,AttributeName:\"at\"}",
+        "Prov",
+    );
+    assert_eq!(operations(&all), ["UpdateTable 0", "UpdateTable 0", "TagResource 0", "UpdateTimeToLive 4"], "{all}");
+    let refused = plan(".KeySchema[1].AttributeName=\"created\" | del(.GlobalSecondaryIndexes)", "Orders");
+    let members: Vec<&str> =
+        refused["refusals"].as_array().unwrap().iter().filter_map(|refusal| refusal["member"].as_str()).collect();
+    assert_eq!((&refused["would"], members), (&"be refused".into(), vec!["KeySchema", "GlobalSecondaryIndexes"]), "{refused}");
+    // What only the database knows.
+    let refused = plan(".ProvisionedThroughput.ReadCapacityUnits=1000000", "Prov");
+    assert!(refused["refusals"][0]["why"].as_str().unwrap().contains("per table maximum"), "{refused}");
+    assert_eq!(plan(".", "Prov")["would"], "change nothing");
+    assert_eq!(described(&mount, "Prov"), before, "a plan does nothing");
+    // Another session has not planned anything.
+    assert!(mount.sh_in_new_session("cat Prov/schema.plan").ok().contains("\"hint\""));
+    assert!(mount.sh_in_new_session("echo '{]' > Prov/schema.plan; cat .ddb/errors/last").out.contains("Prov/schema.plan: EINVAL"));
+}
+
+#[test]
+fn a_plan_of_a_draft_checks_its_creation() {
+    let mount = tables();
+    mount.sh("mkdir New").ok();
+    let plan: Value =
+        serde_json::from_str(mount.sh_in_new_session("cat New/schema.json > New/schema.plan; cat New/schema.plan").ok()).unwrap();
+    assert_eq!((&plan["would"], &plan["steps"][0]["operation"]), (&"create the table".into(), &"CreateTable".into()), "{plan}");
+    let script = "jq '.AttributeDefinitions[0].AttributeName=\"x\"' New/schema.json > New/schema.plan; jq -r '.would, .refusals[0].why' New/schema.plan";
+    let refused = mount.sh_in_new_session(script).ok().to_owned();
+    assert!(refused.starts_with("be refused\n") && refused.contains("AttributeDefinitions"), "{refused}");
+    assert_eq!(mount.sh("ls New; rmdir New").ok(), "schema.json\n");
+}
