@@ -50,7 +50,7 @@ impl View {
     pub(super) fn store_schema(&self, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
         match request {
             SchemaRequest::Create { request, expiry, .. } => {
-                self.create_table(request)?;
+                self.create_table(*request)?;
                 let Some(attribute_name) = expiry else { return Ok(()) };
                 let specification = TimeToLiveSpecification { enabled: true, attribute_name };
                 self.tree.db.update_time_to_live(UpdateTimeToLiveRequest { table_name: table.clone(), specification }).map(drop)
@@ -107,7 +107,7 @@ impl View {
     fn plan(&self, table: &TableName, request: SchemaRequest) -> Result<Vec<u8>, Error> {
         let items = self.tree.db.describe(table)?.map_or(0, |description| description.item_count);
         let (would, change) = match request {
-            SchemaRequest::Create { request, json, expiry } => ("create the table", self.plan_creation(request, json, expiry)?),
+            SchemaRequest::Create { request, json, expiry } => ("create the table", self.plan_creation(*request, json, expiry)?),
             SchemaRequest::Change(change) => ("change the table", self.with_refusals(change)?),
         };
         let would = match (change.refusals.is_empty(), change.steps.is_empty()) {

@@ -239,7 +239,7 @@ mod tests {
 
     fn request(text: &str) -> Result<CreateTableRequest, FsError> {
         match target().request(text.as_bytes(), None)?.request {
-            SchemaRequest::Create { request, expiry: None, .. } => Ok(request),
+            SchemaRequest::Create { request, expiry: None, .. } => Ok(*request),
             other => panic!("{other:?}"),
         }
     }

@@ -15,7 +15,7 @@ use crate::model::api::{CreateTableRequest, Precondition};
 #[derive(Debug, Clone, PartialEq)]
 pub enum SchemaRequest {
     Create {
-        request: CreateTableRequest,
+        request: Box<CreateTableRequest>,
         /// The same as it was written.
         json: Value,
         /// The attribute of the time to live to be enabled.
@@ -55,7 +55,7 @@ impl SchemaTarget {
             None => {
                 let expiry = schema_change::expiry(&json);
                 json.as_object_mut().map(|members| members.remove(schema_change::TIME_TO_LIVE));
-                SchemaRequest::Create { request, json, expiry }
+                SchemaRequest::Create { request: Box::new(request), json, expiry }
             }
             Some(stored) => SchemaRequest::Change(schema_change::change(stored, &json, &arn(&self.table))),
         };
