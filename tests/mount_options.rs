@@ -1,5 +1,7 @@
 //! Mount options, fstab, the systemd unit, completions and manual pages, with the programs that use them.
 
+#![allow(clippy::unwrap_used)]
+
 mod daemon;
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

@@ -1,5 +1,7 @@
 //! Tables through the mount: definitions edited as files, plans, guards, clones and restores, with real programs.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use serde_json::Value;
