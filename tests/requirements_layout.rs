@@ -90,13 +90,7 @@ fn s_03_consumed_capacity_is_summed_by_table_and_index() {
     database.scan(&scan_request("Tab/byB")).unwrap();
     assert_eq!((bed.consumed(""), bed.consumed("byA"), bed.consumed("byB")), ((1.0, 9.0), (0.5, 3.0), (0.5, 1.0)));
     // A transaction counts the table twice, each index once.
-    let write = TransactWrite {
-        table_name: table("Tab"),
-        action: TransactAction::Put { item: item("q", "1", 0) },
-        condition: ConditionParameter::None,
-        placeholders: Placeholders::default(),
-        return_old_on_condition_failure: false,
-    };
+    let write = TransactWrite::new(table("Tab"), TransactAction::Put { item: item("q", "1", 0) });
     let transact_items = vec![write];
     let (client_request_token, return_consumed_capacity) = (None, ReturnConsumedCapacity::None);
     let request = TransactWriteItemsRequest {

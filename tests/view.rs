@@ -336,12 +336,14 @@ fn a_scratch_file_becomes_an_item_by_rename() {
     assert_eq!(p.rename("Orders/items/u1/bad", O1), Err("EBADMSG"));
     assert_eq!(p.read("Orders/items/u1/bad").unwrap(), "{x");
     p.write("Orders/items/u1/good", r#"{"total":2}"#).unwrap();
-    let no_replace = RenameFlags { no_replace: true, other: false };
+    let no_replace = RenameFlags { no_replace: true, ..RenameFlags::default() };
     assert_eq!(p.rename_with("Orders/items/u1/good", O1, no_replace), Err("EEXIST"));
     p.rename_with("Orders/items/u1/good", "Orders/items/u1/o7.json", no_replace).unwrap();
     assert!(p.stat("Orders/items/u1/o7.json").is_ok());
-    assert_eq!(p.rename(O1, "Orders/items/u1/o2.json"), Err("EXDEV"));
-    assert_eq!(p.rename("Orders/items/u1", "Orders/items/u2"), Err("EXDEV"));
+    p.rename(O1, "Orders/items/u1/o2.json").unwrap();
+    p.rename("Orders/items/u1", "Orders/items/u2").unwrap();
+    assert_eq!(p.read("Orders/items/u2/o2.json").unwrap(), "{\"pk\":\"u2\",\"sk\":\"o2\",\"total\":1}\n");
+    assert_eq!(p.rename("Orders/items/u2/o2.json", "Flat/items/o2.json"), Err("EXDEV"));
     assert_eq!(p.rename("Orders", "Others"), Err("EPERM"));
 }
 

@@ -19,6 +19,7 @@ pub mod evaluate;
 pub mod key_condition;
 pub mod legacy;
 pub mod lexer;
+pub mod literals;
 pub mod order;
 pub mod parse;
 pub mod path;

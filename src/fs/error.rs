@@ -51,7 +51,11 @@ pub enum FsError {
     NameTooLong,
     #[error("scratch files are full: 8 MiB a file, 64 MiB in all")]
     ScratchFull,
-    #[error("a rename across tables or of a whole folder is not one transaction; copy and delete instead")]
+    #[error("open files hold 512 MiB, which is all they may; close some")]
+    OpenFull,
+    #[error(
+        "a rename across tables, or of a folder of more than 100 items or 4 MB, is not one transaction; copy and delete instead"
+    )]
     CrossDevice,
     #[error("bad argument: {0}")]
     Invalid(&'static str),
@@ -152,7 +156,7 @@ impl FsError {
             Self::NotPermitted(_) => Errno::NotPermitted,
             Self::TooLarge => Errno::FileTooLarge,
             Self::NameTooLong => Errno::NameTooLong,
-            Self::ScratchFull => Errno::NoSpace,
+            Self::ScratchFull | Self::OpenFull => Errno::NoSpace,
             Self::CrossDevice => Errno::CrossDevice,
             Self::NotSupported => Errno::NotSupported,
             Self::Busy(_) => Errno::Busy,
@@ -181,6 +185,7 @@ impl FsError {
             | Self::NotPermitted(_)
             | Self::NameTooLong
             | Self::ScratchFull
+            | Self::OpenFull
             | Self::CrossDevice
             | Self::Invalid(_)
             | Self::NotSupported

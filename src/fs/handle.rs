@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
+use super::FsError;
 use super::directory_stream::DirectoryStream;
 use super::query::ResultReader;
 use super::special::OpenSpecial;
@@ -41,6 +42,8 @@ pub struct OpenText<T> {
     /// The thread that opened it, as the kernel names it.
     pub opener: u32,
     pub state: Mutex<OpenState<T>>,
+    /// The thread that wrote last.
+    writer: AtomicU32,
 }
 
 /// What an [`OpenText`] guards.
@@ -48,6 +51,8 @@ pub struct OpenState<T> {
     pub writer: TextWriter<T>,
     pub committing: bool,
     pub waiting: VecDeque<Waiting>,
+    /// Bytes counted for the text, see [`Handles::charge`].
+    pub charged: usize,
 }
 
 impl<T> std::fmt::Debug for OpenState<T> {
@@ -58,37 +63,126 @@ impl<T> std::fmt::Debug for OpenState<T> {
 
 impl<T: Target> OpenText<T> {
     pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
-        Self { ino, path, opener, state: Mutex::new(OpenState { writer, committing: false, waiting: VecDeque::new() }) }
+        let state = OpenState { writer, committing: false, waiting: VecDeque::new(), charged: 0 };
+        Self { ino, path, opener, state: Mutex::new(state), writer: AtomicU32::new(opener) }
     }
+
+    /// The thread that wrote last, else the one that opened it.
+    pub fn writer(&self) -> u32 {
+        self.writer.load(Ordering::Relaxed)
+    }
+
+    /// A thread writes.
+    pub fn written_by(&self, thread: u32) {
+        self.writer.store(thread, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that all open files hold together: what readers see, what writers have written. The daemon's memory is bounded by it.
+pub const OPEN_BYTES_MAX: usize = 512 * 1024 * 1024;
+
+/// An open file.
+#[derive(Debug)]
+struct Opened {
+    handle: Arc<Handle>,
+    ino: u64,
+    since_ms: u64,
 }
 
 /// Handle numbers; never reused within a mount.
 #[derive(Debug, Default)]
 pub struct Handles {
-    open: RwLock<HashMap<u64, Arc<Handle>>>,
+    open: RwLock<HashMap<u64, Opened>>,
     last: AtomicU64,
+    bytes: AtomicUsize,
 }
 
 impl Handles {
-    /// A number for a new handle.
-    pub fn insert(&self, handle: Handle) -> u64 {
+    /// A number for a new handle of an inode, opened at `since_ms`.
+    ///
+    /// # Errors
+    /// `OpenFull`.
+    pub fn insert(&self, handle: Handle, ino: u64, since_ms: u64) -> Result<u64, FsError> {
+        self.charge(0, handle.snapshot_bytes())?;
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        self.open.write().insert(number, Arc::new(handle));
-        number
+        self.open.write().insert(number, Opened { handle: Arc::new(handle), ino, since_ms });
+        Ok(number)
     }
 
     #[must_use]
     pub fn get(&self, number: u64) -> Option<Arc<Handle>> {
-        self.open.read().get(&number).cloned()
+        self.open.read().get(&number).map(|opened| Arc::clone(&opened.handle))
+    }
+
+    /// A handle of this inode and since when it is open. Looks at every handle.
+    #[must_use]
+    pub fn of_inode(&self, ino: u64) -> Option<(Arc<Handle>, u64)> {
+        let open = self.open.read();
+        open.values().find(|opened| opened.ino == ino).map(|opened| (Arc::clone(&opened.handle), opened.since_ms))
     }
 
     pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
-        self.open.write().remove(&number)
+        let handle = self.open.write().remove(&number)?.handle;
+        self.discharge(handle.snapshot_bytes());
+        Some(handle)
     }
 
-    /// Every open handle.
+    /// What a handle holds grows or shrinks.
+    ///
+    /// # Errors
+    /// `OpenFull`; then nothing is counted.
+    pub fn charge(&self, before: usize, after: usize) -> Result<(), FsError> {
+        if after <= before {
+            self.discharge(before - after);
+            return Ok(());
+        }
+        let grown = after - before;
+        let fits = |held: usize| held.checked_add(grown).filter(|held| *held <= OPEN_BYTES_MAX);
+        self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|_| FsError::OpenFull)
+    }
+
+    fn discharge(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Handle {
+    /// Bytes that it holds as long as it is open.
+    fn snapshot_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Results(_) | Self::Directory(_) | Self::Item(_) | Self::Scratch(_) | Self::Special(_) => 0,
+        }
+    }
+
+    /// Size of the file as this handle sees it, if it sees its own.
     #[must_use]
-    pub fn all(&self) -> Vec<Arc<Handle>> {
-        self.open.read().values().cloned().collect()
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Text(text) => Some(text.len() as u64),
+            Self::Item(open) => Some(open.state.lock().writer.len() as u64),
+            Self::Special(open) => open.size(),
+            Self::Results(_) | Self::Directory(_) | Self::Scratch(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_open_files_is_bounded_and_given_back() {
+        let handles = Handles::default();
+        let text = || Handle::Text(vec![b'x'; OPEN_BYTES_MAX / 4]);
+        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(), ino, 0).unwrap()).collect();
+        assert_eq!(handles.insert(Handle::Text(vec![b'x']), 9, 0), Err(FsError::OpenFull));
+        assert_eq!(handles.charge(0, 1), Err(FsError::OpenFull));
+        handles.remove(open[0]).unwrap();
+        assert_eq!(handles.charge(0, OPEN_BYTES_MAX / 4), Ok(()));
+        assert_eq!(handles.charge(OPEN_BYTES_MAX / 4, 1), Ok(()));
+        handles.insert(Handle::Text(vec![b'x']), 9, 7).unwrap();
+        assert_eq!(handles.of_inode(9).map(|(handle, since)| (handle.size(), since)), Some((Some(1), 7)));
+        assert!(handles.of_inode(0).is_none());
     }
 }

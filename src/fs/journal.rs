@@ -5,6 +5,7 @@
 //! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -12,6 +13,8 @@ use parking_lot::Mutex;
 pub const ENTRIES_MAX: usize = 1_000;
 /// Sessions whose last failure is kept; the oldest is dropped.
 pub const SESSIONS_MAX: usize = 1_000;
+/// What `/proc/<pid>/stat` counts times in (`USER_HZ`).
+const TICKS_PER_SECOND: u64 = 100;
 /// A failure's text; longer ones are cut.
 const TEXT_BYTES_MAX: usize = 4 * 1024;
 
@@ -146,6 +149,12 @@ impl Journal {
         self.state.lock().last.get(&session).map(Failed::render).unwrap_or_default()
     }
 
+    /// The same, if it was a call on this path.
+    #[must_use]
+    pub fn last_at(&self, session: u32, path: &str) -> Option<String> {
+        self.state.lock().last.get(&session).filter(|failed| failed.path == path).map(Failed::render)
+    }
+
     /// `.ddb/errors.ndjson`, the oldest first.
     #[must_use]
     pub fn all(&self) -> String {
@@ -181,6 +190,20 @@ pub fn same_process(a: u32, b: u32) -> bool {
 pub fn process_of(thread: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok()).unwrap_or(thread)
+}
+
+/// How long a process or thread has been there; `None` when it is gone or in another pid namespace. Up to 10 ms more than it is.
+#[must_use]
+#[allow(unsafe_code)]
+pub fn age_of(pid: u32) -> Option<Duration> {
+    let started = Duration::from_millis(u64::from(stat_field(pid, 19)?) * 1000 / TICKS_PER_SECOND);
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock's number is valid and `now` is ours.
+    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) } != 0 {
+        return None;
+    }
+    let now = Duration::new(u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
+    Some(now.saturating_sub(started))
 }
 
 #[cfg(test)]
@@ -236,5 +259,6 @@ mod tests {
     fn this_process_has_a_session_and_is_its_own_thread_group() {
         assert_eq!(process_of(std::process::id()), std::process::id());
         assert_eq!(session_of(0), 0);
+        assert!(age_of(std::process::id()).is_some_and(|age| age < age_of(1).unwrap() + Duration::from_secs(1)));
     }
 }

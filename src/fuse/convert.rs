@@ -88,7 +88,9 @@ pub fn open_flags(flags: i32) -> OpenFlags {
 
 pub fn rename_flags(flags: fuser::RenameFlags) -> RenameFlags {
     let no_replace = fuser::RenameFlags::RENAME_NOREPLACE;
-    RenameFlags { no_replace: flags.contains(no_replace), other: !(flags - no_replace).is_empty() }
+    let exchange = fuser::RenameFlags::RENAME_EXCHANGE;
+    let other = !(flags - no_replace - exchange).is_empty();
+    RenameFlags { no_replace: flags.contains(no_replace), exchange: flags.contains(exchange), other }
 }
 
 /// Milliseconds since the epoch; `None` for "now".

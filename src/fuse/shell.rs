@@ -21,7 +21,7 @@ use fuser::{
 use super::MountOptions;
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use crate::fs::attr::Attr;
-use crate::fs::view::{Bytes, NewAttr};
+use crate::fs::view::{Bytes, NewAttr, RangeEnd};
 use crate::fs::{FsError, View};
 
 /// Nothing is cached by the kernel but [`LASTING_NAME_TTL`]: see the module.
@@ -81,6 +81,15 @@ fn reply_empty(reply: ReplyEmpty, ended: Result<(), FsError>) {
     match ended {
         Ok(()) => reply.ok(),
         Err(error) => reply.error(errno(&error)),
+    }
+}
+
+/// An answer, or its size when nothing but that is asked.
+fn reply_xattr(reply: ReplyXattr, value: &[u8], size: u32) {
+    match u32::try_from(value.len()) {
+        Ok(bytes) if size == 0 => reply.size(bytes),
+        Ok(bytes) if bytes <= size => reply.data(value),
+        _ => reply.error(Errno::ERANGE),
     }
 }
 
@@ -323,32 +332,36 @@ impl Filesystem for Shell {
     }
 
     /// ENOSYS, where there are to be none: the kernel asks no more. So for the other three.
-    fn setxattr(&self, _: &Request, _ino: INodeNo, _name: &OsStr, _value: &[u8], _flags: i32, _at: u32, reply: ReplyEmpty) {
+    fn setxattr(&self, _: &Request, _ino: INodeNo, name: &OsStr, _value: &[u8], _flags: i32, _at: u32, reply: ReplyEmpty) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply.error(Errno::EOPNOTSUPP);
+        reply_empty(reply, self.view.setxattr(name.as_bytes()));
     }
 
-    fn getxattr(&self, _request: &Request, _ino: INodeNo, name: &OsStr, _size: u32, reply: ReplyXattr) {
+    fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply.error(errno(&self.view.getxattr(name.as_bytes())));
+        guard("getxattr", || match self.view.getxattr(caller(request), ino.0, name.as_bytes()) {
+            Ok(value) => reply_xattr(reply, &value, size),
+            Err(error) => reply.error(errno(&error)),
+        });
     }
 
+    /// None is listed: see `fs::view`.
     fn listxattr(&self, _request: &Request, _ino: INodeNo, size: u32, reply: ReplyXattr) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        if size == 0 { reply.size(0) } else { reply.data(&[]) }
+        reply_xattr(reply, &[], size);
     }
 
-    fn removexattr(&self, _request: &Request, _ino: INodeNo, _name: &OsStr, reply: ReplyEmpty) {
+    fn removexattr(&self, _request: &Request, _ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply.error(Errno::EOPNOTSUPP);
+        reply.error(errno(&self.view.removexattr(name.as_bytes())));
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
@@ -407,20 +420,29 @@ impl Filesystem for Shell {
         reply.error(Errno::ENOSYS);
     }
 
-    /// ENOSYS: the kernel copies by reading and writing, and asks no more.
+    /// EOPNOTSUPP of what is no whole item: the kernel copies by reading and writing.
     fn copy_file_range(
         &self,
-        _request: &Request,
-        _ino_in: INodeNo,
-        _handle_in: FileHandle,
-        _offset_in: u64,
-        _ino_out: INodeNo,
-        _handle_out: FileHandle,
-        _offset_out: u64,
-        _length: u64,
+        request: &Request,
+        ino_in: INodeNo,
+        handle_in: FileHandle,
+        offset_in: u64,
+        ino_out: INodeNo,
+        handle_out: FileHandle,
+        offset_out: u64,
+        length: u64,
         _flags: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        reply.error(Errno::ENOSYS);
+        guard("copy_file_range", || {
+            let from = RangeEnd { ino: ino_in.0, handle: handle_in.0, offset: offset_in };
+            let to = RangeEnd { ino: ino_out.0, handle: handle_out.0, offset: offset_out };
+            let done = Box::new(move |copied: Result<u64, FsError>| match copied {
+                // An item's text is far below.
+                Ok(bytes) => reply.written(u32::try_from(bytes).unwrap_or(u32::MAX)),
+                Err(error) => reply.error(errno(&error)),
+            });
+            self.view.copy_file_range(caller(request), from, to, length, done);
+        });
     }
 }

@@ -49,7 +49,7 @@ pub(in crate::codec) fn insert(map: &mut Map, name: Cow<'_, str>, value: Attribu
     Ok(())
 }
 
-fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, PlainJsonError> {
+pub(super) fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, PlainJsonError> {
     let first = reader.peek()?;
     if level > NESTING_LEVELS_MAX {
         return Err(reader.fault(ValueError::Nesting));
@@ -82,7 +82,12 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, PlainJ
 }
 
 /// Reads what stands behind the lone member `tag`.
-fn tagged(reader: &mut Reader<'_>, level: usize, tag: &str, tag_offset: usize) -> Result<AttributeValue, PlainJsonError> {
+pub(super) fn tagged(
+    reader: &mut Reader<'_>,
+    level: usize,
+    tag: &str,
+    tag_offset: usize,
+) -> Result<AttributeValue, PlainJsonError> {
     let offset = reader.offset();
     let built = match tag {
         "$b64" => return reader.base64().map(AttributeValue::B),

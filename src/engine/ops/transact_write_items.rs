@@ -62,10 +62,10 @@ fn check_expressions(write: &TransactWrite) -> Result<Checked, Error> {
     if let TransactAction::Update { key: _, update_expression } = &write.action {
         let update = UpdateParameter::Expression(update_expression.clone());
         let plan = UpdatePlan::parse(&update, &write.condition, &write.placeholders)?;
-        return Ok(Checked::Update(plan.with(None, write.return_old_on_condition_failure).in_transaction()));
+        return Ok(Checked::Update(plan.with(write.precondition, write.return_old_on_condition_failure).in_transaction()));
     }
     let guard = Guard::of_request(&write.condition, &write.placeholders)?;
-    Ok(Checked::Guard(guard.with(None, write.return_old_on_condition_failure)))
+    Ok(Checked::Guard(guard.with(write.precondition, write.return_old_on_condition_failure)))
 }
 
 fn run(

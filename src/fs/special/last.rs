@@ -16,7 +16,7 @@ use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::journal::session_of;
 use crate::fs::node::{Kind, Node};
 use crate::fs::tree::{Caller, Tree, listed, pretty};
-use crate::model::api::{DeleteItemResponse, PutItemResponse, ReturnConsumedCapacity};
+use crate::model::api::{DeleteItemResponse, PutItemResponse, ReturnConsumedCapacity, UpdateItemResponse};
 use crate::model::{Error, TableName};
 use crate::protocol::{self, Failure};
 
@@ -108,6 +108,14 @@ fn reporting(table: &TableName) -> Reporting {
 pub fn of_put(table: &TableName, response: &PutItemResponse) -> Vec<u8> {
     let mut out = Vec::new();
     wire::put_item::response(response, &reporting(table), &mut out);
+    out
+}
+
+/// UpdateItem's answer, capacity included.
+#[must_use]
+pub fn of_update(table: &TableName, response: &UpdateItemResponse) -> Vec<u8> {
+    let mut out = Vec::new();
+    wire::update_item::response(response, &reporting(table), &mut out);
     out
 }
 

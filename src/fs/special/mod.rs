@@ -9,6 +9,7 @@ pub mod api;
 pub mod control;
 pub mod describe;
 pub mod help;
+pub mod item;
 pub mod last;
 pub mod metrics;
 pub mod plan;

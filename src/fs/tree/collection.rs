@@ -24,7 +24,7 @@ pub fn resolve(tree: &Tree, source: &Source, partition: &PartitionKey, name: &st
         Parsed::Values(values) => entry_key(&schema, source, partition, values)?,
         Parsed::Alias(alias) => match find_alias(tree, &schema, (source, partition), &alias)? {
             Some(key) => key,
-            None => return unstored(source, partition, name, &alias),
+            None => return unstored(source, partition, (name, suffix), &alias),
         },
     };
     items::entry(source, key, suffix)
@@ -80,14 +80,16 @@ fn find_alias(
 }
 
 /// A shortened name of a base item that is not stored: it can still be created, its body holding the key.
-fn unstored(source: &Source, partition: &PartitionKey, name: &str, alias: &names::Alias) -> Result<Node, FsError> {
+fn unstored(
+    source: &Source,
+    partition: &PartitionKey,
+    (name, suffix): (&str, Suffix),
+    alias: &names::Alias,
+) -> Result<Node, FsError> {
     let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
     let key = TargetKey { partition: KeyPart::Value(value.clone()), sort: Some(KeyPart::Digest(alias.digest)) };
     let path = format!("{}/{name}", names::collection_name(partition));
-    let form = match names::split_suffix(name) {
-        Some((_, Suffix::DdbJson)) => TextForm::DynamoDbJson,
-        _ => TextForm::PlainJson,
-    };
+    let form = suffix.form().ok_or(FsError::NotFound)?;
     Ok(Node::Alias(Box::new(AliasNode { table: source.table.clone(), key, form, path })))
 }
 

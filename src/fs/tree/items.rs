@@ -8,16 +8,19 @@ use super::names::{self, Parsed, Suffix};
 use super::table::base;
 use super::{Tree, listed};
 use crate::codec::digest::Digest;
+use crate::codec::dynamodb_json;
 use crate::codec::json::indent::indent;
 use crate::database::{Entries, EntryKey, EntryStat, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Listed, Lister, fetch_tail};
 use crate::fs::node::{AliasFolder, AliasNode, EntryNode, Node};
+use crate::fs::special::item;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{KeyPart, TargetKey, is_refused_probe, is_scratch_name};
+use crate::model::error::StoreError;
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Key, TableSchema};
+use crate::model::{AttributeValue, Error, Item, Key, TableSchema};
 
 pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError> {
     let schema = tree.source_schema(source)?;
@@ -81,7 +84,7 @@ pub fn entry(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsE
     match (suffix.form(), suffix) {
         (Some(form), _) => Ok(entry_node(source, key, form)),
         (None, Suffix::Base) if source.index.is_some() => Ok(Node::Base(source.clone(), Box::new(key))),
-        (None, _) => Err(FsError::NotFound),
+        (None, _) => item::node(source, key, suffix),
     }
 }
 
@@ -194,6 +197,14 @@ pub fn text(tree: &Tree, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsEr
     }
     let text = if tree.options.pretty { indent(&text) } else { text };
     Ok((text, stat))
+}
+
+/// The attributes of an entry and the version they are of.
+pub fn load(tree: &Tree, source: &Source, key: &EntryKey) -> Result<(Item, EntryStat), FsError> {
+    let entry = EntryNode { source: source.clone(), key: key.clone(), form: TextForm::DynamoDbJson };
+    let (text, stat) = text(tree, &entry)?;
+    let item = dynamodb_json::parse(&text);
+    Ok((item.map_err(|_| Error::Store(StoreError::Corrupt("an item does not read back")))?, stat))
 }
 
 pub fn lister(tree: &Tree, source: &Source) -> Result<Box<dyn Lister>, FsError> {

@@ -6,6 +6,7 @@ use crate::codec::key;
 use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
 use crate::model::AttributeValue;
+use crate::model::api::Version;
 use crate::model::schema::KeyAttributeType;
 
 /// The final suffix of a file beside an item.
@@ -14,6 +15,16 @@ pub enum Suffix {
     Json,
     DdbJson,
     Base,
+    /// Merged into the item.
+    Patch,
+    /// An update of the item.
+    Update,
+    /// What is known of the item.
+    Meta,
+    /// The item's attributes as files.
+    Attributes,
+    /// The item, to be replaced if it is of this version.
+    Replacing(Version),
 }
 
 impl Suffix {
@@ -23,7 +34,7 @@ impl Suffix {
         match self {
             Self::Json => Some(TextForm::PlainJson),
             Self::DdbJson => Some(TextForm::DynamoDbJson),
-            Self::Base => None,
+            Self::Base | Self::Patch | Self::Update | Self::Meta | Self::Attributes | Self::Replacing(_) => None,
         }
     }
 
@@ -32,9 +43,18 @@ impl Suffix {
             Self::Json => ".json",
             Self::DdbJson => ".ddbjson",
             Self::Base => ".base",
+            Self::Patch => ".patch",
+            Self::Update => ".update",
+            Self::Meta => ".meta",
+            Self::Attributes => ".d",
+            Self::Replacing(_) => ".casjson",
         }
     }
 }
+
+/// The suffixes that are one word.
+const PLAIN_SUFFIXES: [Suffix; 7] =
+    [Suffix::Json, Suffix::DdbJson, Suffix::Base, Suffix::Patch, Suffix::Update, Suffix::Meta, Suffix::Attributes];
 
 /// What the stem of a name says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +79,12 @@ pub fn split_suffix(name: &str) -> Option<(&str, Suffix)> {
     if name.starts_with('.') {
         return None;
     }
-    [Suffix::Json, Suffix::DdbJson, Suffix::Base].into_iter().find_map(|suffix| {
+    if let Some(rest) = name.strip_suffix(".casjson") {
+        let (stem, etag) = rest.rsplit_once('.')?;
+        let version = etag.parse().ok()?;
+        return (!stem.is_empty()).then_some((stem, Suffix::Replacing(version)));
+    }
+    PLAIN_SUFFIXES.into_iter().find_map(|suffix| {
         let stem = name.strip_suffix(suffix.text())?;
         (!stem.is_empty()).then_some((stem, suffix))
     })
@@ -158,7 +183,14 @@ mod tests {
             ("foo.patch.json", Some(("foo.patch", Suffix::Json))),
             ("x.ddbjson", Some(("x", Suffix::DdbJson))),
             ("x.base", Some(("x", Suffix::Base))),
-            ("x.patch", None),
+            ("x.patch", Some(("x", Suffix::Patch))),
+            ("x.update", Some(("x", Suffix::Update))),
+            ("x.meta", Some(("x", Suffix::Meta))),
+            ("x.d", Some(("x", Suffix::Attributes))),
+            ("a.b.17.casjson", Some(("a.b", Suffix::Replacing(17)))),
+            ("a.b.casjson", None),
+            ("17.casjson", None),
+            (".d", None),
             (".json", None),
             (".x.json", None),
             ("x", None),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::put::item_number;
 use super::{Caller, Reply, View};
 use crate::database::{PartitionKey, Source};
 use crate::fs::FsError;
@@ -187,17 +188,18 @@ impl View {
         }
         let request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
         let composite = schema.key.sort.is_some();
-        let tree = Arc::clone(&self.tree);
-        let session = tree.service.last.session(caller.pid);
+        let view = Arc::clone(self);
+        let session = view.tree.service.last.session(caller.pid);
         self.tree.db.delete_item_then(
             request,
             Box::new(move |outcome| {
                 let answer = outcome.as_ref().map(|response| last::of_delete(&table, response));
-                tree.service.last.keep_write(session, "DeleteItem", answer);
+                view.tree.service.last.keep_write(session, "DeleteItem", answer);
                 match outcome {
                     Ok(response) if response.existed => {
+                        view.reads.forget(item_number(&table, &key), caller.pid);
                         if composite {
-                            tree.folders.lock().keep(&table, &key.partition, now_ms());
+                            view.tree.folders.lock().keep(&table, &key.partition, now_ms());
                         }
                         reply(Ok(()));
                     }

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use super::{Caller, Reply, View};
-use crate::codec::key::partition_digest;
 use crate::fs::FsError;
 use crate::fs::handle::{OpenState, OpenText};
 use crate::fs::journal::same_process;
-use crate::fs::node::{AliasFolder, Node, base};
-use crate::fs::special::last;
-use crate::fs::write::{Commit, Failure, ItemTarget, KeyPart, Target, WriteStep};
+use crate::fs::node::Node;
+use crate::fs::write::{Commit, Failure, ItemTarget, Target, WriteStep};
+use crate::model::Error;
 use crate::model::api::{Precondition, PutItemRequest, Version};
-use crate::model::{Error, Key, TableName};
 
 /// A call on an open text.
 #[derive(Debug)]
@@ -67,6 +65,10 @@ impl View {
             return;
         }
         let operation = call.name();
+        if let Err(error) = self.count(open, &mut state, caller, &call) {
+            drop(state);
+            return reply(self.noted_at(caller, operation, || open.path.clone(), Err(error)));
+        }
         match step(&mut state, open.opener, caller, call) {
             WriteStep::Done => {
                 drop(state);
@@ -96,6 +98,27 @@ impl View {
         }
     }
 
+    /// Counts what a text holds before it grows, and what it holds of late.
+    fn count<T: Performer>(
+        &self,
+        open: &OpenText<T>,
+        state: &mut OpenState<T>,
+        caller: Caller,
+        call: &Call,
+    ) -> Result<(), FsError> {
+        let held = match call {
+            Call::Write { data, .. } => {
+                open.written_by(caller.pid);
+                state.writer.len() + data.len()
+            }
+            Call::Release => 0,
+            Call::Truncate(_) | Call::Flush | Call::Fsync => state.writer.len(),
+        };
+        self.handles.charge(state.charged, held)?;
+        state.charged = held;
+        Ok(())
+    }
+
     /// The commit ended: its call is answered, then those that waited go on.
     fn finish<T: Performer>(
         self: &Arc<Self>,
@@ -114,54 +137,6 @@ impl View {
         for call in waiting {
             call();
         }
-    }
-
-    /// An item was put through the mount: it is not being created, hidden or waiting for its delete any more.
-    pub(super) fn item_stored(&self, table: &TableName, key: &Key) {
-        let mut folders = self.tree.folders.lock();
-        if folders.since(table, &key.partition).is_some() {
-            folders.remove(table, &key.partition);
-        }
-        let known = folders.has_aliases(table).then(|| partition_digest(&[&key.partition]));
-        let Some((digest, name)) = known.and_then(|digest| Some((digest, folders.remove_alias(table, &digest)?))) else { return };
-        drop(folders);
-        // The folder's files in memory go with it.
-        let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
-        let collection = Node::Collection(base(table), vec![key.partition.clone()]);
-        self.tree.scratch.lock().move_directory(&folder, &collection);
-    }
-
-    /// An item that was renamed away and could not be written anew stays as it was.
-    pub(super) fn bring_back(&self, target: &ItemTarget) {
-        if !self.tree.hides_any() {
-            return;
-        }
-        let sort = match &target.key.sort {
-            Some(KeyPart::Value(value)) => Some(value.clone()),
-            Some(KeyPart::Digest(_)) => return,
-            None => None,
-        };
-        let KeyPart::Value(partition) = &target.key.partition else { return };
-        let place = (target.table.clone(), Key { partition: partition.clone(), sort });
-        let _not_deleting = self.keeper.deleting.lock();
-        self.tree.with_deferred(|deferred| deferred.cancel(&place));
-    }
-
-    /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
-    pub(super) fn revive(&self, table: &TableName, key: &Key, precondition: Option<Precondition>) -> Option<Precondition> {
-        if !self.tree.hides_any() {
-            return precondition;
-        }
-        let place = (table.clone(), key.clone());
-        let _not_deleting = self.keeper.deleting.lock();
-        self.tree.with_deferred(|deferred| {
-            let hidden = deferred.hidden_version(&place);
-            deferred.cancel(&place);
-            match (hidden, precondition) {
-                (Some(version), Some(Precondition::Absent)) => Some(Precondition::Version(version)),
-                (_, precondition) => precondition,
-            }
-        })
     }
 }
 
@@ -183,29 +158,22 @@ impl Performer for ItemTarget {
     }
 
     fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
-        let (schema, table) = {
-            let state = open.state.lock();
-            (state.writer.target().key_schema.clone(), request.table_name.clone())
-        };
-        let key = request.item.key(&schema);
-        if let Some(key) = &key {
-            request.precondition = view.revive(&table, key, request.precondition);
+        let (table, writer) = (request.table_name.clone(), open.writer());
+        let key = request.item.key(&open.state.lock().writer.target().key_schema);
+        if let Some(version) = key.as_ref().and_then(|key| view.known_version(&table, key, writer)) {
+            open.state.lock().writer.guard(version);
+            request.precondition.get_or_insert(Precondition::Version(version));
         }
-        let (view, open) = (Arc::clone(view), Arc::clone(open));
-        let db = Arc::clone(&view.tree.db);
-        let session = view.tree.service.last.session(open.opener);
-        db.put_item_then(
+        let (again, open) = (Arc::clone(view), Arc::clone(open));
+        view.put(
             request,
+            writer,
             Box::new(move |outcome| {
-                let answer = outcome.as_ref().map(|response| last::of_put(&table, response));
-                view.tree.service.last.keep_write(session, "PutItem", answer);
-                if outcome.is_ok() {
-                    view.creations.remove(&open);
-                    if let Some(key) = &key {
-                        view.item_stored(&table, key);
-                    }
+                if let (Ok(version), Some(key)) = (&outcome, &key) {
+                    again.creations.remove(&open);
+                    again.wrote(&table, key, writer, *version);
                 }
-                done(outcome.map(|response| response.version));
+                done(outcome);
             }),
         );
     }
@@ -222,20 +190,18 @@ impl View {
             Ok(schema) => schema,
             Err(error) => return reply(Err(error)),
         };
-        let mut request = PutItemRequest::new(table.clone(), key.to_item(&schema.key));
-        request.precondition = self.revive(&table, &key, Some(Precondition::Absent));
+        let mut request = PutItemRequest::new(table, key.to_item(&schema.key));
+        request.precondition = Some(Precondition::Absent);
         let (view, path) = (Arc::clone(self), self.tree.path(node));
-        self.tree.db.put_item_then(
+        self.put(
             request,
+            caller.pid,
             Box::new(move |outcome| {
                 let ended = match outcome {
                     // Somebody else was first: the name exists, as touch wants it.
                     Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
                     Err(error) => Err(FsError::Database(error)),
                 };
-                if ended.is_ok() {
-                    view.item_stored(&table, &key);
-                }
                 reply(view.noted_at(caller, "touch", || path, ended));
             }),
         );

@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::View;
+use super::put::item_number;
 use crate::fs::tree::now_ms;
 use crate::model::api::{DeleteItemRequest, Precondition, Version};
 use crate::model::{Error, Key, TableName};
@@ -95,17 +96,23 @@ impl View {
         let mut request = DeleteItemRequest::new(place.0.clone(), place.1.to_item(&schema.key));
         request.precondition = Some(Precondition::Version(version));
         let composite = schema.key.sort.is_some();
-        let tree = Arc::clone(&self.tree);
+        let view = Arc::clone(self);
         self.tree.db.delete_item_then(
             request,
             Box::new(move |outcome| {
                 match outcome {
-                    Ok(_) if composite => tree.folders.lock().keep(&place.0, &place.1.partition, now_ms()),
+                    Ok(_) => {
+                        // Whoever read it may make another.
+                        view.reads.forget_all(item_number(&place.0, &place.1));
+                        if composite {
+                            view.tree.folders.lock().keep(&place.0, &place.1.partition, now_ms());
+                        }
+                    }
                     // Written by somebody else meanwhile: it stays.
-                    Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
+                    Err(Error::ConditionalCheckFailed { .. }) => {}
                     Err(error) => log::warn!("an item renamed away could not be deleted: {error}"),
                 }
-                tree.with_deferred(|deferred| {
+                view.tree.with_deferred(|deferred| {
                     if deferred.hidden_version(&place) == Some(version) {
                         deferred.cancel(&place);
                     }

@@ -7,6 +7,7 @@
 //! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
 //! | a query may read a whole table | `workers.rs` |
+//! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs` |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs` |
 //!
@@ -14,20 +15,26 @@
 
 mod change;
 mod commit;
+mod copy;
 mod creations;
 mod keeper;
 mod open;
+mod put;
+mod reads;
+mod rekey;
 mod rename;
 mod schema;
 mod vetoes;
 mod waiting;
 mod workers;
+mod xattr;
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-pub use commit::{Call, Performer};
+pub use commit::{Call, Outcome, Performer};
+pub use copy::RangeEnd;
 pub use open::{Bytes, Created, OpenFlags};
 pub use rename::RenameFlags;
 pub use waiting::{Awaited, WAITING_MAX};
@@ -42,6 +49,7 @@ use super::node::Node;
 use super::tree::{Tree, now_ms};
 use super::write::Failure;
 use creations::Creations;
+use reads::Reads;
 use vetoes::Vetoes;
 use workers::Workers;
 
@@ -59,6 +67,7 @@ pub struct View {
     inodes: InodeTable,
     handles: Handles,
     creations: Creations,
+    reads: Reads,
     vetoes: Vetoes,
     keeper: keeper::Keeper,
     workers: Workers,
@@ -109,6 +118,7 @@ impl View {
             inodes: InodeTable::default(),
             handles: Handles::default(),
             creations: Creations::default(),
+            reads: Reads::default(),
             vetoes: Vetoes::default(),
         });
         keeper::start(&view);
@@ -194,14 +204,16 @@ impl View {
     /// # Errors
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
-        let attr = self.attr_of(&*self.node(ino)?, caller)?;
-        let size = match handle.and_then(|handle| self.handles.get(handle)).as_deref() {
-            Some(Handle::Text(text)) => text.len() as u64,
-            Some(Handle::Item(open)) => open.state.lock().writer.len() as u64,
-            Some(Handle::Special(open)) => open.size().unwrap_or(attr.size),
-            Some(Handle::Results(_) | Handle::Directory(_) | Handle::Scratch(_)) | None => attr.size,
+        let handle = handle.and_then(|handle| self.handles.get(handle));
+        let attr = match self.attr_of(&*self.node(ino)?, caller) {
+            // Deleted, but open: fstat of what was read.
+            Err(FsError::NotFound) => {
+                let (open, since_ms) = self.handles.of_inode(ino).ok_or(FsError::NotFound)?;
+                Attr::file(ino, open.size().ok_or(FsError::NotFound)?, since_ms)
+            }
+            attr => attr?,
         };
-        Ok(Attr { size, ..attr })
+        Ok(Attr { size: handle.and_then(|handle| handle.size()).unwrap_or(attr.size), ..attr })
     }
 
     /// READLINK.
@@ -221,7 +233,7 @@ impl View {
         self.attr_of(&node, caller)?;
         let dots = self.tree.dots(&node);
         let make = Box::new(move |tree: &Tree| tree.lister(&node));
-        Ok(self.handles.insert(Handle::Directory(Mutex::new(DirectoryStream::new(dots, make)))))
+        self.handles.insert(Handle::Directory(Mutex::new(DirectoryStream::new(dots, make))), ino, now_ms())
     }
 
     /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
@@ -261,14 +273,6 @@ impl View {
             files_free: u64::from(u32::MAX) / 2,
             name_bytes_max: NAME_BYTES_MAX as u32,
         }
-    }
-
-    /// GETXATTR. None is there yet; ACLs never are.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn getxattr(&self, name: &[u8]) -> FsError {
-        if name.starts_with(b"system.posix_acl_") { FsError::NotSupported } else { FsError::NoAttribute }
     }
 
     /// Remembers a failed call on `name` in `parent` for `.ddb/errors/last`.

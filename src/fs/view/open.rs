@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::commit::Call;
+use super::put::item_number;
 use super::waiting::has_signal;
 use super::{Caller, NewAttr, Reply, View};
 use crate::database::{Source, TextForm};
@@ -86,7 +87,7 @@ impl View {
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
         let opened = self.noted_at(caller, "open", || self.tree.path(&node), opened)?;
-        Ok(self.handles.insert(opened))
+        self.handles.insert(opened, ino, now_ms())
     }
 
     fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
@@ -94,6 +95,11 @@ impl View {
             Node::QueryResult(path, kind) => Ok(Handle::Results(Mutex::new(path.open(*kind)))),
             Node::Scratch(id) => self.open_scratch(*id, false),
             Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
+            Node::Entry(entry) if entry.source.index.is_none() => {
+                let (text, stat) = items::text(&self.tree, entry)?;
+                self.reads.note(item_number(&entry.source.table, &entry.key.base), caller.pid, stat.version);
+                Ok(Handle::Text(text))
+            }
             _ => Ok(Handle::Text(self.tree.text(node, caller)?)),
         }
     }
@@ -160,7 +166,7 @@ impl View {
         flags: OpenFlags,
         writer: impl FnOnce(ItemTarget, Opener) -> ItemWriter,
     ) -> Result<Arc<OpenText<ItemTarget>>, FsError> {
-        let target = self.target_of(node)?;
+        let target = self.item_target(node)?;
         let writer = writer(target, Opener { pid: caller.pid, append: flags.append });
         Ok(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer)))
     }
@@ -238,7 +244,7 @@ impl View {
             attr => attr?,
         };
         let attr = self.remember(node, attr)?;
-        Ok(Created { attr, handle: self.handles.insert(handle) })
+        Ok(Created { attr, handle: self.handles.insert(handle, attr.ino, now_ms())? })
     }
 
     /// A file in memory, where the name is one of those and the directory has them.
@@ -418,8 +424,11 @@ impl View {
         scratch.set_attributes(id, new.mode, modified_ms)
     }
 
-    /// The item of a base table that a scratch file is moved onto, as a target for its text.
-    pub(super) fn target_of(&self, node: &Node) -> Result<ItemTarget, FsError> {
+    /// The item of a base table, as a target for its text.
+    ///
+    /// # Errors
+    /// `Derived` of anything else.
+    pub(in crate::fs) fn item_target(&self, node: &Node) -> Result<ItemTarget, FsError> {
         let (table, key, form): (TableName, TargetKey, TextForm) = match node {
             Node::Entry(entry) if entry.source == base(&entry.source.table) => {
                 let sort = entry.key.base.sort.clone().map(KeyPart::Value);

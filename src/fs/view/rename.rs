@@ -1,4 +1,5 @@
-//! rename: a scratch file onto an item is a PutItem; an item onto a scratch name hides it and deletes it a little later.
+//! rename: a scratch file onto an item is a PutItem; an item onto a scratch name hides it and deletes it a little later; items and
+//! folders onto other keys are for `rekey.rs`.
 
 use std::sync::Arc;
 
@@ -18,7 +19,9 @@ use crate::model::{Error, TableName};
 pub struct RenameFlags {
     /// RENAME_NOREPLACE.
     pub no_replace: bool,
-    /// RENAME_EXCHANGE, or one not known.
+    /// RENAME_EXCHANGE.
+    pub exchange: bool,
+    /// One not known.
     pub other: bool,
 }
 
@@ -52,7 +55,7 @@ impl View {
     fn move_node(self: &Arc<Self>, caller: Caller, old: &Node, names: Names<'_>, reply: Moved) {
         let Names { from, to, flags } = names;
         if flags.other {
-            return reply(Err(plain(FsError::Invalid("names are not exchanged"))));
+            return reply(Err(plain(FsError::Invalid("this way of renaming is not known"))));
         }
         if let Err(error) = self.attr_of(to.0, caller) {
             return reply(Err(plain(error)));
@@ -62,9 +65,23 @@ impl View {
         if flags.no_replace && exists {
             return reply(Err(plain(FsError::Exists)));
         }
+        if flags.exchange && !exists {
+            return reply(Err(plain(FsError::NotFound)));
+        }
         match (old, new) {
+            (Node::Entry(old), Ok(Node::Entry(new))) if old.source.index.is_none() && new.source.index.is_none() => {
+                self.rekey_item(caller, old, &new, flags, reply);
+            }
+            (Node::Entry(old), Ok(Node::Alias(_))) if old.source.index.is_none() => {
+                let problem = "the new name is a shortened one, which does not say the key; write the item with its key in it";
+                reply(Err(moved(FsError::Body(problem.to_owned()), &[], "Nothing is changed.")));
+            }
+            (_, Ok(_)) if flags.exchange => reply(Err(plain(FsError::Invalid("only two items of a table are exchanged")))),
+            (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
+                self.rekey_folder(caller, old, &new, reply);
+            }
             (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
-                self.put_scratch(*id, from, &new, flags.no_replace, reply);
+                self.put_scratch(caller, *id, from, &new, flags.no_replace, reply);
             }
             (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => {
                 reply(self.put_schema(*id, from, source.table.clone()));
@@ -95,9 +112,9 @@ impl View {
         }
     }
 
-    /// The text of a scratch file becomes the item; then the file is gone.
-    fn put_scratch(self: &Arc<Self>, id: FileId, from: (&Node, &[u8]), new: &Node, no_replace: bool, reply: Moved) {
-        let request = match self.scratch_request(id, new, no_replace) {
+    /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
+    fn put_scratch(self: &Arc<Self>, caller: Caller, id: FileId, from: (&Node, &[u8]), new: &Node, no_replace: bool, reply: Moved) {
+        let mut request = match self.scratch_request(id, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
@@ -105,19 +122,17 @@ impl View {
             Ok(schema) => schema,
             Err(error) => return reply(Err(plain(error))),
         };
-        let key = request.item.key(&schema.key);
-        let table = request.table_name.clone();
-        let mut request = request;
-        if let Some(key) = &key {
-            request.precondition = self.revive(&table, key, request.precondition);
-        }
+        let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
+        let known = key.as_ref().and_then(|key| self.known_version(&table, key, caller.pid));
+        request.precondition = request.precondition.or(known.map(Precondition::Version));
         let (view, from) = (Arc::clone(self), (from.0.clone(), from.1.to_vec()));
-        self.tree.db.put_item_then(
+        self.put(
             request,
+            caller.pid,
             Box::new(move |outcome| match outcome {
-                Ok(_) => {
+                Ok(version) => {
                     if let Some(key) = &key {
-                        view.item_stored(&table, key);
+                        view.wrote(&table, key, caller.pid, version);
                     }
                     if let Ok(name) = std::str::from_utf8(&from.1) {
                         // It may have been unlinked meanwhile.
@@ -125,14 +140,15 @@ impl View {
                     }
                     reply(Ok(()));
                 }
-                Err(Error::ConditionalCheckFailed { .. }) => reply(Err(plain(FsError::Exists))),
+                Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(plain(FsError::Exists))),
+                Err(Error::ConditionalCheckFailed { .. }) => reply(Err(moved(FsError::Stale, &[], "The item is unchanged."))),
                 Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
             }),
         );
     }
 
     fn scratch_request(&self, id: FileId, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
-        let target = self.target_of(new).map_err(plain)?;
+        let target = self.item_target(new).map_err(plain)?;
         let text = self.tree.scratch.lock().content(id).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
@@ -187,14 +203,14 @@ struct Names<'a> {
 }
 
 /// Told how a rename ended; a report that is empty is made from the error.
-type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
+pub(super) type Moved = Box<dyn FnOnce(Result<(), Failure>) + Send>;
 
-fn plain(error: FsError) -> Failure {
+pub(super) fn plain(error: FsError) -> Failure {
     Failure { error, report: String::new() }
 }
 
 /// A text that cannot become what it is moved onto.
-fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
+pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     let report = report(text, &error, unchanged);
     Failure { error: FsError::Moved(Box::new(error)), report }
 }

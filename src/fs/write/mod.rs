@@ -1,6 +1,7 @@
 //! Writing through files (FILESYSTEM 4): pure bookkeeping without I/O or locks; the view performs what these types ask for.
 //!
 //! ```text
+//! check.rs        TextCheck: is a text, so far, what its file takes? LineCheck: texts of lines
 //! json_prefix.rs  JsonPrefix: is this, so far, exactly one JSON object? Fed in pieces, never reads a byte twice
 //! text_writer.rs  TextWriter<T>: the state machine of one open file that holds one JSON object
 //! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson
@@ -21,6 +22,7 @@
 //! it has told [`text_writer::TextWriter::committed`] how the commit ended.
 
 pub mod body;
+pub mod check;
 pub mod deferred;
 pub mod draft;
 pub mod item_writer;
@@ -39,6 +41,8 @@ pub use names::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 
+use self::check::TextCheck;
+use self::json_prefix::JsonPrefix;
 use crate::fs::FsError;
 use crate::model::api::Precondition;
 
@@ -96,6 +100,16 @@ pub trait Target {
     /// # Errors
     /// The text is not fit for this file.
     fn request(&self, text: &[u8], precondition: Option<Precondition>) -> Result<Commit<Self::Request>, FsError>;
+
+    /// Follows a new text of this file: one JSON object, if nothing else is said.
+    fn check(&self) -> Box<dyn TextCheck> {
+        Box::new(JsonPrefix::new())
+    }
+
+    /// Is a text carried out once, not stored? Then it is not edited.
+    fn is_statement(&self) -> bool {
+        false
+    }
 
     /// The last sentence of a failure's hint, as long as the handle has stored nothing: `The item is unchanged.`
     fn unchanged(&self) -> &'static str;

@@ -16,7 +16,7 @@ use crate::model::Error;
 use crate::model::api::{Precondition, Version};
 use crate::model::error::ValueError;
 
-use super::json_prefix::{JsonPrefix, PrefixState};
+use super::check::{CheckState, TextCheck};
 use super::report::report;
 use super::{Failure, Opener, TEXT_BYTES_MAX, Target, WriteStep};
 
@@ -35,6 +35,8 @@ pub struct TextWriter<T> {
     reported: bool,
     /// Something was stored through this handle.
     has_stored: bool,
+    /// The precondition is what the name says, not what was seen at the opening.
+    is_pinned: bool,
 }
 
 /// The last sentence of a failure's hint after this handle has stored something.
@@ -42,7 +44,7 @@ const STORED_BEFORE: &str = "What this open file stored before stays stored.";
 
 #[derive(Debug)]
 enum Mode {
-    Stream(JsonPrefix),
+    Stream(Box<dyn TextCheck>),
     Edit {
         /// Digest of the text as it was opened or last committed.
         stored: Option<Digest>,
@@ -53,20 +55,29 @@ enum Mode {
 impl<T: Target> TextWriter<T> {
     /// A new file, or one opened with O_TRUNC. The commit replaces whatever is stored.
     pub fn stream(target: T, opener: Opener) -> Self {
-        Self::new(target, opener, Vec::new(), Mode::Stream(JsonPrefix::new()), None)
+        let check = target.check();
+        Self::new(target, opener, Vec::new(), Mode::Stream(check), None)
     }
 
     /// A file created with O_EXCL: the commit fails with `Exists` when the item is there by then.
     pub fn stream_exclusive(target: T, opener: Opener) -> Self {
-        Self::new(target, opener, Vec::new(), Mode::Stream(JsonPrefix::new()), Some(Precondition::Absent))
+        let check = target.check();
+        Self::new(target, opener, Vec::new(), Mode::Stream(check), Some(Precondition::Absent))
+    }
+
+    /// A file whose name says which version it replaces: the commit fails with `Stale` when another is stored by then.
+    pub fn stream_replacing(target: T, opener: Opener, version: Version) -> Self {
+        let check = target.check();
+        let precondition = Some(Precondition::Version(version));
+        Self { is_pinned: true, ..Self::new(target, opener, Vec::new(), Mode::Stream(check), precondition) }
     }
 
     /// A file opened for writing without O_TRUNC. `snapshot` is its text now; `precondition` guards the commit: of an item
     /// `Precondition::Version` of that snapshot, so that the commit fails with `Stale` when somebody else changed it.
     pub fn edit(target: T, snapshot: Vec<u8>, precondition: Option<Precondition>, opener: Opener) -> Self {
-        let mut check = JsonPrefix::new();
+        let mut check = target.check();
         // Appending to a complete text is a second document: caught in write, as for a stream.
-        if opener.append && matches!(check.feed(&snapshot), PrefixState::Complete) {
+        if opener.append && check.feed(&snapshot) == CheckState::Complete {
             return Self::new(target, opener, snapshot, Mode::Stream(check), precondition);
         }
         let mode = Mode::Edit { stored: Some(digest(&snapshot)) };
@@ -74,7 +85,7 @@ impl<T: Target> TextWriter<T> {
     }
 
     fn new(target: T, opener: Opener, text: Vec<u8>, mode: Mode, precondition: Option<Precondition>) -> Self {
-        Self { target, opener, text, mode, precondition, dirty: false, reported: false, has_stored: false }
+        Self { target, opener, text, mode, precondition, dirty: false, reported: false, has_stored: false, is_pinned: false }
     }
 
     pub fn target(&self) -> &T {
@@ -94,6 +105,11 @@ impl<T: Target> TextWriter<T> {
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.text.len());
         let end = start.saturating_add(size).min(self.text.len());
         &self.text[start..end]
+    }
+
+    /// The next commit is held against this version, unless something else is known already: the writer's process read it.
+    pub fn guard(&mut self, version: Version) {
+        self.precondition.get_or_insert(Precondition::Version(version));
     }
 
     /// Has text that is not stored yet?
@@ -116,6 +132,10 @@ impl<T: Target> TextWriter<T> {
             return WriteStep::Fail(self.poison(FsError::TooLarge));
         }
         if start != end {
+            if self.target.is_statement() {
+                let error = FsError::Body("this file takes a text from its beginning to its end, once".to_owned());
+                return WriteStep::Fail(self.poison(error));
+            }
             self.leave_stream();
         }
         self.reported = false;
@@ -194,16 +214,16 @@ impl<T: Target> TextWriter<T> {
     }
 
     /// A piece was added to a streamed text.
-    fn streamed(&mut self, before: PrefixState, after: PrefixState) -> WriteStep<T::Request> {
+    fn streamed(&mut self, before: CheckState, after: CheckState) -> WriteStep<T::Request> {
         match after {
-            PrefixState::Invalid(error) => WriteStep::Fail(self.poison(FsError::Json(error))),
-            PrefixState::Incomplete => {
+            CheckState::Invalid(error) => WriteStep::Fail(self.poison(error)),
+            CheckState::Incomplete => {
                 self.dirty = true;
                 WriteStep::Done
             }
             // White space after the object.
-            PrefixState::Complete if matches!(before, PrefixState::Complete) => WriteStep::Done,
-            PrefixState::Complete => {
+            CheckState::Complete if before == CheckState::Complete => WriteStep::Done,
+            CheckState::Complete => {
                 self.dirty = true;
                 self.commit()
             }
@@ -218,24 +238,29 @@ impl<T: Target> TextWriter<T> {
                 Mode::Stream(_) | Mode::Edit { .. } => WriteStep::Done,
             };
         }
+        let edited;
         let check = match &self.mode {
             Mode::Poisoned(error) => return WriteStep::FailAgain(error.clone()),
-            Mode::Stream(check) => check.clone(),
+            Mode::Stream(check) => check,
             Mode::Edit { stored } if *stored == Some(digest(&self.text)) => {
                 self.dirty = false;
                 return WriteStep::Done;
             }
             Mode::Edit { .. } => {
-                let mut check = JsonPrefix::new();
+                let mut check = self.target.check();
                 check.feed(&self.text);
-                check
+                edited = check;
+                &edited
             }
         };
-        match check.state() {
-            PrefixState::Complete => self.commit(),
-            PrefixState::Incomplete if !must_be_complete => WriteStep::Done,
-            PrefixState::Incomplete => self.refuse_text(FsError::Json(check.incomplete())),
-            PrefixState::Invalid(error) => self.refuse_text(FsError::Json(error)),
+        match if must_be_complete { check.at_end() } else { check.state() } {
+            CheckState::Complete => self.commit(),
+            CheckState::Incomplete if !must_be_complete => WriteStep::Done,
+            CheckState::Incomplete => {
+                let error = check.incomplete();
+                self.refuse_text(error)
+            }
+            CheckState::Invalid(error) => self.refuse_text(error),
         }
     }
 
@@ -253,7 +278,7 @@ impl<T: Target> TextWriter<T> {
 
     /// A complete or final text was not accepted. A stream cannot be mended, an edited text can.
     fn refuse(&mut self, error: FsError) -> Failure {
-        let incomplete = matches!(&self.mode, Mode::Stream(check) if matches!(check.state(), PrefixState::Incomplete));
+        let incomplete = matches!(&self.mode, Mode::Stream(check) if check.state() == CheckState::Incomplete);
         self.reported = true;
         if incomplete || matches!(self.mode, Mode::Edit { .. }) { self.failure(error) } else { self.poison(error) }
     }
@@ -274,7 +299,7 @@ impl<T: Target> TextWriter<T> {
     /// Random access from here on: the text is checked at flush.
     fn leave_stream(&mut self) {
         if let Mode::Stream(check) = &self.mode {
-            let stored = (!self.dirty && check.state() == PrefixState::Complete).then(|| digest(&self.text));
+            let stored = (!self.dirty && check.state() == CheckState::Complete).then(|| digest(&self.text));
             self.mode = Mode::Edit { stored };
         }
     }
@@ -282,8 +307,8 @@ impl<T: Target> TextWriter<T> {
     /// ftruncate(0): a new text follows, which replaces the item whatever it is by then. Without one, nothing happens.
     fn restart(&mut self) {
         self.text.clear();
-        self.mode = Mode::Stream(JsonPrefix::new());
-        self.precondition = self.precondition.filter(|condition| *condition == Precondition::Absent);
+        self.mode = Mode::Stream(self.target.check());
+        self.precondition = self.precondition.filter(|condition| self.is_pinned || *condition == Precondition::Absent);
         self.dirty = false;
         self.reported = false;
     }

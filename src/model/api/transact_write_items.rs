@@ -1,6 +1,8 @@
 //! TransactWriteItems.
 
-use super::common::{ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, ReturnConsumedCapacity};
+use super::common::{
+    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition, ReturnConsumedCapacity,
+};
 use crate::model::{Item, TableName};
 
 /// What is done with one item. A key is the key attributes by name, as sent.
@@ -17,6 +19,7 @@ pub enum TransactAction {
 pub struct TransactWrite {
     pub table_name: TableName,
     pub action: TransactAction,
+    pub precondition: Option<Precondition>,
     /// Held against the item before the transaction; a ConditionCheck has one.
     pub condition: ConditionParameter,
     pub placeholders: Placeholders,
@@ -31,6 +34,7 @@ impl TransactWrite {
         Self {
             table_name,
             action,
+            precondition: None,
             condition: ConditionParameter::None,
             placeholders: Placeholders::default(),
             return_old_on_condition_failure: false,

@@ -1,0 +1,156 @@
+//! What is known of an item: the members of `X.meta`, and the extended attributes `user.ddb.*`.
+
+use serde_json::{Value, json};
+
+use super::Place;
+use crate::codec::key::partition_digest;
+use crate::codec::plain_json;
+use crate::database::{EntryKey, EntryStat, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::node::{EntryNode, Node};
+use crate::fs::tree::Tree;
+use crate::model::api::DescribeTimeToLiveRequest;
+use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
+use crate::model::{AttributeValue, Item, TableSchema};
+
+/// Of one version of an item.
+#[derive(Debug)]
+pub struct Facts {
+    /// The key as plain JSON.
+    key: String,
+    path: String,
+    stat: EntryStat,
+    /// The digest of the partition key, by whose order the table is laid out.
+    hash: String,
+    /// Name and path below the mount of each index entry.
+    indexes: Vec<(String, String)>,
+    /// The attribute of time to live, where it is on, and the item's value of it.
+    ttl: Option<(String, Option<AttributeValue>)>,
+}
+
+/// Reads one of them.
+type Fact = fn(&Facts) -> Option<String>;
+
+/// The extended attributes that an item has. What a model of the table's layout says of an item belongs here too.
+const NAMES: [(&str, Fact); 8] = [
+    ("key", |facts| Some(facts.key.clone())),
+    ("etag", |facts| Some(facts.stat.version.to_string())),
+    ("size", |facts| Some(facts.stat.item_bytes.to_string())),
+    ("rcu", |facts| Some(units(facts.read_units()))),
+    ("wcu", |facts| Some(facts.write_units().to_string())),
+    ("hash", |facts| Some(facts.hash.clone())),
+    ("ttl", |facts| facts.expires()),
+    ("indexes", |facts| {
+        let names: Vec<&str> = facts.indexes.iter().map(|(name, _)| name.as_str()).collect();
+        Some(names.join(" "))
+    }),
+];
+
+impl Facts {
+    pub(super) fn of(tree: &Tree, place: &Place) -> Result<Self, FsError> {
+        let (item, stat) = place.load(tree)?;
+        let schema = tree.schema(place.table())?;
+        let key = place.key().to_item(&schema.key);
+        let mut line = Vec::new();
+        let names: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+        plain_json::write_line(&key, &names, &mut line);
+        let hash = partition_digest(&[&place.key().partition]);
+        Ok(Self {
+            key: String::from_utf8_lossy(line.trim_ascii_end()).into_owned(),
+            path: tree.path(&Node::Entry(Box::new(place.entry(TextForm::PlainJson)))),
+            stat,
+            hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            indexes: index_entries(tree, &schema, place, &item),
+            ttl: time_to_live(tree, place, &item)?,
+        })
+    }
+
+    /// Those of the item that a node stands for.
+    ///
+    /// # Errors
+    /// `NoAttribute` of anything else, `NotFound` when it is not stored.
+    pub fn of_node(tree: &Tree, node: &Node) -> Result<Self, FsError> {
+        match node {
+            Node::Entry(entry) if entry.source.index.is_none() => {
+                Self::of(tree, &Place { source: entry.source.clone(), key: entry.key.clone() })
+            }
+            _ => Err(FsError::NoAttribute),
+        }
+    }
+
+    /// The value of `user.ddb.<name>`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<String> {
+        NAMES.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value(self))
+    }
+
+    /// Units of a strongly consistent read, in half units: a read that is not takes half of it.
+    fn read_units(&self) -> usize {
+        (self.stat.item_bytes as usize).div_ceil(READ_UNIT_BYTES).max(1)
+    }
+
+    fn write_units(&self) -> usize {
+        (self.stat.item_bytes as usize).div_ceil(WRITE_UNIT_BYTES).max(1)
+    }
+
+    /// Seconds since the epoch, as the item says it.
+    fn expires(&self) -> Option<String> {
+        match &self.ttl {
+            Some((_, Some(AttributeValue::N(number)))) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// A line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let indexes: Vec<Value> = self.indexes.iter().map(|(name, path)| json!({"name": name, "path": path})).collect();
+        let ttl = self.ttl.as_ref().map(|(attribute, _)| json!({"attribute": attribute, "expires": self.expires().and_then(|seconds| seconds.parse::<u64>().ok())}));
+        let rest = json!({
+            "path": self.path,
+            "etag": self.stat.version.to_string(),
+            "size": self.stat.item_bytes,
+            "modified_ms": self.stat.modified_ms,
+            "capacity": {"read": half(self.read_units()), "read_consistent": self.read_units(), "write": self.write_units()},
+            "hash": self.hash,
+            "indexes": indexes,
+            "ttl": ttl,
+        })
+        .to_string();
+        format!("{{\"key\":{},{}\n", self.key, rest.strip_prefix('{').unwrap_or_default())
+    }
+}
+
+/// Capacity units are at most 100: exact.
+#[allow(clippy::cast_precision_loss)]
+fn half(units: usize) -> f64 {
+    units as f64 / 2.0
+}
+
+/// An eventually consistent read's, as people write them: `0.5`, `1`.
+fn units(consistent: usize) -> String {
+    half(consistent).to_string()
+}
+
+/// The entries that the indexes hold of an item: it is in an index if it has all of the index's key attributes.
+fn index_entries(tree: &Tree, schema: &TableSchema, place: &Place, item: &Item) -> Vec<(String, String)> {
+    let entry = |index: &crate::model::IndexSchema| {
+        let values = |attributes: &[crate::model::KeyAttribute]| {
+            attributes.iter().map(|attribute| item.get(&attribute.name).cloned()).collect::<Option<Vec<_>>>()
+        };
+        let index_key = (values(&index.partition)?, values(&index.sort)?);
+        let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
+        let key = EntryKey { index: Some(index_key), base: place.key().clone() };
+        let node = Node::Entry(Box::new(EntryNode { source, key, form: TextForm::PlainJson }));
+        Some((index.name.to_string(), tree.path(&node)))
+    };
+    schema.indexes.iter().filter_map(entry).collect()
+}
+
+fn time_to_live(tree: &Tree, place: &Place, item: &Item) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
+    let described = tree.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: place.table().clone() })?;
+    Ok(described.attribute_name.map(|name| {
+        let value = item.get(&name).cloned();
+        (name, value)
+    }))
+}

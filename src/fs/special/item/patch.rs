@@ -1,0 +1,167 @@
+//! `X.patch`: what is written is merged into the item (RFC 7396), in one step: read, merge, put if unchanged, again if it was changed.
+
+use std::sync::Arc;
+
+use super::super::{Special, SpecialNode};
+use super::{Place, open_stream};
+use crate::codec::plain_json::{Change, Patch, parse_patch};
+use crate::fs::FsError;
+use crate::fs::handle::{Handle, OpenText};
+use crate::fs::node::Node;
+use crate::fs::tree::{Caller, Tree};
+use crate::fs::view::{OpenFlags, Outcome, Performer, View};
+use crate::fs::write::{Commit, Target};
+use crate::model::api::{Precondition, PutItemRequest};
+use crate::model::{AttributeValue, Error, KeySchema, TableName};
+
+/// How often an item may be changed between reading and putting; each time somebody else's write succeeded.
+const TRIES_MAX: usize = 1_000;
+
+const USAGE: &str = "\
+write a JSON object here to merge it into the item (RFC 7396), in one step:
+  echo '{\"status\":\"shipped\",\"tmp\":null}' > X.patch
+null removes an attribute, {\"$null\":true} stores NULL, objects are merged into maps, anything else replaces.
+An item that is not there is made.
+";
+
+#[derive(Debug)]
+struct PatchFile {
+    place: Place,
+    path: String,
+}
+
+pub fn node(place: Place) -> Node {
+    let path = place.path(".patch");
+    SpecialNode::node(PatchFile { place, path })
+}
+
+impl Special for PatchFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn parent(&self) -> Node {
+        self.place.parent()
+    }
+
+    fn table(&self) -> Option<&TableName> {
+        Some(self.place.table())
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
+        tree.table_time(self.place.table())
+    }
+
+    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(USAGE.as_bytes().to_vec())
+    }
+
+    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
+        if !flags.write {
+            return Ok(Handle::Text(self.text(view.tree(), caller)?));
+        }
+        let key_schema = view.tree().schema(self.place.table())?.key.clone();
+        let target = PatchTarget { place: self.place.clone(), key_schema, strict_keys: view.options().strict_keys };
+        Ok(open_stream(&self.path, caller, ino, flags, target))
+    }
+}
+
+#[derive(Debug)]
+struct PatchTarget {
+    place: Place,
+    key_schema: KeySchema,
+    strict_keys: bool,
+}
+
+impl Target for PatchTarget {
+    type Request = Patch;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<Patch>, FsError> {
+        let mut request = parse_patch(text).map_err(FsError::Json)?;
+        if request.looks_like_dynamodb_json() {
+            return Err(FsError::Body("this looks like DynamoDB JSON; a patch is plain JSON".to_owned()));
+        }
+        let key = self.place.key();
+        let mut warnings = Vec::new();
+        for (attribute, value) in self.key_schema.attributes().zip(std::iter::once(&key.partition).chain(&key.sort)) {
+            warnings.extend(self.take_key(&mut request, &attribute.name, value)?);
+        }
+        Ok(Commit { request, warnings })
+    }
+
+    fn is_statement(&self) -> bool {
+        true
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "The item is unchanged."
+    }
+}
+
+impl PatchTarget {
+    /// The key is the name's: takes it out of the patch. A warning when the patch had another.
+    fn take_key(&self, patch: &mut Patch, name: &str, value: &AttributeValue) -> Result<Option<String>, FsError> {
+        match patch.0.remove(name) {
+            None => Ok(None),
+            Some(Change::Set(given)) if given == *value => Ok(None),
+            Some(Change::Remove) => Err(FsError::Body(format!("`{name}` is part of the key: it cannot be removed"))),
+            Some(_) if self.strict_keys => {
+                Err(FsError::Body(format!("`{name}` in the body differs from the key that the file's name says")))
+            }
+            Some(_) => Ok(Some(format!("`{name}` in the body differs from the file's name; the name's key stays"))),
+        }
+    }
+}
+
+impl Performer for PatchTarget {
+    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
+        let (place, schema) = {
+            let state = open.state.lock();
+            (state.writer.target().place.clone(), state.writer.target().key_schema.clone())
+        };
+        let merge = Merge { place, schema, patch, writer: open.writer() };
+        merge.attempt(view, TRIES_MAX, done);
+    }
+}
+
+struct Merge {
+    place: Place,
+    schema: KeySchema,
+    patch: Patch,
+    /// The thread that writes.
+    writer: u32,
+}
+
+impl Merge {
+    fn attempt(self, view: &Arc<View>, tries: usize, done: Outcome) {
+        let (mut item, precondition) = match self.place.load(view.tree()) {
+            Ok((item, stat)) => (item, Precondition::Version(stat.version)),
+            Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),
+            Err(FsError::Database(error)) => return done(Err(error)),
+            Err(_) => return done(Err(Error::ResourceNotFound)),
+        };
+        self.patch.apply(&mut item);
+        let mut request = PutItemRequest::new(self.place.table().clone(), item);
+        request.precondition = Some(precondition);
+        let again = Arc::clone(view);
+        view.put(
+            request,
+            self.writer,
+            Box::new(move |outcome| match outcome {
+                Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
+                    let view = Arc::clone(&again);
+                    again.run_elsewhere(Box::new(move || self.attempt(&view, tries - 1, done)));
+                }
+                Ok(version) => {
+                    again.wrote(self.place.table(), self.place.key(), self.writer, version);
+                    done(Ok(version));
+                }
+                Err(error) => done(Err(error)),
+            }),
+        );
+    }
+}

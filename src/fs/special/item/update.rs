@@ -1,0 +1,231 @@
+//! `X.update`: an UpdateItem, carried out once by each file that is opened and written: an expression with its values in the text, or a
+//! request's JSON.
+//!
+//! An expression is carried out in the `write()` that ends it with a newline, or when the file is closed; JSON in the `write()` that
+//! completes it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::{Special, SpecialNode, last};
+use super::{Place, open_stream};
+use crate::codec::dynamodb_json;
+use crate::codec::wire::{WireError, update_item};
+use crate::expr::literals::{self, ExtractedUpdate};
+use crate::expr::{PlaceholderUse, condition, update};
+use crate::fs::FsError;
+use crate::fs::handle::{Handle, OpenText};
+use crate::fs::node::Node;
+use crate::fs::tree::{Caller, Tree};
+use crate::fs::view::{OpenFlags, Outcome, Performer, View};
+use crate::fs::write::check::{Judged, LineCheck, TextCheck};
+use crate::fs::write::json_prefix::{JsonPrefix, PrefixState};
+use crate::fs::write::{Commit, Target};
+use crate::model::api::{ConditionParameter, Precondition, UpdateItemRequest, UpdateParameter};
+use crate::model::error::ExpressionError;
+use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
+use crate::model::{Error, KeySchema, TableName};
+
+const USAGE: &str = "\
+write an update here to carry it out, once:
+  echo 'SET n = n + 1, status = \"open\" REMOVE tmp IF n < 10' > X.update
+  echo 'ADD views 1, tags {\"$ss\":[\"new\"]}' > X.update
+The words are UpdateExpression's, and after IF a ConditionExpression. Values stand in the text: \"…\" or '…' strings, numbers,
+true, false, null, plain JSON lists and maps. Reserved words need no care; other odd names stand in backquotes.
+When IF fails the error is ECANCELED. Or write an UpdateItem request in JSON, without TableName and Key.
+An item that is not there is made, unless the update only removes.
+";
+
+#[derive(Debug)]
+struct UpdateFile {
+    place: Place,
+    path: String,
+}
+
+pub fn node(place: Place) -> Node {
+    let path = place.path(".update");
+    SpecialNode::node(UpdateFile { place, path })
+}
+
+impl Special for UpdateFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn parent(&self) -> Node {
+        self.place.parent()
+    }
+
+    fn table(&self) -> Option<&TableName> {
+        Some(self.place.table())
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
+        tree.table_time(self.place.table())
+    }
+
+    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(USAGE.as_bytes().to_vec())
+    }
+
+    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
+        if !flags.write {
+            return Ok(Handle::Text(self.text(view.tree(), caller)?));
+        }
+        let key_schema = view.tree().schema(self.place.table())?.key.clone();
+        let target = UpdateTarget { place: self.place.clone(), key_schema };
+        Ok(open_stream(&self.path, caller, ino, flags, target))
+    }
+}
+
+#[derive(Debug)]
+struct UpdateTarget {
+    place: Place,
+    key_schema: KeySchema,
+}
+
+impl Target for UpdateTarget {
+    type Request = UpdateItemRequest;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateItemRequest>, FsError> {
+        let text = std::str::from_utf8(text).map_err(|_| FsError::Body("the text is not UTF-8".to_owned()))?;
+        let request = if is_json(text) { self.json_request(text)? } else { self.expression_request(text)? };
+        Ok(Commit { request, warnings: Vec::new() })
+    }
+
+    fn check(&self) -> Box<dyn TextCheck> {
+        Box::new(LineCheck::once(judge))
+    }
+
+    fn is_statement(&self) -> bool {
+        true
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "The item is unchanged."
+    }
+}
+
+impl UpdateTarget {
+    fn expression_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
+        let extracted = extract(text)?;
+        let key = self.place.key().to_item(&self.key_schema);
+        let update = extracted.update.map_or(UpdateParameter::None, UpdateParameter::Expression);
+        let condition = extracted.condition.map_or(ConditionParameter::None, ConditionParameter::Expression);
+        let table = self.place.table().clone();
+        Ok(UpdateItemRequest { condition, ..UpdateItemRequest::new(table, key, update, extracted.placeholders) })
+    }
+
+    fn json_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
+        let mut json: Value = serde_json::from_str(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let key = self.place.key().to_item(&self.key_schema);
+        if let Some(members) = json.as_object_mut() {
+            members.entry("TableName").or_insert_with(|| Value::String(self.place.table().to_string()));
+            members.entry("Key").or_insert_with(|| typed(&key));
+        }
+        let request = update_item::request(&json).map_err(|error| match error {
+            WireError::Request(error) => FsError::Database(error),
+            other => FsError::Body(other.to_string()),
+        })?;
+        if request.table_name != *self.place.table() || request.key != key {
+            return Err(FsError::Body("TableName and Key come from the file's name; leave them out".to_owned()));
+        }
+        Ok(request)
+    }
+}
+
+/// The item as a JSON value.
+fn typed(item: &crate::model::Item) -> Value {
+    let mut text = Vec::new();
+    dynamodb_json::write_item(item, &mut text);
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+fn judge(text: &str) -> Judged {
+    if is_json(text) {
+        let mut check = JsonPrefix::new();
+        return match check.feed(text.as_bytes()) {
+            PrefixState::Complete => Judged::Good,
+            PrefixState::Incomplete => Judged::Unfinished(FsError::Json(check.incomplete())),
+            PrefixState::Invalid(error) => Judged::Bad(FsError::Json(error)),
+        };
+    }
+    if text.trim().is_empty() {
+        return Judged::Unfinished(FsError::Body("an update begins with SET, REMOVE, ADD, DELETE or IF".to_owned()));
+    }
+    let extracted = match literals::update(text) {
+        Ok(extracted) => extracted,
+        Err(error) if error.is_incomplete() => return Judged::Unfinished(FsError::Body(error.to_string())),
+        Err(error) => return Judged::Bad(FsError::Body(error.to_string())),
+    };
+    match parse(&extracted) {
+        Ok(()) => Judged::Good,
+        Err(error) if ends_early(&error, &extracted) => Judged::Unfinished(FsError::Database(error)),
+        Err(error) => Judged::Bad(FsError::Database(error)),
+    }
+}
+
+fn extract(text: &str) -> Result<ExtractedUpdate, FsError> {
+    literals::update(text).map_err(|error| FsError::Body(error.to_string()))
+}
+
+fn parse(extracted: &ExtractedUpdate) -> Result<(), Error> {
+    let mut used = PlaceholderUse::default();
+    if let Some(text) = &extracted.update {
+        update::parse(text, &extracted.placeholders, &mut used)?;
+    }
+    if let Some(text) = &extracted.condition {
+        condition::parse_parameter(text, ExpressionParameter::Condition, &extracted.placeholders, &mut used)?;
+    }
+    used.finish(&extracted.placeholders)
+}
+
+/// Is what is wrong that the text stops?
+fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
+    let last = if extracted.condition.is_some() { ExpressionParameter::Condition } else { ExpressionParameter::Update };
+    match error {
+        Error::Expression(ExpressionError::Invalid { parameter, fault }) if *parameter == last => match fault {
+            ExpressionFault::Syntax { token, .. } => token == "<EOF>",
+            ExpressionFault::Empty => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+impl Performer for UpdateTarget {
+    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+        let place = open.state.lock().writer.target().place.clone();
+        perform(view, &place, open.writer(), request, done);
+    }
+}
+
+/// Carries out an update of the item; an item that is hidden is itself again.
+pub(super) fn perform(view: &Arc<View>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
+    view.revive_item(place.table(), place.key());
+    let (view, place) = (Arc::clone(view), place.clone());
+    let session = view.tree().service.last.session(writer);
+    let db = Arc::clone(&view.tree().db);
+    db.update_item_then(
+        request,
+        Box::new(move |outcome| {
+            let answer = outcome.as_ref().map(|response| last::of_update(place.table(), response));
+            view.tree().service.last.keep_write(session, "UpdateItem", answer);
+            let version = outcome.map(|response| response.version);
+            if let Ok(Some(version)) = version {
+                view.item_stored(place.table(), place.key());
+                view.wrote(place.table(), place.key(), writer, version);
+            }
+            done(version.map(Option::unwrap_or_default));
+        }),
+    );
+}

@@ -1,0 +1,121 @@
+//! Puts and updates of items through the mount, and what the view remembers of them.
+
+use std::sync::Arc;
+
+use super::commit::Outcome;
+use super::{View, ViewOptions};
+use crate::codec::key::partition_digest;
+use crate::database::{EntryKey, TextForm};
+use crate::fs::FsError;
+use crate::fs::node::{AliasFolder, Node, base, entry_ino};
+use crate::fs::special::last;
+use crate::fs::write::{ItemTarget, KeyPart};
+use crate::model::api::{Precondition, PutItemRequest, Version};
+use crate::model::{Error, Key, TableName};
+
+/// What an item is called in [`super::reads::Reads`].
+pub(super) fn item_number(table: &TableName, key: &Key) -> u64 {
+    entry_ino(&base(table), &EntryKey { index: None, base: key.clone() }, TextForm::PlainJson)
+}
+
+impl View {
+    pub(in crate::fs) fn options(&self) -> ViewOptions {
+        self.tree.options
+    }
+
+    /// PutItem for a thread, of an item that may be hidden: it is written again.
+    pub(in crate::fs) fn put(self: &Arc<Self>, mut request: PutItemRequest, thread: u32, done: Outcome) {
+        let schema = match self.tree.schema(&request.table_name) {
+            Ok(schema) => schema,
+            Err(FsError::Database(error)) => return done(Err(error)),
+            Err(_) => return done(Err(Error::ResourceNotFound)),
+        };
+        let (table, asked) = (request.table_name.clone(), request.precondition);
+        let key = request.item.key(&schema.key);
+        if let Some(key) = &key {
+            request.precondition = self.revive(&table, key, asked);
+        }
+        let again = (request.precondition != asked).then(|| PutItemRequest { precondition: asked, ..request.clone() });
+        let view = Arc::clone(self);
+        let session = self.tree.service.last.session(thread);
+        self.tree.db.put_item_then(
+            request,
+            Box::new(move |outcome| match (outcome, again) {
+                // The hidden item's delete was under way and came first: there is none, as asked.
+                (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
+                    let next = Arc::clone(&view);
+                    view.run_elsewhere(Box::new(move || next.put(again, thread, done)));
+                }
+                (Ok(response), _) => {
+                    view.tree.service.last.keep_write(session, "PutItem", Ok(last::of_put(&table, &response)));
+                    if let Some(key) = &key {
+                        view.item_stored(&table, key);
+                    }
+                    done(Ok(response.version));
+                }
+                (Err(error), _) => {
+                    view.tree.service.last.keep_write(session, "PutItem", Err(&error));
+                    done(Err(error));
+                }
+            }),
+        );
+    }
+
+    /// An item was put through the mount: it is not being created, hidden or waiting for its delete any more.
+    pub(in crate::fs) fn item_stored(&self, table: &TableName, key: &Key) {
+        let mut folders = self.tree.folders.lock();
+        if folders.since(table, &key.partition).is_some() {
+            folders.remove(table, &key.partition);
+        }
+        let known = folders.has_aliases(table).then(|| partition_digest(&[&key.partition]));
+        let Some((digest, name)) = known.and_then(|digest| Some((digest, folders.remove_alias(table, &digest)?))) else { return };
+        drop(folders);
+        // The folder's files in memory go with it.
+        let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
+        let collection = Node::Collection(base(table), vec![key.partition.clone()]);
+        self.tree.scratch.lock().move_directory(&folder, &collection);
+    }
+
+    /// A thread's process wrote this version of an item.
+    pub(in crate::fs) fn wrote(&self, table: &TableName, key: &Key, thread: u32, version: Version) {
+        self.reads.wrote(item_number(table, key), thread, version);
+    }
+
+    /// The version of an item that a thread's process knows, if it read it.
+    pub(super) fn known_version(&self, table: &TableName, key: &Key, thread: u32) -> Option<Version> {
+        if self.tree.options.last_writer_wins { None } else { self.reads.version(item_number(table, key), thread) }
+    }
+
+    /// An item that was renamed away and could not be written anew stays as it was.
+    pub(super) fn bring_back(&self, target: &ItemTarget) {
+        let sort = match &target.key.sort {
+            Some(KeyPart::Value(value)) => Some(value.clone()),
+            Some(KeyPart::Digest(_)) => return,
+            None => None,
+        };
+        let KeyPart::Value(partition) = &target.key.partition else { return };
+        self.revive_item(&target.table, &Key { partition: partition.clone(), sort });
+    }
+
+    /// Takes back a waiting delete of this item.
+    pub(in crate::fs) fn revive_item(&self, table: &TableName, key: &Key) {
+        self.revive(table, key, None);
+    }
+
+    /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
+    pub(super) fn revive(&self, table: &TableName, key: &Key, precondition: Option<Precondition>) -> Option<Precondition> {
+        if !self.tree.hides_any() {
+            return precondition;
+        }
+        let place = (table.clone(), key.clone());
+        let _not_deleting = self.keeper.deleting.lock();
+        self.tree.with_deferred(|deferred| {
+            let hidden = deferred.hidden_version(&place);
+            deferred.cancel(&place);
+            match (hidden, precondition) {
+                (Some(version), Some(Precondition::Absent)) => Some(Precondition::Version(version)),
+                (_, precondition) => precondition,
+            }
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! rename of stored items, each in one transaction: an item onto another name, two items for each other, a whole collection.
+//!
+//! The key in the item is rewritten from the new name. The transaction holds each item against the version that was read; when one was
+//! changed in between, everything is read again.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::rename::{Moved, moved, plain};
+use super::{Caller, RenameFlags, View};
+use crate::database::{Entries, EntryKey, Source};
+use crate::fs::FsError;
+use crate::fs::node::{EntryNode, Node};
+use crate::fs::tree::{items, now_ms};
+use crate::fs::write::Failure;
+use crate::model::api::{Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, Version};
+use crate::model::error::{CancellationReason, TransactionError};
+use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
+
+/// Items of a folder that are renamed at once (FILESYSTEM 4).
+const FOLDER_ITEMS_MAX: usize = 100;
+/// How often items may be changed between reading and committing.
+const TRIES_MAX: usize = 100;
+
+const UNCHANGED: &str = "Nothing is changed.";
+
+/// What is renamed.
+#[derive(Debug, Clone)]
+enum Rekey {
+    Item { from: Key, to: Key, no_replace: bool },
+    Exchange { one: Key, other: Key },
+    Folder { from: AttributeValue, to: AttributeValue },
+}
+
+/// The actions of a transaction, and what they do to names.
+#[derive(Debug, Default)]
+struct Plan {
+    actions: Vec<TransactWrite>,
+    stored: Vec<Key>,
+    deleted: Vec<Key>,
+}
+
+impl Plan {
+    fn put(&mut self, schema: &TableSchema, mut item: Item, key: Key, precondition: Option<Precondition>) {
+        item.0.append(&mut key.to_item(&schema.key).0);
+        let action = TransactWrite::new(schema.name.clone(), TransactAction::Put { item });
+        self.actions.push(TransactWrite { precondition, ..action });
+        self.stored.push(key);
+    }
+
+    fn delete(&mut self, schema: &TableSchema, key: Key, version: Version) {
+        let action = TransactWrite::new(schema.name.clone(), TransactAction::Delete { key: key.to_item(&schema.key) });
+        self.actions.push(TransactWrite { precondition: Some(Precondition::Version(version)), ..action });
+        self.deleted.push(key);
+    }
+}
+
+/// A rename under way.
+struct Attempt {
+    caller: Caller,
+    source: Source,
+    rekey: Rekey,
+    tries: usize,
+    reply: Moved,
+}
+
+impl View {
+    /// An item onto the name of another, or in exchange for it.
+    pub(super) fn rekey_item(self: &Arc<Self>, caller: Caller, old: &EntryNode, new: &EntryNode, flags: RenameFlags, reply: Moved) {
+        if old.source != new.source {
+            return reply(Err(plain(FsError::CrossDevice)));
+        }
+        let (from, to) = (old.key.base.clone(), new.key.base.clone());
+        if from == to {
+            // Two names of one file.
+            return reply(Ok(()));
+        }
+        let rekey = match flags.exchange {
+            true => Rekey::Exchange { one: from, other: to },
+            false => Rekey::Item { from, to, no_replace: flags.no_replace },
+        };
+        self.attempt(Attempt { caller, source: old.source.clone(), rekey, tries: TRIES_MAX, reply });
+    }
+
+    /// A collection onto the name of one that has no items.
+    pub(super) fn rekey_folder(self: &Arc<Self>, caller: Caller, old: &Node, new: &Node, reply: Moved) {
+        let (Node::Collection(source, from), Node::Collection(target, to)) = (old, new) else {
+            return reply(Err(plain(FsError::CrossDevice)));
+        };
+        let (true, Some(from), Some(to)) = (source == target, from.first(), to.first()) else {
+            return reply(Err(plain(FsError::CrossDevice)));
+        };
+        if from == to {
+            return reply(Ok(()));
+        }
+        let rekey = Rekey::Folder { from: from.clone(), to: to.clone() };
+        self.attempt(Attempt { caller, source: source.clone(), rekey, tries: TRIES_MAX, reply });
+    }
+
+    fn attempt(self: &Arc<Self>, attempt: Attempt) {
+        let plan = match self.plan_rekey(&attempt) {
+            Ok(plan) => plan,
+            Err(error) => return (attempt.reply)(Err(plain(error))),
+        };
+        if plan.actions.is_empty() {
+            self.moved_names(&attempt, &plan);
+            return (attempt.reply)(Ok(()));
+        }
+        let request = TransactWriteItemsRequest {
+            transact_items: plan.actions.clone(),
+            client_request_token: None,
+            return_consumed_capacity: ReturnConsumedCapacity::None,
+            return_item_collection_metrics: false,
+        };
+        let view = Arc::clone(self);
+        self.tree.db.transact_write_items_then(
+            request,
+            Box::new(move |outcome| match outcome {
+                Ok(_) => {
+                    view.moved_names(&attempt, &plan);
+                    (attempt.reply)(Ok(()));
+                }
+                Err(error) => match refusal(&plan, error) {
+                    None if attempt.tries > 1 => {
+                        let next = Arc::clone(&view);
+                        view.run_elsewhere(Box::new(move || next.attempt(Attempt { tries: attempt.tries - 1, ..attempt })));
+                    }
+                    None => (attempt.reply)(Err(plain(FsError::Stale))),
+                    Some(failure) => (attempt.reply)(Err(failure)),
+                },
+            }),
+        );
+    }
+
+    fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
+        let (schema, mut plan) = (self.tree.schema(&attempt.source.table)?, Plan::default());
+        let load = |key: &Key| items::load(&self.tree, &attempt.source, &EntryKey { index: None, base: key.clone() });
+        match &attempt.rekey {
+            Rekey::Item { from, to, no_replace } => {
+                let (item, stat) = load(from)?;
+                let hidden = self.tree.with_deferred(|deferred| deferred.hidden_version(&(schema.name.clone(), to.clone())));
+                let absent = hidden.map_or(Precondition::Absent, Precondition::Version);
+                let precondition = no_replace.then_some(absent);
+                plan.put(&schema, item, to.clone(), precondition);
+                plan.delete(&schema, from.clone(), stat.version);
+            }
+            Rekey::Exchange { one, other } => {
+                let ((first, first_stat), (second, second_stat)) = (load(one)?, load(other)?);
+                plan.put(&schema, second, one.clone(), Some(Precondition::Version(first_stat.version)));
+                plan.put(&schema, first, other.clone(), Some(Precondition::Version(second_stat.version)));
+            }
+            Rekey::Folder { from, to } => {
+                if self.tree.db.collection(&attempt.source, &vec![to.clone()])?.is_some() {
+                    return Err(FsError::NotEmpty);
+                }
+                for key in self.keys_of(&attempt.source, from)? {
+                    let (item, stat) = match load(&key) {
+                        Err(FsError::NotFound) => continue,
+                        loaded => loaded?,
+                    };
+                    let new = Key { partition: to.clone(), sort: key.sort.clone() };
+                    plan.put(&schema, item, new, Some(Precondition::Absent));
+                    plan.delete(&schema, key, stat.version);
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The keys of a collection.
+    fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>, FsError> {
+        let range = Entries::Collection { partition: vec![partition.clone()], sort_prefix: None };
+        let mut keys = Vec::new();
+        self.tree.db.entries(source, &range, None, &mut |entry, _, _| {
+            keys.push(entry.base);
+            if keys.len() > FOLDER_ITEMS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if keys.len() > FOLDER_ITEMS_MAX { Err(FsError::CrossDevice) } else { Ok(keys) }
+    }
+
+    /// The items have their new names: folders, notes and files in memory follow.
+    fn moved_names(&self, attempt: &Attempt, plan: &Plan) {
+        let table = &attempt.source.table;
+        for key in &plan.stored {
+            self.revive_item(table, key);
+            self.item_stored(table, key);
+        }
+        for key in plan.deleted.iter().chain(&plan.stored) {
+            self.reads.forget(super::put::item_number(table, key), attempt.caller.pid);
+        }
+        match &attempt.rekey {
+            Rekey::Item { from, to: _, no_replace: _ } if from.sort.is_some() => {
+                self.tree.folders.lock().keep(table, &from.partition, now_ms());
+            }
+            Rekey::Folder { from, to } => self.moved_folder(table, from, to, plan.stored.is_empty()),
+            Rekey::Item { .. } | Rekey::Exchange { .. } => {}
+        }
+    }
+
+    fn moved_folder(&self, table: &TableName, from: &AttributeValue, to: &AttributeValue, is_empty: bool) {
+        let mut folders = self.tree.folders.lock();
+        folders.remove(table, from);
+        if is_empty {
+            folders.make(table, to.clone(), now_ms());
+        }
+        drop(folders);
+        let folder = |value: &AttributeValue| Node::Collection(crate::fs::node::base(table), vec![value.clone()]);
+        self.tree.scratch.lock().move_directory(&folder(from), &folder(to));
+    }
+}
+
+/// Why a transaction failed for good; `None` when items were changed since they were read.
+fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
+    let Error::TransactionCanceled(cancellation) = error else {
+        return Some(match error {
+            Error::Transaction(TransactionError::TooLarge) => plain(FsError::CrossDevice),
+            error => moved(error.into(), &[], UNCHANGED),
+        });
+    };
+    for (reason, action) in cancellation.0.into_iter().zip(&plan.actions) {
+        match reason {
+            CancellationReason::ConditionalCheckFailed { .. } if action.precondition == Some(Precondition::Absent) => {
+                return Some(plain(FsError::Exists));
+            }
+            CancellationReason::ValidationError(error) => return Some(moved((*error).into(), &[], UNCHANGED)),
+            CancellationReason::ItemCollectionSizeLimitExceeded => {
+                return Some(plain(Error::ItemCollectionSizeLimitExceeded.into()));
+            }
+            CancellationReason::None | CancellationReason::ConditionalCheckFailed { .. } => {}
+        }
+    }
+    None
+}
