@@ -11,7 +11,7 @@ use super::dump::existing_table;
 use super::in_flight::InFlight;
 use super::progress::Progress;
 use super::{CliError, DataArgs, Outcome, data_dir};
-use crate::codec::{dynamodb_json, plain_json};
+use crate::codec::item_line;
 use crate::database::Browse;
 use crate::model::api::PutItemRequest;
 use crate::model::{Item, TableName};
@@ -140,9 +140,9 @@ impl Loader {
     }
 
     fn load_line(&self, source: &str, number: u64, line: &[u8]) {
-        match parse_line(line) {
+        match item_line::parse(line) {
             Ok(item) => self.put(source, (number, line.len()), item),
-            Err(text) => self.bad(source, number, &text),
+            Err(error) => self.bad(source, number, &error.to_string()),
         }
     }
 
@@ -191,16 +191,5 @@ fn report(tally: &Mutex<Tally>, progress: &Progress, source: &str, number: u64, 
         progress.line(&format!("{source}:{number}: {text}"));
     } else if bad == REPORTS_MAX + 1 {
         progress.line("more bad lines follow; they are counted only");
-    }
-}
-
-/// One item of a line: DynamoDB JSON when every top-level value is a lone type tag, else plain JSON.
-fn parse_line(line: &[u8]) -> Result<Item, String> {
-    let plain = plain_json::parse(line);
-    match plain {
-        Ok(item) if !plain_json::looks_like_dynamodb_json(&item) => Ok(item),
-        // A typed value such as {"B":"…"} may not be fine as plain JSON and the other way round: the typed reader decides.
-        Ok(_) => dynamodb_json::parse(line).map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
     }
 }

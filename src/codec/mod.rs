@@ -4,6 +4,7 @@ pub mod calendar;
 pub mod digest;
 pub mod dynamodb_json;
 pub mod file_name;
+pub mod item_line;
 pub mod json;
 pub mod key;
 pub mod metrics;

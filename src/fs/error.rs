@@ -18,6 +18,9 @@ pub enum FsError {
     /// A body that is fine JSON but not fit for this file; says what is wrong.
     #[error("{0}")]
     Body(String),
+    /// A line of a batch, by its number from 1.
+    #[error("line {0}: {1}")]
+    Line(u64, Box<FsError>),
     /// A query path clause that means nothing or is not allowed here; says what is wrong, with a hint.
     #[error("{message}")]
     Clause { message: String, hint: String },
@@ -146,6 +149,7 @@ impl FsError {
                 Errno::Invalid => Errno::BadMessage,
                 other => other,
             },
+            Self::Line(_, error) => error.errno(),
             Self::NotFound => Errno::NotFound,
             Self::Exists => Errno::Exists,
             Self::NotDirectory => Errno::NotDirectory,
@@ -174,7 +178,7 @@ impl FsError {
             Self::Database(error) => Some(error.exception()),
             Self::Json(_) | Self::Body(_) | Self::TooLarge => Some(VALIDATION),
             Self::Stale | Self::Exists => Some("ConditionalCheckFailedException"),
-            Self::Moved(error) => error.exception(),
+            Self::Moved(error) | Self::Line(_, error) => error.exception(),
             Self::Clause { .. }
             | Self::NotFound
             | Self::NotDirectory
@@ -201,6 +205,10 @@ impl FsError {
     /// push out the failure that a person wants to read.
     #[must_use]
     pub fn is_remarkable(&self) -> bool {
+        // Nobody probes with a batch.
+        if matches!(self, Self::Line(..)) {
+            return true;
+        }
         match self.errno() {
             Errno::NotFound
             | Errno::NotSupported
@@ -232,6 +240,11 @@ impl FsError {
     pub fn explanation(&self) -> String {
         match self {
             Self::Clause { message, hint } if !hint.is_empty() => format!("  {message}\n  hint: {hint}\n"),
+            Self::Line(number, error) => {
+                let inner = error.explanation();
+                let rest = "  hint: the other lines are done; batch/result.json tells of each that is not\n";
+                format!("  line {number}: {}{rest}", inner.trim_start())
+            }
             other => format!("  {other}\n"),
         }
     }

@@ -178,6 +178,30 @@ fn stat_field(pid: u32, index: usize) -> Option<u32> {
     fields.split_whitespace().nth(index)?.parse().ok()
 }
 
+/// Is this thread at its end because of a signal? Of one that closes its files as it exits; false when it cannot be found out.
+#[must_use]
+pub fn was_killed(thread: u32) -> bool {
+    /// `PF_EXITING` of the kernel's task flags.
+    const EXITING: u32 = 0x4;
+    /// The part of an exit status that is a signal's number: wait(2).
+    const SIGNAL: u32 = 0x7f;
+    let is_exiting = stat_field(thread, 6).is_some_and(|flags| flags & EXITING != 0);
+    is_exiting && stat_field(thread, 49).is_some_and(|status| status & SIGNAL != 0)
+}
+
+/// Has the process of this thread a file open whose path ends so? `None` when it cannot be found out. Links are only read: to look
+/// at the files themselves would be to ask ourselves.
+#[must_use]
+pub fn has_open(thread: u32, path: &str) -> Option<bool> {
+    if thread == 0 {
+        return None;
+    }
+    let links = std::fs::read_dir(format!("/proc/{thread}/fd")).ok()?.map_while(Result::ok);
+    let mut targets = links.filter_map(|link| std::fs::read_link(link.path()).ok());
+    let is_it = |target: std::path::PathBuf| target.to_string_lossy().trim_end_matches(" (deleted)").ends_with(path);
+    Some(targets.any(is_it))
+}
+
 /// Are both threads of one process? A thread that is gone counts as a process of its own.
 #[must_use]
 pub fn same_process(a: u32, b: u32) -> bool {

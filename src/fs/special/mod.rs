@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod api;
+pub mod batch;
 pub mod control;
 pub mod describe;
 pub mod help;

@@ -7,7 +7,7 @@ use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 pub use crate::fs::node::base;
 use crate::fs::query::QueryKind;
-use crate::fs::special::{advice, control, describe, help, metrics, plan, stream};
+use crate::fs::special::{advice, batch, control, describe, help, metrics, plan, stream};
 use crate::model::{IndexKind, TableName};
 
 pub const SCHEMA_NAME: &str = "schema.json";
@@ -40,6 +40,7 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
         describe::NAME => Ok(describe::node(table)),
         metrics::CAPACITY_NAME => Ok(metrics::capacity_node(table)),
         metrics::POINTS_NAME => Ok(metrics::points_node(table)),
+        batch::NAME => Ok(batch::node(table)),
         stream::NAME => Ok(stream::node(table)),
         help::NAME => Ok(help::node(table.as_str(), help::TABLE, Node::Table(table.clone()))),
         ITEMS_NAME => Ok(Node::Items(base(table))),

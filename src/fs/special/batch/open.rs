@@ -1,0 +1,339 @@
+//! An open file of `batch/`.
+//!
+//! Calls on one handle are carried out one after the other: a later one waits in line, without a thread. A write's lines are all
+//! started, so that they share commits, and the call is answered when the last of them is durable.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use super::atomic::Transaction;
+use super::line::{self, Request};
+use super::lines::{Line, Lines};
+use super::report::{ITEMS_BYTES_MAX, Report};
+use super::{Kind, SHORT_WRITE_BYTES};
+use crate::codec::plain_json;
+use crate::database::{EntryKey, TextForm};
+use crate::fs::FsError;
+use crate::fs::handle::Waiting;
+use crate::fs::journal::{has_open, same_process, was_killed};
+use crate::fs::node::base;
+use crate::fs::special::OpenSpecial;
+use crate::fs::tree::{Caller, now_ms};
+use crate::fs::view::{Bytes, Reply, View};
+use crate::model::error::ValueError;
+use crate::model::{Error, Key, TableName, TableSchema};
+
+/// A call that has an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    /// The write is short and ends a line: see the module above.
+    Write {
+        is_short: bool,
+    },
+    Flush,
+    Release,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct OpenBatch {
+    table: TableName,
+    kind: Kind,
+    path: String,
+    opener: Caller,
+    turn: Mutex<Turn>,
+    work: Mutex<Work>,
+}
+
+#[derive(Default)]
+struct Turn {
+    is_taken: bool,
+    waiting: VecDeque<Waiting>,
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turn").field("is_taken", &self.is_taken).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    lines: Lines,
+    /// From the first byte on.
+    report: Option<Arc<Mutex<Report>>>,
+    /// The first bad line that no call told of.
+    untold: Option<(u64, FsError)>,
+    transaction: Transaction,
+}
+
+/// What must be done before a call is answered.
+struct Pending {
+    left: AtomicUsize,
+    finish: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Pending {
+    fn one_done(&self) {
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1
+            && let Some(finish) = self.finish.lock().take()
+        {
+            finish();
+        }
+    }
+}
+
+impl OpenBatch {
+    pub fn new(table: &TableName, kind: Kind, path: String, opener: Caller) -> Self {
+        Self { table: table.clone(), kind, path, opener, turn: Mutex::default(), work: Mutex::default() }
+    }
+
+    /// Carries out a call after those before it.
+    fn run(self: Arc<Self>, view: &Arc<View>, caller: Caller, call: Call, data: Vec<u8>, reply: Reply<()>) {
+        let again = Arc::clone(view);
+        let mut turn = self.turn.lock();
+        if turn.is_taken {
+            let this = Arc::clone(&self);
+            turn.waiting.push_back(Box::new(move || this.run(&again, caller, call, data, reply)));
+            return;
+        }
+        turn.is_taken = true;
+        drop(turn);
+        view.run_elsewhere(Box::new(move || self.perform(&again, caller, call, &data, reply)));
+    }
+
+    fn perform(self: Arc<Self>, view: &Arc<View>, caller: Caller, call: Call, data: &[u8], reply: Reply<()>) {
+        let lines = self.lines_of(view, caller, call, data);
+        let (view_then, this) = (Arc::clone(view), Arc::clone(&self));
+        let finish = move || {
+            let told = this.outcome(call);
+            let ended = match call {
+                Call::Write { .. } => view_then.noted_at(caller, "write", || this.path.clone(), told),
+                Call::Flush => view_then.noted_at(caller, "close", || this.path.clone(), told),
+                // Nobody hears of it; it can be read.
+                Call::Release => view_then.noted_at(caller, "release", || this.path.clone(), told).or(Ok(())),
+            };
+            this.give_turn();
+            reply(ended);
+        };
+        // One more than there are lines, so that none of them finishes before all are started.
+        let pending = Arc::new(Pending { left: AtomicUsize::new(lines.len() + 1), finish: Mutex::new(Some(Box::new(finish))) });
+        match view.tree().schema(&self.table) {
+            Ok(schema) => lines.into_iter().for_each(|line| self.start(view, &schema, line, &pending)),
+            Err(error) => {
+                for (number, text) in lines {
+                    self.failed(number, &text.unwrap_or_default(), error.clone());
+                    pending.one_done();
+                }
+            }
+        }
+        if self.kind == Kind::Atomic {
+            self.end_transaction(view, caller, call);
+        }
+        pending.one_done();
+    }
+
+    /// The lines that this call completes.
+    fn lines_of(&self, view: &View, caller: Caller, call: Call, data: &[u8]) -> Vec<Line> {
+        let mut work = self.work.lock();
+        let is_whole = |text: &[u8]| plain_json::parse(text).is_ok();
+        let lines = match call {
+            Call::Write { .. } => {
+                if work.report.is_none() && !data.is_empty() {
+                    let session = view.tree().service.last.session(self.opener.pid);
+                    let report = Report::new(self.table.clone(), self.kind, now_ms());
+                    work.report = Some(view.tree().service.batches.begin(session, report));
+                }
+                work.lines.take(data)
+            }
+            // Another process that shares the file may go on with the line.
+            Call::Flush if !same_process(self.opener.pid, caller.pid) && !is_whole(work.lines.partial()) => Vec::new(),
+            Call::Flush | Call::Release if work.lines.has_partial() => work.lines.end().into_iter().collect(),
+            Call::Flush | Call::Release => Vec::new(),
+        };
+        if let Some(report) = &work.report {
+            report.lock().lines = work.lines.count();
+        }
+        lines
+    }
+
+    /// Starts what a line asks for; `pending` hears when it has ended.
+    fn start(self: &Arc<Self>, view: &Arc<View>, schema: &TableSchema, (number, text): Line, pending: &Arc<Pending>) {
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => {
+                self.failed(number, b"", error);
+                return pending.one_done();
+            }
+        };
+        let (this, pending) = (Arc::clone(self), Arc::clone(pending));
+        match line::parse(view.tree(), schema, self.kind, &text) {
+            Err(error) => self.failed(number, &text, error),
+            Ok(Request::Get(key)) => self.get(view, number, &text, key),
+            Ok(Request::Action(write)) => {
+                let added = self.work.lock().transaction.add(number, write);
+                if let Err(error) = added {
+                    self.failed(number, &text, error);
+                }
+            }
+            Ok(Request::Commit) if self.work.lock().transaction.is_spoiled() => {
+                let refused = "a line before was refused: nothing is done";
+                self.failed(number, &text, FsError::Body(refused.to_owned()));
+                self.work.lock().transaction.begin_anew();
+            }
+            Ok(Request::Commit) => self.commit(view),
+            Ok(Request::Put(request)) => {
+                let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
+                return view.tree().db.put_item_then(request, done);
+            }
+            Ok(Request::Delete(request)) => {
+                let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
+                return view.tree().db.delete_item_then(request, done);
+            }
+        }
+        pending.one_done();
+    }
+
+    fn ended(&self, number: u64, text: &[u8], outcome: Result<(), Error>, pending: &Pending) {
+        match outcome {
+            Ok(()) => drop(self.report(|report| report.done += 1)),
+            Err(Error::ConditionalCheckFailed { .. }) if self.kind == Kind::Insert => self.failed(number, text, FsError::Exists),
+            Err(Error::Value(ValueError::ItemTooLarge)) => self.failed(number, text, FsError::TooLarge),
+            Err(error) => self.failed(number, text, FsError::Database(error)),
+        }
+        pending.one_done();
+    }
+
+    fn get(&self, view: &View, number: u64, text: &[u8], key: Key) {
+        let source = base(&self.table);
+        let read = view.tree().db.text(&source, &EntryKey { index: None, base: key }, TextForm::PlainJson);
+        match read {
+            Ok(Some((item, _))) => {
+                let is_full = self.report(|report| report.items.len() + item.len() > ITEMS_BYTES_MAX).unwrap_or(true);
+                if is_full {
+                    let full = FsError::Busy("16 MiB of items wait: read them from this descriptor, or ask for fewer at a time");
+                    return self.failed(number, text, full);
+                }
+                self.report(|report| {
+                    report.done += 1;
+                    report.items.extend_from_slice(&item);
+                });
+            }
+            Ok(None) => drop(self.report(|report| report.miss(number))),
+            Err(error) => self.failed(number, text, FsError::Database(error)),
+        }
+    }
+
+    fn report<T>(&self, work: impl FnOnce(&mut Report) -> T) -> Option<T> {
+        let report = self.work.lock().report.clone()?;
+        let mut report = report.lock();
+        Some(work(&mut report))
+    }
+
+    fn failed(&self, number: u64, text: &[u8], error: FsError) {
+        let mut work = self.work.lock();
+        if self.kind == Kind::Atomic {
+            work.transaction.spoil();
+        }
+        if let Some(report) = &work.report {
+            report.lock().fail(number, text, error.clone());
+        }
+        if work.untold.as_ref().is_none_or(|(first, _)| number < *first) {
+            work.untold = Some((number, error));
+        }
+    }
+
+    /// What a call is answered with, all its lines being done.
+    fn outcome(&self, call: Call) -> Result<(), FsError> {
+        let mut work = self.work.lock();
+        let tells = match call {
+            // A line of a transaction that is refused spoils the rest: it is told at once.
+            Call::Write { is_short } => is_short || self.kind == Kind::Atomic,
+            Call::Flush | Call::Release => true,
+        };
+        if !tells {
+            return Ok(());
+        }
+        match work.untold.take() {
+            None => Ok(()),
+            Some((_, error)) if self.kind == Kind::Atomic => Err(work.transaction.refusal(error)),
+            Some((number, error)) => Err(FsError::Line(number, Box::new(error))),
+        }
+    }
+
+    fn give_turn(&self) {
+        let waiting = {
+            let mut turn = self.turn.lock();
+            turn.is_taken = false;
+            std::mem::take(&mut turn.waiting)
+        };
+        // The first takes the turn again; the rest then queue up behind it in their order.
+        for call in waiting {
+            call();
+        }
+    }
+
+    /// The last close by who opened the file carries the transaction out; the end of the file does, when others went on with it. A
+    /// writer that is being killed had more to say: nothing is done then.
+    fn end_transaction(&self, view: &View, caller: Caller, call: Call) {
+        match call {
+            Call::Write { .. } => {}
+            Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
+            // `exec 3>F; echo … >&3` closes a copy each time. Of a process that cannot be looked at the end of the file is awaited.
+            Call::Flush
+                if same_process(self.opener.pid, caller.pid) && has_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
+            {
+                self.commit(view);
+            }
+            Call::Flush => {}
+            Call::Release => self.commit(view),
+        }
+    }
+
+    fn commit(&self, view: &View) {
+        let taken = self.work.lock().transaction.take();
+        let Some((numbers, request)) = taken else { return };
+        let count = numbers.len() as u64;
+        match view.tree().db.transact_write_items(request) {
+            Ok(_) => drop(self.report(|report| report.done += count)),
+            Err(Error::TransactionCanceled(cancellation)) => {
+                for (number, reason) in numbers.iter().zip(&cancellation.0) {
+                    if let Some(message) = reason.message() {
+                        self.report(|report| report.fail(*number, reason.code().as_bytes(), FsError::Body(message)));
+                    }
+                }
+                let first = numbers.first().copied().unwrap_or_default();
+                self.work.lock().untold = Some((first, FsError::Database(Error::TransactionCanceled(cancellation))));
+            }
+            Err(error) => self.failed(numbers.first().copied().unwrap_or_default(), b"", FsError::Database(error)),
+        }
+        self.work.lock().transaction.begin_anew();
+    }
+}
+
+impl OpenSpecial for OpenBatch {
+    /// The items that were asked for, each byte once; `get` only.
+    fn read(self: Arc<Self>, _view: &Arc<View>, _caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+        let taken = self.report(|report| {
+            let count = size.min(report.items.len());
+            report.items.drain(..count).collect::<Vec<u8>>()
+        });
+        reply(Ok(Bytes::own(taken.unwrap_or_default())));
+    }
+
+    fn write(self: Arc<Self>, view: &Arc<View>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
+        let is_short = data.len() < SHORT_WRITE_BYTES && data.ends_with(b"\n");
+        self.run(view, caller, Call::Write { is_short }, data.to_vec(), reply);
+    }
+
+    fn flush(self: Arc<Self>, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
+        self.run(view, caller, Call::Flush, Vec::new(), reply);
+    }
+
+    fn release(self: Arc<Self>, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
+        self.run(view, caller, Call::Release, Vec::new(), reply);
+    }
+}
