@@ -6,6 +6,8 @@ mod disagreements;
 mod indexes;
 mod numbers;
 mod reads;
+mod tables;
+mod texts;
 mod transactions;
 mod updates;
 
@@ -106,4 +108,22 @@ pub fn with(mut request: Value, more: Value) -> Value {
 #[track_caller]
 pub fn values(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { parse(&format!("{{{text}}}")) }
+}
+
+/// A request must come to this, by the rules of [`Service::check`]: `IV: ` stands for `One or more parameter values were invalid: `,
+/// `1VE: ` for the count before a text; without the name of another error it is a validation error.
+#[track_caller]
+pub fn check(service: &Service, operation: &str, request: &Value, expected: &str) {
+    let expected =
+        expected.replace("1VE: ", "1 validation error detected: ").replace("IV: ", "One or more parameter values were invalid: ");
+    let expected = if expected == "OK" || expected.starts_with('~') || expected.contains(": ") && is_named(&expected) {
+        expected
+    } else {
+        format!("Validation: {expected}")
+    };
+    service.check(operation, request, &expected);
+}
+
+fn is_named(expected: &str) -> bool {
+    ["ResourceInUse: ", "ResourceNotFound: ", "LimitExceeded: ", "Serialization: "].iter().any(|name| expected.starts_with(name))
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::error::WireError;
+use super::kept_options::ON_DEMAND_WARM;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use crate::model::api::StreamViewType;
 use crate::model::error::{ResourceError, SchemaError};
@@ -81,11 +82,15 @@ const KEPT_OF_INDEXES: &[&str] = &["OnDemandThroughput", "WarmThroughput"];
 /// Where those of indexes are kept.
 pub(super) const INDEXES: &str = "GlobalSecondaryIndexes";
 
-/// Checks 21 and 23 to 26 of SEMANTICS 11.1.
+/// Checks 21 to 26 of SEMANTICS 11.1.
 pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), WireError> {
     check_on_demand(members, None, billing_mode)?;
     for index in global_indexes(members) {
         check_on_demand(index, index.string("IndexName"), billing_mode)?;
+    }
+    check_warm(members, None, billing_mode)?;
+    for index in global_indexes(members) {
+        check_warm(index, index.string("IndexName"), billing_mode)?;
     }
     check_stream(members)?;
     check_encryption(members)?;
@@ -107,6 +112,29 @@ fn check_on_demand(members: Members<'_>, index: Option<&str>, billing_mode: Bill
         if units < 1 {
             let of = index.map_or_else(|| "table".to_owned(), |name| format!("index : {name}"));
             return Err(SchemaError::OnDemandRange { member, of }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Warm throughput is never below what the table or index begins with.
+fn check_warm(members: Members<'_>, index: Option<&str>, billing_mode: BillingMode) -> Result<(), WireError> {
+    let Some(warm) = members.structure("WarmThroughput") else { return Ok(()) };
+    let provisioned = |member: &str| members.structure("ProvisionedThroughput").and_then(|units| units.integer(member));
+    let (read, write) = match billing_mode {
+        BillingMode::PayPerRequest => {
+            let initial = |units: u64| (Some(units.cast_signed()), "initial throughput for OnDemand");
+            (initial(ON_DEMAND_WARM.read_capacity_units), initial(ON_DEMAND_WARM.write_capacity_units))
+        }
+        BillingMode::Provisioned => (
+            (provisioned("ReadCapacityUnits"), "ReadCapacityUnits of ProvisionedThroughput"),
+            (provisioned("WriteCapacityUnits"), "WriteCapacityUnits of ProvisionedThroughput"),
+        ),
+    };
+    for (member, (initial, than)) in [("ReadUnitsPerSecond", read), ("WriteUnitsPerSecond", write)] {
+        if warm.integer(member).zip(initial).is_some_and(|(asked, initial)| asked < initial) {
+            let of = index.map_or_else(|| "table".to_owned(), |name| format!("index : {name}"));
+            return Err(SchemaError::WarmBelowInitial { member, of, than }.into());
         }
     }
     Ok(())

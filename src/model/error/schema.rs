@@ -89,6 +89,9 @@ pub enum SchemaError {
         "One or more parameter values were invalid: Requested {member} for OnDemandThroughput for {of} is outside of valid range"
     )]
     OnDemandRange { member: &'static str, of: String },
+    /// `than` is what the table or index begins with.
+    #[error("One or more parameter values were invalid: Requested {member} for WarmThroughput for {of} is lower than {than}")]
+    WarmBelowInitial { member: &'static str, of: String, than: &'static str },
     #[error("One or more parameter values were invalid: Table is being created with a stream enabled, UpdateViewType is required")]
     StreamViewTypeMissing,
     #[error(
