@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
 
 mod advise;
+mod autoscale;
 mod cache_args;
 mod check;
 mod data_dir;
@@ -69,6 +70,8 @@ enum Command {
     Man(generate::ManArgs),
     /// Advice on the design of a table's keys and indexes, from its data.
     Advise(advise::AdviseArgs),
+    /// What a scaling policy would have done with a recorded load; nothing is changed.
+    Autoscale(autoscale::AutoscaleArgs),
     /// Write-sharded partition keys: how many suffixes, and which.
     Shards(shards::ShardsArgs),
     /// Find and correct items that a global index cannot hold.
@@ -141,6 +144,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
         Command::Advise(args) => advise::run(args),
+        Command::Autoscale(args) => autoscale::run(args),
         Command::Shards(args) => shards::run(args),
         Command::Violations(args) => violations::run(args),
     };

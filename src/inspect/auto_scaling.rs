@@ -1,0 +1,200 @@
+//! What a target-tracking policy of Application Auto Scaling would have done with a recorded load (SEMANTICS 23.3, REQUIREMENTS S-02).
+//!
+//! A minute above the target twice in a row raises the capacity; a quarter of an hour well below it lowers it, as far as the table's
+//! quota of decreases allows. Nothing is changed: the policy runs on numbers.
+
+use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
+
+/// A target utilisation may be from here …
+pub const TARGET_PERCENT_MIN: u32 = 20;
+/// … to here.
+pub const TARGET_PERCENT_MAX: u32 = 90;
+pub const TARGET_PERCENT_DEFAULT: u32 = 70;
+/// Minutes above the target before the capacity goes up.
+const OUT_MINUTES: usize = 2;
+/// Minutes below the target, less [`IN_MARGIN_PERCENT`], before it goes down.
+const IN_MINUTES: usize = 15;
+const IN_MARGIN_PERCENT: f64 = 10.0;
+const DECREASE_INTERVAL_MINUTES: u64 = DECREASE_INTERVAL_MS / 60_000;
+const DAY_MINUTES: u64 = 24 * 60;
+const MINUTE_SECONDS: f64 = 60.0;
+
+/// A policy for the read or the write capacity of a table or index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Units a second.
+    pub min: u64,
+    pub max: u64,
+    pub target_percent: u32,
+}
+
+/// A minute of load under a policy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Minute {
+    /// Since the epoch.
+    pub minute: u64,
+    /// Units a second, the mean of the minute.
+    pub consumed: f64,
+    /// Units a second, as they were in this minute.
+    pub capacity: u64,
+    /// What the policy did at its end.
+    pub action: Option<Action>,
+}
+
+/// A change of capacity, to so many units a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Raise(u64),
+    Lower(u64),
+    /// It would lower the capacity, and the quota of decreases is used up.
+    LowerRefused(u64),
+}
+
+impl Minute {
+    /// Percent of the capacity.
+    #[must_use]
+    pub fn utilisation(&self) -> f64 {
+        self.consumed * 100.0 / as_f64(self.capacity.max(1))
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn as_f64(units: u64) -> f64 {
+    units as f64
+}
+
+/// Runs the policy on a load: sums of units by minute since the epoch, ascending; minutes that are not there had none. It begins with
+/// `start` units a second.
+#[must_use]
+pub fn run(load: &[(u64, f64)], policy: Policy, start: u64) -> Vec<Minute> {
+    let (Some(first), Some(last)) = (load.first(), load.last()) else { return Vec::new() };
+    let mut sums = load.iter().copied().peekable();
+    let mut controller =
+        Controller { policy, capacity: start.clamp(policy.min, policy.max), seen: Vec::new(), decreases: Vec::new() };
+    (first.0..=last.0)
+        .map(|minute| {
+            let mut sum = 0.0;
+            while let Some((_, units)) = sums.next_if(|(of, _)| *of <= minute) {
+                sum += units;
+            }
+            let now = Minute { minute, consumed: sum / MINUTE_SECONDS, capacity: controller.capacity, action: None };
+            Minute { action: controller.minute(now), ..now }
+        })
+        .collect()
+}
+
+struct Controller {
+    policy: Policy,
+    capacity: u64,
+    /// Minutes since the last change, oldest first.
+    seen: Vec<Minute>,
+    /// Minutes of the decreases of the last day.
+    decreases: Vec<u64>,
+}
+
+impl Controller {
+    fn minute(&mut self, now: Minute) -> Option<Action> {
+        self.seen.push(now);
+        let target = f64::from(self.policy.target_percent);
+        let last = |count: usize| self.seen.len().checked_sub(count).map(|from| &self.seen[from..]);
+        let above = last(OUT_MINUTES).is_some_and(|minutes| minutes.iter().all(|minute| minute.utilisation() > target));
+        let low = target - IN_MARGIN_PERCENT;
+        let quiet = last(IN_MINUTES).filter(|minutes| minutes.iter().all(|minute| minute.utilisation() < low));
+        if above {
+            let wanted = self.wanted(now.consumed);
+            return (wanted > self.capacity).then(|| self.change(wanted, Action::Raise(wanted)));
+        }
+        let busiest = quiet?.iter().map(|minute| minute.consumed).fold(0.0, f64::max);
+        let wanted = self.wanted(busiest);
+        if wanted >= self.capacity {
+            return None;
+        }
+        if !self.may_decrease(now.minute) {
+            return Some(Action::LowerRefused(wanted));
+        }
+        self.decreases.push(now.minute);
+        Some(self.change(wanted, Action::Lower(wanted)))
+    }
+
+    fn change(&mut self, capacity: u64, action: Action) -> Action {
+        self.capacity = capacity;
+        self.seen.clear();
+        action
+    }
+
+    /// The capacity at which this load is at the target.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn wanted(&self, consumed: f64) -> u64 {
+        // A float as an integer is cut to its range, never wrapped.
+        let units = (consumed * 100.0 / f64::from(self.policy.target_percent)).ceil() as u64;
+        units.clamp(self.policy.min, self.policy.max)
+    }
+
+    /// Four decreases in a UTC day are free; further ones need an hour since the last.
+    fn may_decrease(&mut self, minute: u64) -> bool {
+        let day = minute / DAY_MINUTES;
+        let today = self.decreases.iter().filter(|of| **of / DAY_MINUTES == day).count() as u64;
+        let since_last = self.decreases.last().map(|last| minute - last);
+        today < FREE_DECREASES || since_last.is_none_or(|minutes| minutes >= DECREASE_INTERVAL_MINUTES)
+    }
+}
+
+/// Unit-hours of capacity over the minutes.
+#[must_use]
+pub fn unit_hours(minutes: &[Minute]) -> f64 {
+    minutes.iter().map(|minute| as_f64(minute.capacity)).sum::<f64>() / MINUTE_SECONDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Units a second of each minute, and what was done at its end.
+    fn check(load: &[f64], policy: Policy, expected: &[(u64, Action)]) {
+        let load: Vec<(u64, f64)> = (0..).zip(load).map(|(minute, units)| (minute, units * MINUTE_SECONDS)).collect();
+        let done: Vec<(u64, Action)> =
+            run(&load, policy, 10).iter().filter_map(|minute| Some((minute.minute, minute.action?))).collect();
+        assert_eq!(done, expected, "{load:?}");
+    }
+
+    const POLICY: Policy = Policy { min: 5, max: 100, target_percent: 70 };
+
+    #[test]
+    fn two_minutes_above_the_target_raise_it_to_the_target() {
+        check(&[7.0, 7.0, 7.0], POLICY, &[]);
+        check(&[8.0, 1.0, 8.0], POLICY, &[]);
+        check(&[8.0, 14.0, 14.0, 14.0], POLICY, &[(1, Action::Raise(20))]);
+        check(&[50.0, 500.0, 500.0, 500.0], POLICY, &[(1, Action::Raise(100))]);
+    }
+
+    #[test]
+    fn a_quiet_quarter_of_an_hour_lowers_it_to_the_busiest_minute() {
+        let mut quiet = vec![4.2; 15];
+        check(&quiet[..14], POLICY, &[]);
+        check(&quiet, POLICY, &[(14, Action::Lower(6))]);
+        quiet[7] = 6.5;
+        check(&quiet, POLICY, &[]);
+        check(&[0.0; 15], POLICY, &[(14, Action::Lower(5))]);
+    }
+
+    #[test]
+    fn decreases_are_few() {
+        // Up and down every 17 minutes: the fifth decrease of the day has to wait for an hour since the fourth.
+        let load: Vec<f64> = [[50.0; 2].as_slice(), &[1.0; 15]].concat().repeat(6);
+        let load: Vec<(u64, f64)> = (0..).zip(load).map(|(minute, units)| (minute, units * MINUTE_SECONDS)).collect();
+        let minutes = run(&load, POLICY, 10);
+        let count =
+            |wanted: fn(&Action) -> bool| minutes.iter().filter_map(|minute| minute.action.as_ref()).filter(|a| wanted(a)).count();
+        assert_eq!(count(|action| matches!(action, Action::Lower(5))), 4);
+        assert!(count(|action| matches!(action, Action::LowerRefused(5))) > 0);
+    }
+
+    #[test]
+    fn minutes_that_are_missing_had_no_load() {
+        let minutes = run(&[(100, 600.0), (103, 60.0), (103, 60.0)], POLICY, 10);
+        let consumed: Vec<f64> = minutes.iter().map(|minute| minute.consumed).collect();
+        assert_eq!(consumed, [10.0, 0.0, 0.0, 2.0]);
+        assert!((unit_hours(&minutes) - 40.0 / 60.0).abs() < 1e-9);
+        assert_eq!(run(&[], POLICY, 10), []);
+    }
+}
