@@ -250,3 +250,33 @@ fn s_02_a_scaling_policy_on_a_recorded_load() {
     assert!(scale(&["--min", "1", "--max", "9", "--units", "read"]).2.contains("standard input:22: Timestamp is no time"));
     assert_eq!(scale(&["--min", "1", "--max", "9", "--target", "95"]).0, 2);
 }
+
+#[test]
+fn s_07_l_39_a_key_range_is_archived_deleted_and_brought_back() {
+    let dir = sampled();
+    let data = dir.path();
+    let archive = |args: &[&str]| ddbfs(data, &[&["archive", "Orders"], args].concat(), "");
+    let to = dir.path().join("out").display().to_string();
+    let before = ddbfs(data, &["dump", "Orders"], "").1;
+    let range = ["--pk", "c1#bicycle#BRA", "--sk-lt", "2016-11", &to];
+    let (code, out, err) = archive(&range);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("2 items, "), "{out}");
+    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1, before, "nothing is deleted unasked");
+    std::fs::remove_dir_all(&to).unwrap();
+
+    let (code, out, _) = archive(&[range.as_slice(), &["--delete"]].concat());
+    assert_eq!(code, 0);
+    assert!(out.ends_with("2 items deleted, 0 changed meanwhile and left\n"), "{out}");
+    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1.lines().count(), before.lines().count() - 2);
+    assert!(check(data).0);
+
+    let script = format!("zcat {to}/Orders-*/data/*.json.gz | jq -c .Item | {DDBFS} load Orders && jq .items {to}/*/manifest.json");
+    let output = Command::new("bash").arg("-c").arg(script).env("DDBFS_DATA", data).output().unwrap();
+    assert_eq!(texts(&output), ("2 items loaded, 0 bad lines\n2\n".to_owned(), String::new()));
+    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1, before);
+
+    assert!(archive(&["--pk", "none", &to]).1.starts_with("0 items"));
+    assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "x", &to], "").2.contains("--pk: \"x\" is no number"));
+    assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "1", "--sk-ge", "1", &to], "").2.contains("no sort key"));
+}

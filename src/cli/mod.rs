@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
 
 mod advise;
+mod archive;
 mod autoscale;
 mod cache_args;
 mod check;
@@ -70,6 +71,8 @@ enum Command {
     Man(generate::ManArgs),
     /// Advice on the design of a table's keys and indexes, from its data.
     Advise(advise::AdviseArgs),
+    /// Write the items of a key range to a directory and, when asked, delete them from the table.
+    Archive(archive::ArchiveArgs),
     /// What a scaling policy would have done with a recorded load; nothing is changed.
     Autoscale(autoscale::AutoscaleArgs),
     /// Write-sharded partition keys: how many suffixes, and which.
@@ -144,6 +147,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
         Command::Advise(args) => advise::run(args),
+        Command::Archive(args) => archive::run(args),
         Command::Autoscale(args) => autoscale::run(args),
         Command::Shards(args) => shards::run(args),
         Command::Violations(args) => violations::run(args),

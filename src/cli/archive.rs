@@ -1,0 +1,227 @@
+//! `ddbfs archive TABLE --pk VALUE DIR`: the items of a key range go into a directory and, when asked, out of the table.
+//!
+//! ```text
+//! DIR/<Table>-<time>/data/0.json.gz     a line {"Item":{…}} for each, as exports have it: ImportTable reads it
+//! DIR/<Table>-<time>/manifest.json      table, range, items, bytes
+//! ```
+//! An item is deleted only in the version that was written, after all files are durable.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+
+use super::dump::existing_table;
+use super::in_flight::InFlight;
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::codec::calendar;
+use crate::database::{Browse, Entries, EntryKey, Position, Source, TextForm};
+use crate::engine::clock::{Clock, SystemClock};
+use crate::inspect::violations::table::value;
+use crate::model::api::{DeleteItemRequest, Precondition, Version};
+use crate::model::{AttributeValue, Error, Key, KeySchema, TableName};
+
+/// Deletes on their way at once.
+const IN_FLIGHT_MAX: usize = 1024;
+/// Their keys, bytes; keys are small.
+const IN_FLIGHT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Keys read at a time, so that no read of the store is long.
+const KEYS_AT_A_TIME: usize = 1000;
+
+const AFTER_HELP: &str = "\
+Values are written as they are; a number by its digits, a binary in base64.
+
+Examples:
+  ddbfs archive Orders --pk u1 --sk-lt 2020 /backup --delete
+  zcat /backup/Orders-*/data/*.json.gz | jq -c .Item | ddbfs load Orders     brings them back";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct ArchiveArgs {
+    /// The table
+    table: String,
+    /// Where the archive's own directory is made
+    #[arg(value_name = "DIR")]
+    to: PathBuf,
+    /// The partition key value
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pk: String,
+    /// Only sort keys from here on
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    sk_ge: Option<String>,
+    /// Only sort keys before this
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    sk_lt: Option<String>,
+    /// Delete the items from the table when they are safe in the archive
+    #[arg(long)]
+    delete: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: ArchiveArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open(&args.data)?;
+    let done = archive(opened.database.clone(), &args);
+    opened.close();
+    done
+}
+
+/// Which items.
+struct Range {
+    partition: AttributeValue,
+    from: Option<AttributeValue>,
+    before: Option<AttributeValue>,
+}
+
+impl Range {
+    fn new(args: &ArchiveArgs, schema: &KeySchema) -> Result<Self, CliError> {
+        let of = |name: &str, text: &str, attribute_type| {
+            value(text, attribute_type).map_err(|error| CliError::Message(format!("{name}: {error}")))
+        };
+        let sort = |name: &str, text: &Option<String>| match (text, &schema.sort) {
+            (None, _) => Ok(None),
+            (Some(text), Some(attribute)) => of(name, text, attribute.attribute_type).map(Some),
+            (Some(_), None) => Err(CliError::Message(format!("{name}: this table has no sort key"))),
+        };
+        Ok(Self {
+            partition: of("--pk", &args.pk, schema.partition.attribute_type)?,
+            from: sort("--sk-ge", &args.sk_ge)?,
+            before: sort("--sk-lt", &args.sk_lt)?,
+        })
+    }
+
+    fn contains(&self, key: &Key) -> bool {
+        let Some(sort) = &key.sort else { return true };
+        let is = |bound: &Option<AttributeValue>, wanted: fn(std::cmp::Ordering) -> bool| {
+            bound.as_ref().is_none_or(|bound| sort.compare(bound).is_some_and(wanted))
+        };
+        is(&self.from, std::cmp::Ordering::is_ge) && is(&self.before, std::cmp::Ordering::is_lt)
+    }
+}
+
+fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, CliError> {
+    let table = existing_table(&*database, &args.table)?;
+    let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+    let range = Range::new(args, &schema.key)?;
+    let now = calendar::iso(SystemClock.now_ms());
+    let dir = args.to.join(format!("{table}-{}", now.replace([':', '.'], "-")));
+    fs::create_dir_all(dir.join("data")).map_err(CliError::io(dir.display().to_string()))?;
+    let written = write(&*database, &table, &range, &dir.join("data/0.json.gz"))?;
+    let manifest = json!({
+        "table": table.as_str(), "time": now, "pk": args.pk, "sk_ge": args.sk_ge, "sk_lt": args.sk_lt,
+        "items": written.versions.len(), "item_bytes": written.item_bytes,
+    });
+    write_file(&dir.join("manifest.json"), format!("{manifest:#}\n").as_bytes())?;
+    sync_dirs(&[&dir.join("data"), &dir, &args.to])?;
+    println!("{} items, {} bytes, archived in {}", written.versions.len(), written.item_bytes, dir.display());
+    if !args.delete {
+        return Ok(Outcome::Done);
+    }
+    let (deleted, left, failed) = delete(&database, &table, &schema.key, written.versions);
+    println!("{deleted} items deleted, {left} changed meanwhile and left");
+    failed.map_or(Ok(if left == 0 { Outcome::Done } else { Outcome::Failed }), |error| Err(error.into()))
+}
+
+struct Written {
+    versions: Vec<(Key, Version)>,
+    item_bytes: u64,
+}
+
+fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -> Result<Written, CliError> {
+    let doing = || path.display().to_string();
+    let mut out = GzEncoder::new(BufWriter::new(File::create(path).map_err(CliError::io(doing()))?), Compression::default());
+    let source = Source { table: table.clone(), index: None };
+    let entries = Entries::Collection { partition: vec![range.partition.clone()], sort_prefix: None };
+    let mut written = Written { versions: Vec::new(), item_bytes: 0 };
+    let mut after: Option<Position> = None;
+    loop {
+        let mut keys: Vec<EntryKey> = Vec::new();
+        let (mut last, mut visited) = (None, 0);
+        database.entries(&source, &entries, after.as_ref(), &mut |key, _, position| {
+            last = Some(position);
+            visited += 1;
+            if range.contains(&key.base) {
+                keys.push(key);
+            }
+            if visited < KEYS_AT_A_TIME { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        for key in keys {
+            // Gone since it was listed: nothing to keep.
+            let Some((text, stat)) = database.text(&source, &key, TextForm::DynamoDbJson)? else { continue };
+            let line = text.strip_suffix(b"\n").unwrap_or(&text);
+            for part in [b"{\"Item\":".as_slice(), line, b"}\n"] {
+                out.write_all(part).map_err(CliError::io(doing()))?;
+            }
+            written.item_bytes += u64::from(stat.item_bytes);
+            written.versions.push((key.base, stat.version));
+        }
+        match last {
+            Some(position) => after = Some(position),
+            None => break,
+        }
+    }
+    let file = out.finish().map_err(CliError::io(doing()))?;
+    let file = file.into_inner().map_err(|error| CliError::io(doing())(error.into_error()))?;
+    file.sync_all().map_err(CliError::io(doing()))?;
+    Ok(written)
+}
+
+fn write_file(path: &Path, content: &[u8]) -> Result<(), CliError> {
+    let written = File::create(path).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    written.map_err(CliError::io(path.display().to_string()))
+}
+
+/// New names are durable when their directory is.
+fn sync_dirs(dirs: &[&Path]) -> Result<(), CliError> {
+    for dir in dirs {
+        File::open(dir).and_then(|dir| dir.sync_all()).map_err(CliError::io(dir.display().to_string()))?;
+    }
+    Ok(())
+}
+
+/// How many were deleted, how many had changed, and the first other failure.
+fn delete(
+    database: &Arc<dyn Browse>,
+    table: &TableName,
+    schema: &KeySchema,
+    versions: Vec<(Key, Version)>,
+) -> (u64, u64, Option<Error>) {
+    let in_flight = Arc::new(InFlight::new(IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX));
+    let (deleted, left) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let failed = Arc::new(parking_lot::Mutex::new(None));
+    for (key, version) in versions {
+        if failed.lock().is_some() {
+            break;
+        }
+        let key = key.to_item(schema);
+        let bytes = key.size();
+        let mut request = DeleteItemRequest::new(table.clone(), key);
+        request.precondition = Some(Precondition::Version(version));
+        in_flight.enter(bytes);
+        let (in_flight, deleted, left, failed) = (in_flight.clone(), deleted.clone(), left.clone(), failed.clone());
+        database.delete_item_then(
+            request,
+            Box::new(move |outcome| {
+                match outcome {
+                    Ok(_) => drop(deleted.fetch_add(1, Ordering::Relaxed)),
+                    Err(Error::ConditionalCheckFailed { .. }) => drop(left.fetch_add(1, Ordering::Relaxed)),
+                    Err(error) => drop(failed.lock().get_or_insert(error)),
+                }
+                in_flight.leave(bytes);
+            }),
+        );
+    }
+    in_flight.wait_for_all();
+    let failed = failed.lock().take();
+    (deleted.load(Ordering::Relaxed), left.load(Ordering::Relaxed), failed)
+}
