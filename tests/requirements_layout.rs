@@ -7,14 +7,18 @@ mod engine_support;
 use std::sync::Arc;
 
 use ddbfs::codec::metrics::{capacity, points, prices, prometheus};
-use ddbfs::database::Database;
+use ddbfs::database::layout::Layout;
 use ddbfs::database::local::LocalDatabase;
+use ddbfs::database::{Database, Source};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::model::Item;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{Metrics, TableMetrics};
+use ddbfs::model::layout::{
+    Metrics, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, SplitCandidate, TableMetrics,
+};
 use ddbfs::model::schema::{BillingMode, ProvisionedThroughput};
+use ddbfs::model::{AttributeValue, IndexName, Item};
+use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use engine_support::*;
 use serde_json::{Value, json};
 
@@ -215,4 +219,207 @@ fn s_10_a_price_table_turns_capacity_into_money() {
     // Provisioned units cost the same whether used or not: table and index each 10 reads and 10 writes for 730 hours.
     let given = Bed::with(provisioned(definition("Tab", "pk:S sk:N", &["G byA a:S ALL"]), 10, 10), |options| options);
     assert_eq!(month(&given), json!({ "storage": 0.0, "reads": 14.6, "writes": 146.0, "total": 160.6 }));
+}
+
+// P: partitions.
+
+impl Bed {
+    fn layout(&self) -> &dyn Layout {
+        self.database.layout().unwrap()
+    }
+
+    fn partitions(&self, index: &str) -> Vec<PartitionReport> {
+        self.layout().partitions(&source(index)).unwrap()
+    }
+
+    /// Numbers of the partitions, and why they are there.
+    fn origins(&self, index: &str) -> Vec<(u32, &'static str)> {
+        self.partitions(index).iter().map(|partition| (partition.id, partition.origin.name())).collect()
+    }
+
+    fn background(&self) {
+        self.database.engine().run_background_work().unwrap();
+    }
+
+    /// What lies in all partitions together, each item once, and no partition above `bytes_max`.
+    fn contents(&self, index: &str) -> Vec<PartitionContent> {
+        let partitions = self.partitions(index);
+        partitions.iter().map(|partition| self.layout().partition_content(&source(index), partition).unwrap().0).collect()
+    }
+
+    fn items_in_partitions(&self, index: &str) -> u64 {
+        self.contents(index).iter().map(|content| content.items).sum()
+    }
+}
+
+fn source(index: &str) -> Source {
+    Source { table: table("Tab"), index: (!index.is_empty()).then(|| IndexName::new(index).unwrap()) }
+}
+
+fn small_partitions(bytes_max: u64) -> impl Fn(EngineOptions) -> EngineOptions {
+    move |options| EngineOptions { partition_limits: PartitionLimits { bytes_max, ..PartitionLimits::default() }, ..options }
+}
+
+#[test]
+fn p_04_the_partition_of_a_key_is_the_same_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || {
+        let store = LmdbStore::open(directory.path(), LmdbOptions::default()).unwrap();
+        let options = EngineOptions { background_period: None, ..small_partitions(20_000)(options()) };
+        LocalDatabase::open(Arc::new(store), options).unwrap()
+    };
+    let keys: Vec<Vec<AttributeValue>> = (0..200).map(|i| vec![s(&format!("k{i}"))]).collect();
+    let places = |database: &LocalDatabase| -> Vec<u32> {
+        keys.iter().map(|key| database.layout().unwrap().partition_of(&source(""), key).unwrap()).collect()
+    };
+    let database = open();
+    database.create_table(definition("Tab", "pk:S", &[])).unwrap();
+    let before = places(&database);
+    for key in &keys {
+        put(&database, "Tab", Item::from([("pk", key[0].clone()), ("fill", x(900))])).unwrap();
+    }
+    assert_eq!(places(&database), before, "no key moves without a split");
+    database.engine().run_background_work().unwrap();
+    let after = places(&database);
+    assert_ne!(after, before);
+    database.engine().close();
+    drop(database);
+    let database = open();
+    assert_eq!(places(&database), after);
+    assert_clean(&database);
+}
+
+#[test]
+fn p_07_p_10_a_table_begins_with_the_partitions_that_its_throughput_needs() {
+    for (read, write, expected) in [(1, 1, 1), (3_000, 1_000, 2), (10_000, 5_000, 9)] {
+        let bed = Bed::with(provisioned(definition("Tab", "pk:S", &[]), read, write), |options| options);
+        assert_eq!(bed.partitions("").len(), expected, "{read} and {write}");
+    }
+    // On demand, for 12,000 reads and 4,000 writes a second.
+    let bed = Bed::new("pk:S", &[]);
+    assert_eq!(bed.origins(""), [(0, "creation"), (1, "creation"), (2, "creation"), (3, "creation")]);
+    put(&bed.database, "Tab", Item::from([("pk", s("a"))])).unwrap();
+    // 3 bytes and the overhead of an item.
+    let bytes: Vec<u64> = bed.contents("").iter().map(|content| content.billed_bytes).filter(|bytes| *bytes > 0).collect();
+    assert_eq!(bytes, [103]);
+}
+
+#[test]
+fn p_08_p_12_full_partitions_split_under_writes_and_reads() {
+    let bed = Bed::with(definition("Tab", "pk:S sk:N", &["G byA a:S KEYS_ONLY"]), small_partitions(50_000));
+    for i in 0..400 {
+        let (pk, sk) = (format!("p{}", i % 80), i.to_string());
+        put(&bed.database, "Tab", item(&pk, &sk, 1_000)).unwrap();
+        assert!(get(&bed.database, "Tab", Item::from([("pk", s(&pk)), ("sk", n(&sk))])).is_some());
+        if i % 50 == 49 {
+            bed.background();
+        }
+    }
+    bed.background();
+    let contents = bed.contents("");
+    assert!(contents.len() >= 9, "{contents:?}");
+    assert!(contents.iter().all(|content| content.billed_bytes <= 50_000), "{contents:?}");
+    assert!(bed.origins("").iter().skip(4).all(|(_, origin)| *origin == "creation" || *origin == "size"));
+    let collections: u64 = contents.iter().map(|content| content.collections).sum();
+    assert_eq!((bed.items_in_partitions(""), collections, bed.items_in_partitions("byA")), (400, 80, 400));
+    assert_clean(&bed.database);
+    // Nothing more to do: no more splits, and no writes.
+    let commit = bed.database.engine().commit_id();
+    bed.background();
+    assert_eq!((bed.contents(""), bed.database.engine().commit_id()), (contents, commit));
+}
+
+#[test]
+fn p_11_more_throughput_makes_more_partitions_and_less_takes_none_away() {
+    let bed = Bed::with(provisioned(definition("Tab", "pk:S", &[]), 100, 1_000), |options| options);
+    bed.background();
+    assert_eq!(bed.origins(""), [(0, "creation"), (1, "creation")]);
+    for (write, expected) in [(3_000, 4), (1_000, 4), (500, 4)] {
+        let mut request = UpdateTableRequest::new(table("Tab"));
+        request.throughput = Some(ProvisionedThroughput { read_capacity_units: 100, write_capacity_units: write });
+        bed.database.administration().unwrap().update_table(request).unwrap();
+        bed.background();
+        assert_eq!(bed.partitions("").len(), expected, "{write}");
+    }
+    assert_eq!(bed.origins(""), [(0, "creation"), (2, "throughput"), (1, "creation"), (3, "throughput")]);
+}
+
+#[test]
+fn p_13_a_global_index_has_its_own_partitions() {
+    let bed = Bed::with(definition("Tab", "pk:S sk:N", &["G byA a:S ALL", "L byB b:N ALL"]), small_partitions(40_000));
+    for i in 0..100 {
+        put(&bed.database, "Tab", item(&format!("p{i}"), "1", 1_000)).unwrap();
+    }
+    bed.background();
+    // Every entry of the index has the same key, so it splits inside that collection, whose entries have no sort key.
+    let of_index = bed.contents("byA");
+    assert!(of_index.len() > 4 && of_index.iter().all(|content| content.billed_bytes <= 40_000), "{of_index:?}");
+    assert_eq!(bed.items_in_partitions("byA"), 100);
+    // A local index has its table's, and its entries count there.
+    assert_eq!(bed.origins("byB"), bed.origins(""));
+    let bytes = |content: &[PartitionContent]| content.iter().map(|content| content.billed_bytes).sum::<u64>();
+    let described = bed.database.describe_table(DescribeTableRequest { table_name: table("Tab") }).unwrap().table;
+    assert_eq!(bytes(&bed.contents("")), described.table_size_bytes + described.indexes[0].index_size_bytes);
+    assert_eq!(bytes(&of_index), described.indexes[1].index_size_bytes);
+}
+
+#[test]
+fn p_15_a_collection_spans_partitions_unless_a_local_index_holds_it() {
+    let fill = |bed: &Bed| {
+        for i in 0..100 {
+            put(&bed.database, "Tab", item("one", &i.to_string(), 1_000)).unwrap();
+        }
+        bed.background();
+    };
+    let free = Bed::with(definition("Tab", "pk:S sk:N", &[]), small_partitions(20_000));
+    fill(&free);
+    let contents = free.contents("");
+    assert!(contents.iter().all(|content| content.billed_bytes <= 20_000), "{contents:?}");
+    assert!(contents.iter().filter(|content| content.items > 0).count() >= 6, "{contents:?}");
+    assert_eq!(free.items_in_partitions(""), 100);
+    assert_eq!(query_pages(&free.database, query_request("Tab", "pk = :v", &[(":v", s("one"))])).concat().len(), 100);
+
+    let held = Bed::with(definition("Tab", "pk:S sk:N", &["L byB b:N KEYS_ONLY"]), small_partitions(20_000));
+    fill(&held);
+    let partitions = held.partitions("");
+    let candidates = partitions.iter().map(|partition| held.layout().partition_content(&source(""), partition).unwrap());
+    let full: Vec<SplitCandidate> = candidates.filter(|(content, _)| content.items > 0).map(|(_, candidate)| candidate).collect();
+    assert_eq!(full, [SplitCandidate::HeldByLocalIndex]);
+}
+
+#[test]
+fn t_23_a_hot_key_is_put_on_a_partition_of_its_own() {
+    let bed = Bed::with(definition("Tab", "pk:S sk:N", &[]), |options| EngineOptions {
+        partition_limits: PartitionLimits { read_units_max: 1.0, ..PartitionLimits::default() },
+        ..options
+    });
+    for i in 0..40 {
+        put(&bed.database, "Tab", item(&format!("p{i}"), "1", 0)).unwrap();
+    }
+    bed.background();
+    let count = bed.partitions("").len();
+    let ask = |key: &str, times: u32| {
+        let key = Item::from([("pk", s(key)), ("sk", n("1"))]);
+        (0..times).for_each(|_| drop(get(&bed.database, "Tab", key.clone())));
+    };
+    // 100 half units in a minute are less than one a second; 1,000 are more.
+    bed.clock.advance_ms(120_000);
+    ask("p7", 90);
+    bed.background();
+    assert_eq!(bed.partitions("").len(), count);
+    for _ in 0..4 {
+        ask("p7", 1_000);
+        ask("p8", 10);
+        bed.background();
+        bed.clock.advance_ms(61_000);
+    }
+    let hot = bed.layout().partition_of(&source(""), &vec![s("p7")]).unwrap();
+    let of_hot = bed.partitions("").into_iter().find(|partition| partition.id == hot).unwrap();
+    assert!(bed.partitions("").iter().any(|partition| partition.origin == PartitionOrigin::Heat));
+    let (content, candidate) = bed.layout().partition_content(&source(""), &of_hot).unwrap();
+    assert_eq!((content.collections, candidate), (1, SplitCandidate::Single));
+    // It is the hottest of the counted keys, and the first to be named.
+    let hottest = bed.layout().hot_keys(&source(""), 1).unwrap().remove(0);
+    assert_eq!((hottest.key, hottest.total.read, hottest.partition), (Some(vec![s("p7")]), 2_045.0, hot));
+    assert_clean(&bed.database);
 }

@@ -1,8 +1,14 @@
 //! What only a database can tell that stores the data itself: metrics, capacity, partitions and heat.
 
-use crate::model::layout::Metrics;
+use std::ops::ControlFlow;
+
+use super::{Collection, PartitionKey, Position, Source};
+use crate::model::Error;
+use crate::model::TableName;
+use crate::model::layout::{
+    BigCollection, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange, SplitCandidate,
+};
 use crate::model::prices::PriceTable;
-use crate::model::{Error, TableName};
 
 /// Metrics and the physical layout, as far as it is real, and the model of DynamoDB's where it is not.
 pub trait Layout: Send + Sync {
@@ -17,4 +23,34 @@ pub trait Layout: Send + Sync {
 
     /// Counts a request that was refused before it came to the database.
     fn count_user_error(&self);
+
+    /// What a partition gives.
+    fn partition_limits(&self) -> PartitionLimits;
+
+    /// Bytes of an item collection of a table with local indexes.
+    fn collection_bytes_max(&self) -> u64;
+
+    /// The partitions of a table or index in the order of the hash space. Those of a local index are its table's.
+    fn partitions(&self, source: &Source) -> Result<Vec<PartitionReport>, Error>;
+
+    /// The number of the partition where the collection of a partition key begins, whether or not it has items.
+    fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error>;
+
+    /// Counts what lies in a partition, and says whether it would be split.
+    fn partition_content(&self, source: &Source, partition: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error>;
+
+    /// Collections of which something lies in a range, in hash order, strictly after `after`.
+    fn collections_in(
+        &self,
+        source: &Source,
+        range: &PlaceRange,
+        after: Option<&Position>,
+        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error>;
+
+    /// The partition keys asked for most since the process began, the hottest first.
+    fn hot_keys(&self, source: &Source, count: usize) -> Result<Vec<HotKey>, Error>;
+
+    /// The largest item collections, the largest first.
+    fn big_collections(&self, source: &Source, count: usize) -> Result<Vec<BigCollection>, Error>;
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::transaction::Transaction;
-use super::{Shared, index_life, streams, time_to_live};
+use super::{Shared, index_life, partitions, streams, time_to_live};
 use crate::model::Error;
 use crate::model::error::StoreError;
 
@@ -138,6 +138,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     time_to_live::sweep::sweep(shared)?;
     streams::trim::trim(shared)?;
+    partitions::upkeep::round(shared)?;
     Ok(None)
 }
 

@@ -76,6 +76,7 @@ use crate::codec::metrics::prices;
 use crate::codec::row::Row;
 use crate::model::Error;
 use crate::model::error::StoreError;
+use crate::model::layout::PartitionLimits;
 use crate::model::prices::PriceTable;
 use crate::store::{Store, StoreInfo};
 
@@ -136,6 +137,8 @@ pub struct EngineOptions {
     pub buckets: Option<PathBuf>,
     /// What costs are told by.
     pub prices: Arc<PriceTable>,
+    /// What a partition of the model gives.
+    pub partition_limits: PartitionLimits,
 }
 
 impl Default for EngineOptions {
@@ -157,6 +160,7 @@ impl Default for EngineOptions {
             index_hold: Arc::default(),
             buckets: None,
             prices: Arc::new(prices::built_in()),
+            partition_limits: PartitionLimits::default(),
         }
     }
 }
@@ -181,6 +185,7 @@ pub struct Shared {
     pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<background::Signal>,
     pub(crate) meter: meter::Meter,
+    pub(crate) upkeep: partitions::Upkeep,
     /// When it was opened, milliseconds since the epoch.
     pub(crate) started_ms: u64,
 }
@@ -241,6 +246,7 @@ impl Engine {
             busy_tables: Watched::new(index_life::has_work),
             signal: Arc::default(),
             meter: meter::Meter::default(),
+            upkeep: partitions::Upkeep::default(),
             started_ms,
         });
         let mut engine = Self { background: None, shared };

@@ -227,9 +227,9 @@ impl Load {
 pub struct HotKey {
     pub digest: [u8; 16],
     /// `None` when nothing has that key now.
-    pub partition: Option<Vec<AttributeValue>>,
+    pub key: Option<Vec<AttributeValue>>,
     /// The partition it lies in; the first when its collection spans several.
-    pub partition_id: u32,
+    pub partition: u32,
     /// Since the process began.
     pub total: Load,
     /// Of the last 60 seconds.
@@ -305,6 +305,8 @@ pub struct PartitionReport {
     pub last_minute: Load,
     /// Since the process began.
     pub total: Load,
+    /// Of its limits over the last minute, 1 for all.
+    pub share: f64,
 }
 
 /// What lies in a partition, counted.
@@ -328,4 +330,16 @@ pub enum SplitCandidate {
     NotNeeded,
     /// The limit that calls for it.
     Because(PartitionOrigin),
+}
+
+/// One of the largest item collections of a table or global index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BigCollection {
+    /// `None` when it is gone since it was counted.
+    pub key: Option<Vec<AttributeValue>>,
+    /// The partition it lies in; the first when it spans several.
+    pub partition: u32,
+    pub items: u64,
+    /// With the overhead of each item, and with local index entries.
+    pub billed_bytes: u64,
 }

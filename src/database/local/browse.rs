@@ -97,8 +97,7 @@ impl Browse for LocalDatabase {
             false => (keys::entries(source.id()), after.map(|place| keys::entry_at(source.id(), &place.0))),
         };
         walk(&view, range, start, &mut |key, bytes| {
-            let collection = if is_grouped(&source) { grouped(&source, bytes)? } else { alone(&source, bytes)? };
-            Ok(visit(collection, Position(keys::place_in_source(key).into())))
+            Ok(visit(collection_of(&source, bytes)?, Position(keys::place_in_source(key).into())))
         })
     }
 
@@ -147,15 +146,15 @@ impl Browse for LocalDatabase {
     }
 }
 
-fn find(view: &View<'_>, source: &Source) -> Result<ReadSource, Error> {
+pub(super) fn find(view: &View<'_>, source: &Source) -> Result<ReadSource, Error> {
     ReadSource::find(view, &source.table, source.index.as_ref())
 }
 
 /// A visitor of keys and values that can fail.
-type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
+pub(super) type TryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
 
 /// Walks a range, strictly after `start`; an error of the visitor ends it.
-fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut TryVisit<'_>) -> Result<(), Error> {
+pub(super) fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, visit: &mut TryVisit<'_>) -> Result<(), Error> {
     let range = match start {
         Some(key) => range::after_if_inside(range, key),
         None => range,
@@ -202,16 +201,21 @@ fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<EntryKey, Store
 }
 
 /// Does the source store its collections? In a table without sort key each item is its own.
-fn is_grouped(source: &ReadSource) -> bool {
+pub(super) fn is_grouped(source: &ReadSource) -> bool {
     source.index().is_some() || source.table.has_collections()
 }
 
-fn collection_at(view: &View<'_>, source: &ReadSource, digest: Digest) -> Result<Option<Collection>, StoreError> {
+pub(super) fn collection_at(view: &View<'_>, source: &ReadSource, digest: Digest) -> Result<Option<Collection>, StoreError> {
     if is_grouped(source) {
         return view.collection(source.id(), digest)?.map(|bytes| grouped(source, bytes)).transpose();
     }
     let address = EntryAddress { source: source.id(), digest, order: Vec::new() };
     view.read().get(&address.encode())?.map(|bytes| alone(source, bytes)).transpose()
+}
+
+/// The collection of a walked record.
+pub(super) fn collection_of(source: &ReadSource, bytes: &[u8]) -> Result<Collection, StoreError> {
+    if is_grouped(source) { grouped(source, bytes) } else { alone(source, bytes) }
 }
 
 /// A stored collection.

@@ -1,11 +1,21 @@
 //! Metrics and layout: the engine counts and models them.
 
+use std::ops::{Bound, ControlFlow};
+
 use super::LocalDatabase;
-use crate::database::Browse;
+use super::browse::{collection_at, collection_of, find, is_grouped, walk};
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
 use crate::database::layout::Layout;
-use crate::model::layout::Metrics;
+use crate::database::{Browse, Collection, PartitionKey, Position, Source};
+use crate::engine::keys;
+use crate::engine::partitions::report::Partitioned;
+use crate::model::layout::{
+    BigCollection, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange, SplitCandidate,
+};
 use crate::model::prices::PriceTable;
 use crate::model::{Error, TableName};
+use crate::store::KeyRange;
 
 impl Layout for LocalDatabase {
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
@@ -23,4 +33,92 @@ impl Layout for LocalDatabase {
     fn count_user_error(&self) {
         self.engine.count_user_error();
     }
+
+    fn partition_limits(&self) -> PartitionLimits {
+        self.engine.partition_limits()
+    }
+
+    fn collection_bytes_max(&self) -> u64 {
+        self.engine.collection_bytes_max()
+    }
+
+    fn partitions(&self, source: &Source) -> Result<Vec<PartitionReport>, Error> {
+        Ok(self.engine.partition_reports(&self.partitioned(source)?))
+    }
+
+    fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error> {
+        let digest = partition_digest(&key.iter().collect::<Vec<_>>());
+        Ok(partition_of(&self.partitioned(source)?, &digest))
+    }
+
+    fn partition_content(&self, source: &Source, partition: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error> {
+        let of = self.partitioned(source)?;
+        let content = self.engine.partition_content(&of, &partition.range)?;
+        Ok((content, self.engine.split_candidate(&of, &content, partition.share)))
+    }
+
+    fn collections_in(
+        &self,
+        source: &Source,
+        range: &PlaceRange,
+        after: Option<&Position>,
+        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let key = |place: &[u8]| match is_grouped(&source) {
+            true => keys::collection_at(source.id(), place),
+            false => keys::entry_at(source.id(), place),
+        };
+        let whole = if is_grouped(&source) { keys::collections(source.id()) } else { keys::entries(source.id()) };
+        // A collection that a boundary cuts is in both partitions.
+        let first = range.from.first_chunk::<{ size_of::<Digest>() }>().map_or(&range.from[..], |digest| &digest[..]);
+        let upper = range.to.as_deref().map_or(whole.upper, |to| Bound::Excluded(key(to)));
+        let range = KeyRange { lower: Bound::Included(key(first)), upper };
+        walk(&view, range, after.map(|place| key(&place.0)), &mut |key, bytes| {
+            Ok(visit(collection_of(&source, bytes)?, Position(keys::place_in_source(key).into())))
+        })
+    }
+
+    fn hot_keys(&self, source: &Source, count: usize) -> Result<Vec<HotKey>, Error> {
+        let of = self.partitioned(source)?;
+        let hot = self.engine.hot_keys(&of, count).into_iter();
+        hot.map(|(counter, last_minute)| {
+            let key = self.key_of(source, counter.digest)?;
+            Ok(HotKey {
+                digest: counter.digest,
+                key,
+                partition: partition_of(&of, &counter.digest),
+                total: counter.total,
+                last_minute,
+            })
+        })
+        .collect()
+    }
+
+    fn big_collections(&self, source: &Source, count: usize) -> Result<Vec<BigCollection>, Error> {
+        let of = self.partitioned(source)?;
+        let big = self.engine.largest_collections(&of, count)?.into_iter();
+        big.map(|(billed_bytes, items, digest)| {
+            let key = self.key_of(source, digest)?;
+            Ok(BigCollection { key, partition: partition_of(&of, &digest), items, billed_bytes })
+        })
+        .collect()
+    }
+}
+
+impl LocalDatabase {
+    fn partitioned(&self, source: &Source) -> Result<Partitioned, Error> {
+        self.engine.partitioned(&source.table, source.index.as_ref())
+    }
+
+    fn key_of(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        Ok(collection_at(&view, &source, digest)?.map(|collection| collection.partition))
+    }
+}
+
+fn partition_of(of: &Partitioned, digest: &Digest) -> u32 {
+    of.map.partitions()[of.map.position_of(digest)].id
 }

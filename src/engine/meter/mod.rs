@@ -85,6 +85,12 @@ impl Meter {
         *self.user_errors.lock()
     }
 
+    /// Was anything asked for in the last minute?
+    #[must_use]
+    pub fn is_warm(&self, now_ms: u64) -> bool {
+        self.sources.read().values().any(|source| source.last_minute(now_ms) != Load::default())
+    }
+
     /// Forgets sources that no table has any more.
     pub fn keep_only(&self, is_live: impl Fn(SourceId) -> bool) {
         self.sources.write().retain(|source, _| is_live(*source));

@@ -37,6 +37,12 @@ impl Engine {
         self.shared.meter.user_error();
     }
 
+    /// Bytes that an item collection of a table with local indexes may have.
+    #[must_use]
+    pub fn collection_bytes_max(&self) -> u64 {
+        self.shared.options.collection_bytes_max
+    }
+
     /// The prices to tell costs by.
     #[must_use]
     pub fn prices(&self) -> &Arc<PriceTable> {

@@ -19,7 +19,7 @@ pub struct Partition {
     pub id: u32,
     /// Its first place; empty for the first partition.
     pub from: Vec<u8>,
-    /// When it came to be, milliseconds since the epoch.
+    /// Since when it has this range, milliseconds since the epoch.
     pub since_ms: u64,
     pub origin: PartitionOrigin,
 }
@@ -77,6 +77,7 @@ impl PartitionMap {
         if self.partitions[position].from == place || self.partitions.len() >= PARTITIONS_MAX {
             return false;
         }
+        self.partitions[position].since_ms = now_ms;
         let new = Partition { id: self.next_id, from: place, since_ms: now_ms, origin };
         self.partitions.insert(position + 1, new);
         self.next_id += 1;

@@ -3,14 +3,26 @@
 //!
 //! ```text
 //! map.rs      the ranges, and their stored form
+//! content.rs  what lies in a range
+//! heat.rs     where a partition is split for its load
+//! upkeep.rs   splits, in the background
+//! report.rs   what can be told of them
 //! ```
 
+pub mod content;
+pub mod heat;
 pub mod map;
+pub mod report;
+pub mod upkeep;
 
 use std::sync::Arc;
 
 pub use map::{Partition, PartitionMap};
+pub use upkeep::Upkeep;
 
+use content::Views;
+
+use super::Shared;
 use super::catalog::TableEntry;
 use super::keys::{SourceId, StoreKey};
 use crate::model::error::StoreError;
@@ -45,6 +57,18 @@ pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
 pub fn base_of_local_index(table: &TableEntry, source: SourceId) -> Option<SourceId> {
     let (index, _) = table.indexes().find(|(_, id)| *id == source)?;
     (index.kind == IndexKind::Local).then_some(table.source)
+}
+
+/// Does a local index keep the collections of this table together?
+#[must_use]
+pub fn has_local_index(table: &TableEntry) -> bool {
+    table.schema.indexes_of(IndexKind::Local).next().is_some()
+}
+
+/// A view of the last commit for each step of a walk.
+#[must_use]
+pub fn views(shared: &Shared) -> Box<Views<'_>> {
+    Box::new(|step| Ok(step(&*shared.store.snapshot()?)?))
 }
 
 /// Units a second that a table or global index was given; `None` on demand.

@@ -1,0 +1,220 @@
+//! What lies in a range of places: item collections, or the parts of those that a boundary cuts.
+//!
+//! A range may be as large as a table, so it is walked in steps, each a short read of its own; what changes meanwhile may be seen or not.
+
+use std::ops::{Bound, ControlFlow};
+
+use super::map::{first_digest, hex};
+use crate::codec::digest::Digest;
+use crate::codec::record::Record;
+use crate::engine::catalog::TableEntry;
+use crate::engine::counters::CollectionValue;
+use crate::engine::keys::{self, SourceId, StoreKey};
+use crate::engine::partitions;
+use crate::model::error::StoreError;
+use crate::model::layout::{PartitionContent, PlaceRange};
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::{Error, IndexKind};
+use crate::store::{Direction, KeyRange, Read, try_walk};
+
+/// Collections or entries looked at in one step: some milliseconds.
+const STEP: usize = 20_000;
+
+/// A collection, or a part of one; a collection cut by steps comes as several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group<'g> {
+    pub digest: Digest,
+    /// Where it begins: a place of its own only when `entries` is a single one looked at inside a collection.
+    pub place: &'g [u8],
+    pub entries: u64,
+    /// With overhead; of a base table without its local index entries.
+    pub billed_bytes: u64,
+}
+
+/// Gives a view for each step.
+pub type Views<'v> = dyn Fn(&mut dyn FnMut(&dyn Read) -> Result<(), StoreError>) -> Result<(), Error> + 'v;
+
+/// Visits what lies in `range` of a table or global index, in order.
+///
+/// # Errors
+/// Those of the store.
+pub fn walk(
+    views: &Views<'_>,
+    table: &TableEntry,
+    source: SourceId,
+    range: &PlaceRange,
+    visit: &mut dyn FnMut(&dyn Read, Group<'_>) -> ControlFlow<()>,
+) -> Result<(), Error> {
+    let mut next = Some(range.from.clone());
+    while let Some(from) = next.take() {
+        views(&mut |read| {
+            next = step(read, (table, source), (&from, range.to.as_deref()), visit)?;
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// One step; where the next begins.
+fn step(
+    read: &dyn Read,
+    (table, source): (&TableEntry, SourceId),
+    (from, to): (&[u8], Option<&[u8]>),
+    visit: &mut dyn FnMut(&dyn Read, Group<'_>) -> ControlFlow<()>,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let is_grouped = source != table.source || table.has_collections();
+    let mut last = None;
+    let mut left = STEP;
+    let mut is_over = false;
+    let mut see = |group: Group<'_>, place: &[u8]| {
+        left -= 1;
+        last = Some(place.to_vec());
+        is_over = visit(read, group).is_break();
+        if left == 0 || is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let inside = from.len() > size_of::<Digest>();
+    if !is_grouped || inside {
+        // Not beyond the collection: those behind it are not taken apart.
+        let end_of_collection = inside.then(|| after_collection(from)).flatten();
+        let upper = match (end_of_collection.as_deref(), to) {
+            (Some(end), Some(to)) => Some(end.min(to)),
+            (end, to) => end.or(to),
+        };
+        let range = between(keys::entries(source), |place| keys::entry_at(source, place), from, upper);
+        try_walk(read, &range, Direction::Forward, |key, bytes| {
+            let place = keys::place_in_source(key);
+            let billed_bytes = u64::from(Record::parse(bytes)?.item_bytes()) + ENTRY_OVERHEAD_BYTES;
+            let digest = first_digest(place).to_be_bytes();
+            Ok(see(Group { digest, place, entries: 1, billed_bytes }, place))
+        })?;
+        if is_over {
+            return Ok(None);
+        }
+        if left == 0 {
+            return Ok(last.map(just_after));
+        }
+        return Ok(end_of_collection.filter(|end| to.is_none_or(|to| end.as_slice() < to)));
+    }
+    // A collection that the end cuts is not whole in the range.
+    let cut = to.filter(|to| to.len() > size_of::<Digest>()).map(|to| &to[..size_of::<Digest>()]);
+    let range = between(keys::collections(source), |place| keys::collection_at(source, place), from, cut.or(to));
+    try_walk(read, &range, Direction::Forward, |key, bytes| {
+        let value = CollectionValue::parse(bytes)?;
+        let place = keys::place_in_source(key);
+        let billed_bytes = value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
+        Ok(see(Group { digest: first_digest(place).to_be_bytes(), place, entries: value.entries, billed_bytes }, place))
+    })?;
+    if is_over {
+        return Ok(None);
+    }
+    if left == 0 {
+        return Ok(last.and_then(|place| after_collection(&place)).filter(|next| to.is_none_or(|to| next.as_slice() < to)));
+    }
+    // Every order in a collection is after this place.
+    Ok(cut.map(|digest| [digest, &[0]].concat()))
+}
+
+/// The part of a range from one place to before another.
+fn between(whole: KeyRange, key: impl Fn(&[u8]) -> Vec<u8>, from: &[u8], to: Option<&[u8]>) -> KeyRange {
+    KeyRange { lower: Bound::Included(key(from)), upper: to.map_or(whole.upper, |to| Bound::Excluded(key(to))) }
+}
+
+/// The first place behind the collection of a place; `None` at the end of the hash space.
+fn after_collection(place: &[u8]) -> Option<Vec<u8>> {
+    first_digest(place).checked_add(1).map(|next| next.to_be_bytes().to_vec())
+}
+
+fn just_after(mut place: Vec<u8>) -> Vec<u8> {
+    place.push(0);
+    place
+}
+
+/// Bytes of the local index entries of a collection, with overhead.
+///
+/// # Errors
+/// Those of the store.
+pub fn local_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
+    let mut sum = 0;
+    for (_, source) in table.indexes().filter(|(index, _)| index.kind == IndexKind::Local) {
+        if let Some(bytes) = read.get(&StoreKey::Collection(source, *digest).encode())? {
+            let value = CollectionValue::parse(bytes)?;
+            sum += value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
+        }
+    }
+    Ok(sum)
+}
+
+/// Counts what lies in a range.
+///
+/// # Errors
+/// Those of the store.
+pub fn count(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<PartitionContent, Error> {
+    let mut content = PartitionContent::default();
+    let mut last = None;
+    let mut failed = Ok(());
+    let has_local = source == table.source && partitions::has_local_index(table);
+    walk(views, table, source, range, &mut |read, group| {
+        let mut billed_bytes = group.billed_bytes;
+        if has_local {
+            match local_bytes(read, table, &group.digest) {
+                Ok(bytes) => billed_bytes += bytes,
+                Err(error) => {
+                    failed = Err(error);
+                    return ControlFlow::Break(());
+                }
+            }
+        }
+        content.collections += u64::from(last != Some(group.digest));
+        last = Some(group.digest);
+        content.items += group.entries;
+        content.billed_bytes += billed_bytes;
+        ControlFlow::Continue(())
+    })?;
+    failed?;
+    Ok(content)
+}
+
+/// The place at which a range is cut into halves of about the same bytes: between two collections, or inside the only one unless a
+/// local index keeps it together. `None` when there is no such place.
+///
+/// # Errors
+/// Those of the store.
+pub fn half(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<Option<Vec<u8>>, Error> {
+    let content = count(views, table, source, range)?;
+    let is_one = content.collections == 1;
+    if is_one && (content.items < 2 || (source == table.source && partitions::has_local_index(table))) {
+        return Ok(None);
+    }
+    let inner = match is_one {
+        // From here on entries are told apart.
+        true => PlaceRange { from: inside(views, table, source, range)?, to: range.to.clone() },
+        false => range.clone(),
+    };
+    let (mut sum, mut cut, mut first) = (0, None, true);
+    walk(views, table, source, &inner, &mut |_, group| {
+        if !first && sum + group.billed_bytes / 2 >= content.billed_bytes / 2 {
+            cut = Some(group.place.to_vec());
+            return ControlFlow::Break(());
+        }
+        // Should the last be larger than all before it, it is the upper half.
+        cut = (!first).then(|| group.place.to_vec()).or(cut.take());
+        first = false;
+        sum += group.billed_bytes;
+        ControlFlow::Continue(())
+    })?;
+    log::debug!("a partition of {} bytes is cut at {}", content.billed_bytes, cut.as_deref().map(hex).unwrap_or_default());
+    Ok(cut)
+}
+
+/// The first place inside the only collection of a range.
+fn inside(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<Vec<u8>, Error> {
+    if range.from.len() > size_of::<Digest>() {
+        return Ok(range.from.clone());
+    }
+    let mut found = range.from.clone();
+    walk(views, table, source, range, &mut |_, group| {
+        found = [&group.digest[..], &[0]].concat();
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,130 @@
+//! What can be told of partitions.
+
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::map::PartitionMap;
+use super::{content, heat, upkeep, views};
+use crate::codec::digest::Digest;
+use crate::engine::Engine;
+use crate::engine::catalog::TableEntry;
+use crate::engine::keys::SourceId;
+use crate::engine::meter::keys::Counter;
+use crate::model::layout::PartitionOrigin;
+use crate::model::layout::{Load, PartitionContent, PartitionLimits, PartitionReport, PlaceRange, SplitCandidate};
+use crate::model::{Error, IndexName, TableName};
+
+/// A table or global index whose partitions are asked for. Entries of a local index are in those of its table.
+#[derive(Debug, Clone)]
+pub struct Partitioned {
+    pub table: Arc<TableEntry>,
+    pub source: SourceId,
+    pub map: Arc<PartitionMap>,
+}
+
+impl Engine {
+    /// The partitions of a table or index.
+    ///
+    /// # Errors
+    /// `ResourceNotFound`; those of the store.
+    pub fn partitioned(&self, table: &TableName, index: Option<&IndexName>) -> Result<Partitioned, Error> {
+        let view = self.view()?;
+        let table = view.active_table(table)?;
+        let source = match index {
+            None => table.source,
+            Some(name) => table.index(name).map(|(_, source)| source).ok_or(Error::ResourceNotFound)?,
+        };
+        let source = super::base_of_local_index(&table, source).unwrap_or(source);
+        let map = super::load(view.read(), &table, source)?;
+        Ok(Partitioned { table, source, map })
+    }
+
+    /// What a partition gives.
+    #[must_use]
+    pub fn partition_limits(&self) -> PartitionLimits {
+        self.shared.options.partition_limits
+    }
+
+    /// Each partition with its load, in the order of the hash space.
+    #[must_use]
+    pub fn partition_reports(&self, of: &Partitioned) -> Vec<PartitionReport> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let meter = self.shared.meter.known_source(of.source);
+        let positions = of.map.partitions().iter().enumerate();
+        let report = |(position, partition): (usize, &super::Partition)| {
+            let heat = meter.as_ref().map(|meter| meter.heat_of(partition.id)).unwrap_or_default();
+            let last_minute = heat.last_minute.sum(now_ms);
+            PartitionReport {
+                id: partition.id,
+                range: upkeep::range(&of.map, position),
+                since_ms: partition.since_ms,
+                origin: partition.origin,
+                last_minute,
+                total: heat.total,
+                share: heat::share(&last_minute, &self.shared.options.partition_limits),
+            }
+        };
+        positions.map(report).collect()
+    }
+
+    /// Counts what lies in a partition.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn partition_content(&self, of: &Partitioned, range: &PlaceRange) -> Result<PartitionContent, Error> {
+        content::count(&*views(&self.shared), &of.table, of.source, range)
+    }
+
+    /// Would a partition of this content and load be split?
+    #[must_use]
+    pub fn split_candidate(&self, of: &Partitioned, content: &PartitionContent, share: f64) -> SplitCandidate {
+        let is_base = of.source == of.table.source;
+        match content {
+            _ if content.items < 2 => SplitCandidate::Single,
+            _ if content.collections < 2 && is_base && super::has_local_index(&of.table) => SplitCandidate::HeldByLocalIndex,
+            _ if content.billed_bytes > self.shared.options.partition_limits.bytes_max => {
+                SplitCandidate::Because(PartitionOrigin::Size)
+            }
+            _ if share >= heat::HEAT_SPLIT_SHARE => SplitCandidate::Because(PartitionOrigin::Heat),
+            _ => SplitCandidate::NotNeeded,
+        }
+    }
+
+    /// The counted keys of a table or global index, the hottest first.
+    #[must_use]
+    pub fn hot_keys(&self, of: &Partitioned, count: usize) -> Vec<(Counter, Load)> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let meter = self.shared.meter.known_source(of.source);
+        let keys = meter.map(|meter| meter.top_keys(count)).unwrap_or_default();
+        keys.into_iter().map(|counter| (counter, counter.last_minute.sum(now_ms))).collect()
+    }
+
+    /// The largest item collections, the largest first: bytes with overhead and local index entries, entries, digest.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn largest_collections(&self, of: &Partitioned, count: usize) -> Result<Vec<(u64, u64, Digest)>, Error> {
+        let whole = PlaceRange { from: Vec::new(), to: None };
+        let has_local = of.source == of.table.source && super::has_local_index(&of.table);
+        // The least of those kept is on top.
+        let mut kept = BinaryHeap::new();
+        let mut failed = Ok(());
+        content::walk(&*views(&self.shared), &of.table, of.source, &whole, &mut |read, group| {
+            let local = if has_local { content::local_bytes(read, &of.table, &group.digest) } else { Ok(0) };
+            match local {
+                Ok(local) => kept.push(std::cmp::Reverse((group.billed_bytes + local, group.entries, group.digest))),
+                Err(error) => {
+                    failed = Err(error);
+                    return ControlFlow::Break(());
+                }
+            }
+            if kept.len() > count {
+                kept.pop();
+            }
+            ControlFlow::Continue(())
+        })?;
+        failed?;
+        Ok(kept.into_sorted_vec().into_iter().map(|std::cmp::Reverse(found)| found).collect())
+    }
+}
