@@ -4,6 +4,13 @@
 
 mod support;
 
+use std::sync::Arc;
+
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::engine::clock::ManualClock;
+use ddbfs::model::layout::PartitionLimits;
+use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
 use support::*;
 
@@ -33,4 +40,88 @@ fn what_the_mount_reads_and_writes_is_counted() {
     // For lookup only.
     assert_eq!(mount.sh("ls Orders | { grep -c -e capacity -e metrics || true; }").ok(), "0\n");
     mount.sh("echo x > Orders/capacity.json").failed();
+}
+
+/// Small partitions, and a clock that stands, so that what is asked stays in the last minute.
+fn modelled() -> (Mount, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let partition_limits = PartitionLimits { bytes_max: 30_000, read_units_max: 4.0, write_units_max: 8.0 };
+    let background_period = None;
+    let options = EngineOptions { clock: clock.clone(), partition_limits, background_period, ..EngineOptions::default() };
+    let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+    create_table(&*db, ORDERS);
+    create_table(&*db, FLAT);
+    (Mount::of(db), clock)
+}
+
+fn fill(mount: &Mount) {
+    let fill = "x".repeat(700);
+    for n in 0..240 {
+        let (user, status) = (n % 40, ["open", "paid", "sent", "sent", "sent"][n % 5]);
+        let item = format!(
+            r#"{{"pk":"u{user}","sk":"o{n}","status":"{status}","created":"{n:04}","total":"{}","fill":"{fill}"}}"#,
+            &fill[..200]
+        );
+        put(&*mount.db, "Orders", &item);
+        put(&*mount.db, "Flat", &format!(r#"{{"id":"f{n}","fill":"{fill}"}}"#));
+    }
+    mount.db.engine().run_background_work().unwrap();
+}
+
+#[test]
+fn partitions_list_each_collection_once_as_a_link_to_it() {
+    let (mount, _) = modelled();
+    fill(&mount);
+    assert_eq!(mount.sh("ls Orders").ok(), "gsi\nitems\nlsi\npartitions\nschema.json\nstats.json\n");
+    let count = mount.sh("ls -d Orders/partitions/p*/ | wc -l").ok().trim().parse::<u32>().unwrap();
+    assert!(count > 6, "{count}");
+    // No collection is as large as a partition, so each is whole in one.
+    let sorted = "ls Orders/partitions/*/keys | grep '^u' | sort";
+    assert_eq!(mount.sh(sorted).ok(), mount.sh("ls Orders/items | sort").ok());
+    let first = mount.sh("ls -d Orders/partitions/*/keys/u7").ok().trim().to_owned();
+    assert_eq!(mount.sh(&format!("readlink {first}")).ok(), "../../../items/u7\n");
+    assert_eq!(mount.sh(&format!("ls {first}/ | wc -l")).ok(), "6\n");
+    assert_eq!(mount.sh("ls Flat/partitions/*/keys | grep -c '^f.*json$'").ok(), "240\n");
+    assert!(mount.sh("cat Flat/partitions/*/keys/f7.json").ok().starts_with(r#"{"id":"f7","#));
+    // A global index has its own, and `sent` is larger than one: it is in several.
+    let parts = mount.sh("ls -d Orders/gsi/by-status/partitions/*/keys/sent | wc -l").ok().trim().parse::<u32>().unwrap();
+    assert!(parts > 1, "{parts}");
+    // Of those that are not there, nothing; and nothing is written here.
+    mount.sh("ls Orders/partitions/p0").failed();
+    mount.sh("ls Orders/partitions/p99").failed();
+    mount.sh("ls Orders/partitions/*/keys/u99").failed();
+    assert!(mount.sh("touch Orders/partitions/p00/x").failed().contains("Read-only file system"));
+    assert!(mount.sh("rm Orders/partitions/*/keys/u7").failed().contains("Read-only file system"));
+    // Whole walks end, and backups see sizes that do not change.
+    mount.sh("find . -type f | wc -l; du -s . > /dev/null; tar -cf /dev/null Orders/partitions").ok();
+    assert_eq!(mount.sh("stat -c %s Orders/partitions/p*/stats.json | sort -u").ok(), "1024\n");
+    assert_eq!(mount.sh("cat Orders/partitions/p00/stats.json | wc -c").ok(), "1024\n");
+    let items = "jq -s 'map(.items)|add' Orders/partitions/p*/stats.json";
+    assert_eq!(mount.sh(items).ok(), "240\n");
+}
+
+#[test]
+fn heat_is_told_in_tables_and_drawn() {
+    let (mount, _) = modelled();
+    fill(&mount);
+    for (user, times) in [("u3", 200), ("u11", 60), ("u20", 20)] {
+        let key = format!(r#"{{"pk":"{user}","sk":"o{}"}}"#, &user[1..]);
+        (0..times).for_each(|_| drop(get(&*mount.db, "Orders", &key)));
+    }
+    let hottest = mount.sh("sort -t$'\\t' -k7,7nr Orders/partitions/heat.tsv | head -1 | cut -f1").ok().trim().to_owned();
+    let of_hot = mount.sh("sort -t$'\\t' -k4,4nr Orders/partitions/hot.tsv | head -1 | cut -f2,3").ok().to_owned();
+    assert_eq!(of_hot, format!("{hottest}\tu3\n"));
+    assert_eq!(mount.sh("ls -d Orders/partitions/*/keys/u3").ok(), format!("Orders/partitions/{hottest}/keys/u3\n"));
+    let columns = mount.sh("awk -F'\\t' '{print NF}' Orders/partitions/heat.tsv | sort -u").ok().to_owned();
+    assert_eq!(columns, "11\n");
+    // 48 items of 5 of 8: the largest of the index.
+    let big = mount.sh("sed -n 2p Orders/gsi/by-status/partitions/big.tsv | cut -f1,3,4").ok().to_owned();
+    assert_eq!(big, "1\tsent\t144\n");
+    let picture = mount.sh("cat Orders/heat.svg").ok().to_owned();
+    for part in ["<svg xmlns", "prefers-color-scheme:dark", ">u3</text>", ">gsi/by-status<", "</svg>"] {
+        assert!(picture.contains(part), "{part} is missing in {picture}");
+    }
+    if let Some(path) = std::env::var_os("DDBFS_TEST_PICTURE") {
+        std::fs::write(path, picture).unwrap();
+    }
 }

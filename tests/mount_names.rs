@@ -38,6 +38,8 @@ def walk(directory):
         assert entry.is_dir(follow_symlinks=False) == stat.S_ISDIR(found.st_mode), entry.path
         if entry.is_dir(follow_symlinks=False):
             walk(entry.path)
+        elif entry.is_symlink():
+            os.stat(entry.path)
         else:
             assert len(open(entry.path, 'rb').read()) == found.st_size, entry.path
 walk('.')

@@ -14,6 +14,12 @@ pub fn digest(encoded: &[u8]) -> Digest {
     out
 }
 
+/// Two lower-case digits for each byte.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Metrics as text: the Prometheus form, points by minute as CloudWatch names them, capacity and its cost as JSON.
 
 pub mod capacity;
+pub mod heat_svg;
 pub mod points;
 pub mod prices;
 pub mod prometheus;

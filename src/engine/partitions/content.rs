@@ -4,8 +4,8 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use super::map::{first_digest, hex};
-use crate::codec::digest::Digest;
+use super::map::first_digest;
+use crate::codec::digest::{Digest, hex};
 use crate::codec::record::Record;
 use crate::engine::catalog::TableEntry;
 use crate::engine::counters::CollectionValue;

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::codec::digest::Digest;
+use crate::codec::digest::{Digest, hex};
 use crate::engine::read::segment;
 use crate::model::api::Segment;
 use crate::model::error::StoreError;
@@ -152,12 +152,6 @@ pub fn first_digest(place: &[u8]) -> u128 {
     let bytes = place.len().min(digest.len());
     digest[..bytes].copy_from_slice(&place[..bytes]);
     u128::from_be_bytes(digest)
-}
-
-/// Two lower-case digits for each byte.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

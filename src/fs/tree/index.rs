@@ -8,7 +8,7 @@ use crate::fs::attr::Attr;
 use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 use crate::fs::query::QueryKind;
-use crate::fs::special::help;
+use crate::fs::special::{help, partitions};
 use crate::model::{IndexKind, TableName};
 
 pub fn kind_name(kind: IndexKind) -> &'static str {
@@ -42,6 +42,7 @@ pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError
     match name {
         SCHEMA_NAME => Ok(Node::Schema(source.clone())),
         STATS_NAME => Ok(Node::Stats(source.clone())),
+        partitions::NAME if has_partitions(tree, source) => Ok(partitions::node(tree, source)),
         ITEMS_NAME => Ok(Node::Items(source.clone())),
         QUERY_NAME => query::directory(tree, source, QueryKind::Query),
         SCAN_NAME => query::directory(tree, source, QueryKind::Scan),
@@ -59,8 +60,18 @@ pub fn list(tree: &Tree, source: &Source) -> Vec<Listed> {
         listed(&Node::Stats(source.clone()), STATS_NAME),
         listed(&Node::Items(source.clone()), ITEMS_NAME),
     ];
+    if has_partitions(tree, source) {
+        names.push(listed(&partitions::node(tree, source), partitions::NAME));
+    }
     names.extend(tree.shown(&Node::Index(source.clone()), SHOWN));
     names
+}
+
+/// A global index has its own; entries of a local one lie in its table's.
+fn has_partitions(tree: &Tree, source: &Source) -> bool {
+    let schema = tree.source_schema(source).ok();
+    let index = schema.as_ref().zip(source.index.as_ref()).and_then(|(schema, name)| schema.index(name.as_str()));
+    index.is_some_and(|index| index.kind == IndexKind::Global)
 }
 
 /// `X.base` exists while its entry does.

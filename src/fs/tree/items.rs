@@ -73,7 +73,7 @@ fn resolve_folder(tree: &Tree, schema: &TableSchema, source: &Source, name: &str
     Ok(Node::Collection(source.clone(), partition))
 }
 
-fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
+pub(in crate::fs) fn partition_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
     let Some(index) = &source.index else { return Ok(vec![schema.key.partition.attribute_type]) };
     let index = schema.index(index.as_str()).ok_or(FsError::NotFound)?;
     Ok(index.partition.iter().map(|attribute| attribute.attribute_type).collect())

@@ -35,6 +35,7 @@ use super::special::plan::Plans;
 use super::special::state::ServiceState;
 use super::write::scratch::FileId;
 use super::write::{DeferredDeletes, Drafts, ScratchFiles};
+use crate::database::layout::Layout;
 use crate::database::{Browse, EntryKey, Source};
 use crate::model::{Key, TableName, TableSchema};
 
@@ -241,6 +242,14 @@ impl Tree {
         table::attr(self, table)
     }
 
+    /// What the database tells of its layout.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when it tells nothing.
+    pub(in crate::fs) fn layout(&self) -> Result<&dyn Layout, FsError> {
+        self.db.layout().ok_or(FsError::NotFound)
+    }
+
     /// The table's definition.
     ///
     /// # Errors
@@ -271,7 +280,7 @@ impl Tree {
 
     /// When the table of `source` was created, milliseconds since the epoch. Directories and statistics carry this time: a time that
     /// moved with every write would make backup programs complain.
-    fn source_time(&self, source: &Source) -> Result<u64, FsError> {
+    pub(in crate::fs) fn source_time(&self, source: &Source) -> Result<u64, FsError> {
         self.source_schema(source)?;
         self.table_time(&source.table)
     }
@@ -382,7 +391,7 @@ impl Tree {
         }
     }
 
-    fn source_path(&self, source: &Source) -> String {
+    pub(in crate::fs) fn source_path(&self, source: &Source) -> String {
         let Some(index) = &source.index else { return source.table.to_string() };
         let schema = self.db.schema(&source.table).ok().flatten();
         let kind = schema.as_ref().and_then(|schema| schema.index(index.as_str())).map(|index| index.kind);

@@ -7,7 +7,7 @@ use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 pub use crate::fs::node::base;
 use crate::fs::query::QueryKind;
-use crate::fs::special::{advice, batch, control, describe, help, metrics, plan, stream};
+use crate::fs::special::{advice, batch, control, describe, heat, help, metrics, partitions, plan, stream};
 use crate::model::{IndexKind, TableName};
 
 pub const SCHEMA_NAME: &str = "schema.json";
@@ -19,7 +19,17 @@ pub const QUERY_NAME: &str = "query";
 pub const SCAN_NAME: &str = "scan";
 
 /// What is for lookup only unless the mount shows all: files with an end that do not change by being looked at.
-const SHOWN: &[&str] = &[describe::NAME, plan::NAME, control::NAME, advice::NAME, "ttl", "heat.svg", help::NAME];
+const SHOWN: &[&str] = &[
+    describe::NAME,
+    plan::NAME,
+    control::NAME,
+    advice::NAME,
+    "ttl",
+    metrics::CAPACITY_NAME,
+    metrics::POINTS_NAME,
+    heat::PICTURE_NAME,
+    help::NAME,
+];
 
 pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
     if name == SCHEMA_NAME {
@@ -43,6 +53,8 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
         batch::NAME => Ok(batch::node(table)),
         stream::NAME => Ok(stream::node(table)),
         help::NAME => Ok(help::node(table.as_str(), help::TABLE, Node::Table(table.clone()))),
+        partitions::NAME => Ok(partitions::node(tree, &base(table))),
+        heat::PICTURE_NAME => Ok(heat::picture_node(table)),
         ITEMS_NAME => Ok(Node::Items(base(table))),
         GLOBAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Global)),
         LOCAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Local)),
@@ -76,6 +88,7 @@ pub fn list(tree: &Tree, table: &TableName) -> Result<Vec<Listed>, FsError> {
         listed(&Node::Items(base(table)), ITEMS_NAME),
         listed(&Node::Indexes(table.clone(), IndexKind::Global), GLOBAL_NAME),
         listed(&Node::Indexes(table.clone(), IndexKind::Local), LOCAL_NAME),
+        listed(&partitions::node(tree, &base(table)), partitions::NAME),
     ];
     names.extend(tree.shown(&Node::Table(table.clone()), SHOWN));
     Ok(names)

@@ -1,0 +1,179 @@
+//! `heat.tsv`, `hot.tsv`, `big.tsv` in `partitions/`, and `<Table>/heat.svg`: which partitions and keys are asked for most, and which
+//! item collections are largest. Columns are fixed; the first line names them.
+
+use std::fmt::Write as _;
+
+use super::partitions::{candidate_text, hex_bound, is_flat, key_name, partition_name};
+use super::{Special, SpecialNode};
+use crate::codec::digest::hex;
+use crate::codec::metrics::heat_svg::{self, Lane};
+use crate::database::{PartitionKey, Source};
+use crate::fs::FsError;
+use crate::fs::node::{Node, base};
+use crate::fs::tree::{Caller, Tree};
+use crate::model::{IndexKind, TableName};
+
+/// The picture, in its table's directory.
+pub const PICTURE_NAME: &str = "heat.svg";
+/// Keys and collections that are told of.
+const ROWS_MAX: usize = 100;
+const SECONDS: f64 = 60.0;
+
+/// Makes the text of a file.
+type Render = fn(&Tree, &Source) -> Result<String, FsError>;
+
+#[derive(Debug)]
+struct File {
+    source: Source,
+    path: String,
+    parent: Node,
+    render: Render,
+}
+
+/// One of the tables in `partitions/`.
+pub(super) fn resolve(source: &Source, (directory, parent): (&str, Node), name: &str) -> Option<Node> {
+    let render: Render = match name {
+        "heat.tsv" => heat,
+        "hot.tsv" => hot,
+        "big.tsv" => big,
+        _ => return None,
+    };
+    Some(SpecialNode::node(File { source: source.clone(), path: format!("{directory}/{name}"), parent, render }))
+}
+
+/// `heat.svg` of that table.
+#[must_use]
+pub fn picture_node(table: &TableName) -> Node {
+    SpecialNode::node(File {
+        source: base(table),
+        path: format!("{table}/{PICTURE_NAME}"),
+        parent: Node::Table(table.clone()),
+        render: picture,
+    })
+}
+
+impl Special for File {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn parent(&self) -> Node {
+        self.parent.clone()
+    }
+
+    fn table(&self) -> Option<&TableName> {
+        Some(&self.source.table)
+    }
+
+    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        tree.source_schema(&self.source)?;
+        Ok((self.render)(tree, &self.source)?.into_bytes())
+    }
+}
+
+/// Each partition with its heat: percent of its limits over the last minute.
+fn heat(tree: &Tree, source: &Source) -> Result<String, FsError> {
+    let layout = tree.layout()?;
+    let mut out =
+        "#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\tsplit_candidate\n"
+            .to_owned();
+    for report in layout.partitions(source)? {
+        let (content, candidate) = layout.partition_content(source, &report)?;
+        let to = report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "{}\t{}\t{to}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}",
+            partition_name(report.id),
+            hex_bound(&report.range.from),
+            content.collections,
+            content.items,
+            content.billed_bytes,
+            report.share * 100.0,
+            report.last_minute.read / SECONDS,
+            report.last_minute.write / SECONDS,
+            report.last_minute.throttles,
+            candidate_text(&candidate),
+        );
+    }
+    Ok(out)
+}
+
+/// The keys asked for most; the load is three units for a write unit, one for a read unit.
+fn hot(tree: &Tree, source: &Source) -> Result<String, FsError> {
+    let mut out = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n".to_owned();
+    for (rank, key) in tree.layout()?.hot_keys(source, ROWS_MAX)?.into_iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "{}\t{}\t{}\t{:.1}\t{:.1}\t{}\t{:.1}\t{:.1}",
+            rank + 1,
+            partition_name(key.partition),
+            name_of(tree, source, key.key.as_ref(), &key.digest)?,
+            key.last_minute.read,
+            key.last_minute.write,
+            key.total.throttles,
+            key.last_minute.weight(),
+            key.total.weight(),
+        );
+    }
+    Ok(out)
+}
+
+/// The largest item collections, and how much that is of what one of a table with a local index may have.
+#[allow(clippy::cast_precision_loss)]
+fn big(tree: &Tree, source: &Source) -> Result<String, FsError> {
+    let layout = tree.layout()?;
+    let bytes_max = layout.collection_bytes_max().max(1) as f64;
+    let mut out = "#rank\tpartition\tkey\titems\tbytes\tpercent_of_limit\n".to_owned();
+    for (rank, collection) in layout.big_collections(source, ROWS_MAX)?.into_iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "{}\t{}\t{}\t{}\t{}\t{:.4}",
+            rank + 1,
+            partition_name(collection.partition),
+            name_of(tree, source, collection.key.as_ref(), &[])?,
+            collection.items,
+            collection.billed_bytes,
+            collection.billed_bytes as f64 / bytes_max * 100.0,
+        );
+    }
+    Ok(out)
+}
+
+/// The name below `items/`; of a key that has nothing now its digest.
+fn name_of(tree: &Tree, source: &Source, key: Option<&PartitionKey>, digest: &[u8]) -> Result<String, FsError> {
+    Ok(match key {
+        Some(key) => key_name(is_flat(tree, source)?, key),
+        None => format!("#{}", hex(digest)),
+    })
+}
+
+/// The base and each global index as a lane.
+fn picture(tree: &Tree, source: &Source) -> Result<String, FsError> {
+    let layout = tree.layout()?;
+    let schema = tree.schema(&source.table)?;
+    let mut lanes = vec![lane(tree, source, "items".to_owned())?];
+    for index in schema.indexes_of(IndexKind::Global) {
+        let of_index = Source { table: source.table.clone(), index: Some(index.name.clone()) };
+        lanes.push(lane(tree, &of_index, format!("gsi/{}", index.name.as_str()))?);
+    }
+    Ok(heat_svg::render(source.table.as_str(), &layout.partition_limits(), &lanes))
+}
+
+fn lane(tree: &Tree, source: &Source, title: String) -> Result<Lane, FsError> {
+    let layout = tree.layout()?;
+    let mut filled = Vec::new();
+    for report in layout.partitions(source)? {
+        let (content, _) = layout.partition_content(source, &report)?;
+        filled.push((report, content));
+    }
+    let mut keys = Vec::new();
+    for key in layout.hot_keys(source, heat_svg::KEYS_MAX)? {
+        let name = match &key.key {
+            Some(values) => crate::fs::tree::names::collection_name(values),
+            None => format!("#{}", &hex(&key.digest)[..8]),
+        };
+        keys.push((key, name));
+    }
+    Ok(Lane { title, partitions: filled, keys })
+}
