@@ -24,6 +24,8 @@ pub trait Administration: Send + Sync {
     fn check_create_table(&self, _request: CreateTableRequest) -> Result<(), Error> {
         Ok(())
     }
+    /// Stops the propagation of writes to a table's global indexes, or lets it go on. No operation of the service.
+    fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;
 
     fn tag_resource(&self, request: TagResourceRequest) -> Result<(), Error>;
     fn untag_resource(&self, request: UntagResourceRequest) -> Result<(), Error>;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::codec::digest::Digest;
 use crate::codec::row::Row;
+use crate::model::api::absence::Absence;
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
@@ -270,6 +271,12 @@ pub trait Browse: Database {
         after: Option<&Position>,
         visit: &mut dyn FnMut(EntryKey, EntryStat, Position) -> ControlFlow<()>,
     ) -> Result<(), Error>;
+
+    /// Items that a value keeps out of an index, in the table's order.
+    fn violations(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>;
+
+    /// Items without an entry in an index, in the table's order; reads the whole table.
+    fn missing_entries(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>;
 
     /// Checks an item as PutItem would (values, size, keys, index keys), without writing: the answer a write would get.
     fn check_put(&self, request: &PutItemRequest) -> Result<(), Error>;

@@ -4,7 +4,7 @@
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
-use crate::model::error::{KeyError, QueryError, StoreError, StreamError, UpdateError, ValueError};
+use crate::model::error::{KeyError, LimitError, QueryError, StoreError, StreamError, UpdateError, ValueError};
 
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -274,6 +274,8 @@ fn database_errno(error: &Error) -> Errno {
         | Error::Resource(_)
         | Error::Recovery(_)
         | Error::NotSupported(_) => Errno::Invalid,
+        // One index at a time: another try may do.
+        Error::Limit(LimitError::OnlineIndexes) => Errno::Busy,
         Error::Limit(_) => Errno::NotPermitted,
         Error::InUse(_) => Errno::Busy,
         Error::ResourceNotFound | Error::TableNotFound(_) | Error::NotFound(_) => Errno::NotFound,

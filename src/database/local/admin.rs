@@ -27,6 +27,10 @@ impl Administration for LocalDatabase {
         self.engine.check_create_table(request)
     }
 
+    fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error> {
+        self.engine.pause_index_propagation(table, is_paused)
+    }
+
     fn tag_resource(&self, request: TagResourceRequest) -> Result<(), Error> {
         self.engine.tag_resource(request)
     }

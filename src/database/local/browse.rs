@@ -11,10 +11,12 @@ use crate::database::{Browse, Collection, Entries, EntryKey, EntryStat, Partitio
 use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
 use crate::engine::counters::CollectionValue;
+use crate::engine::index_life::absence;
 use crate::engine::keys::{self, EntryAddress};
 use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
 use crate::engine::view::View;
+use crate::model::api::absence::Absence;
 use crate::model::api::{PutItemRequest, TableDescription};
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Error, Key, KeyAttribute, TableName, TableSchema};
@@ -40,7 +42,7 @@ impl Browse for LocalDatabase {
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
         let counters = view.counters(source.id())?;
         Ok(SourceStats { entries: counters.entries, bytes: counters.bytes, partition_keys: counters.partition_keys })
     }
@@ -127,6 +129,20 @@ impl Browse for LocalDatabase {
             let entry = entry_key(&source, &record)?;
             Ok(visit(entry, stat_of(&record), Position(keys::place_in_source(key).into())))
         })
+    }
+
+    fn violations(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
+        let view = self.engine.view()?;
+        let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
+        let Some(index) = source.index_view() else { return Ok(()) };
+        Ok(absence::violations(&view, &source.table, index.index, visit)?)
+    }
+
+    fn missing_entries(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
+        let view = self.engine.view()?;
+        let source = ReadSource::find_in_any_state(&view, &source.table, source.index.as_ref())?;
+        let Some(index) = source.index_view() else { return Ok(()) };
+        Ok(absence::missing(&view, &source.table, &index, visit)?)
     }
 
     fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {

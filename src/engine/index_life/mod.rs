@@ -18,6 +18,7 @@
 //! - **Items with values that cannot be its key** are passed over and put on a list ([`violations`]) that later writes keep true.
 //! - **A leaving index** is out of the schema at once; its entries are removed behind it ([`removal`]).
 
+pub mod absence;
 pub mod admission;
 pub mod backfill;
 pub mod hold;

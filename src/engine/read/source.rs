@@ -26,10 +26,23 @@ impl ReadSource {
     /// # Errors
     /// `ResourceNotFound`, `UnknownIndex`, `Backfilling`; those of the store.
     pub fn find(view: &View<'_>, table: &TableName, index: Option<&IndexName>) -> Result<Self, Error> {
+        let source = Self::find_in_any_state(view, table, index)?;
+        match index {
+            Some(name) if source.table.index_life.is_building(name) => {
+                Err(QueryError::Backfilling(name.as_str().to_owned()).into())
+            }
+            _ => Ok(source),
+        }
+    }
+
+    /// As [`Self::find`], also of an index that is being made: its entries are not all there.
+    ///
+    /// # Errors
+    /// `ResourceNotFound`, `UnknownIndex`; those of the store.
+    pub fn find_in_any_state(view: &View<'_>, table: &TableName, index: Option<&IndexName>) -> Result<Self, Error> {
         let table = view.active_table(table)?;
         let Some(name) = index else { return Ok(Self { table, index: None }) };
         match table.schema.indexes.iter().position(|index| index.name == *name) {
-            Some(_) if table.index_life.is_building(name) => Err(QueryError::Backfilling(name.as_str().to_owned()).into()),
             Some(place) => Ok(Self { table, index: Some(place) }),
             None => Err(QueryError::UnknownIndex(name.as_str().to_owned()).into()),
         }

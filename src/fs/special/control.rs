@@ -6,9 +6,10 @@ use super::{OpenSpecial, Special, SpecialNode};
 use crate::fs::FsError;
 use crate::fs::handle::Handle;
 use crate::fs::node::Node;
+use crate::fs::special;
 use crate::fs::tree::{Caller, Tree};
 use crate::fs::view::{OpenFlags, Reply, View};
-use crate::fs::write::draft;
+use crate::fs::write::{draft, index_draft};
 use crate::model::TableName;
 use crate::model::api::DeleteTableRequest;
 
@@ -16,7 +17,13 @@ use crate::model::api::DeleteTableRequest;
 pub const NAME: &str = "ctl";
 
 /// What it says when it is read.
-const USAGE: &str = "create pk:S [sk:N]    make this draft a table\ndrop                  delete this table with its items\n";
+const USAGE: &str = "\
+create pk:S [sk:N]              make this draft a table
+drop                            delete this table with its items
+gsi NAME key:S [sort:N] [keys | all | include=a,b]
+                                make a global index; rmdir gsi/NAME drops it
+gsi-propagation pause | resume  stop the global indexes where they are, and let them go on
+";
 
 #[derive(Debug, Clone)]
 struct Control {
@@ -86,6 +93,16 @@ fn command(view: &View, table: &TableName, data: &[u8]) -> Result<(), FsError> {
             let request = draft::one_step(&name).ok_or(FsError::NotFound)??;
             Ok(view.create_table(request)?)
         }
-        _ => Err(FsError::Invalid("the commands are: create pk:S [sk:N], drop")),
+        ["gsi", words @ ..] => {
+            let request = index_draft::of_words(&*view.tree().schema(table)?, words)?;
+            Ok(special::index_draft::update(view, request)?)
+        }
+        ["gsi-propagation", change @ ("pause" | "resume")] => {
+            let control = view.tree().db.administration().ok_or(FsError::NotSupported)?;
+            Ok(control.pause_index_propagation(table, *change == "pause")?)
+        }
+        _ => Err(FsError::Invalid(
+            "the commands are: create pk:S [sk:N], drop, gsi NAME key:S [sort:N] [keys | all | include=a,b], gsi-propagation pause | resume",
+        )),
     }
 }

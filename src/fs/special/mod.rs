@@ -4,6 +4,7 @@
 //! (FILESYSTEM 0): they are in no listing. A file that takes more than one read or write answers [`Special::open`] with an
 //! [`OpenSpecial`].
 
+pub mod absence;
 pub mod advice;
 pub mod api;
 pub mod batch;
@@ -11,6 +12,7 @@ pub mod control;
 pub mod describe;
 pub mod heat;
 pub mod help;
+pub mod index_draft;
 pub mod item;
 pub mod last;
 pub mod metrics;

@@ -8,7 +8,7 @@ use crate::fs::attr::Attr;
 use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 use crate::fs::query::QueryKind;
-use crate::fs::special::{help, partitions};
+use crate::fs::special::{absence, help, index_draft, partitions};
 use crate::model::{IndexKind, TableName};
 
 pub fn kind_name(kind: IndexKind) -> &'static str {
@@ -22,6 +22,10 @@ pub fn resolve_index(tree: &Tree, table: &TableName, kind: IndexKind, name: &str
     let schema = tree.schema(table)?;
     let found = schema.indexes_of(kind).find(|index| index.name.as_str() == name);
     let Some(index) = found else {
+        let draft = if kind == IndexKind::Global { index_draft::find(tree, table, name) } else { None };
+        if let Some(draft) = draft {
+            return Ok(draft);
+        }
         let directory = Node::Indexes(table.clone(), kind);
         let is_help = name == help::NAME;
         return if is_help { Ok(help::node(&tree.path(&directory), help::INDEXES, directory)) } else { Err(FsError::NotFound) };
@@ -35,7 +39,9 @@ pub fn list_indexes(tree: &Tree, table: &TableName, kind: IndexKind) -> Result<V
         let node = Node::Index(Source { table: table.clone(), index: Some(index.name.clone()) });
         listed(&node, index.name.as_str())
     });
-    Ok(names.collect())
+    let drafts = if kind == IndexKind::Global { index_draft::list(tree, table) } else { Vec::new() };
+    let is_draft = |listed: &Listed| schema.index(&listed.name).is_none();
+    Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
 }
 
 pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError> {
@@ -43,6 +49,8 @@ pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError
         SCHEMA_NAME => Ok(Node::Schema(source.clone())),
         STATS_NAME => Ok(Node::Stats(source.clone())),
         partitions::NAME if has_partitions(tree, source) => Ok(partitions::node(tree, source)),
+        absence::VIOLATIONS_NAME => Ok(absence::node(tree, source, absence::VIOLATIONS_NAME)),
+        absence::MISSING_NAME => Ok(absence::node(tree, source, absence::MISSING_NAME)),
         ITEMS_NAME => Ok(Node::Items(source.clone())),
         QUERY_NAME => query::directory(tree, source, QueryKind::Query),
         SCAN_NAME => query::directory(tree, source, QueryKind::Scan),

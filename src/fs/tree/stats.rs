@@ -48,12 +48,20 @@ fn table_json(table: &TableDescription, bytes: u64, partition_keys: u64) -> Valu
 
 fn index_json(table: &TableDescription, place: usize, index: &IndexDescription, bytes: u64) -> Value {
     let schema = &table.schema.indexes[place];
+    let progress = index.progress.map(|progress| json!({ "done": progress.done, "total": progress.total, "percent": progress.percent(), "write_units": progress.write_units }));
+    let lag = table
+        .index_lag
+        .filter(|_| schema.kind == IndexKind::Global)
+        .map(|lag| json!({ "ms": lag.lag_ms, "pending": lag.pending, "paused": lag.is_paused }));
     let sparsity = if table.item_count == 0 { 0.0 } else { 1.0 - index.item_count as f64 / table.item_count as f64 };
     json!({
         "name": schema.name.as_str(),
         "kind": super::index::kind_name(schema.kind),
         "status": status(index.status),
-        "backfilling": index.status == TableStatus::Creating,
+        "backfilling": index.backfilling,
+        "progress": progress,
+        "lag": lag,
+        "violations": index.violations,
         "entries": index.item_count,
         "table_items": table.item_count,
         "sparsity": (sparsity.max(0.0) * 1e6).round() / 1e6,

@@ -10,7 +10,7 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::journal::process_of;
 use crate::fs::node::{EntryNode, Node};
-use crate::fs::special::last;
+use crate::fs::special::{index_draft, last};
 use crate::fs::tree::now_ms;
 use crate::fs::write::{draft, is_refused_probe};
 use crate::model::api::{DeleteItemRequest, DeleteTableRequest};
@@ -56,7 +56,7 @@ impl View {
                 return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only")));
             }
             Node::Special(special) => special.0.mkdir(self, caller, text)?,
-            Node::Indexes(..) => return Err(FsError::NotPermitted("indexes are made with their table, in its schema.json")),
+            Node::Indexes(table, kind) => index_draft::make(&self.tree, table, *kind, text)?,
             _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
         };
         let attr = self.attr_of(&node, caller)?;
@@ -241,7 +241,7 @@ impl View {
                 removed.map(drop).ok_or(FsError::NotFound)
             }
             Node::Items(_) | Node::Indexes(..) => Err(FsError::NotPermitted("this folder is part of its table")),
-            Node::Index(_) => Err(FsError::NotPermitted("an index goes with its table")),
+            Node::Index(source) => index_draft::drop_index(self, source),
             Node::Collection(..) | Node::Query(_) | Node::Root => Err(FsError::Derived),
             Node::Special(special) => special.0.rmdir(self, caller),
             Node::Readme
@@ -272,6 +272,7 @@ impl View {
             Err(error) => return Err(error.into()),
         }
         self.tree.folders.lock().drop_table(table);
+        self.tree.service.index_drafts.drop_table(table);
         Ok(())
     }
 

@@ -25,6 +25,7 @@ pub mod body;
 pub mod check;
 pub mod deferred;
 pub mod draft;
+pub mod index_draft;
 pub mod item_writer;
 pub mod json_prefix;
 pub mod names;

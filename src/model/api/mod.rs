@@ -3,6 +3,7 @@
 //! The HTTP front end, the filesystem and any remote client all speak these. Shape checks (types, enums, ranges, names)
 //! are done where a request is built from a wire form, see `codec::wire`; a request of these types is well formed.
 
+pub mod absence;
 pub mod backup;
 pub mod batch_get_item;
 pub mod batch_write_item;

@@ -1,0 +1,176 @@
+//! A global index that is to be made: the request from a written `schema.json`, and from the words of a `ctl` line (FILESYSTEM 3).
+
+use serde_json::{Map, Value, json};
+
+use super::{Commit, Target};
+use crate::codec::wire::error::WireError;
+use crate::codec::wire::{create_table, update_table};
+use crate::fs::FsError;
+use crate::model::api::{Precondition, UpdateTableRequest};
+use crate::model::{IndexName, TableSchema};
+
+/// What is wrong with the words of a `gsi` command.
+const USAGE: &str = "an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]; types are S, N and B";
+
+/// Whose `schema.json` a text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexTarget {
+    pub table: std::sync::Arc<TableSchema>,
+    pub index: IndexName,
+}
+
+impl Target for IndexTarget {
+    type Request = UpdateTableRequest;
+
+    fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateTableRequest>, FsError> {
+        let json: Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let Value::Object(mut members) = json else { return Err(FsError::Body("not a JSON object".to_owned())) };
+        let mut warnings = Vec::new();
+        let replaced = members.insert("IndexName".to_owned(), json!(self.index.as_str()));
+        if replaced.is_some_and(|name| name.as_str() != Some(self.index.as_str())) {
+            warnings.push(format!("IndexName in the body is not {}; the directory's name was taken", self.index));
+        }
+        Ok(Commit { request: request(&self.table, members)?, warnings })
+    }
+
+    fn unchanged(&self) -> &'static str {
+        "No index was made."
+    }
+}
+
+/// The UpdateTable request that makes an index: a member of CreateTable's `GlobalSecondaryIndexes`, beside it `AttributeDefinitions`
+/// of keys that the table does not define.
+fn request(table: &TableSchema, mut index: Map<String, Value>) -> Result<UpdateTableRequest, FsError> {
+    let mut definitions = match index.remove("AttributeDefinitions") {
+        Some(Value::Array(definitions)) => definitions,
+        Some(_) => return Err(FsError::Body("AttributeDefinitions is a list".to_owned())),
+        None => Vec::new(),
+    };
+    let name_of = |definition: &Value| definition.get("AttributeName").and_then(Value::as_str).map(str::to_owned);
+    let given: Vec<String> = definitions.iter().filter_map(name_of).collect();
+    let known = create_table::to_json(table);
+    let known = known["AttributeDefinitions"].as_array().into_iter().flatten();
+    definitions.extend(known.filter(|it| name_of(it).is_some_and(|name| !given.contains(&name))).cloned());
+    let body = json!({
+        "TableName": table.name.as_str(),
+        "AttributeDefinitions": definitions,
+        "GlobalSecondaryIndexUpdates": [{ "Create": index }],
+    });
+    update_table::request(&body).map_err(|error| match error {
+        WireError::Request(error) => FsError::Database(error),
+        other => FsError::Body(other.to_string()),
+    })
+}
+
+/// An index to start from: valid as it is.
+#[must_use]
+pub fn template(table: &TableSchema, index: &IndexName) -> Vec<u8> {
+    let mut members = json!({
+        "IndexName": index.as_str(),
+        "AttributeDefinitions": [{ "AttributeName": "attribute", "AttributeType": "S" }],
+        "KeySchema": [{ "AttributeName": "attribute", "KeyType": "HASH" }],
+        "Projection": { "ProjectionType": "ALL" },
+    });
+    if let Some(units) = throughput(table) {
+        members["ProvisionedThroughput"] = units;
+    }
+    format!("{members:#}\n").into_bytes()
+}
+
+/// The table's own units, for a table that has them.
+fn throughput(table: &TableSchema) -> Option<Value> {
+    let units = table.throughput?;
+    Some(json!({ "ReadCapacityUnits": units.read_capacity_units, "WriteCapacityUnits": units.write_capacity_units }))
+}
+
+/// The request of the words after `gsi` in a command: a name, keys with their types, a projection (`all` when there is none).
+///
+/// # Errors
+/// The words say no index.
+pub fn of_words(table: &TableSchema, words: &[&str]) -> Result<UpdateTableRequest, FsError> {
+    let Some((name, words)) = words.split_first() else { return Err(FsError::Invalid(USAGE)) };
+    let (mut definitions, mut keys, mut projection) = (Vec::new(), Vec::new(), json!({ "ProjectionType": "ALL" }));
+    for word in words {
+        match (*word, word.rsplit_once(':')) {
+            ("all", None) => projection = json!({ "ProjectionType": "ALL" }),
+            ("keys", None) => projection = json!({ "ProjectionType": "KEYS_ONLY" }),
+            (_, Some((key, of_type @ ("S" | "N" | "B")))) if !key.is_empty() => {
+                let role = if keys.is_empty() { "HASH" } else { "RANGE" };
+                definitions.push(json!({ "AttributeName": key, "AttributeType": of_type }));
+                keys.push(json!({ "AttributeName": key, "KeyType": role }));
+            }
+            _ => {
+                let names = word.strip_prefix("include=").ok_or(FsError::Invalid(USAGE))?;
+                let names: Vec<&str> = names.split(',').collect();
+                projection = json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names });
+            }
+        }
+    }
+    if keys.is_empty() {
+        return Err(FsError::Invalid(USAGE));
+    }
+    let mut members = Map::new();
+    members.insert("IndexName".to_owned(), json!(name));
+    members.insert("AttributeDefinitions".to_owned(), Value::Array(definitions));
+    members.insert("KeySchema".to_owned(), Value::Array(keys));
+    members.insert("Projection".to_owned(), projection);
+    members.extend(throughput(table).map(|units| ("ProvisionedThroughput".to_owned(), units)));
+    request(table, members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::api::create_table::ProjectionType;
+    use crate::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeySchema};
+    use crate::model::{KeyType, TableName};
+
+    fn orders() -> TableSchema {
+        TableSchema {
+            name: TableName::new("Orders").unwrap(),
+            key: KeySchema {
+                partition: KeyAttribute { name: "pk".into(), attribute_type: KeyAttributeType::S },
+                sort: Some(KeyAttribute { name: "sk".into(), attribute_type: KeyAttributeType::N }),
+            },
+            indexes: Vec::new(),
+            billing_mode: BillingMode::PayPerRequest,
+            throughput: None,
+            deletion_protection: false,
+            opaque: std::collections::BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn words_of_a_command() {
+        let request = of_words(&orders(), &["by-status", "status:S", "sk:N", "include=total,owner"]).unwrap();
+        let definition = &request.index_updates.as_ref().unwrap()[0].create.as_ref().unwrap().definition;
+        assert_eq!(definition.name.as_str(), "by-status");
+        let keys: Vec<_> = definition.key_schema.iter().map(|key| (key.attribute_name.as_str(), key.key_type)).collect();
+        assert_eq!(keys, [("status", KeyType::Hash), ("sk", KeyType::Range)]);
+        assert_eq!(definition.projection.non_key_attributes.as_deref().unwrap(), ["total", "owner"]);
+        let kind = |words: &[&str]| {
+            let request = of_words(&orders(), words).unwrap();
+            request.index_updates.unwrap()[0].create.as_ref().unwrap().definition.projection.projection_type
+        };
+        assert_eq!(kind(&["abc", "a:b:N"]), Some(ProjectionType::All));
+        assert_eq!(kind(&["abc", "a:N", "keys"]), Some(ProjectionType::KeysOnly));
+        for bad in [&[][..], &["abc"], &["abc", "keys"], &["abc", "a"], &["abc", "a:X"], &["abc", ":S"]] {
+            assert_eq!(of_words(&orders(), bad), Err(FsError::Invalid(USAGE)), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_template_is_valid_and_the_directory_names_the_index() {
+        let target = IndexTarget { table: std::sync::Arc::new(orders()), index: IndexName::new("abc").unwrap() };
+        let text = template(&target.table, &target.index);
+        let commit = target.request(&text, None).unwrap();
+        assert!(commit.warnings.is_empty());
+        assert_eq!(commit.request.table_name.as_str(), "Orders");
+        let other = br#"{"IndexName":"other","KeySchema":[{"AttributeName":"sk","KeyType":"HASH"}],"Projection":{}}"#;
+        let commit = target.request(other, None).unwrap();
+        assert_eq!(commit.warnings.len(), 1);
+        let definitions = commit.request.attribute_definitions.unwrap();
+        assert!(definitions.iter().any(|it| it.name == "sk" && it.attribute_type == KeyAttributeType::N));
+        assert!(target.request(b"[1]", None).is_err());
+    }
+}
