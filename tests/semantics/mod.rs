@@ -3,6 +3,7 @@
 mod conditions;
 mod corrections;
 mod disagreements;
+mod index_texts;
 mod indexes;
 mod numbers;
 mod reads;
