@@ -537,6 +537,7 @@ fn short(outcome: Result<TransactWriteItemsResponse, Error>) -> String {
                 CancellationReason::ConditionalCheckFailed { .. } => "C",
                 CancellationReason::ValidationError(_) => "V",
                 CancellationReason::ItemCollectionSizeLimitExceeded => "F",
+                CancellationReason::DuplicateItem | CancellationReason::ResourceNotFound => panic!("of PartiQL"),
             };
             reasons.iter().map(code).collect()
         }

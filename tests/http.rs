@@ -42,11 +42,6 @@ fn requests_are_routed_in_the_service_s_order() {
     check(raw("POST /", &[json], "{}"), 400, unknown);
     check(raw("POST /", &[json, ("X-Amz-Target", "DynamoDB_20120810.Nothing")], "{}"), 400, unknown);
     check(
-        api("ExecuteStatement", "{}"),
-        400,
-        r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"ExecuteStatement is not served by this version of ddbfs"}"#,
-    );
-    check(
         raw("POST /", &[json, put], "{}"),
         400,
         r#"{"__type":"com.amazon.coral.service#MissingAuthenticationTokenException","message":"Request is missing Authentication Token"}"#,
@@ -330,6 +325,18 @@ impl Streams for Faulty {
     }
     fn get_records(&self, _: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
         Err(StreamError::ExpiredIterator.into())
+    }
+}
+
+impl Statements for Faulty {
+    fn execute_statement_then(&self, _: ExecuteStatementRequest, _: Done<ExecuteStatementResponse>) {
+        panic!("statement")
+    }
+    fn batch_execute_statement_then(&self, _: BatchExecuteStatementRequest, _: Done<BatchExecuteStatementResponse>) {
+        panic!("batch of statements")
+    }
+    fn execute_transaction_then(&self, _: ExecuteTransactionRequest, _: Done<ExecuteTransactionResponse>) {
+        panic!("transaction of statements")
     }
 }
 

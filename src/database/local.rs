@@ -4,6 +4,7 @@ mod admin;
 mod browse;
 mod layout;
 mod operations;
+mod statements;
 mod streams;
 
 use std::sync::Arc;

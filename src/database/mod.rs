@@ -8,6 +8,7 @@ pub mod cached;
 pub mod layout;
 pub mod local;
 pub mod samples;
+pub mod statements;
 pub mod streams;
 
 use std::ops::ControlFlow;
@@ -27,6 +28,7 @@ use crate::model::api::{
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Error, IndexName, Item, Key, TableName, TableSchema};
 
+pub use statements::Statements;
 pub use streams::Streams;
 
 /// Called once with an operation's outcome, on whatever thread finished it; must not block.
@@ -39,7 +41,7 @@ pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
 
 /// The DynamoDB operations.
-pub trait Database: Streams {
+pub trait Database: Streams + Statements {
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error>;
     fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error>;
     fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error>;
@@ -150,7 +152,7 @@ fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>>
 }
 
 /// Runs a started operation to its end.
-fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
+pub(crate) fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     start(Box::new(move |outcome| {
         // The receiver waits below; it cannot be gone.

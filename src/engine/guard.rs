@@ -50,6 +50,12 @@ impl Guard {
         Ok(guard)
     }
 
+    /// A condition that is known already.
+    #[must_use]
+    pub fn of_condition(condition: Option<Condition>, return_old: bool) -> Self {
+        Self { precondition: None, condition, return_old }
+    }
+
     /// With a precondition, and with the item given on failure.
     #[must_use]
     pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {

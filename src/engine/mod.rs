@@ -24,6 +24,7 @@
 //! capacity.rs     capacity units
 //! read/           Query and Scan pages
 //! ops/            one file for each operation
+//! statements/     what the operations of PartiQL share
 //! streams/        records of changes
 //! time_to_live/   items that expire
 //! background.rs   the threads for these
@@ -58,6 +59,7 @@ pub mod ops;
 pub mod partitions;
 pub mod purge;
 pub mod read;
+pub mod statements;
 pub mod streams;
 pub mod table_states;
 pub mod time_to_live;

@@ -59,6 +59,12 @@ impl UpdatePlan {
         Ok(Self { update, guard, size_of: SizeOf::Statement })
     }
 
+    /// An update that is known already, as a PartiQL statement has one: only the item has a limit of size.
+    #[must_use]
+    pub fn of_update(update: Update, guard: Guard) -> Self {
+        Self { update: Some(update), guard, size_of: SizeOf::Item }
+    }
+
     /// With a precondition, and with the item given on failure.
     #[must_use]
     pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {

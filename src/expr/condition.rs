@@ -173,14 +173,22 @@ fn operand(operand: &syntax::Operand<'_>, scope: &mut Scope<'_>) -> Result<Opera
         syntax::Operand::Value(alias) => scope.value(alias).map(|value| Operand::Value(value.clone())),
         // Only size gets here, see `check_function_place`.
         syntax::Operand::Call(call) => {
-            let [inner] = exactly(call.function, operands(&call.operands, scope)?)?;
-            check_literal(&inner, call.function, |t| !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null))?;
-            Ok(Operand::Size(Box::new(inner)))
+            size_of(operands(&call.operands, scope)?)
         }
     }
 }
 
-fn resolve_comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<Condition, ExpressionFault> {
+/// `size(…)` of these operands.
+///
+/// # Errors
+/// Their number or type.
+pub(super) fn size_of(operands: Vec<Operand>) -> Result<Operand, ExpressionFault> {
+    let [inner] = exactly("size", operands)?;
+    check_literal(&inner, "size", |t| !matches!(t, AttributeType::N | AttributeType::Bool | AttributeType::Null))?;
+    Ok(Operand::Size(Box::new(inner)))
+}
+
+pub(super) fn resolve_comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<Condition, ExpressionFault> {
     check_distinct(&left, &right, comparator.sign())?;
     let any_type = matches!(comparator, Comparator::Equal | Comparator::NotEqual);
     for operand in [&left, &right] {
@@ -189,7 +197,7 @@ fn resolve_comparison(left: Operand, comparator: Comparator, right: Operand) -> 
     Ok(Condition::Compare { left, comparator, right })
 }
 
-fn resolve_between(operand: Operand, lower: Operand, upper: Operand) -> Result<Condition, ExpressionFault> {
+pub(super) fn resolve_between(operand: Operand, lower: Operand, upper: Operand) -> Result<Condition, ExpressionFault> {
     for part in [&operand, &lower, &upper] {
         check_literal(part, "BETWEEN", is_ordered)?;
     }
@@ -212,8 +220,18 @@ fn resolve_between(operand: Operand, lower: Operand, upper: Operand) -> Result<C
 
 fn resolve_call(call: &syntax::Call<'_>, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
     let name = call.function;
+    if Function::from_name(name).is_none() {
+        return Err(ExpressionFault::UnknownFunction(name.to_owned()));
+    }
+    of_call(name, operands(&call.operands, scope)?)
+}
+
+/// The condition that a function of these operands is.
+///
+/// # Errors
+/// Another function; their number or types.
+pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
     let function = Function::from_name(name).ok_or_else(|| ExpressionFault::UnknownFunction(name.to_owned()))?;
-    let operands = operands(&call.operands, scope)?;
     match function {
         Function::AttributeExists => sole_path(name, operands).map(Condition::AttributeExists),
         Function::AttributeNotExists => sole_path(name, operands).map(Condition::AttributeNotExists),

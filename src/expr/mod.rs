@@ -11,8 +11,7 @@
 //!        update::Update              <── legacy: the parameters from before expressions, into the same types
 //! ```
 //!
-//! [`evaluate`] holds a condition against an item. The PartiQL parser goes beside [`parse`], on the same lexer, paths and
-//! placeholders.
+//! [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
 
 pub mod condition;
 pub mod evaluate;
@@ -22,6 +21,7 @@ pub mod lexer;
 pub mod literals;
 pub mod order;
 pub mod parse;
+pub mod partiql;
 pub mod path;
 pub mod path_tree;
 pub mod placeholders;

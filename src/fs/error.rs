@@ -4,7 +4,7 @@
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
-use crate::model::error::{KeyError, LimitError, QueryError, StoreError, StreamError, UpdateError, ValueError};
+use crate::model::error::{KeyError, LimitError, QueryError, StatementError, StoreError, StreamError, UpdateError, ValueError};
 
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -258,6 +258,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_)) => Errno::NotFound,
         Error::Query(QueryError::Backfilling(_)) => Errno::Busy,
         Error::Stream(StreamError::Trimmed | StreamError::ExpiredIterator) => Errno::Stale,
+        Error::Statement(StatementError::Duplicate) => Errno::Exists,
         Error::Value(_)
         | Error::Key(_)
         | Error::Expression(_)
@@ -273,6 +274,7 @@ fn database_errno(error: &Error) -> Errno {
         | Error::UpdateTable(_)
         | Error::Resource(_)
         | Error::Recovery(_)
+        | Error::Statement(_)
         | Error::NotSupported(_) => Errno::Invalid,
         // One index at a time: another try may do.
         Error::Limit(LimitError::OnlineIndexes) => Errno::Busy,

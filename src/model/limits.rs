@@ -74,6 +74,12 @@ pub const TRANSACTION_ITEMS_MAX: usize = 100;
 pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// `ClientRequestToken`.
 pub const CLIENT_TOKEN_CHARS_MAX: usize = 36;
+/// A PartiQL statement.
+pub const STATEMENT_CHARS_MAX: usize = 8192;
+/// Statements of BatchExecuteStatement.
+pub const BATCH_STATEMENTS_MAX: usize = 25;
+/// `NextToken` of ExecuteStatement (service model).
+pub const STATEMENT_TOKEN_CHARS_MAX: usize = 32_768;
 /// How long a `ClientRequestToken` is remembered.
 pub const CLIENT_TOKEN_VALID_MS: u64 = 10 * 60 * 1000;
 /// Provisioned read or write units of one table or index (quota "Table-level throughput").

@@ -1,15 +1,51 @@
-//! PartiQL: not served.
+//! PartiQL. What a statement does is only known once it was read: all are started, and reads are answered at once.
 
 use serde_json::Value;
 
-use super::{Context, Failure, Operation};
+use super::{Answered, Context, Failure, Operation};
+use crate::codec::wire::{batch_execute_statement, execute_statement, execute_transaction};
 
 pub const OPERATIONS: &[Operation] = &[
-    Operation::read("ExecuteStatement", not_served),
-    Operation::read("BatchExecuteStatement", not_served),
-    Operation::read("ExecuteTransaction", not_served),
+    Operation::started("ExecuteStatement", one),
+    Operation::started("BatchExecuteStatement", batch),
+    Operation::started("ExecuteTransaction", transaction),
 ];
 
-fn not_served(_: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
-    Err(Failure::NotServed(context.operation))
+fn one(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = execute_statement::request(&json)?;
+    drop(json);
+    let detail = request.return_consumed_capacity;
+    let done = answered.with(move |response| {
+        let mut out = Vec::new();
+        execute_statement::response(&response, detail, &mut out);
+        out
+    });
+    context.database.execute_statement_then(request, done);
+    Ok(())
+}
+
+fn batch(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = batch_execute_statement::request(&json)?;
+    drop(json);
+    let detail = request.return_consumed_capacity;
+    let done = answered.with(move |response| {
+        let mut out = Vec::new();
+        batch_execute_statement::response(&response, detail, &mut out);
+        out
+    });
+    context.database.batch_execute_statement_then(request, done);
+    Ok(())
+}
+
+fn transaction(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = execute_transaction::request(&json)?;
+    drop(json);
+    let detail = request.return_consumed_capacity;
+    let done = answered.with(move |response| {
+        let mut out = Vec::new();
+        execute_transaction::response(&response, detail, &mut out);
+        out
+    });
+    context.database.execute_transaction_then(request, done);
+    Ok(())
 }

@@ -7,12 +7,13 @@
 //! error          WireError                                         write                   JSON text into bytes
 //! body           a body's text as JSON
 //! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
-//! legacy         parameters from before expressions
+//! legacy         parameters from before expressions                  statements              members of the PartiQL operations
 //! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
 //! ```
 
 pub mod attribute_value;
 pub mod backup;
+pub mod batch_execute_statement;
 pub mod batch_get_item;
 pub mod batch_write_item;
 pub mod body;
@@ -25,6 +26,8 @@ pub mod delete_table;
 pub mod describe_stream;
 pub mod describe_table;
 pub mod error;
+pub mod execute_statement;
+pub mod execute_transaction;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
@@ -42,6 +45,7 @@ pub mod query;
 pub mod resource;
 pub mod scan;
 pub mod shape;
+pub mod statements;
 pub mod stream_arn;
 pub mod table_description;
 pub mod time_to_live;

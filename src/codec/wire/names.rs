@@ -86,7 +86,12 @@ pub fn table_at(path: &str, text: &str) -> Result<TableName, WireError> {
 
 /// Does `text` name a table, or is it a table's ARN?
 pub fn is_table(text: &str) -> bool {
-    TableName::new(of_arn(text).unwrap_or(text)).is_ok()
+    table_named(text).is_some()
+}
+
+/// The table that `text` names, plainly or as an ARN.
+pub fn table_named(text: &str) -> Option<TableName> {
+    TableName::new(of_arn(text).unwrap_or(text)).ok()
 }
 
 /// The name within `arn:<partition>:dynamodb:<region>:<account>:table/<name>`.

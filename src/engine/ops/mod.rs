@@ -1,5 +1,6 @@
 //! The operations, one file each: shape checks, then the catalog, then keys, then the effect.
 
+pub mod batch_execute_statement;
 pub mod batch_get_item;
 pub mod batch_write_item;
 pub mod create_table;
@@ -8,6 +9,8 @@ pub mod delete_item;
 pub mod delete_table;
 pub mod describe_stream;
 pub mod describe_table;
+pub mod execute_statement;
+pub mod execute_transaction;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;

@@ -26,14 +26,25 @@ impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.
     pub fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         match check_shape(&request.transact_items) {
-            Ok(checked) => self.shared.submit(move |transaction| run(transaction, &request, &checked), done),
+            Ok(checked) => {
+                let token = request.client_request_token.clone().map(|token| (token, request_digest::of(&request.transact_items)));
+                let with_metrics = request.return_item_collection_metrics;
+                let run = move |transaction: &mut Transaction<'_>| {
+                    run(
+                        transaction,
+                        &Actions { actions: &request.transact_items, checked: &checked, token: token.as_ref(), with_metrics },
+                    )
+                };
+                self.shared.submit(run, done);
+            }
             Err(error) => done(Err(error)),
         }
     }
 }
 
 /// What an action needs beside its request, parsed.
-enum Checked {
+#[derive(Debug)]
+pub(super) enum Checked {
     Guard(Guard),
     Update(UpdatePlan),
 }
@@ -68,18 +79,25 @@ fn check_expressions(write: &TransactWrite) -> Result<Checked, Error> {
     Ok(Checked::Guard(guard.with(write.precondition, write.return_old_on_condition_failure)))
 }
 
-fn run(
-    transaction: &mut Transaction<'_>,
-    request: &TransactWriteItemsRequest,
-    checked: &[Checked],
-) -> Result<TransactWriteItemsResponse, Error> {
-    let actions = &request.transact_items;
+/// What a transaction is to do, in the words of TransactWriteItems.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Actions<'r> {
+    pub actions: &'r [TransactWrite],
+    /// One for each.
+    pub checked: &'r [Checked],
+    /// The client's token, and the digest of what came with it.
+    pub token: Option<&'r (String, Digest)>,
+    pub with_metrics: bool,
+}
+
+/// Carries out all of it or nothing.
+pub(super) fn run(transaction: &mut Transaction<'_>, request: &Actions<'_>) -> Result<TransactWriteItemsResponse, Error> {
+    let (actions, checked) = (request.actions, request.checked);
     let now_ms = transaction.shared.options.clock.now_ms();
-    let token = request.client_request_token.as_deref().map(|token| (token, request_digest::of(actions)));
-    if let Some((token, digest)) = &token
+    if let Some((token, digest)) = request.token
         && let Some(remembered) = tokens::find(transaction.batch.as_read(), token, now_ms)?
     {
-        return replay(request, digest, &remembered);
+        return replay(actions, digest, &remembered);
     }
     transaction.charges.set_table_factor(TRANSACTION_FACTOR);
     let tables = actions.iter().map(|write| transaction.active_table(&write.table_name)).collect::<Result<Vec<_>, Error>>()?;
@@ -88,11 +106,11 @@ fn run(
     check_collections(transaction, &planned)?;
 
     let consumed_capacity = apply(transaction, &planned)?;
-    if let Some((token, digest)) = token {
-        let remembered = Remembered::at(now_ms, digest, units_of_replay(&planned)?);
+    if let Some((token, digest)) = request.token {
+        let remembered = Remembered::at(now_ms, *digest, units_of_replay(&planned)?);
         tokens::remember(transaction.batch, token, &remembered, now_ms)?;
     }
-    let item_collection_metrics = match request.return_item_collection_metrics {
+    let item_collection_metrics = match request.with_metrics {
         true => metrics(transaction, &planned)?,
         false => Vec::new(),
     };
@@ -100,16 +118,12 @@ fn run(
 }
 
 /// Answers a token that was used.
-fn replay(
-    request: &TransactWriteItemsRequest,
-    digest: &Digest,
-    remembered: &Remembered,
-) -> Result<TransactWriteItemsResponse, Error> {
+fn replay(actions: &[TransactWrite], digest: &Digest, remembered: &Remembered) -> Result<TransactWriteItemsResponse, Error> {
     if remembered.digest != *digest {
         return Err(Error::IdempotentParameterMismatch);
     }
     let mut names: Vec<&TableName> = Vec::new();
-    for write in &request.transact_items {
+    for write in actions {
         if !names.contains(&&write.table_name) {
             names.push(&write.table_name);
         }

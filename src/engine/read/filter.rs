@@ -43,6 +43,13 @@ impl Filter {
         Ok(Some(Self { condition, names, parameter }))
     }
 
+    /// A condition that is a filter as it is.
+    #[must_use]
+    pub fn of_condition(condition: Condition) -> Self {
+        let names = condition.attribute_names().into_iter().map(str::to_owned).collect();
+        Self { condition, names, parameter: "WHERE" }
+    }
+
     /// The key attributes of what is queried belong into the key condition.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use super::filter::Filter;
-use super::select::{Output, Selection};
+use super::select::{self, Output, Selection};
 use super::source::ReadSource;
 use crate::codec::record::Record;
 use crate::codec::row::Row;
@@ -38,14 +38,35 @@ pub struct PagePlan {
 /// # Errors
 /// Those of the store.
 pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Page, Error> {
-    let mut walk = PageWalk::new(view, plan);
+    Ok(read_part(view, plan, 0, rows)?.page)
+}
+
+/// One of several ranges that make a page together.
+#[derive(Debug)]
+pub struct Part {
+    pub page: Page,
+    /// Data evaluated, with that of the ranges before it.
+    pub bytes: usize,
+    /// The page ends here; there may be more in the range.
+    pub is_cut: bool,
+}
+
+/// Reads one range of a page of which `bytes_before` are used; rows go to `rows` in order.
+///
+/// # Errors
+/// Those of the store.
+pub fn read_part(view: &View<'_>, plan: &PagePlan, bytes_before: usize, rows: &mut Rows<'_>) -> Result<Part, Error> {
+    let mut walk = PageWalk::new(view, plan, bytes_before);
     try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
-    Ok(walk.finish()?)
+    let (bytes, is_cut) = (bytes_before + walk.bytes + walk.fetched_bytes, walk.is_cut);
+    Ok(Part { page: walk.finish()?, bytes, is_cut })
 }
 
 struct PageWalk<'w> {
     view: &'w View<'w>,
     plan: &'w PagePlan,
+    /// Data of earlier parts of the page.
+    bytes_before: usize,
     /// Entries evaluated.
     scanned: u64,
     /// Entries that the filter kept.
@@ -64,10 +85,11 @@ struct PageWalk<'w> {
 }
 
 impl<'w> PageWalk<'w> {
-    fn new(view: &'w View<'w>, plan: &'w PagePlan) -> Self {
+    fn new(view: &'w View<'w>, plan: &'w PagePlan, bytes_before: usize) -> Self {
         Self {
             view,
             plan,
+            bytes_before,
             scanned: 0,
             matched: 0,
             bytes: 0,
@@ -99,6 +121,7 @@ impl<'w> PageWalk<'w> {
                 Output::Count => {}
                 Output::Whole => rows(Row::Record(record)),
                 Output::Projected(paths) => rows(Row::Item(&paths.apply(&record.to_item()?))),
+                Output::Columns(columns) => rows(Row::Item(&select::columns_of(columns, &record.to_item()?))),
             }
         }
         if self.plan.limit.is_some_and(|limit| self.scanned >= u64::from(limit)) {
@@ -114,7 +137,7 @@ impl<'w> PageWalk<'w> {
         let base_bytes = base.map(|record| record.item_bytes() as usize);
         let fetched = self.fetched_bytes + base_bytes.map_or(0, |bytes| bytes.div_ceil(READ_UNIT_BYTES) * READ_UNIT_BYTES);
         let total = if base.is_some() { bytes.next_multiple_of(READ_UNIT_BYTES) + fetched } else { bytes };
-        if self.scanned > 0 && total > PAGE_BYTES_MAX {
+        if (self.scanned > 0 || self.bytes_before > 0) && self.bytes_before + total > PAGE_BYTES_MAX {
             return false;
         }
         self.bytes = bytes;

@@ -3,8 +3,10 @@
 use std::ops::Bound;
 
 use super::source::ReadSource;
+use crate::codec::digest::Digest;
 use crate::codec::key::{encode, encode_prefix, partition_digest};
 use crate::engine::keys::collection_prefix;
+use crate::expr::partiql::plan::Interval;
 use crate::expr::{KeyCondition, SortRange};
 use crate::model::AttributeValue;
 use crate::store::{Direction, KeyRange, prefix_end};
@@ -41,6 +43,34 @@ pub fn of_condition(source: &ReadSource, condition: &KeyCondition) -> KeyRange {
             KeyRange::prefix(&[prefix.as_slice(), &encoded].concat())
         }
     }
+}
+
+/// The entries of a collection whose sort keys are encoded within bounds.
+#[must_use]
+pub fn of_interval(source: &ReadSource, digest: &Digest, interval: &Interval) -> KeyRange {
+    let prefix = collection_prefix(source.id(), digest);
+    let with = |bytes: &[u8]| [prefix.as_slice(), bytes].concat();
+    let upper = match &interval.upper {
+        Some(upper) => Bound::Excluded(with(upper)),
+        None => KeyRange::prefix(&prefix).upper,
+    };
+    KeyRange { lower: Bound::Included(with(&interval.lower)), upper }
+}
+
+/// Is a key within a range?
+#[must_use]
+pub fn contains(range: &KeyRange, key: &[u8]) -> bool {
+    let from = match &range.lower {
+        Bound::Included(lower) => key >= lower.as_slice(),
+        Bound::Excluded(lower) => key > lower.as_slice(),
+        Bound::Unbounded => true,
+    };
+    let to = match &range.upper {
+        Bound::Included(upper) => key <= upper.as_slice(),
+        Bound::Excluded(upper) => key < upper.as_slice(),
+        Bound::Unbounded => true,
+    };
+    from && to
 }
 
 /// The part of a range strictly after a key, in the direction of the walk.

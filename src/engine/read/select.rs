@@ -2,9 +2,10 @@
 
 use super::source::ReadSource;
 use crate::expr::ProjectionPaths;
+use crate::expr::partiql::Column;
 use crate::model::api::Select;
 use crate::model::error::QueryError;
-use crate::model::{IndexKind, Projection};
+use crate::model::{DocumentPath, IndexKind, Item, Projection};
 
 /// What is made of each entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Output {
     /// All its attributes.
     Whole,
     Projected(ProjectionPaths),
+    /// Values by names of their own, as PartiQL has them.
+    Columns(Vec<Column>),
 }
 
 /// What is made of each entry, and from what.
@@ -73,6 +76,24 @@ pub fn resolve(source: &ReadSource, select: Option<Select>, projection: Option<P
             Ok(Selection { output: Output::Whole, fetch: false })
         }
     }
+}
+
+/// The columns of a PartiQL SELECT; `None` is all that the source has.
+///
+/// # Errors
+/// Attributes that a global index does not have.
+pub fn of_columns(source: &ReadSource, columns: Option<&[Column]>) -> Result<Selection, QueryError> {
+    let Some(columns) = columns else { return Ok(Selection { output: Output::Whole, fetch: false }) };
+    let heads = columns.iter().map(|column| DocumentPath::top_level(column.path.head.clone()));
+    let fetch = needs_fetch(source, &ProjectionPaths::of_attributes(heads.collect()))?;
+    Ok(Selection { output: Output::Columns(columns.to_vec()), fetch })
+}
+
+/// The columns that an item has.
+#[must_use]
+pub fn columns_of(columns: &[Column], item: &Item) -> Item {
+    let found = columns.iter().filter_map(|column| Some((column.name.clone(), column.path.resolve_in(item)?.clone())));
+    Item(found.collect())
 }
 
 fn needs_fetch(source: &ReadSource, paths: &ProjectionPaths) -> Result<bool, QueryError> {

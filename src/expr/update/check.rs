@@ -169,7 +169,11 @@ fn term(operand: &Operand<'_>, scope: &mut Scope<'_>) -> Result<Term, Expression
     Ok(Term::ListAppend(Box::new(first), Box::new(second)))
 }
 
-fn check_literal(term: &Term, function: &str, expected: AttributeType) -> Result<(), ExpressionFault> {
+/// A literal operand must be of the type.
+///
+/// # Errors
+/// `OperandType`.
+pub(in crate::expr) fn check_literal(term: &Term, function: &str, expected: AttributeType) -> Result<(), ExpressionFault> {
     let found = match term {
         Term::Value(value) => value.attribute_type(),
         Term::Path(_) | Term::IfNotExists(..) | Term::ListAppend(..) => return Ok(()),

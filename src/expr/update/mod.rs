@@ -6,6 +6,8 @@ mod check;
 mod parse;
 mod syntax;
 
+pub(super) use check::check_literal;
+
 use super::path_tree::PathTree;
 use super::placeholders::{PlaceholderUse, Scope};
 use crate::model::api::Placeholders;

@@ -5,6 +5,7 @@
 
 pub mod absence;
 pub mod backup;
+pub mod batch_execute_statement;
 pub mod batch_get_item;
 pub mod batch_write_item;
 pub mod common;
@@ -13,6 +14,8 @@ pub mod delete_item;
 pub mod delete_table;
 pub mod describe_stream;
 pub mod describe_table;
+pub mod execute_statement;
+pub mod execute_transaction;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
@@ -33,6 +36,9 @@ pub mod transfer;
 pub mod update_item;
 pub mod update_table;
 
+pub use batch_execute_statement::{
+    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse,
+};
 pub use batch_get_item::{BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, TableKeys};
 pub use batch_write_item::{BatchWriteItemRequest, BatchWriteItemResponse, TableWrites, WriteRequest};
 pub use common::{
@@ -46,6 +52,8 @@ pub use describe_stream::{DescribeStreamRequest, DescribeStreamResponse, Shard, 
 pub use describe_table::{
     DescribeTableRequest, DescribeTableResponse, IndexDescription, IndexLag, IndexProgress, TableDescription, TableStatus,
 };
+pub use execute_statement::{ExecuteStatementRequest, ExecuteStatementResponse};
+pub use execute_transaction::{ExecuteTransactionRequest, ExecuteTransactionResponse, TransactStatement};
 pub use get_item::{GetItemRequest, GetItemResponse};
 pub use get_records::{GetRecordsRequest, GetRecordsResponse};
 pub use get_shard_iterator::{GetShardIteratorRequest, GetShardIteratorResponse, ShardPosition};

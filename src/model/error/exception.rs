@@ -1,6 +1,6 @@
 //! DynamoDB's name for an error (SEMANTICS 24): the one place, for all front ends.
 
-use super::{Error, RecoveryError, StreamError};
+use super::{Error, RecoveryError, StatementError, StreamError};
 
 /// Of what a person can cause by a bad request.
 pub const VALIDATION: &str = "ValidationException";
@@ -29,6 +29,8 @@ impl Error {
             | Self::DeletionProtected
             | Self::NotSupported(_) => VALIDATION,
             Self::Limit(_) => "LimitExceededException",
+            Self::Statement(StatementError::Duplicate) => "DuplicateItemException",
+            Self::Statement(_) => VALIDATION,
             Self::Recovery(error) => of_recovery(error),
             Self::ResourceNotFound | Self::TableNotFound(_) | Self::NotFound(_) => NOT_FOUND,
             Self::TableAlreadyExists(_) | Self::TableBeingDeleted(_) | Self::InUse(_) => "ResourceInUseException",

@@ -13,6 +13,7 @@ pub mod number;
 pub mod prefix;
 pub mod query;
 pub mod schema;
+pub mod statement;
 pub mod store;
 pub mod stream;
 pub mod transaction;
@@ -28,6 +29,7 @@ pub use legacy::LegacyError;
 pub use number::NumberError;
 pub use query::QueryError;
 pub use schema::SchemaError;
+pub use statement::StatementError;
 pub use store::StoreError;
 pub use stream::{StreamError, TimeToLiveError};
 pub use transaction::{Cancellation, CancellationReason, TransactionError};
@@ -96,6 +98,9 @@ pub enum Error {
     /// Bad tags or resource ARNs: ValidationException.
     #[error(transparent)]
     Resource(#[from] ResourceError),
+    /// A bad PartiQL statement: ValidationException, or DuplicateItemException.
+    #[error(transparent)]
+    Statement(#[from] StatementError),
     /// Of backups, recovery, export, import, policies: each its own exception.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),

@@ -35,6 +35,7 @@ impl Error {
             | Self::NotFound(_)
             | Self::Resource(_)
             | Self::Recovery(_)
+            | Self::Statement(_)
             | Self::ResourceNotFound
             | Self::TableNotFound(_)
             | Self::TableAlreadyExists(_)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Error;
+use super::{Error, StatementError};
 use crate::model::item::Item;
 
 /// A transaction that is refused as a whole: ValidationException.
@@ -26,6 +26,10 @@ pub enum CancellationReason {
         item: Option<Box<Item>>,
     },
     ItemCollectionSizeLimitExceeded,
+    /// Of a PartiQL INSERT: there is such an item.
+    DuplicateItem,
+    /// Of a PartiQL statement: there is no such table.
+    ResourceNotFound,
     /// What the operation alone would have failed with.
     ValidationError(Box<Error>),
 }
@@ -38,6 +42,8 @@ impl CancellationReason {
             Self::None => "None",
             Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
+            Self::DuplicateItem => "DuplicateItem",
+            Self::ResourceNotFound => "ResourceNotFound",
             Self::ValidationError(_) => "ValidationError",
         }
     }
@@ -49,6 +55,8 @@ impl CancellationReason {
             Self::None => None,
             Self::ConditionalCheckFailed { .. } => Some(Error::ConditionalCheckFailed { item: None }.to_string()),
             Self::ItemCollectionSizeLimitExceeded => Some(Error::ItemCollectionSizeLimitExceeded.to_string()),
+            Self::DuplicateItem => Some(StatementError::Duplicate.to_string()),
+            Self::ResourceNotFound => Some(Error::ResourceNotFound.to_string()),
             Self::ValidationError(error) => Some(error.to_string()),
         }
     }
@@ -58,7 +66,11 @@ impl CancellationReason {
     pub fn item(&self) -> Option<&Item> {
         match self {
             Self::ConditionalCheckFailed { item } => item.as_deref(),
-            Self::None | Self::ItemCollectionSizeLimitExceeded | Self::ValidationError(_) => None,
+            Self::None
+            | Self::ItemCollectionSizeLimitExceeded
+            | Self::DuplicateItem
+            | Self::ResourceNotFound
+            | Self::ValidationError(_) => None,
         }
     }
 }

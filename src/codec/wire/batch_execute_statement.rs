@@ -1,0 +1,97 @@
+//! BatchExecuteStatement (SEMANTICS 19.1).
+
+use serde_json::Value;
+
+use super::capacity::{self, Units};
+use super::error::WireError;
+use super::members;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::statements::{self, PARAMETERS, STATEMENT};
+use super::write::{self, ObjectWriter};
+use crate::codec::dynamodb_json;
+use crate::model::Error;
+use crate::model::api::{
+    BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ReturnConsumedCapacity,
+};
+use crate::model::error::exception::VALIDATION;
+use crate::model::limits::BATCH_STATEMENTS_MAX;
+
+pub static SHAPE: Structure = Structure {
+    name: "BatchExecuteStatementInput",
+    members: &[
+        Member::new("Statements", Shape::List(&Element { shape: Shape::Structure(&BATCH_STATEMENT), rules: &[] }))
+            .required()
+            .rules(&[Rule::LengthMin(1), Rule::LengthMax(BATCH_STATEMENTS_MAX)]),
+        members::RETURN_CONSUMED_CAPACITY,
+    ],
+};
+
+static BATCH_STATEMENT: Structure = Structure {
+    name: "BatchStatementRequest",
+    members: &[STATEMENT, PARAMETERS, members::CONSISTENT_READ, members::RETURN_VALUES_ON_FAILURE],
+};
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection to the whole batch.
+pub fn request(json: &Value) -> Result<BatchExecuteStatementRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    members::constrained(json, &SHAPE)?;
+    let statements = members.list("Statements").unwrap_or_default();
+    Ok(BatchExecuteStatementRequest {
+        statements: statements.iter().map(statement).collect::<Result<_, _>>()?,
+        return_consumed_capacity: members::return_consumed_capacity(members),
+    })
+}
+
+fn statement(json: &Value) -> Result<BatchStatement, WireError> {
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    Ok(BatchStatement {
+        statement: members.owned("Statement").unwrap_or_default(),
+        parameters: statements::parameters(members),
+        consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
+        return_old_on_condition_failure: members::return_old_on_condition_failure(members),
+    })
+}
+
+/// Appends the body.
+pub fn response(response: &BatchExecuteStatementResponse, detail: ReturnConsumedCapacity, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(response.responses.iter(), object.member("Responses"), member);
+    let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (name.as_str(), consumed));
+    capacity::write_list(detail, Units::Plain, consumed, &mut object);
+    object.end();
+}
+
+fn member(response: &BatchStatementResponse, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    if let Err(failed) = &response.outcome {
+        error(failed, object.member("Error"));
+    }
+    if let Some(name) = &response.table_name {
+        write::string(name.as_str(), object.member("TableName"));
+    }
+    if let Ok(Some(item)) = &response.outcome {
+        dynamodb_json::write_item(item, object.member("Item"));
+    }
+    object.end();
+}
+
+fn error(error: &Error, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::string(code(error), object.member("Code"));
+    write::string(&error.to_string(), object.member("Message"));
+    if let Error::ConditionalCheckFailed { item: Some(item) } = error {
+        dynamodb_json::write_item(item, object.member("Item"));
+    }
+    object.end();
+}
+
+/// The short name of an exception.
+fn code(error: &Error) -> &'static str {
+    match error.exception() {
+        VALIDATION => "ValidationError",
+        exception => exception.strip_suffix("Exception").unwrap_or(exception),
+    }
+}

@@ -1,0 +1,67 @@
+//! ExecuteTransaction (SEMANTICS 19.1).
+
+use serde_json::Value;
+
+use super::capacity::{self, Units};
+use super::error::WireError;
+use super::members;
+use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::statements::{self, PARAMETERS, STATEMENT};
+use super::write::{self, ObjectWriter};
+use crate::codec::dynamodb_json;
+use crate::model::api::{ExecuteTransactionRequest, ExecuteTransactionResponse, ReturnConsumedCapacity, TransactStatement};
+use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
+
+pub static SHAPE: Structure = Structure {
+    name: "ExecuteTransactionInput",
+    members: &[
+        Member::new("TransactStatements", Shape::List(&Element { shape: Shape::Structure(&PARAMETERIZED), rules: &[] }))
+            .required()
+            .rules(&[Rule::LengthMin(1), Rule::LengthMax(TRANSACTION_ITEMS_MAX)]),
+        Member::new("ClientRequestToken", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(CLIENT_TOKEN_CHARS_MAX)]),
+        members::RETURN_CONSUMED_CAPACITY,
+    ],
+};
+
+static PARAMETERIZED: Structure =
+    Structure { name: "ParameterizedStatement", members: &[STATEMENT, PARAMETERS, members::RETURN_VALUES_ON_FAILURE] };
+
+/// Reads a body.
+///
+/// # Errors
+/// The service's first objection that needs no table.
+pub fn request(json: &Value) -> Result<ExecuteTransactionRequest, WireError> {
+    let members = members::typed(json, &SHAPE)?;
+    members::constrained(json, &SHAPE)?;
+    let statements = members.list("TransactStatements").unwrap_or_default();
+    Ok(ExecuteTransactionRequest {
+        statements: statements.iter().map(statement).collect::<Result<_, _>>()?,
+        client_request_token: members.owned("ClientRequestToken"),
+        return_consumed_capacity: members::return_consumed_capacity(members),
+    })
+}
+
+fn statement(json: &Value) -> Result<TransactStatement, WireError> {
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    Ok(TransactStatement {
+        statement: members.owned("Statement").unwrap_or_default(),
+        parameters: statements::parameters(members)?,
+        return_old_on_condition_failure: members::return_old_on_condition_failure(members),
+    })
+}
+
+/// Appends the body.
+pub fn response(response: &ExecuteTransactionResponse, detail: ReturnConsumedCapacity, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(response.responses.iter(), object.member("Responses"), |item, out| {
+        let mut object = ObjectWriter::start(out);
+        if let Some(item) = item {
+            dynamodb_json::write_item(item, object.member("Item"));
+        }
+        object.end();
+    });
+    let units = if response.is_read { Units::Read } else { Units::Write };
+    let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (name.as_str(), consumed));
+    capacity::write_list(detail, units, consumed, &mut object);
+    object.end();
+}

@@ -1,0 +1,138 @@
+//! BatchExecuteStatement (SEMANTICS 19.1): each statement succeeds or fails by itself; writes share one commit.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::engine::catalog::TableEntry;
+use crate::engine::statements::select;
+use crate::engine::statements::write::{self, Prepared};
+use crate::engine::transaction::Transaction;
+use crate::engine::{Done, Engine};
+use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
+use crate::model::api::{BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse};
+use crate::model::error::{BatchError, StatementError};
+use crate::model::{Error, Key};
+
+const OPERATION: &str = "BatchExecuteStatement";
+
+impl Engine {
+    /// Reads and tells `done` at once, or starts the writes and tells after their commit.
+    pub fn batch_execute_statement_then(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {
+        let statements: Vec<Result<Statement, Error>> = request.statements.iter().map(read).collect();
+        let is_read = |statement: &Statement| matches!(statement, Statement::Select(_));
+        let (reads, writes): (Vec<&Statement>, Vec<&Statement>) =
+            statements.iter().flatten().partition(|statement| is_read(statement));
+        match (reads.is_empty(), writes.is_empty()) {
+            (false, false) => done(Err(StatementError::MixedBatch.into())),
+            (_, true) => done(self.read_batch(&request, statements)),
+            (true, false) => self.shared.submit(move |transaction| write_batch(transaction, &request, &statements), done),
+        }
+    }
+
+    fn read_batch(
+        &self,
+        request: &BatchExecuteStatementRequest,
+        statements: Vec<Result<Statement, Error>>,
+    ) -> Result<BatchExecuteStatementResponse, Error> {
+        let view = self.view()?;
+        let mut planned = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let plan = |statement: &Select| -> Result<(Arc<TableEntry>, Key), Error> {
+                let table = view.active_table(&statement.table)?;
+                if statement.index.is_some() {
+                    return Err(StatementError::OnIndex.into());
+                }
+                let key = select::key(&select::named_key(statement, &table, OPERATION)?, &table)?;
+                Ok((table, key))
+            };
+            planned.push(match statement {
+                Ok(Statement::Select(statement)) => {
+                    let plan = fails_alone(plan(&statement))?;
+                    (Some(statement.table.clone()), plan.map(|plan| (statement, plan)))
+                }
+                // Only statements that could not be read are left.
+                Ok(Statement::Write(statement)) => (Some(statement.table), Err(StatementError::MixedBatch.into())),
+                Err(error) => (None, Err(error)),
+            });
+        }
+        refuse_duplicates(planned.iter().filter_map(|(_, plan)| plan.as_ref().ok().map(|(_, plan)| plan)))?;
+        let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+        for ((table_name, plan), asked) in planned.into_iter().zip(&request.statements) {
+            let outcome = match plan {
+                Err(error) => Err(error),
+                Ok((statement, (table, key))) => {
+                    let found = select::one(&view, &statement, &table, &key)?;
+                    let units = select::units(found.bytes, asked.consistent_read);
+                    super::add_capacity(&mut response.consumed_capacity, &statement.table, &units);
+                    Ok(found.item)
+                }
+            };
+            response.responses.push(BatchStatementResponse { table_name, outcome });
+        }
+        Ok(response)
+    }
+}
+
+fn read(statement: &BatchStatement) -> Result<Statement, Error> {
+    let parameters = statement.parameters.as_ref().map_err(|error| Error::Value(error.clone()))?;
+    let read = partiql::read(&statement.statement, parameters)?;
+    match read {
+        Statement::Write(Write { effect: WriteEffect::Exists { .. }, .. }) => Err(StatementError::ExistsAlone.into()),
+        other => Ok(other),
+    }
+}
+
+/// What fails one statement; the store's failures fail them all.
+fn fails_alone<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Error> {
+    match outcome {
+        Err(error @ Error::Store(_)) => Err(error),
+        other => Ok(other),
+    }
+}
+
+fn refuse_duplicates<'p>(mut planned: impl Iterator<Item = &'p (Arc<TableEntry>, Key)>) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    if planned.all(|(table, key)| seen.insert((table.source, key))) { Ok(()) } else { Err(BatchError::DuplicateKeys.into()) }
+}
+
+/// Everything is planned before anything is written.
+fn write_batch(
+    transaction: &mut Transaction<'_>,
+    request: &BatchExecuteStatementRequest,
+    statements: &[Result<Statement, Error>],
+) -> Result<BatchExecuteStatementResponse, Error> {
+    let mut planned = Vec::with_capacity(statements.len());
+    for (statement, asked) in statements.iter().zip(&request.statements) {
+        planned.push(match statement {
+            Ok(Statement::Write(statement)) => {
+                let plan = plan_write(transaction, statement, asked.return_old_on_condition_failure);
+                (Some(statement.table.clone()), fails_alone(plan)?)
+            }
+            Ok(Statement::Select(statement)) => (Some(statement.table.clone()), Err(StatementError::MixedBatch.into())),
+            Err(error) => (None, Err(error.clone())),
+        });
+    }
+    refuse_duplicates(planned.iter().filter_map(|(_, plan)| plan.as_ref().ok().map(|(_, plan)| plan)))?;
+    let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+    for (table_name, plan) in planned {
+        let outcome = match plan {
+            Err(error) => Err(error),
+            Ok((prepared, (table, key))) => {
+                let written = prepared.run(transaction, &table, &key)?;
+                super::add_capacity(&mut response.consumed_capacity, &table.schema.name, &written.consumed_capacity);
+                written.outcome
+            }
+        };
+        response.responses.push(BatchStatementResponse { table_name, outcome });
+    }
+    Ok(response)
+}
+
+type PlannedWrite = (Prepared, (Arc<TableEntry>, Key));
+
+fn plan_write(transaction: &Transaction<'_>, statement: &Write, return_old: bool) -> Result<PlannedWrite, Error> {
+    let table = transaction.active_table(&statement.table)?;
+    let prepared = write::prepare(statement, &table, return_old)?;
+    let key = prepared.check(&table)?;
+    Ok((prepared, (table, key)))
+}

@@ -1,0 +1,5 @@
+//! PartiQL statements carried out: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction share (SEMANTICS 19.3).
+
+pub mod select;
+pub mod token;
+pub mod write;

@@ -1,0 +1,100 @@
+//! `NextToken`: where a SELECT goes on, for the same statement and parameters only.
+//!
+//! ```text
+//! base64 of: digest 16 of statement and parameters · u16 number of the read · the key after which it goes on, DynamoDB JSON, or nothing
+//! ```
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use crate::codec::digest::{self, Digest};
+use crate::codec::dynamodb_json;
+use crate::codec::wire::{attribute_value, body};
+use crate::model::error::StatementError;
+use crate::model::{AttributeValue, Item};
+
+/// A place in the reads of a statement.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Position {
+    /// Of the read, from 0.
+    pub read: usize,
+    /// The key evaluated last in it; `None` is its beginning.
+    pub after: Option<Item>,
+}
+
+/// The digest of a statement and its parameters, each with its length before it.
+#[must_use]
+pub fn statement_digest<'s>(statements: impl Iterator<Item = (&'s str, &'s [AttributeValue])>) -> Digest {
+    let mut out = Vec::new();
+    for (statement, parameters) in statements {
+        part(statement.as_bytes(), &mut out);
+        let list = Item::from([("", AttributeValue::L(parameters.to_vec()))]);
+        let mut text = Vec::new();
+        dynamodb_json::write_item(&list, &mut text);
+        part(&text, &mut out);
+    }
+    digest::digest(&out)
+}
+
+fn part(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// The token of a position.
+#[must_use]
+pub fn encode(digest: &Digest, position: &Position) -> String {
+    let mut bytes = digest.to_vec();
+    // A statement has at most 50 reads.
+    bytes.extend_from_slice(&u16::try_from(position.read).unwrap_or(u16::MAX).to_be_bytes());
+    if let Some(key) = &position.after {
+        dynamodb_json::write_item(key, &mut bytes);
+    }
+    BASE64.encode(bytes)
+}
+
+/// The position of a token of this statement.
+///
+/// # Errors
+/// `NextToken`, `NextTokenMismatch`.
+pub fn decode(token: &str, digest: &Digest) -> Result<Position, StatementError> {
+    const BAD: StatementError = StatementError::NextToken;
+    let bytes = BASE64.decode(token).map_err(|_| BAD)?;
+    let (found, rest) = bytes.split_first_chunk::<16>().ok_or(BAD)?;
+    let (read, key) = rest.split_first_chunk().ok_or(BAD)?;
+    if found != digest {
+        return Err(StatementError::NextTokenMismatch);
+    }
+    let after = match key {
+        [] => None,
+        text => Some(attribute_value::item(&body::parse(text).map_err(|_| BAD)?).map_err(|_| BAD)?),
+    };
+    Ok(Position { read: usize::from(u16::from_be_bytes(*read)), after })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_come_back() {
+        let digest = statement_digest([("SELECT", &[AttributeValue::Null][..])].into_iter());
+        for position in [
+            Position::default(),
+            Position {
+                read: 7,
+                after: Some(Item::from([("pk", AttributeValue::S("a".into())), ("sk", AttributeValue::B(vec![1]))])),
+            },
+        ] {
+            assert_eq!(decode(&encode(&digest, &position), &digest), Ok(position));
+        }
+        let other = statement_digest([("SELECT", &[][..])].into_iter());
+        let token = encode(&digest, &Position::default());
+        assert_eq!(decode(&token, &other), Err(StatementError::NextTokenMismatch));
+        for bad in ["", "x", "AAAA", &token[..20]] {
+            assert_eq!(decode(bad, &digest), Err(StatementError::NextToken), "{bad}");
+        }
+        let broken = BASE64.encode([&digest[..], &[0, 0], b"{\"a\":1}"].concat());
+        assert_eq!(decode(&broken, &digest), Err(StatementError::NextToken));
+    }
+}

@@ -1,0 +1,142 @@
+//! WHERE as a [`Condition`], with the checks of the condition language.
+
+use super::syntax::{Expression, Node, Operator, Path, Step, Test, TypeName};
+use super::values::Values;
+use crate::expr::condition::{self, Condition, Operand};
+use crate::expr::syntax::Comparator;
+use crate::model::error::StatementError;
+use crate::model::limits::IN_OPERANDS_MAX;
+use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
+
+/// Functions that are conditions, by PartiQL's name in small letters.
+const FUNCTIONS: [&str; 5] = ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"];
+
+/// A document path as the rest of the crate knows it.
+#[must_use]
+pub fn document_path(path: &Path) -> DocumentPath {
+    let element = |step: &Step| match step {
+        Step::Name(name) => PathElement::Name(name.clone()),
+        Step::Index(index) => PathElement::Index(*index),
+    };
+    DocumentPath { head: path.head.clone(), rest: path.rest.iter().map(element).collect() }
+}
+
+/// The condition that an expression is.
+///
+/// # Errors
+/// What has no truth value; operands that no operator or function takes.
+pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
+    let list = |list: &[Expression]| list.iter().map(|part| condition(part, values)).collect::<Result<Vec<_>, _>>();
+    match &expression.node {
+        Node::And(parts) => list(parts).map(Condition::And),
+        Node::Or(parts) => list(parts).map(Condition::Or),
+        Node::Not(inner) => Ok(Condition::Not(Box::new(condition(inner, values)?))),
+        Node::Binary { left, operator, right } => comparison(left, *operator, right, values),
+        Node::Between { operand: tested, lower, upper } => {
+            let (tested, lower, upper) = (operand(tested, values)?, operand(lower, values)?, operand(upper, values)?);
+            Ok(condition::resolve_between(tested, lower, upper)?)
+        }
+        Node::In { operand: tested, list } => {
+            if list.len() > IN_OPERANDS_MAX {
+                return Err(StatementError::InOperands(list.len()));
+            }
+            let tested = operand(tested, values)?;
+            let list = list.iter().map(|member| operand(member, values)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Condition::In { operand: tested, list })
+        }
+        Node::Is { operand: tested, test } => is(tested, *test, values),
+        Node::Call { name, arguments } if FUNCTIONS.contains(&name.as_str()) => {
+            let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
+            Ok(condition::of_call(name, operands)?)
+        }
+        Node::Call { name, .. } if name != "size" => {
+            Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
+        }
+        _ => Err(StatementError::NotACondition(expression.place)),
+    }
+}
+
+fn comparison(left: &Expression, operator: Operator, right: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
+    let comparator = match operator {
+        Operator::Equal => Comparator::Equal,
+        Operator::NotEqual => Comparator::NotEqual,
+        Operator::Less => Comparator::Less,
+        Operator::LessOrEqual => Comparator::LessOrEqual,
+        Operator::Greater => Comparator::Greater,
+        Operator::GreaterOrEqual => Comparator::GreaterOrEqual,
+        Operator::Plus | Operator::Minus => return Err(StatementError::NotACondition(left.place)),
+    };
+    for (one, other) in [(left, right), (right, left)] {
+        if has_truth_value(one) {
+            return truth(one, comparator, other, values);
+        }
+    }
+    Ok(condition::resolve_comparison(operand(left, values)?, comparator, operand(right, values)?)?)
+}
+
+fn has_truth_value(expression: &Expression) -> bool {
+    match &expression.node {
+        Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Between { .. } | Node::In { .. } | Node::Is { .. } => true,
+        Node::Binary { operator, .. } => !matches!(operator, Operator::Plus | Operator::Minus),
+        Node::Call { name, .. } => FUNCTIONS.contains(&name.as_str()),
+        _ => false,
+    }
+}
+
+/// A condition compared with TRUE or FALSE.
+fn truth(tested: &Expression, comparator: Comparator, other: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
+    let wanted = match (comparator, Values::is_literal(other)) {
+        (Comparator::Equal | Comparator::NotEqual, true) => values.value(other)?,
+        _ => return Err(StatementError::Unsupported { what: "comparing a condition", place: tested.place }),
+    };
+    let AttributeValue::Bool(wanted) = wanted else {
+        return Err(StatementError::Unsupported { what: "comparing a condition", place: tested.place });
+    };
+    let condition = condition(tested, values)?;
+    let is_negated = wanted == (comparator == Comparator::NotEqual);
+    Ok(if is_negated { Condition::Not(Box::new(condition)) } else { condition })
+}
+
+fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, StatementError> {
+    match &expression.node {
+        Node::Path(path) => Ok(Operand::Path(document_path(path))),
+        Node::Call { name, arguments } if name == "size" => {
+            let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
+            Ok(condition::size_of(operands)?)
+        }
+        Node::Call { name, .. } if !FUNCTIONS.contains(&name.as_str()) => {
+            Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
+        }
+        Node::Binary { operator: Operator::Plus, .. } => Err(StatementError::Unsupported { what: "+", place: expression.place }),
+        Node::Binary { operator: Operator::Minus, .. } => Err(StatementError::Unsupported { what: "-", place: expression.place }),
+        _ if Values::is_literal(expression) => Ok(Operand::Value(values.value(expression)?)),
+        _ => Err(StatementError::Unsupported { what: "a condition as an operand", place: expression.place }),
+    }
+}
+
+fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, StatementError> {
+    let of_types = |types: &[AttributeType]| -> Result<Condition, StatementError> {
+        let mut tests = Vec::with_capacity(types.len());
+        for attribute_type in types {
+            tests.push(Condition::AttributeType { operand: operand(tested, values)?, attribute_type: *attribute_type });
+        }
+        Ok(match <[Condition; 1]>::try_from(tests) {
+            Ok([only]) => only,
+            Err(several) => Condition::Or(several),
+        })
+    };
+    match test {
+        Test::Missing => match operand(tested, values)? {
+            Operand::Path(path) => Ok(Condition::AttributeNotExists(path)),
+            Operand::Value(_) | Operand::Size(_) => Err(StatementError::NotACondition(tested.place)),
+        },
+        Test::Null => of_types(&[AttributeType::Null]),
+        Test::Type(TypeName::Boolean) => of_types(&[AttributeType::Bool]),
+        Test::Type(TypeName::Number) => of_types(&[AttributeType::N]),
+        Test::Type(TypeName::Text) => of_types(&[AttributeType::S]),
+        Test::Type(TypeName::Blob) => of_types(&[AttributeType::B]),
+        Test::Type(TypeName::List) => of_types(&[AttributeType::L]),
+        Test::Type(TypeName::Tuple) => of_types(&[AttributeType::M]),
+        Test::Type(TypeName::Bag) => of_types(&[AttributeType::Ss, AttributeType::Ns, AttributeType::Bs]),
+    }
+}

@@ -1,0 +1,122 @@
+//! The one item that a statement names by its WHERE clause (SEMANTICS 19.3).
+
+use crate::expr::condition::{Condition, Operand};
+use crate::expr::syntax::Comparator;
+use crate::model::error::StatementError;
+use crate::model::{AttributeValue, Item, KeySchema};
+
+/// A key, its types not yet checked, and what the clause says beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub key: Item,
+    pub rest: Option<Condition>,
+}
+
+/// What is done with another value for a key attribute that has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Second {
+    Refused,
+    /// It is a condition, which the item cannot meet.
+    Condition,
+}
+
+/// Of UPDATE and DELETE: equality on every key attribute, joined by AND; the rest is the condition of the write.
+///
+/// # Errors
+/// `NoKey`, `SeveralKeys`.
+pub fn of_write(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
+    let named = gather(condition, schema, equality, Second::Refused)?;
+    if named.key.0.len() < schema.attributes().count() { Err(StatementError::NoKey) } else { Ok(named) }
+}
+
+/// Of EXISTS: the same with at least one more condition.
+///
+/// # Errors
+/// `ExistsKey`.
+pub fn of_exists(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
+    let named = gather(condition, schema, equality, Second::Condition)?;
+    if named.rest.is_none() || named.key.0.len() < schema.attributes().count() {
+        return Err(StatementError::ExistsKey);
+    }
+    Ok(named)
+}
+
+/// Of a SELECT in a batch or transaction: the key and nothing else; an IN of one value is an equality.
+///
+/// # Errors
+/// `ReadKey`.
+pub fn of_read(condition: Option<&Condition>, schema: &KeySchema, operation: &'static str) -> Result<Item, StatementError> {
+    let named = gather(condition, schema, equality_or_in, Second::Condition)?;
+    if named.rest.is_some() || named.key.0.len() < schema.attributes().count() {
+        return Err(StatementError::ReadKey(operation));
+    }
+    Ok(named.key)
+}
+
+/// The conditions that must all hold.
+fn conjuncts<'c>(condition: &'c Condition, into: &mut Vec<&'c Condition>) {
+    match condition {
+        Condition::And(list) => list.iter().for_each(|part| conjuncts(part, into)),
+        other => into.push(other),
+    }
+}
+
+type AsEquality = fn(&Condition) -> Option<(&str, &AttributeValue)>;
+
+fn gather(
+    condition: Option<&Condition>,
+    schema: &KeySchema,
+    as_equality: AsEquality,
+    second: Second,
+) -> Result<Named, StatementError> {
+    let mut parts = Vec::new();
+    if let Some(condition) = condition {
+        conjuncts(condition, &mut parts);
+    }
+    let mut key = Item::default();
+    let mut rest = Vec::new();
+    for part in parts {
+        let Some((name, value)) = as_equality(part).filter(|(name, _)| schema.contains(name)) else {
+            rest.push(part.clone());
+            continue;
+        };
+        match (key.get(name), second) {
+            (None, _) => {
+                key.0.insert(name.to_owned(), value.clone());
+            }
+            (Some(first), _) if first == value => {}
+            (Some(_), Second::Refused) => return Err(StatementError::SeveralKeys(name.to_owned())),
+            (Some(_), Second::Condition) => rest.push(part.clone()),
+        }
+    }
+    let rest = match <[Condition; 1]>::try_from(rest) {
+        Ok([only]) => Some(only),
+        Err(several) if several.is_empty() => None,
+        Err(several) => Some(Condition::And(several)),
+    };
+    Ok(Named { key, rest })
+}
+
+/// A top-level attribute and the value that it must have.
+#[must_use]
+pub fn equality(condition: &Condition) -> Option<(&str, &AttributeValue)> {
+    match condition {
+        Condition::Compare { left: Operand::Path(path), comparator: Comparator::Equal, right: Operand::Value(value) }
+        | Condition::Compare { left: Operand::Value(value), comparator: Comparator::Equal, right: Operand::Path(path) }
+            if path.rest.is_empty() =>
+        {
+            Some((&path.head, value))
+        }
+        _ => None,
+    }
+}
+
+fn equality_or_in(condition: &Condition) -> Option<(&str, &AttributeValue)> {
+    match condition {
+        Condition::In { operand: Operand::Path(path), list } if path.rest.is_empty() => match list.as_slice() {
+            [Operand::Value(value)] => Some((&path.head, value)),
+            _ => None,
+        },
+        other => equality(other),
+    }
+}

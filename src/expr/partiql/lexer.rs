@@ -1,0 +1,268 @@
+//! Tokens of PartiQL: names, quoted names, strings, numbers, `?` and signs. Comments (`-- …`, `/* … */`) count as blanks.
+//!
+//! Text that is no token, a quotation or comment without its end, or a number beyond all reason makes the statement
+//! unreadable, and the service says no more of it than that.
+
+use crate::model::error::StatementError;
+use crate::model::error::statement::Place;
+
+/// A sign of one or two characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    Open,
+    Close,
+    OpenBracket,
+    CloseBracket,
+    OpenBrace,
+    CloseBrace,
+    OpenBag,
+    CloseBag,
+    Comma,
+    Dot,
+    Colon,
+    Semicolon,
+    Star,
+    Plus,
+    Minus,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// Longer signs before those that they begin with.
+const SIGNS: &[(&str, Sign)] = &[
+    ("<<", Sign::OpenBag),
+    (">>", Sign::CloseBag),
+    ("<>", Sign::NotEqual),
+    ("!=", Sign::NotEqual),
+    ("<=", Sign::LessOrEqual),
+    (">=", Sign::GreaterOrEqual),
+    ("(", Sign::Open),
+    (")", Sign::Close),
+    ("[", Sign::OpenBracket),
+    ("]", Sign::CloseBracket),
+    ("{", Sign::OpenBrace),
+    ("}", Sign::CloseBrace),
+    (",", Sign::Comma),
+    (".", Sign::Dot),
+    (":", Sign::Colon),
+    (";", Sign::Semicolon),
+    ("*", Sign::Star),
+    ("+", Sign::Plus),
+    ("-", Sign::Minus),
+    ("=", Sign::Equal),
+    ("<", Sign::Less),
+    (">", Sign::Greater),
+];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// A bare name or a keyword, as written.
+    Word(String),
+    /// A name in double quotes.
+    Quoted(String),
+    /// A string in single quotes.
+    Text(String),
+    /// Without a sign, as written.
+    Number(String),
+    /// `?`
+    Parameter,
+    Sign(Sign),
+    End,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    pub kind: Kind,
+    pub place: Place,
+}
+
+/// What is left to read, and where it stands.
+struct Reader<'s> {
+    rest: &'s str,
+    line: u32,
+    column: u32,
+}
+
+/// All tokens, the last one [`Kind::End`].
+///
+/// # Errors
+/// `Syntax` with nothing to say.
+pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
+    let mut reader = Reader { rest: statement, line: 1, column: 1 };
+    let mut tokens = Vec::new();
+    loop {
+        reader.skip_blanks()?;
+        let (line, column) = (reader.line, reader.column);
+        let before = reader.rest;
+        let kind = reader.token()?;
+        let taken = before.len() - reader.rest.len();
+        // A statement is shorter than 2^32 characters by far.
+        let length = u32::try_from(before[..taken].chars().count()).unwrap_or(u32::MAX);
+        let is_end = kind == Kind::End;
+        tokens.push(Token { kind, place: Place { line, column, length } });
+        if is_end {
+            return Ok(tokens);
+        }
+    }
+}
+
+const UNREADABLE: StatementError = StatementError::Syntax("");
+
+impl Reader<'_> {
+    /// Goes on by bytes, which end at a character.
+    fn take(&mut self, bytes: usize) -> &str {
+        let (taken, rest) = self.rest.split_at(bytes);
+        self.rest = rest;
+        for character in taken.chars() {
+            if character == '\n' {
+                self.line += 1;
+                self.column = 1;
+            } else {
+                self.column += 1;
+            }
+        }
+        taken
+    }
+
+    fn skip_blanks(&mut self) -> Result<(), StatementError> {
+        loop {
+            let blanks = self.rest.len() - self.rest.trim_start().len();
+            self.take(blanks);
+            if self.rest.starts_with("--") {
+                let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                self.take(end);
+            } else if self.rest.starts_with("/*") {
+                let end = self.rest.find("*/").ok_or(UNREADABLE)?;
+                self.take(end + 2);
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn token(&mut self) -> Result<Kind, StatementError> {
+        let Some(first) = self.rest.chars().next() else { return Ok(Kind::End) };
+        match first {
+            '\'' => Ok(Kind::Text(self.quotation('\'')?)),
+            '"' => Ok(Kind::Quoted(self.quotation('"')?)),
+            '?' => {
+                self.take(1);
+                Ok(Kind::Parameter)
+            }
+            '0'..='9' => self.number(),
+            _ if is_word_start(first) => {
+                let end = self.rest.find(|character| !is_word_part(character)).unwrap_or(self.rest.len());
+                Ok(Kind::Word(self.take(end).to_owned()))
+            }
+            _ => {
+                let (text, sign) = SIGNS.iter().find(|(text, _)| self.rest.starts_with(text)).ok_or(UNREADABLE)?;
+                self.take(text.len());
+                Ok(Kind::Sign(*sign))
+            }
+        }
+    }
+
+    /// What stands in quotes; a doubled quote is one of them.
+    fn quotation(&mut self, quote: char) -> Result<String, StatementError> {
+        let mut content = String::new();
+        let mut characters = self.rest.char_indices().skip(1).peekable();
+        while let Some((at, character)) = characters.next() {
+            if character != quote {
+                content.push(character);
+            } else if characters.next_if(|(_, next)| *next == quote).is_some() {
+                content.push(quote);
+            } else {
+                self.take(at + 1);
+                return Ok(content);
+            }
+        }
+        Err(UNREADABLE)
+    }
+
+    fn number(&mut self) -> Result<Kind, StatementError> {
+        let bytes = self.rest.as_bytes();
+        let digits = |from: usize| from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let mut end = digits(0);
+        let mut fraction = 0;
+        if bytes.get(end) == Some(&b'.') {
+            let point = end;
+            end = digits(point + 1);
+            fraction = end - point - 1;
+        }
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+            let stop = digits(end + 1 + sign);
+            if stop > end + 1 + sign {
+                check_scale(&self.rest[end + 1..stop], fraction)?;
+                end = stop;
+            }
+        }
+        Ok(Kind::Number(self.take(end).to_owned()))
+    }
+}
+
+/// The exponent, and the digits after the point less the exponent, are 32-bit numbers.
+fn check_scale(exponent: &str, fraction: usize) -> Result<(), StatementError> {
+    let exponent: i32 = exponent.parse().map_err(|_| UNREADABLE)?;
+    let scale = i64::try_from(fraction).map_err(|_| UNREADABLE)? - i64::from(exponent);
+    i32::try_from(scale).map(|_| ()).map_err(|_| UNREADABLE)
+}
+
+fn is_word_start(character: char) -> bool {
+    character.is_ascii_alphabetic() || matches!(character, '_' | '$')
+}
+
+fn is_word_part(character: char) -> bool {
+    is_word_start(character) || character.is_ascii_digit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tokens, each as written and its place, the end left out; `None` for what cannot be read.
+    fn check(statement: &str, expected: Option<&[(&str, &str)]>) {
+        let shown = |token: &Token| {
+            let text = match &token.kind {
+                Kind::Word(text) | Kind::Number(text) => text.clone(),
+                Kind::Quoted(text) => format!("\"{text}\""),
+                Kind::Text(text) => format!("'{text}'"),
+                Kind::Parameter => "?".to_owned(),
+                Kind::Sign(sign) => format!("{sign:?}"),
+                Kind::End => String::new(),
+            };
+            (text, token.place.to_string())
+        };
+        let found = tokens(statement).ok().map(|tokens| {
+            let shown: Vec<(String, String)> = tokens[..tokens.len() - 1].iter().map(shown).collect();
+            shown
+        });
+        let expected = expected.map(|list| list.iter().map(|(text, place)| ((*text).to_owned(), (*place).to_owned())).collect());
+        assert_eq!(found, expected, "{statement}");
+    }
+
+    #[test]
+    fn tokens_and_places() {
+        check("", Some(&[]));
+        check("SELECT/**/* -- x\n FROM", Some(&[("SELECT", "1:1:6"), ("Star", "1:11:1"), ("FROM", "2:2:4")]));
+        check("n=n-1", Some(&[("n", "1:1:1"), ("Equal", "1:2:1"), ("n", "1:3:1"), ("Minus", "1:4:1"), ("1", "1:5:1")]));
+        check("'it''s' \"a\"\"b\"", Some(&[("'it's'", "1:1:7"), ("\"a\"b\"", "1:9:6")]));
+        check("'é' ?", Some(&[("'é'", "1:1:3"), ("?", "1:5:1")]));
+        check(
+            "1.50e-3 1e5 1e x",
+            Some(&[("1.50e-3", "1:1:7"), ("1e5", "1:9:3"), ("1", "1:13:1"), ("e", "1:14:1"), ("x", "1:16:1")]),
+        );
+        check(
+            "<<1>>!=<=",
+            Some(&[("OpenBag", "1:1:2"), ("1", "1:3:1"), ("CloseBag", "1:4:2"), ("NotEqual", "1:6:2"), ("LessOrEqual", "1:8:2")]),
+        );
+        check("1e2147483647", Some(&[("1e2147483647", "1:1:12")]));
+        for unreadable in ["'a", "\"a", "a # b", "a /* b", "1e2147483648", "1e99999999999", "1.5e-2147483647", "a \\ b", "é"] {
+            check(unreadable, None);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Statements of PartiQL (SEMANTICS 19.2).
+
+use super::lexer::{self, Kind, Sign};
+use super::parse_expression::Parser;
+use super::reserved;
+use super::syntax::{Change, Expression, Node, OrderTerm, Parsed, Path, Returning, Select, Source, Statement};
+use crate::model::error::StatementError;
+
+const VERB: StatementError = StatementError::Syntax("Expected data manipulation");
+const LEFT_OVER: StatementError = StatementError::Syntax("Unexpected token after expression");
+const TARGET: StatementError = StatementError::Syntax("Expected identifier for simple path");
+
+/// Parses a statement.
+///
+/// # Errors
+/// [`StatementError`].
+pub fn parse(text: &str) -> Result<Parsed, StatementError> {
+    let mut parser = Parser::new(lexer::tokens(text)?);
+    let statement = parser.statement()?;
+    parser.accept_sign(Sign::Semicolon);
+    match parser.kind() {
+        Kind::End => Ok(Parsed { statement, parameters: parser.parameters }),
+        _ => Err(LEFT_OVER),
+    }
+}
+
+impl Parser {
+    fn statement(&mut self) -> Result<Statement, StatementError> {
+        if self.accept_word("SELECT") {
+            return Ok(Statement::Select(self.select()?));
+        }
+        if self.accept_word("INSERT") {
+            return self.insert();
+        }
+        if self.accept_word("UPDATE") {
+            return self.update();
+        }
+        if self.accept_word("DELETE") {
+            return self.delete();
+        }
+        if self.accept_word("FROM") {
+            return self.update_from();
+        }
+        if self.is_word("EXISTS") && self.is_sign(1, Sign::Open) {
+            self.advance();
+            self.advance();
+            if !self.accept_word("SELECT") {
+                return Err(StatementError::Syntax("Expected SELECT in EXISTS"));
+            }
+            let select = self.select()?;
+            self.expect_sign(Sign::Close, LEFT_OVER)?;
+            return Ok(Statement::Exists(select));
+        }
+        Err(VERB)
+    }
+
+    fn select(&mut self) -> Result<Select, StatementError> {
+        let columns = self.columns()?;
+        if !self.accept_word("FROM") {
+            return Err(StatementError::Syntax("Expected FROM after the columns"));
+        }
+        let source = self.source(StatementError::Syntax("Unexpected term"))?;
+        let condition = self.condition()?;
+        let order = if self.accept_word("ORDER") { self.order()? } else { Vec::new() };
+        Ok(Select { columns, source, condition, order })
+    }
+
+    fn columns(&mut self) -> Result<Option<Vec<Path>>, StatementError> {
+        let mut has_star = false;
+        let mut columns = Vec::new();
+        loop {
+            if self.accept_sign(Sign::Star) {
+                has_star = true;
+            } else {
+                let column = self.sum()?;
+                let Node::Path(path) = column.node else { return Err(StatementError::Column(column.place)) };
+                columns.push(path);
+            }
+            if !self.accept_sign(Sign::Comma) {
+                break;
+            }
+        }
+        self.refuse_alias()?;
+        match (has_star, columns.is_empty()) {
+            (true, true) => Ok(None),
+            (true, false) => Err(StatementError::StarBesideOthers),
+            (false, _) => Ok(Some(columns)),
+        }
+    }
+
+    fn source(&mut self, fault: StatementError) -> Result<Source, StatementError> {
+        let source = self.source_without_alias(fault)?;
+        self.refuse_alias()?;
+        Ok(source)
+    }
+
+    fn source_without_alias(&mut self, fault: StatementError) -> Result<Source, StatementError> {
+        let table = self.name(fault)?;
+        let mut more = Vec::new();
+        while self.accept_sign(Sign::Dot) {
+            more.push(self.name(StatementError::Syntax("Invalid path dot component"))?);
+        }
+        if more.len() > 1 {
+            return Err(StatementError::SourceComponents);
+        }
+        if table.is_empty() || more.iter().any(String::is_empty) {
+            return Err(StatementError::EmptySource);
+        }
+        Ok(Source { table, index: more.pop() })
+    }
+
+    fn refuse_alias(&self) -> Result<(), StatementError> {
+        match self.kind() {
+            Kind::Quoted(_) => Err(StatementError::Alias),
+            Kind::Word(word) if word.eq_ignore_ascii_case("AS") || !reserved::is_keyword(word) => Err(StatementError::Alias),
+            _ => Ok(()),
+        }
+    }
+
+    fn condition(&mut self) -> Result<Option<Expression>, StatementError> {
+        if self.accept_word("WHERE") { self.expression().map(Some) } else { Ok(None) }
+    }
+
+    fn order(&mut self) -> Result<Vec<OrderTerm>, StatementError> {
+        if !self.accept_word("BY") {
+            return Err(StatementError::Syntax("Expected BY after ORDER"));
+        }
+        let mut order = Vec::new();
+        loop {
+            let attribute = self.name(StatementError::Syntax("Expected an attribute in ORDER BY"))?;
+            let descending = self.accept_word("DESC");
+            if !descending {
+                self.accept_word("ASC");
+            }
+            order.push(OrderTerm { attribute, descending });
+            if !self.accept_sign(Sign::Comma) {
+                return Ok(order);
+            }
+        }
+    }
+
+    fn insert(&mut self) -> Result<Statement, StatementError> {
+        if !self.accept_word("INTO") {
+            return Err(StatementError::Syntax("Expected INTO after INSERT"));
+        }
+        let source = self.source_without_alias(TARGET)?;
+        if source.index.is_some() {
+            return Err(StatementError::InsertIndex);
+        }
+        if !self.accept_word("VALUE") {
+            return Err(if self.is_at_end() { StatementError::Syntax("Expected VALUE") } else { LEFT_OVER });
+        }
+        Ok(Statement::Insert { source, value: self.sum()? })
+    }
+
+    fn update(&mut self) -> Result<Statement, StatementError> {
+        let source = self.source(TARGET)?;
+        let changes = self.changes()?;
+        let condition = self.condition()?;
+        Ok(Statement::Update { source, changes, condition, returning: self.returning()? })
+    }
+
+    /// `FROM t WHERE … SET …`.
+    fn update_from(&mut self) -> Result<Statement, StatementError> {
+        let source = self.source(TARGET)?;
+        let condition = self.condition()?;
+        let changes = self.changes()?;
+        Ok(Statement::Update { source, changes, condition, returning: self.returning()? })
+    }
+
+    fn changes(&mut self) -> Result<Vec<Change>, StatementError> {
+        const PATH: StatementError = StatementError::Syntax("Expected a document path");
+        let mut changes = Vec::new();
+        loop {
+            if self.accept_word("SET") {
+                loop {
+                    let path = self.path(PATH)?;
+                    self.expect_sign(Sign::Equal, StatementError::Syntax("Expected '=' in SET"))?;
+                    changes.push(Change::Set(path, self.sum()?));
+                    if !self.accept_sign(Sign::Comma) {
+                        break;
+                    }
+                }
+            } else if self.accept_word("REMOVE") {
+                loop {
+                    changes.push(Change::Remove(self.path(PATH)?));
+                    if !self.accept_sign(Sign::Comma) {
+                        break;
+                    }
+                }
+            } else if changes.is_empty() {
+                return Err(StatementError::Syntax("Expected SET or REMOVE"));
+            } else {
+                return Ok(changes);
+            }
+        }
+    }
+
+    fn delete(&mut self) -> Result<Statement, StatementError> {
+        if !self.accept_word("FROM") {
+            return Err(StatementError::Syntax("Expected FROM after DELETE"));
+        }
+        let source = self.source(TARGET)?;
+        let condition = self.condition()?;
+        Ok(Statement::Delete { source, condition, returning: self.returning()? })
+    }
+
+    fn returning(&mut self) -> Result<Option<Returning>, StatementError> {
+        if !self.accept_word("RETURNING") {
+            return Ok(None);
+        }
+        let is_all = self.accept_word("ALL");
+        if !is_all && !self.accept_word("MODIFIED") {
+            return Err(StatementError::ReturningStar);
+        }
+        let is_old = self.accept_word("OLD");
+        if !is_old && !self.accept_word("NEW") {
+            return Err(StatementError::ReturningStar);
+        }
+        self.expect_sign(Sign::Star, StatementError::ReturningStar)?;
+        Ok(Some(match (is_all, is_old) {
+            (true, true) => Returning::AllOld,
+            (true, false) => Returning::AllNew,
+            (false, true) => Returning::ModifiedOld,
+            (false, false) => Returning::ModifiedNew,
+        }))
+    }
+}

@@ -1,0 +1,494 @@
+//! Expressions of PartiQL by precedence: OR, AND, NOT, comparisons with BETWEEN, IN and IS, `+` and `-`, signs, terms.
+//!
+//! Depth is bounded, chains of AND and OR are flat, so that neither parsing nor what walks the tree later runs out of stack. What goes
+//! on after a first operand is a function of its own, so that parentheses in parentheses cost little of it.
+
+use super::lexer::{Kind, Sign, Token};
+use super::reserved;
+use super::syntax::{Expression, Node, Operator, Path, Step, Test, TypeName};
+use crate::model::error::StatementError;
+use crate::model::error::expression::ExpressionFault;
+use crate::model::error::statement::Place;
+use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
+
+/// Expressions within expressions; a literal may have 32 levels, a condition hardly needs ten.
+const DEPTH_MAX: usize = 160;
+
+/// Largest list index that a document path may name: the service reads it as a 32-bit integer.
+const LIST_INDEX_MAX: u64 = 2_147_483_647;
+
+const TERM: StatementError = StatementError::Syntax("Unexpected term");
+const RIGHT_SIDE: StatementError = StatementError::Syntax("Missing right-hand side expression of infix operator");
+const TOO_DEEP: StatementError = StatementError::Syntax("Expressions are nested too deeply");
+
+/// How tightly an expression binds: what an operator takes as its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Or,
+    And,
+    Not,
+    Comparison,
+    Sum,
+}
+
+/// Tokens with a reading position.
+#[derive(Debug)]
+pub struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+    /// `?` read so far.
+    pub parameters: usize,
+}
+
+impl Parser {
+    /// `tokens` end with [`Kind::End`].
+    #[must_use]
+    pub fn new(tokens: Vec<Token>) -> Self {
+        Self { tokens, at: 0, depth: 0, parameters: 0 }
+    }
+
+    fn token(&self, ahead: usize) -> Option<&Token> {
+        self.tokens.get(self.at + ahead).or(self.tokens.last())
+    }
+
+    /// The token to be read.
+    #[must_use]
+    pub fn kind(&self) -> &Kind {
+        self.token(0).map_or(&Kind::End, |token| &token.kind)
+    }
+
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.token(0).map(|token| token.place).unwrap_or_default()
+    }
+
+    pub fn advance(&mut self) {
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+    }
+
+    /// Is the token so far ahead this sign?
+    #[must_use]
+    pub fn is_sign(&self, ahead: usize, sign: Sign) -> bool {
+        self.token(ahead).is_some_and(|token| token.kind == Kind::Sign(sign))
+    }
+
+    pub fn accept_sign(&mut self, sign: Sign) -> bool {
+        let found = self.is_sign(0, sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// # Errors
+    /// `fault` when another token stands here.
+    pub fn expect_sign(&mut self, sign: Sign, fault: StatementError) -> Result<(), StatementError> {
+        if self.accept_sign(sign) { Ok(()) } else { Err(fault) }
+    }
+
+    /// Is the token to be read this keyword?
+    #[must_use]
+    pub fn is_word(&self, word: &str) -> bool {
+        matches!(self.kind(), Kind::Word(text) if text.eq_ignore_ascii_case(word))
+    }
+
+    pub fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Is there nothing more of the statement?
+    #[must_use]
+    pub fn is_at_end(&self) -> bool {
+        matches!(self.kind(), Kind::End | Kind::Sign(Sign::Semicolon))
+    }
+
+    /// A condition or any other expression.
+    ///
+    /// # Errors
+    /// [`StatementError`].
+    pub fn expression(&mut self) -> Result<Expression, StatementError> {
+        self.level(Level::Or)
+    }
+
+    /// An expression without comparisons: what SET assigns, what SELECT lists.
+    ///
+    /// # Errors
+    /// [`StatementError`].
+    pub fn sum(&mut self) -> Result<Expression, StatementError> {
+        self.level(Level::Sum)
+    }
+
+    fn level(&mut self, level: Level) -> Result<Expression, StatementError> {
+        match level {
+            Level::Or => self.chain("OR", Level::And, Node::Or),
+            Level::And => self.chain("AND", Level::Not, Node::And),
+            Level::Not => self.negation(),
+            Level::Comparison => self.comparison(),
+            Level::Sum => self.sums(),
+        }
+    }
+
+    /// Reads what stands inside something else.
+    fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, StatementError>) -> Result<T, StatementError> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(TOO_DEEP);
+        }
+        let found = read(self)?;
+        self.depth -= 1;
+        Ok(found)
+    }
+
+    fn chain(&mut self, word: &str, operands: Level, node: fn(Vec<Expression>) -> Node) -> Result<Expression, StatementError> {
+        let first = self.level(operands)?;
+        if self.is_word(word) { self.chain_after(first, (word, operands), node) } else { Ok(first) }
+    }
+
+    fn chain_after(
+        &mut self,
+        first: Expression,
+        (word, operands): (&str, Level),
+        node: fn(Vec<Expression>) -> Node,
+    ) -> Result<Expression, StatementError> {
+        let place = first.place;
+        let mut list = vec![first];
+        while self.accept_word(word) {
+            list.push(self.right_side(operands)?);
+        }
+        Ok(Expression { node: node(list), place })
+    }
+
+    /// What stands right of an operator.
+    fn right_side(&mut self, level: Level) -> Result<Expression, StatementError> {
+        if self.is_at_end() { Err(RIGHT_SIDE) } else { self.level(level) }
+    }
+
+    fn negation(&mut self) -> Result<Expression, StatementError> {
+        if self.is_word("NOT") { self.not() } else { self.level(Level::Comparison) }
+    }
+
+    fn not(&mut self) -> Result<Expression, StatementError> {
+        let place = self.place();
+        self.advance();
+        let inner = self.inside(|parser| parser.level(Level::Not))?;
+        Ok(Expression { node: Node::Not(Box::new(inner)), place })
+    }
+
+    fn comparison(&mut self) -> Result<Expression, StatementError> {
+        let left = self.level(Level::Sum)?;
+        let is_over = self.comparator().is_none() && !self.is_word_ahead(0, &["NOT", "BETWEEN", "IN", "IS", "LIKE"]);
+        if is_over { Ok(left) } else { self.comparison_after(left) }
+    }
+
+    fn comparison_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
+        // Each makes the tree one level deeper.
+        for _ in 0..DEPTH_MAX {
+            let place = left.place;
+            let is_negated = self.is_word("NOT") && self.is_word_ahead(1, &["BETWEEN", "IN", "LIKE"]);
+            if is_negated {
+                self.advance();
+            }
+            let node = if let Some(operator) = self.comparator() {
+                self.advance();
+                let right = self.right_side(Level::Sum)?;
+                Node::Binary { left: Box::new(left), operator, right: Box::new(right) }
+            } else if self.accept_word("BETWEEN") {
+                let lower = self.right_side(Level::Sum)?;
+                if !self.accept_word("AND") {
+                    return Err(StatementError::Syntax("Expected AND after BETWEEN"));
+                }
+                let upper = self.right_side(Level::Sum)?;
+                Node::Between { operand: Box::new(left), lower: Box::new(lower), upper: Box::new(upper) }
+            } else if self.accept_word("IN") {
+                Node::In { operand: Box::new(left), list: self.in_list()? }
+            } else if self.accept_word("IS") {
+                let is_not = self.accept_word("NOT");
+                let is = Node::Is { operand: Box::new(left), test: self.test()? };
+                if is_not { Node::Not(Box::new(Expression { node: is, place })) } else { is }
+            } else if self.is_word("LIKE") {
+                return Err(StatementError::Unsupported { what: "LIKE", place: self.place() });
+            } else {
+                return Ok(left);
+            };
+            let found = Expression { node, place };
+            left = if is_negated { Expression { node: Node::Not(Box::new(found)), place } } else { found };
+        }
+        Err(TOO_DEEP)
+    }
+
+    fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
+        match self.token(ahead).map(|token| &token.kind) {
+            Some(Kind::Word(text)) => words.iter().any(|word| text.eq_ignore_ascii_case(word)),
+            _ => false,
+        }
+    }
+
+    fn comparator(&self) -> Option<Operator> {
+        let Kind::Sign(sign) = self.kind() else { return None };
+        Some(match sign {
+            Sign::Equal => Operator::Equal,
+            Sign::NotEqual => Operator::NotEqual,
+            Sign::Less => Operator::Less,
+            Sign::LessOrEqual => Operator::LessOrEqual,
+            Sign::Greater => Operator::Greater,
+            Sign::GreaterOrEqual => Operator::GreaterOrEqual,
+            _ => return None,
+        })
+    }
+
+    /// In parentheses or brackets.
+    fn in_list(&mut self) -> Result<Vec<Expression>, StatementError> {
+        let end = match self.kind() {
+            Kind::Sign(Sign::Open) => Sign::Close,
+            Kind::Sign(Sign::OpenBracket) => Sign::CloseBracket,
+            Kind::Sign(Sign::OpenBag) => Sign::CloseBag,
+            _ => return Err(StatementError::Syntax("Expected a list in parentheses or brackets after IN")),
+        };
+        self.advance();
+        let list = self.list(end, Level::Sum)?;
+        if list.is_empty() { Err(StatementError::Syntax("Expected at least one member after IN")) } else { Ok(list) }
+    }
+
+    /// What is left of a list, its opening sign taken.
+    fn list(&mut self, end: Sign, level: Level) -> Result<Vec<Expression>, StatementError> {
+        let mut list = Vec::new();
+        if self.accept_sign(end) {
+            return Ok(list);
+        }
+        loop {
+            list.push(self.level(level)?);
+            if self.accept_sign(end) {
+                return Ok(list);
+            }
+            self.expect_sign(Sign::Comma, StatementError::Syntax("Expected ',' or the end of the list"))?;
+        }
+    }
+
+    fn test(&mut self) -> Result<Test, StatementError> {
+        const TYPES: &[(&[&str], TypeName)] = &[
+            (&["BOOL", "BOOLEAN"], TypeName::Boolean),
+            (
+                &[
+                    "INT", "INT2", "INT4", "INT8", "INTEGER", "INTEGER2", "INTEGER4", "INTEGER8", "SMALLINT", "BIGINT", "DECIMAL",
+                    "DEC", "NUMERIC", "FLOAT", "REAL", "DOUBLE",
+                ],
+                TypeName::Number,
+            ),
+            (&["STRING", "VARCHAR", "CHAR", "CHARACTER", "SYMBOL"], TypeName::Text),
+            (&["BLOB", "CLOB"], TypeName::Blob),
+            (&["LIST"], TypeName::List),
+            (&["STRUCT", "TUPLE"], TypeName::Tuple),
+            (&["BAG"], TypeName::Bag),
+        ];
+        if self.accept_word("MISSING") {
+            return Ok(Test::Missing);
+        }
+        if self.accept_word("NULL") {
+            return Ok(Test::Null);
+        }
+        let found = TYPES.iter().find(|(words, _)| self.is_word_ahead(0, words));
+        let Some((_, type_name)) = found else { return Err(StatementError::Syntax("Expected type name")) };
+        let second = if self.is_word("DOUBLE") { "PRECISION" } else { "VARYING" };
+        self.advance();
+        self.accept_word(second);
+        Ok(Test::Type(*type_name))
+    }
+
+    fn sums(&mut self) -> Result<Expression, StatementError> {
+        let left = self.unary()?;
+        if self.is_sign(0, Sign::Plus) || self.is_sign(0, Sign::Minus) { self.sums_after(left) } else { Ok(left) }
+    }
+
+    fn sums_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
+        for _ in 0..DEPTH_MAX {
+            let operator = match self.kind() {
+                Kind::Sign(Sign::Plus) => Operator::Plus,
+                Kind::Sign(Sign::Minus) => Operator::Minus,
+                _ => return Ok(left),
+            };
+            self.advance();
+            if self.is_at_end() {
+                return Err(RIGHT_SIDE);
+            }
+            let right = self.unary()?;
+            let place = left.place;
+            left = Expression { node: Node::Binary { left: Box::new(left), operator, right: Box::new(right) }, place };
+        }
+        Err(TOO_DEEP)
+    }
+
+    fn unary(&mut self) -> Result<Expression, StatementError> {
+        let place = self.place();
+        let is_negative = self.signs();
+        let term = self.term()?;
+        if is_negative { Ok(Expression { node: Node::Negative(Box::new(term)), place }) } else { Ok(term) }
+    }
+
+    /// Takes signs; is the number after them negative?
+    fn signs(&mut self) -> bool {
+        let mut is_negative = false;
+        loop {
+            if self.accept_sign(Sign::Minus) {
+                is_negative = !is_negative;
+            } else if !self.accept_sign(Sign::Plus) {
+                return is_negative;
+            }
+        }
+    }
+
+    fn term(&mut self) -> Result<Expression, StatementError> {
+        if self.is_sign(0, Sign::Open) { self.group() } else { self.simple_term() }
+    }
+
+    fn group(&mut self) -> Result<Expression, StatementError> {
+        self.advance();
+        let inner = self.inside(Self::expression)?;
+        self.expect_sign(Sign::Close, StatementError::Syntax("Expected ')'"))?;
+        Ok(inner)
+    }
+
+    fn simple_term(&mut self) -> Result<Expression, StatementError> {
+        let place = self.place();
+        let node = match self.kind().clone() {
+            Kind::Text(text) => self.literal(Node::Text(text)),
+            Kind::Number(text) => self.literal(Node::Number(text)),
+            Kind::Parameter => {
+                self.parameters += 1;
+                self.literal(Node::Parameter(self.parameters - 1))
+            }
+            Kind::Quoted(_) => Node::Path(self.path(TERM)?),
+            Kind::Word(word) => return self.word(&word, place),
+            Kind::Sign(Sign::OpenBracket) => {
+                self.advance();
+                Node::List(self.inside(|parser| parser.list(Sign::CloseBracket, Level::Sum))?)
+            }
+            Kind::Sign(Sign::OpenBag) => {
+                self.advance();
+                Node::Bag(self.inside(|parser| parser.list(Sign::CloseBag, Level::Sum))?)
+            }
+            Kind::Sign(Sign::OpenBrace) => {
+                self.advance();
+                Node::Tuple(self.inside(Self::tuple)?)
+            }
+            Kind::Sign(_) if self.comparator().is_some() => return Err(StatementError::Syntax("Unexpected operator")),
+            Kind::Sign(_) | Kind::End => return Err(TERM),
+        };
+        Ok(Expression { node, place })
+    }
+
+    fn literal(&mut self, node: Node) -> Node {
+        self.advance();
+        node
+    }
+
+    /// A keyword that is a value, a call, or a document path.
+    fn word(&mut self, word: &str, place: Place) -> Result<Expression, StatementError> {
+        let constant = match word.to_ascii_uppercase().as_str() {
+            "TRUE" => Some(Node::Boolean(true)),
+            "FALSE" => Some(Node::Boolean(false)),
+            "NULL" => Some(Node::Null),
+            "AND" | "OR" | "IS" | "IN" | "LIKE" | "BETWEEN" => return Err(StatementError::Syntax("Unexpected operator")),
+            _ => None,
+        };
+        if let Some(node) = constant {
+            return Ok(Expression { node: self.literal(node), place });
+        }
+        if reserved::is_keyword(word) {
+            return Err(StatementError::Syntax("Unexpected keyword"));
+        }
+        if self.is_sign(1, Sign::Open) {
+            self.advance();
+            self.advance();
+            let arguments = self.inside(|parser| parser.list(Sign::Close, Level::Or))?;
+            return Ok(Expression { node: Node::Call { name: word.to_ascii_lowercase(), arguments }, place });
+        }
+        Ok(Expression { node: Node::Path(self.path(TERM)?), place })
+    }
+
+    /// What is left of a tuple, its brace taken.
+    fn tuple(&mut self) -> Result<Vec<(String, Expression)>, StatementError> {
+        let mut members = Vec::new();
+        if self.accept_sign(Sign::CloseBrace) {
+            return Ok(members);
+        }
+        loop {
+            let name = match self.kind().clone() {
+                Kind::Text(text) | Kind::Quoted(text) => text,
+                _ => return Err(StatementError::Syntax("Expected a name in quotes")),
+            };
+            self.advance();
+            self.expect_sign(Sign::Colon, StatementError::Syntax("Expected ':' after a name"))?;
+            members.push((name, self.level(Level::Sum)?));
+            if self.accept_sign(Sign::CloseBrace) {
+                return Ok(members);
+            }
+            self.expect_sign(Sign::Comma, StatementError::Syntax("Expected ',' or '}'"))?;
+        }
+    }
+
+    /// A name that is no keyword, bare or in double quotes.
+    ///
+    /// # Errors
+    /// `fault` when something else stands here.
+    pub fn name(&mut self, fault: StatementError) -> Result<String, StatementError> {
+        let name = match self.kind() {
+            Kind::Word(word) if !reserved::is_keyword(word) => word.clone(),
+            Kind::Quoted(text) => text.clone(),
+            _ => return Err(fault),
+        };
+        self.advance();
+        Ok(name)
+    }
+
+    /// A document path.
+    ///
+    /// # Errors
+    /// `fault` when none begins here; a step that is none, an index out of range, more than 32 levels.
+    pub fn path(&mut self, fault: StatementError) -> Result<Path, StatementError> {
+        let head = self.name(fault)?;
+        let mut rest = Vec::new();
+        loop {
+            if self.accept_sign(Sign::Dot) {
+                rest.push(Step::Name(self.name(StatementError::Syntax("Invalid path dot component"))?));
+            } else if self.accept_sign(Sign::OpenBracket) {
+                rest.push(self.bracket()?);
+            } else {
+                break;
+            }
+        }
+        let levels = 1 + rest.len();
+        if levels > DOCUMENT_PATH_LEVELS_MAX {
+            return Err(ExpressionFault::PathTooDeep(levels).into());
+        }
+        Ok(Path { head, rest })
+    }
+
+    /// The rest of `[n]` or `['name']`.
+    fn bracket(&mut self) -> Result<Step, StatementError> {
+        const FAULT: StatementError = StatementError::Syntax("Expected a list index in brackets");
+        let is_negative = self.accept_sign(Sign::Minus);
+        let place = self.place();
+        let step = match self.kind().clone() {
+            Kind::Text(name) if !is_negative => Step::Name(name),
+            Kind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let index = digits.parse::<u64>().ok().filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0));
+                let Some(index) = index.and_then(|index| usize::try_from(index).ok()) else {
+                    let sign = if is_negative { "-" } else { "" };
+                    return Err(StatementError::ListIndex { index: format!("{sign}{digits}"), place });
+                };
+                Step::Index(index)
+            }
+            _ => return Err(FAULT),
+        };
+        self.advance();
+        self.expect_sign(Sign::CloseBracket, FAULT)?;
+        Ok(step)
+    }
+}

@@ -1,0 +1,345 @@
+//! How a SELECT reads: the parts of collections that its WHERE clause names, or everything (SEMANTICS 19.3).
+//!
+//! A condition is taken apart into *branches*: each gives values to partition key attributes and bounds to the first sort key
+//! attribute. AND intersects, OR and IN add branches. When every branch has the whole partition key, each becomes one read of a
+//! range; otherwise the source is scanned. Bounds are bytes of the ordered key encoding, half open, so that all comparisons are
+//! one kind of interval. Conditions that the ranges say exactly need not be evaluated again.
+
+use std::collections::BTreeSet;
+
+use super::keys::equality;
+use crate::codec::digest::Digest;
+use crate::codec::key::{encode, encode_prefix, partition_digest};
+use crate::expr::KeySchemaView;
+use crate::expr::condition::{Condition, Operand};
+use crate::expr::syntax::Comparator;
+use crate::model::error::{KeyError, StatementError};
+use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
+use crate::model::{AttributeValue, DocumentPath, Error, KeyAttribute};
+
+/// Reads that one statement may become (developer guide: 50 values of IN on a partition key).
+const READS_MAX: usize = 50;
+
+/// Branches under way; a bound on the work, as OR under AND multiplies them.
+const BRANCHES_MAX: usize = 4096;
+
+/// Encoded sort keys from `lower`, before `upper`; `None` is no bound.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interval {
+    pub lower: Vec<u8>,
+    pub upper: Option<Vec<u8>>,
+    /// It holds one value of the sort key attribute.
+    pub is_value: bool,
+}
+
+impl Interval {
+    fn new(lower: Vec<u8>, upper: Option<Vec<u8>>) -> Self {
+        Self { lower, upper, is_value: false }
+    }
+}
+
+/// One read: part of one collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyedRead {
+    /// One value for each partition key attribute.
+    pub partition: Vec<AttributeValue>,
+    pub digest: Digest,
+    pub interval: Interval,
+    /// What else the branch's conditions look at.
+    pub names: BTreeSet<String>,
+}
+
+/// A SELECT by key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyedPlan {
+    /// In hash order, then by sort key; no two overlap.
+    pub reads: Vec<KeyedRead>,
+    /// What the ranges do not say.
+    pub rest: Option<Condition>,
+}
+
+#[derive(Debug, Clone)]
+struct Branch {
+    partition: Vec<Option<AttributeValue>>,
+    interval: Interval,
+    names: BTreeSet<String>,
+}
+
+/// Plans the read of a source with this key schema; `None` is a scan.
+///
+/// # Errors
+/// `Statement` for too many reads, overlapping ones, key values of another type; `Key` for values that no key has.
+pub fn plan(condition: Option<&Condition>, schema: KeySchemaView<'_>) -> Result<Option<KeyedPlan>, Error> {
+    let Some(condition) = condition else { return Ok(None) };
+    let planner = Planner { schema };
+    if !planner.names_partition(condition) {
+        return Ok(None);
+    }
+    let Some(branches) = planner.branches(condition)? else { return Ok(None) };
+    let Some(mut reads) = branches.into_iter().map(keyed).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    reads.sort_by(|one, other| (&one.digest, &one.interval.lower).cmp(&(&other.digest, &other.interval.lower)));
+    if reads.windows(2).any(|pair| overlap(&pair[0], &pair[1])) {
+        return Err(StatementError::Overlapping.into());
+    }
+    if reads.len() > READS_MAX {
+        return Err(StatementError::TooManyReads.into());
+    }
+    Ok(Some(KeyedPlan { reads, rest: planner.rest(condition) }))
+}
+
+fn keyed(branch: Branch) -> Option<KeyedRead> {
+    let partition = branch.partition.into_iter().collect::<Option<Vec<_>>>()?;
+    let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+    Some(KeyedRead { partition, digest, interval: branch.interval, names: branch.names })
+}
+
+fn overlap(one: &KeyedRead, next: &KeyedRead) -> bool {
+    one.digest == next.digest && one.interval.upper.as_ref().is_none_or(|upper| next.interval.lower < *upper)
+}
+
+/// What a condition says of one key attribute.
+enum KeyTest<'c> {
+    Partition { place: usize, values: Vec<&'c AttributeValue> },
+    Sort(Vec<Interval>),
+}
+
+struct Planner<'s> {
+    schema: KeySchemaView<'s>,
+}
+
+impl Planner<'_> {
+    /// Is any partition key attribute compared for equality?
+    fn names_partition(&self, condition: &Condition) -> bool {
+        match condition {
+            Condition::And(list) | Condition::Or(list) => list.iter().any(|part| self.names_partition(part)),
+            Condition::In { operand: Operand::Path(path), .. } => self.partition_place(path).is_some(),
+            other => equality(other).is_some_and(|(name, _)| self.schema.partition.iter().any(|key| key.name == name)),
+        }
+    }
+
+    fn partition_place(&self, path: &DocumentPath) -> Option<usize> {
+        let is_it = |attribute: &KeyAttribute| path.rest.is_empty() && attribute.name == path.head;
+        self.schema.partition.iter().position(is_it)
+    }
+
+    /// What a condition says of a key attribute, if that is all that it says.
+    fn key_test<'c>(&self, condition: &'c Condition) -> Result<Option<KeyTest<'c>>, Error> {
+        if let Some((name, value)) = equality(condition) {
+            return self.values(name, vec![value]);
+        }
+        match condition {
+            Condition::In { operand: Operand::Path(path), list } if path.rest.is_empty() => {
+                let values: Option<Vec<&AttributeValue>> = list.iter().map(literal).collect();
+                values.map_or(Ok(None), |values| self.values(&path.head, values))
+            }
+            Condition::Compare { left: Operand::Path(path), comparator, right: Operand::Value(value) } => {
+                Ok(self.sort(path, &[value]).and_then(|()| comparison(*comparator, value)).map(|one| KeyTest::Sort(vec![one])))
+            }
+            Condition::Compare { left: Operand::Value(value), comparator, right: Operand::Path(path) } => {
+                let comparator = flipped(*comparator);
+                Ok(self.sort(path, &[value]).and_then(|()| comparison(comparator, value)).map(|one| KeyTest::Sort(vec![one])))
+            }
+            Condition::Between { operand: Operand::Path(path), lower: Operand::Value(lower), upper: Operand::Value(upper) } => {
+                Ok(self
+                    .sort(path, &[lower, upper])
+                    .map(|()| KeyTest::Sort(vec![Interval::new(encoded(lower), after(&encoded(upper)))])))
+            }
+            Condition::BeginsWith { operand: Operand::Path(path), prefix: Operand::Value(prefix) } => {
+                let prefix = self.sort(path, &[prefix]).and_then(|()| encode_prefix(prefix));
+                Ok(prefix.map(|lower| KeyTest::Sort(vec![Interval::new(lower.clone(), after(&lower))])))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Is this the first sort key attribute, and are the values of its type?
+    fn sort(&self, path: &DocumentPath, values: &[&AttributeValue]) -> Option<()> {
+        let attribute = self.schema.sort.first()?;
+        let expected = attribute.attribute_type.as_attribute_type();
+        let fits = path.rest.is_empty() && path.head == attribute.name;
+        (fits && values.iter().all(|value| value.attribute_type() == expected)).then_some(())
+    }
+
+    /// An attribute that is one of some values.
+    fn values<'c>(&self, name: &str, values: Vec<&'c AttributeValue>) -> Result<Option<KeyTest<'c>>, Error> {
+        if let Some(place) = self.schema.partition.iter().position(|attribute| attribute.name == name) {
+            let attribute = &self.schema.partition[place];
+            values.iter().try_for_each(|value| check(attribute, value, PARTITION_KEY_BYTES_MAX, KeyError::PartitionTooLarge))?;
+            return Ok(Some(KeyTest::Partition { place, values }));
+        }
+        let Some(attribute) = self.schema.sort.first().filter(|attribute| attribute.name == name) else { return Ok(None) };
+        values.iter().try_for_each(|value| check(attribute, value, SORT_KEY_BYTES_MAX, KeyError::SortTooLarge))?;
+        let one = |value: &&AttributeValue| {
+            let lower = encoded(value);
+            Interval { upper: after(&lower), lower, is_value: true }
+        };
+        Ok(Some(KeyTest::Sort(values.iter().map(one).collect())))
+    }
+
+    /// Has the condition a part that key ranges can be made of?
+    fn is_about_keys(&self, condition: &Condition) -> Result<bool, Error> {
+        match condition {
+            Condition::And(list) | Condition::Or(list) => {
+                for part in list {
+                    if self.is_about_keys(part)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            other => Ok(self.key_test(other)?.is_some()),
+        }
+    }
+
+    /// The branches; `None` when one asks for two values of the same partition key attribute, which only a scan answers.
+    fn branches(&self, condition: &Condition) -> Result<Option<Vec<Branch>>, Error> {
+        let whole =
+            || Branch { partition: vec![None; self.schema.partition.len()], interval: Interval::default(), names: BTreeSet::new() };
+        match condition {
+            Condition::And(list) => {
+                let mut branches = vec![whole()];
+                for part in list {
+                    let Some(more) = self.branches(part)? else { return Ok(None) };
+                    let Some(product) = product(&branches, &more)? else { return Ok(None) };
+                    branches = product;
+                }
+                Ok(Some(branches))
+            }
+            Condition::Or(list) if self.is_about_keys(condition)? => {
+                let mut branches = Vec::new();
+                for part in list {
+                    let Some(more) = self.branches(part)? else { return Ok(None) };
+                    branches.extend(more);
+                }
+                Ok(Some(branches))
+            }
+            other => Ok(Some(match self.key_test(other)? {
+                Some(KeyTest::Partition { place, values }) => {
+                    let with = |value: &AttributeValue| {
+                        let mut branch = whole();
+                        branch.partition[place] = Some(value.clone());
+                        branch
+                    };
+                    values.into_iter().map(with).collect()
+                }
+                Some(KeyTest::Sort(intervals)) => intervals.into_iter().map(|interval| Branch { interval, ..whole() }).collect(),
+                None => {
+                    let names = other.attribute_names().into_iter().map(str::to_owned).collect();
+                    vec![Branch { names, ..whole() }]
+                }
+            })),
+        }
+    }
+
+    /// What is left to evaluate when the ranges are read: conditions that say more than they do.
+    fn rest(&self, condition: &Condition) -> Option<Condition> {
+        match condition {
+            Condition::And(list) => {
+                let mut rest: Vec<Condition> = list.iter().filter_map(|part| self.rest(part)).collect();
+                if rest.len() > 1 { Some(Condition::And(rest)) } else { rest.pop() }
+            }
+            Condition::Or(list) if list.iter().all(|part| self.rest(part).is_none()) => None,
+            other => match self.key_test(other) {
+                Ok(Some(_)) => None,
+                _ => Some(other.clone()),
+            },
+        }
+    }
+}
+
+/// Each of the ones with each of the others, those that meet nowhere left out; one of them always stays.
+fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Error> {
+    if ones.len().saturating_mul(others.len()) > BRANCHES_MAX {
+        return Err(StatementError::TooManyReads.into());
+    }
+    let mut product = Vec::with_capacity(ones.len() * others.len());
+    let mut empty = None;
+    for (one, other) in ones.iter().flat_map(|one| others.iter().map(move |other| (one, other))) {
+        let mut partition = Vec::with_capacity(one.partition.len());
+        for pair in one.partition.iter().zip(&other.partition) {
+            partition.push(match pair {
+                (Some(one), Some(other)) if one != other => return Ok(None),
+                (Some(value), _) | (None, Some(value)) => Some(value.clone()),
+                (None, None) => None,
+            });
+        }
+        let names = one.names.union(&other.names).cloned().collect();
+        match intersection(&one.interval, &other.interval) {
+            Some(interval) => product.push(Branch { partition, interval, names }),
+            None => {
+                let nothing = Interval::new(one.interval.lower.clone(), Some(one.interval.lower.clone()));
+                empty = empty.or(Some(Branch { partition, interval: nothing, names }));
+            }
+        }
+    }
+    if product.is_empty() {
+        product.extend(empty);
+    }
+    Ok(Some(product))
+}
+
+fn intersection(one: &Interval, other: &Interval) -> Option<Interval> {
+    let lower = one.lower.clone().max(other.lower.clone());
+    let upper = match (&one.upper, &other.upper) {
+        (Some(one), Some(other)) => Some(one.min(other).clone()),
+        (Some(upper), None) | (None, Some(upper)) => Some(upper.clone()),
+        (None, None) => None,
+    };
+    // The bounds of intervals lie between values: a part of one value is all of it.
+    let is_value = one.is_value || other.is_value;
+    upper.as_ref().is_none_or(|upper| lower < *upper).then_some(Interval { lower, upper, is_value })
+}
+
+fn comparison(comparator: Comparator, value: &AttributeValue) -> Option<Interval> {
+    let value = encoded(value);
+    Some(match comparator {
+        Comparator::Less => Interval::new(Vec::new(), Some(value)),
+        Comparator::LessOrEqual => Interval::new(Vec::new(), after(&value)),
+        Comparator::Greater => Interval::new(after(&value)?, None),
+        Comparator::GreaterOrEqual => Interval::new(value, None),
+        Comparator::Equal | Comparator::NotEqual => return None,
+    })
+}
+
+fn flipped(comparator: Comparator) -> Comparator {
+    match comparator {
+        Comparator::Less => Comparator::Greater,
+        Comparator::LessOrEqual => Comparator::GreaterOrEqual,
+        Comparator::Greater => Comparator::Less,
+        Comparator::GreaterOrEqual => Comparator::LessOrEqual,
+        Comparator::Equal | Comparator::NotEqual => comparator,
+    }
+}
+
+fn literal(operand: &Operand) -> Option<&AttributeValue> {
+    match operand {
+        Operand::Value(value) => Some(value),
+        Operand::Path(_) | Operand::Size(_) => None,
+    }
+}
+
+fn encoded(value: &AttributeValue) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(value, &mut out);
+    out
+}
+
+/// The first bytes after all that begin with these; `None` when there are none.
+fn after(bytes: &[u8]) -> Option<Vec<u8>> {
+    let kept = bytes.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut end = bytes[..=kept].to_vec();
+    end[kept] += 1;
+    Some(end)
+}
+
+fn check(attribute: &KeyAttribute, value: &AttributeValue, bytes_max: usize, too_large: KeyError) -> Result<(), Error> {
+    if value.attribute_type() != attribute.attribute_type.as_attribute_type() {
+        return Err(StatementError::KeyType(attribute.name.clone()).into());
+    }
+    match value {
+        AttributeValue::S(text) if text.is_empty() => Err(KeyError::EmptyString(attribute.name.clone()).into()),
+        AttributeValue::B(bytes) if bytes.is_empty() => Err(KeyError::EmptyBinary(attribute.name.clone()).into()),
+        AttributeValue::S(_) | AttributeValue::B(_) if value.size() > bytes_max => Err(too_large.into()),
+        _ => Ok(()),
+    }
+}

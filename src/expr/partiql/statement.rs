@@ -1,0 +1,159 @@
+//! Statements with values in place, everything checked that needs no table.
+
+use super::conditions::{condition, document_path};
+use super::parse;
+use super::syntax::{self, Expression, OrderTerm, Path, Returning, Step};
+use super::updates;
+use super::values::Values;
+use crate::codec::wire::names;
+use crate::expr::{Condition, Update};
+use crate::model::error::StatementError;
+use crate::model::{AttributeValue, DocumentPath, Error, Item, TableName};
+
+/// One value of a SELECT's result and the name it gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub path: DocumentPath,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Select {
+    pub table: TableName,
+    /// As written; it may be no name that an index can have.
+    pub index: Option<String>,
+    /// `None` is `*`.
+    pub columns: Option<Vec<Column>>,
+    pub condition: Option<Condition>,
+    pub order: Vec<OrderTerm>,
+}
+
+/// A statement that writes, or holds a condition against an item as part of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    pub table: TableName,
+    pub effect: WriteEffect,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteEffect {
+    Insert(Item),
+    Update {
+        update: Update,
+        condition: Option<Condition>,
+        returning: Option<Returning>,
+    },
+    /// RETURNING is ALL OLD.
+    Delete {
+        condition: Option<Condition>,
+        returning: bool,
+    },
+    Exists {
+        condition: Option<Condition>,
+    },
+}
+
+impl WriteEffect {
+    /// Has it a RETURNING clause?
+    #[must_use]
+    pub fn is_returning(&self) -> bool {
+        match self {
+            Self::Update { returning, .. } => returning.is_some(),
+            Self::Delete { returning, .. } => *returning,
+            Self::Insert(_) | Self::Exists { .. } => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Statement {
+    Select(Select),
+    Write(Write),
+}
+
+impl Statement {
+    /// The table it is about.
+    #[must_use]
+    pub fn table(&self) -> &TableName {
+        match self {
+            Self::Select(select) => &select.table,
+            Self::Write(write) => &write.table,
+        }
+    }
+}
+
+/// Parses a statement and puts its parameters in place.
+///
+/// # Errors
+/// `Statement`.
+pub fn read(text: &str, parameters: &[AttributeValue]) -> Result<Statement, Error> {
+    let parsed = parse::parse(text)?;
+    let values = Values::new(parameters, parsed.parameters)?;
+    Ok(resolve(parsed.statement, values)?)
+}
+
+fn resolve(statement: syntax::Statement, values: Values<'_>) -> Result<Statement, StatementError> {
+    let where_clause = |clause: Option<Expression>| clause.map(|clause| condition(&clause, values)).transpose();
+    let (table, effect) = match statement {
+        syntax::Statement::Select(select) => return resolve_select(select, values).map(Statement::Select),
+        syntax::Statement::Exists(select) => {
+            let select = resolve_select(select, values)?;
+            if select.index.is_some() {
+                return Err(StatementError::OnIndex);
+            }
+            (select.table, WriteEffect::Exists { condition: select.condition })
+        }
+        syntax::Statement::Insert { source, value } => (table(&source.table)?, WriteEffect::Insert(values.item(&value)?)),
+        syntax::Statement::Update { source, changes, condition, returning } => {
+            let update = updates::update(&changes, values)?;
+            (base_table(&source)?, WriteEffect::Update { update, condition: where_clause(condition)?, returning })
+        }
+        syntax::Statement::Delete { source, condition, returning } => {
+            if let Some(other) = returning.filter(|returning| *returning != Returning::AllOld) {
+                return Err(StatementError::ReturningOfDelete(other.words()));
+            }
+            let returning = returning.is_some();
+            (base_table(&source)?, WriteEffect::Delete { condition: where_clause(condition)?, returning })
+        }
+    };
+    Ok(Statement::Write(Write { table, effect }))
+}
+
+fn resolve_select(select: syntax::Select, values: Values<'_>) -> Result<Select, StatementError> {
+    let column = |path: &Path| Column { name: column_name(path), path: document_path(path) };
+    Ok(Select {
+        table: table(&select.source.table)?,
+        index: select.source.index,
+        columns: select.columns.map(|columns| columns.iter().map(column).collect()),
+        condition: select.condition.map(|clause| condition(&clause, values)).transpose()?,
+        order: select.order,
+    })
+}
+
+fn base_table(source: &syntax::Source) -> Result<TableName, StatementError> {
+    match source.index {
+        Some(_) => Err(StatementError::OnIndex),
+        None => table(&source.table),
+    }
+}
+
+/// By name or by ARN.
+fn table(text: &str) -> Result<TableName, StatementError> {
+    names::table_named(text).ok_or_else(|| StatementError::TableName(text.to_owned()))
+}
+
+/// The last named step with the list indexes after it: `k[0]` of `m.k[0]`.
+fn column_name(path: &Path) -> String {
+    let last = path.rest.iter().rposition(|step| matches!(step, Step::Name(_)));
+    let (name, rest) = match last.map(|at| path.rest.split_at(at)) {
+        Some((_, [Step::Name(name), rest @ ..])) => (name, rest),
+        _ => (&path.head, path.rest.as_slice()),
+    };
+    let mut column = name.clone();
+    for step in rest {
+        if let Step::Index(index) = step {
+            column.push_str(&format!("[{index}]"));
+        }
+    }
+    column
+}

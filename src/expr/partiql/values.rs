@@ -1,0 +1,210 @@
+//! Literals of PartiQL as values. Where in a literal something is wrong is told by the way into it: `root.a[1]`.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::syntax::{Expression, Node};
+use crate::model::attribute_value::check_attribute_name;
+use crate::model::error::{StatementError, ValueError};
+use crate::model::limits::NESTING_LEVELS_MAX;
+use crate::model::{AttributeValue, Item, Number};
+
+/// Turns literals and `?` into values.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'p> {
+    /// One for each `?`.
+    parameters: &'p [AttributeValue],
+}
+
+/// The way into a literal.
+struct Way<'w> {
+    above: Option<&'w Way<'w>>,
+    step: Step<'w>,
+    /// Steps below the root.
+    levels: usize,
+}
+
+enum Step<'w> {
+    Root,
+    Name(&'w str),
+    Index(usize),
+}
+
+const ROOT: Way<'static> = Way { above: None, step: Step::Root, levels: 0 };
+
+impl Way<'_> {
+    fn text(&self) -> String {
+        let above = self.above.map(Way::text).unwrap_or_default();
+        match self.step {
+            Step::Root => "root".to_owned(),
+            Step::Name(name) => format!("{above}.{name}"),
+            Step::Index(index) => format!("{above}[{index}]"),
+        }
+    }
+
+    fn below<'w>(&'w self, step: Step<'w>) -> Way<'w> {
+        Way { above: Some(self), step, levels: self.levels + 1 }
+    }
+}
+
+impl<'p> Values<'p> {
+    /// # Errors
+    /// `ParameterCount` unless there are as many as the statement has `?`.
+    pub fn new(parameters: &'p [AttributeValue], count: usize) -> Result<Self, StatementError> {
+        if parameters.len() == count { Ok(Self { parameters }) } else { Err(StatementError::ParameterCount) }
+    }
+
+    /// The value of a literal or a `?`.
+    ///
+    /// # Errors
+    /// What is no literal; numbers, sets and nesting that no item can have.
+    pub fn value(&self, expression: &Expression) -> Result<AttributeValue, StatementError> {
+        self.value_at(expression, &ROOT)
+    }
+
+    /// The item that INSERT writes: a tuple, or a map for a `?`.
+    ///
+    /// # Errors
+    /// As [`Self::value`].
+    pub fn item(&self, expression: &Expression) -> Result<Item, StatementError> {
+        match &expression.node {
+            Node::Tuple(members) => self.members(members, &ROOT, false).map(Item),
+            Node::Parameter(_) => match self.value(expression)? {
+                AttributeValue::M(map) => Ok(Item(map)),
+                _ => Err(StatementError::InsertValue),
+            },
+            _ => Err(StatementError::InsertValue),
+        }
+    }
+
+    /// Is this something that [`Self::value`] may turn into a value, rather than a path or a call?
+    #[must_use]
+    pub fn is_literal(expression: &Expression) -> bool {
+        match &expression.node {
+            Node::Text(_)
+            | Node::Number(_)
+            | Node::Boolean(_)
+            | Node::Null
+            | Node::Parameter(_)
+            | Node::List(_)
+            | Node::Bag(_)
+            | Node::Tuple(_)
+            | Node::Negative(_) => true,
+            Node::Path(_)
+            | Node::Call { .. }
+            | Node::Binary { .. }
+            | Node::Between { .. }
+            | Node::In { .. }
+            | Node::Is { .. }
+            | Node::Not(_)
+            | Node::And(_)
+            | Node::Or(_) => false,
+        }
+    }
+
+    fn value_at(&self, expression: &Expression, way: &Way<'_>) -> Result<AttributeValue, StatementError> {
+        if way.levels >= NESTING_LEVELS_MAX {
+            return Err(StatementError::Nesting(way.text()));
+        }
+        match &expression.node {
+            Node::Text(text) => Ok(AttributeValue::S(text.clone())),
+            Node::Number(text) => number(text, way).map(AttributeValue::N),
+            Node::Negative(inner) => match &inner.node {
+                Node::Number(text) => number(&format!("-{text}"), way).map(AttributeValue::N),
+                _ => Err(unsupported(expression, way)),
+            },
+            Node::Boolean(value) => Ok(AttributeValue::Bool(*value)),
+            Node::Null => Ok(AttributeValue::Null),
+            Node::Parameter(place) if way.levels == 0 => self.parameters.get(*place).cloned().ok_or(StatementError::ParameterCount),
+            Node::List(elements) => {
+                let elements = elements.iter().enumerate();
+                let values = elements.map(|(index, element)| self.value_at(element, &way.below(Step::Index(index))));
+                values.collect::<Result<_, _>>().map(AttributeValue::L)
+            }
+            Node::Bag(elements) => bag(elements, way),
+            Node::Tuple(members) => self.members(members, way, true).map(AttributeValue::M),
+            Node::Parameter(_)
+            | Node::Path(_)
+            | Node::Call { .. }
+            | Node::Binary { .. }
+            | Node::Between { .. }
+            | Node::In { .. }
+            | Node::Is { .. }
+            | Node::Not(_)
+            | Node::And(_)
+            | Node::Or(_) => Err(unsupported(expression, way)),
+        }
+    }
+
+    /// The attributes of an item are each a root of their own, the members of a map are not.
+    fn members(
+        &self,
+        members: &[(String, Expression)],
+        way: &Way<'_>,
+        is_map: bool,
+    ) -> Result<BTreeMap<String, AttributeValue>, StatementError> {
+        let mut map = BTreeMap::new();
+        for (name, expression) in members {
+            check_attribute_name(name)?;
+            let value = match is_map {
+                true => self.value_at(expression, &way.below(Step::Name(name)))?,
+                false => self.value_at(expression, way)?,
+            };
+            match map.entry(name.clone()) {
+                Entry::Vacant(place) => place.insert(value),
+                Entry::Occupied(_) => return Err(StatementError::DuplicateName(name.clone())),
+            };
+        }
+        Ok(map)
+    }
+}
+
+fn number(text: &str, way: &Way<'_>) -> Result<Number, StatementError> {
+    text.parse().map_err(|error| StatementError::Number { error, path: way.text() })
+}
+
+/// A set: all strings or all numbers.
+fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, StatementError> {
+    if elements.is_empty() {
+        return Err(StatementError::EmptyBag);
+    }
+    let texts: Option<Vec<String>> = elements.iter().map(text).collect();
+    if let Some(texts) = texts {
+        return Ok(AttributeValue::string_set(texts)?);
+    }
+    let spelled: Option<Vec<String>> = elements.iter().map(number_text).collect();
+    let spelled = spelled.ok_or(StatementError::MixedBag)?;
+    let numbers = spelled.iter().map(|text| number(text, way)).collect::<Result<Vec<_>, _>>()?;
+    AttributeValue::number_set(numbers).map_err(|error| match error {
+        ValueError::DuplicateNumbers => StatementError::NumberDuplicates { members: spelled.join(", "), path: way.text() },
+        other => other.into(),
+    })
+}
+
+fn text(expression: &Expression) -> Option<String> {
+    match &expression.node {
+        Node::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn number_text(expression: &Expression) -> Option<String> {
+    match &expression.node {
+        Node::Number(text) => Some(text.clone()),
+        Node::Negative(inner) => match &inner.node {
+            Node::Number(text) => Some(format!("-{text}")),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn unsupported(expression: &Expression, way: &Way<'_>) -> StatementError {
+    let what = match &expression.node {
+        Node::Parameter(_) => "Parameter".to_owned(),
+        Node::Path(_) => "VariableReference".to_owned(),
+        Node::Call { name, .. } => name.clone(),
+        _ => "Expression".to_owned(),
+    };
+    StatementError::Value { what, path: way.text(), place: expression.place }
+}
