@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use ddbfs::database::{BatchRows, Database, Done, Rows, Streams};
+use ddbfs::database::{BatchRows, Database, Done, Rows, Statements, Streams};
 use ddbfs::http::{HttpOptions, Server};
 use ddbfs::model::api::*;
 use ddbfs::model::error::StreamError;

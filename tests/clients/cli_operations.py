@@ -125,12 +125,28 @@ def transactions():
     check("read", found["Responses"], [{}, {"Item": {"n": {"N": "1"}}}])
 
 
+def statements():
+    color = 'SELECT color FROM "Things" WHERE pk = ? AND sk = 11'
+    parameters = [{"S": "a"}]
+    change = "UPDATE Things SET color = 'green' WHERE pk = 'a' AND sk = 11 RETURNING MODIFIED NEW *"
+    green = {"color": {"S": "green"}}
+    check("statement", aws("execute-statement", "--statement", change)["Items"], [green])
+    selected = aws("execute-statement", "--statement", color, "--parameters", document(parameters))
+    check("selected", selected["Items"], [green])
+    members = document([{"Statement": color, "Parameters": parameters}, {"Statement": "SELECT * FROM Things"}])
+    responses = aws("batch-execute-statement", "--statements", members)["Responses"]
+    check("batch", (responses[0]["Item"], responses[1]["Error"]["Code"]), (green, "ValidationError"))
+    again = document([{"Statement": "INSERT INTO Things VALUE {'pk': 'a', 'sk': 11}"}])
+    refused("TransactionCanceledException", "[DuplicateItem]", "execute-transaction", "--transact-statements", again)
+
+
 tables()
 items()
 streams()
 time_to_live()
 batches()
 transactions()
+statements()
 aws("delete-table", *THINGS)
 aws("wait", "table-not-exists", *THINGS)
 check("no tables", aws("list-tables"), {"TableNames": []})
