@@ -537,7 +537,8 @@ fn short(outcome: Result<TransactWriteItemsResponse, Error>) -> String {
                 CancellationReason::ConditionalCheckFailed { .. } => "C",
                 CancellationReason::ValidationError(_) => "V",
                 CancellationReason::ItemCollectionSizeLimitExceeded => "F",
-                CancellationReason::DuplicateItem | CancellationReason::ResourceNotFound => panic!("of PartiQL"),
+                CancellationReason::DuplicateItem => "D",
+                CancellationReason::ResourceNotFound => "R",
             };
             reasons.iter().map(code).collect()
         }

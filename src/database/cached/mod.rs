@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | holds | what GetItem and BatchGetItem found by key, also that there is nothing | whole answers of Query and Scan, by request |
 //! | written through | by the writes that pass here | by none: an answer stays until its time is over |
-//! | not seen | writes that went elsewhere: the mount, another process | every write |
+//! | not seen | writes that went elsewhere: the mount, another process, PartiQL | every write |
 //! | passed by | ConsistentRead, TransactGetItems, PartiQL | ConsistentRead |
 //!
 //! What is answered from here consumes no capacity. It is no faster than the database beneath, which reads from memory.
@@ -13,6 +13,7 @@
 mod items;
 mod pages;
 mod passed;
+mod statements;
 
 use std::sync::Arc;
 
