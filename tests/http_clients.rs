@@ -63,7 +63,13 @@ fn drive_every_operation(scripts: &[&str]) {
 
 #[test]
 fn boto3_drives_every_operation() {
-    drive_every_operation(&["boto3_operations.py", "boto3_streams.py", "boto3_batches.py", "boto3_statements.py", "boto3_tables.py"]);
+    drive_every_operation(&[
+        "boto3_operations.py",
+        "boto3_streams.py",
+        "boto3_batches.py",
+        "boto3_statements.py",
+        "boto3_tables.py",
+    ]);
 }
 
 #[test]

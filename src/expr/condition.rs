@@ -172,9 +172,7 @@ fn operand(operand: &syntax::Operand<'_>, scope: &mut Scope<'_>) -> Result<Opera
         syntax::Operand::Path(path) => path.resolve(scope).map(Operand::Path),
         syntax::Operand::Value(alias) => scope.value(alias).map(|value| Operand::Value(value.clone())),
         // Only size gets here, see `check_function_place`.
-        syntax::Operand::Call(call) => {
-            size_of(operands(&call.operands, scope)?)
-        }
+        syntax::Operand::Call(call) => size_of(operands(&call.operands, scope)?),
     }
 }
 
