@@ -226,7 +226,10 @@ fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
             CancellationReason::ItemCollectionSizeLimitExceeded => {
                 return Some(plain(Error::ItemCollectionSizeLimitExceeded.into()));
             }
-            CancellationReason::None | CancellationReason::ConditionalCheckFailed { .. } => {}
+            CancellationReason::None
+            | CancellationReason::ConditionalCheckFailed { .. }
+            | CancellationReason::DuplicateItem
+            | CancellationReason::ResourceNotFound => {}
         }
     }
     None
