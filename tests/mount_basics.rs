@@ -13,7 +13,7 @@ fn a_mount_shows_tables_items_and_indexes() {
     assert_eq!(mount.sh("ls").ok(), "Flat\nOrders\nREADME.md\n");
     assert_eq!(
         mount.sh("ls -U Orders Orders/items/u1").ok(),
-        "Orders:\nschema.json\nstats.json\nitems\ngsi\nlsi\npartitions\n\nOrders/items/u1:\no1.json\n"
+        "Orders:\nschema.json\nstats.json\nitems\ngsi\nlsi\npartitions\nqueries\n\nOrders/items/u1:\no1.json\n"
     );
     let line = "{\"pk\":\"u1\",\"sk\":\"o1\",\"created\":\"2024-01-01\",\"status\":\"open\",\"total\":3,\"x\":1}\n";
     assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), line);
@@ -23,8 +23,8 @@ fn a_mount_shows_tables_items_and_indexes() {
         "{\"status\":\"open\",\"created\":\"2024-01-01\",\"pk\":\"u1\",\"sk\":\"o1\",\"total\":3}\n"
     );
     assert_eq!(mount.sh(&format!("cat {entry}.base; readlink {entry}.base")).ok(), format!("{line}../../../../items/u1/o1.json\n"));
-    // 22, and 3 times 4 partitions of 3 files in a directory, with 2 links.
-    assert_eq!(mount.sh("find . | wc -l").ok(), "63\n");
+    // 24, and 3 times 4 partitions of 3 files in a directory, with 2 links.
+    assert_eq!(mount.sh("find . | wc -l").ok(), "65\n");
     mount.end();
 }
 

@@ -187,7 +187,7 @@ fn fstab_lines_mount() {
         mount.dir.path(),
         "mkdir bin && cp $(command -v ddbfs) bin/ && unshare -m bash -ec 'mount --bind bin /usr/local/bin; mount -T fstab mnt; ls mnt/Pets; umount mnt'",
     );
-    assert_eq!(out, "gsi\nitems\nlsi\nschema.json\nstats.json\n");
+    assert_eq!(out, "gsi\nitems\nlsi\nqueries\nschema.json\nstats.json\n");
 
     // As mount calls the helper of the type ddbfs.
     let out = ok(

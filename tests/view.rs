@@ -465,7 +465,7 @@ fn a_draft_becomes_a_table_when_its_schema_is_written() {
     assert_eq!(p.write("Copy/items/u5/o1.json", "{}"), Err("EPERM"));
     assert_eq!(p.write("Copy/schema.json", r#"{"KeySchema":[]}"#), Err("EINVAL"));
     p.write("Copy/schema.json", &p.read("Orders/schema.json").unwrap().replace("\"Orders\"", "\"Copy\"")).unwrap();
-    assert_eq!(p.list("Copy").unwrap(), ["schema.json", "stats.json", "items", "gsi", "lsi", "partitions"]);
+    assert_eq!(p.list("Copy").unwrap(), ["schema.json", "stats.json", "items", "gsi", "lsi", "partitions", "queries"]);
     assert_eq!(p.list("Copy/items").unwrap(), ["u5"]);
     p.write("Copy/items/u5/o1.json", "{}").unwrap();
     assert_eq!(p.list("").unwrap(), ["README.md", "Copy", "Flat", "Orders"]);
@@ -565,7 +565,7 @@ fn commands_create_and_drop_tables() {
     p.mkdir("Pairs").unwrap();
     assert_eq!(p.write("Pairs/ctl", "make it\n"), Err("EINVAL"));
     p.write("Pairs/ctl", "create pk:S sk:N\n").unwrap();
-    assert_eq!(p.list("Pairs").unwrap(), ["schema.json", "stats.json", "items", "gsi", "lsi", "partitions"]);
+    assert_eq!(p.list("Pairs").unwrap(), ["schema.json", "stats.json", "items", "gsi", "lsi", "partitions", "queries"]);
     p.mkdir("Pairs/items/a").unwrap();
     p.write("Pairs/items/a/7.json", "{}").unwrap();
     assert_eq!(p.rmdir("Pairs"), Err("ENOTEMPTY"));

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::codec::digest::Digest;
 use crate::codec::row::Row;
 use crate::model::api::absence::Absence;
+use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeTableRequest,
@@ -282,6 +283,12 @@ pub trait Browse: Database {
 
     /// Checks an item as PutItem would (values, size, keys, index keys), without writing: the answer a write would get.
     fn check_put(&self, request: &PutItemRequest) -> Result<(), Error>;
+
+    /// The saved queries of a table; none when there is no table.
+    fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error>;
+
+    /// Changes the saved queries of a table, durably.
+    fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error>;
 
     /// Changes whenever any content may have changed, through any front end or process.
     fn commit_id(&self) -> u64;

@@ -2,12 +2,16 @@
 //!
 //! ```text
 //! {"throughput":[increased,decreased,decreases],"indexes":{"name":[…]},"on_demand_since_ms":1,"class_changed_ms":1,"changed_ms":1,
-//!  "policy_revision":1,"recovery":[since,days],"restored":[backup,table,time,in_progress],"readers":1}
+//!  "policy_revision":1,"recovery":[since,days],"restored":[backup,table,time,in_progress],"readers":1,
+//!  "queries":{"name":["link" or "request",text,modified]}}
 //! ```
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use crate::model::api::TableControl;
+use crate::model::api::saved_query::{SavedForm, SavedQuery};
 use crate::model::api::table_control::{PointInTimeRecovery, RestoreSummary, ThroughputHistory};
 
 /// `None` when there is nothing to keep.
@@ -31,7 +35,31 @@ pub fn encode(control: &TableControl) -> Option<Value> {
     if control.readers > 0 {
         out.insert("readers".to_owned(), json!(control.readers));
     }
+    let queries = |of: (&String, &SavedQuery)| {
+        let (kind, text) = match &of.1.form {
+            SavedForm::Link(target) => (LINK, target),
+            SavedForm::Request(text) => (REQUEST, text),
+        };
+        (of.0.clone(), json!([kind, text, of.1.modified_ms]))
+    };
+    if !control.saved_queries.is_empty() {
+        out.insert("queries".to_owned(), Value::Object(control.saved_queries.iter().map(queries).collect()));
+    }
     (!out.is_empty()).then_some(Value::Object(out))
+}
+
+/// Forms of a saved query.
+const LINK: &str = "link";
+const REQUEST: &str = "request";
+
+fn saved_query(value: &Value) -> Option<SavedQuery> {
+    let text = value.get(1)?.as_str()?.to_owned();
+    let form = match value.get(0)?.as_str()? {
+        LINK => SavedForm::Link(text),
+        REQUEST => SavedForm::Request(text),
+        _ => return None,
+    };
+    Some(SavedQuery { form, modified_ms: value.get(2)?.as_u64()? })
 }
 
 fn history(of: &ThroughputHistory) -> Option<Value> {
@@ -69,6 +97,10 @@ pub fn decode(value: &Value) -> Option<TableControl> {
         policy_revision: optional("policy_revision").and_then(Value::as_u64),
         recovery: optional("recovery").map(recovery).map_or(Some(None), |found| found.map(Some))?,
         readers: optional("readers").and_then(Value::as_u64).unwrap_or(0),
+        saved_queries: {
+            let queries = optional("queries").and_then(Value::as_object).into_iter().flatten();
+            Arc::new(queries.map(|(name, of)| Some((name.clone(), saved_query(of)?))).collect::<Option<_>>()?)
+        },
         restored: optional("restored").map(restored).map_or(Some(None), |found| found.map(Some))?,
     })
 }
@@ -95,6 +127,11 @@ mod tests {
                 is_in_progress: true,
             }),
             readers: 2,
+            saved_queries: Arc::new(
+                [SavedForm::Link("../query/@pk=é".to_owned()), SavedForm::Request("{}\n".to_owned())]
+                    .map(|form| (format!("{form:?}"), SavedQuery { form, modified_ms: 9 }))
+                    .into(),
+            ),
         };
         assert_eq!(encode(&full).as_ref().and_then(decode), Some(full));
         assert_eq!(encode(&TableControl::default()), None);

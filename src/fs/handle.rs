@@ -19,7 +19,7 @@ pub enum Handle {
     /// A file as it was when it was opened: a reader never sees parts of two versions.
     Text(Vec<u8>),
     /// A query's result, produced as it is read.
-    Results(Mutex<ResultReader>),
+    Results(Box<Mutex<ResultReader>>),
     Directory(Mutex<DirectoryStream>),
     Item(Arc<OpenText<ItemTarget>>),
     Scratch(FileId),

@@ -322,6 +322,8 @@ fn query_identity(tag: Tag, path: &QueryPath) -> Vec<u8> {
         QueryKind::Query => b'q',
         QueryKind::Scan => b's',
     });
+    bytes.extend_from_slice(&path.saved_identity());
+    bytes.push(b'/');
     for name in path.names() {
         // A file name cannot hold a slash.
         bytes.extend_from_slice(name.as_bytes());

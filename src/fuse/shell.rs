@@ -184,8 +184,11 @@ impl Filesystem for Shell {
         guard("rmdir", || reply_empty(reply, self.view.rmdir(caller(request), parent.0, name.as_bytes())));
     }
 
-    fn symlink(&self, _request: &Request, _parent: INodeNo, _name: &OsStr, _target: &Path, reply: ReplyEntry) {
-        reply.error(Errno::EPERM);
+    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
+        guard("symlink", || {
+            let (name, target) = (name.as_bytes(), target.as_os_str().as_bytes());
+            reply_entry(reply, self.owner, self.view.symlink(caller(request), parent.0, name, target));
+        });
     }
 
     fn rename(

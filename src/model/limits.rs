@@ -98,3 +98,8 @@ pub const TAG_KEY_CHARS_MAX: usize = 128;
 pub const TAG_VALUE_CHARS_MAX: usize = 256;
 /// A resource-based policy.
 pub const POLICY_BYTES_MAX: usize = 20_480;
+
+/// Saved queries of a table. Our own.
+pub const SAVED_QUERIES_MAX: usize = 200;
+/// The text of a saved request. Our own.
+pub const SAVED_REQUEST_BYTES_MAX: usize = 16 * 1024;

@@ -17,6 +17,7 @@ use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
 use crate::engine::view::View;
 use crate::model::api::absence::Absence;
+use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{PutItemRequest, TableDescription};
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Error, Key, KeyAttribute, TableName, TableSchema};
@@ -147,6 +148,14 @@ impl Browse for LocalDatabase {
 
     fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
         self.engine.check_put(request)
+    }
+
+    fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
+        self.engine.saved_queries(table)
+    }
+
+    fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error> {
+        self.engine.change_saved_queries(table, change)
     }
 
     fn commit_id(&self) -> u64 {

@@ -21,6 +21,7 @@ pub mod put_item;
 pub mod query;
 pub mod recovery;
 pub mod resource;
+pub mod saved_queries;
 pub mod scan;
 pub mod time_to_live;
 pub mod transact_get_items;

@@ -41,6 +41,9 @@ pub enum ClauseFault {
     ShardsCount { max: u64 },
     #[error("shards work on a partition key of one attribute")]
     ShardsOfSeveral { names: String },
+    /// A request that is saved as a query has a member that a query path has no clause for.
+    #[error("{member} of this request cannot be saved")]
+    SavedRequest { member: &'static str, hint: &'static str },
     /// An `items.csv` without `select=` whose items have too many attributes for a header.
     #[error("the items have more than {max} attributes, too many columns")]
     Columns { max: usize },
@@ -157,6 +160,7 @@ impl ClauseFault {
                 "@pk.shards=121212-,1,5 queries 121212-1 to 121212-5; a comma in the prefix is %2C".to_owned()
             }
             Self::ShardsOfSeveral { names } => format!("query one at a time: {names}"),
+            Self::SavedRequest { hint, .. } => (*hint).to_owned(),
             Self::Columns { .. } => "name the columns: select=a,b.c/items.csv".to_owned(),
             Self::NoValue { example, .. } => format!("for example {example}"),
             Self::Count { .. } => "whole numbers from 1; a segment's number counts from 0: segment=0,8 to segment=7,8".to_owned(),

@@ -20,7 +20,7 @@ use super::{QueryKind, QueryPath, name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
 use crate::database::{Browse, EntryKey, Position};
 use crate::fs::FsError;
-use crate::model::{AttributeValue, Item};
+use crate::model::{AttributeValue, IndexKind, Item};
 
 /// Entries read at once for a listing.
 const CHUNK_ITEMS: u32 = 512;
@@ -165,6 +165,13 @@ impl QueryPath {
         let numbered = number.len() >= NUMBER_DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
         let stem = rest.strip_suffix(SUFFIX).filter(|stem| numbered && !stem.is_empty())?;
         let up = "../".repeat(self.names.len() + 1);
+        // From `queries/<name>/` it is one more step up, and down to the index.
+        let up = match (&self.saved, self.index_schema()) {
+            (None, _) => up,
+            (Some(_), None) => format!("../{up}"),
+            (Some(_), Some(index)) if index.kind == IndexKind::Global => format!("../{up}gsi/{}/", index.name),
+            (Some(_), Some(index)) => format!("../{up}lsi/{}/", index.name),
+        };
         if !self.has_folders() {
             return Some(format!("{up}items/{stem}{SUFFIX}"));
         }

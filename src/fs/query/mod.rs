@@ -39,6 +39,7 @@ mod request_json;
 mod request_tests;
 mod result;
 mod row;
+mod saved;
 mod select;
 mod shards;
 mod source;
@@ -71,12 +72,14 @@ pub enum QueryKind {
 
 /// A `query/` or `scan/` directory, or a directory of clauses below one.
 ///
-/// Equal and hashed by table, index, kind and the clauses' names as typed.
+/// Equal and hashed by table, index, kind, saved request and the clauses' names as typed.
 #[derive(Debug, Clone)]
 pub struct QueryPath {
     schema: Arc<TableSchema>,
     index: Option<IndexName>,
     kind: QueryKind,
+    /// The saved request that the path begins with.
+    saved: Option<saved::Saved>,
     names: Vec<String>,
     clauses: Clauses,
 }
@@ -128,10 +131,16 @@ impl QueryPath {
         if index.is_some_and(|index| schema.index(index.as_str()).is_none()) {
             return Err(FsError::NotFound);
         }
-        Ok(Self { schema, index: index.cloned(), kind, names: Vec::new(), clauses: Clauses::default() })
+        Ok(Self { schema, index: index.cloned(), kind, saved: None, names: Vec::new(), clauses: Clauses::default() })
     }
 
-    /// The clauses' names so far, as typed; with table, index and kind they identify the directory.
+    /// What tells this directory from others beside table, index, kind and names: the saved request that it begins with.
+    #[must_use]
+    pub fn saved_identity(&self) -> Vec<u8> {
+        self.saved.as_ref().map_or_else(Vec::new, |saved| [&saved.digest[..], saved.name.as_bytes()].concat())
+    }
+
+    /// The clauses' names so far, as typed; with table, index, kind and saved request they identify the directory.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -198,6 +207,7 @@ impl QueryPath {
 impl PartialEq for QueryPath {
     fn eq(&self, other: &Self) -> bool {
         (&self.schema.name, &self.index, self.kind, &self.names) == (&other.schema.name, &other.index, other.kind, &other.names)
+            && self.saved_identity() == other.saved_identity()
     }
 }
 
@@ -205,6 +215,6 @@ impl Eq for QueryPath {}
 
 impl Hash for QueryPath {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.schema.name, &self.index, self.kind, &self.names).hash(state);
+        (&self.schema.name, &self.index, self.kind, &self.names, self.saved_identity()).hash(state);
     }
 }

@@ -18,6 +18,7 @@ pub mod last;
 pub mod metrics;
 pub mod partitions;
 pub mod plan;
+pub mod queries;
 pub mod service;
 pub mod state;
 pub mod stream;
@@ -154,6 +155,27 @@ pub trait Special: fmt::Debug + Send + Sync {
     /// Not a directory, or part of the tree.
     fn rmdir(&self, _view: &View, _caller: Caller) -> Result<(), FsError> {
         Err(if self.kind() == Kind::Directory { FsError::Derived } else { FsError::NotDirectory })
+    }
+
+    /// The answer to a file created in this directory under a name that means nothing here.
+    fn create_refused(&self) -> FsError {
+        FsError::Derived
+    }
+
+    /// SYMLINK in this directory.
+    ///
+    /// # Errors
+    /// None can be made.
+    fn symlink(&self, _view: &View, _name: &str, _target: &str) -> Result<Node, FsError> {
+        Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1"))
+    }
+
+    /// RENAME of this file within its directory.
+    ///
+    /// # Errors
+    /// It keeps its name.
+    fn rename(&self, _view: &View, _name: &str, _replace: bool) -> Result<(), FsError> {
+        Err(FsError::Derived)
     }
 
     /// A size set without a handle, as `truncate` does.

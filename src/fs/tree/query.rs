@@ -9,6 +9,7 @@ use crate::fs::attr::Attr;
 use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister};
 use crate::fs::node::{Kind, Node, query_link_ino};
 use crate::fs::query::{Child, QueryKind, QueryPath, ResultSize};
+use crate::fs::special::queries;
 
 /// The `query/` or `scan/` directory of a table or index.
 pub fn directory(tree: &Tree, source: &Source, kind: QueryKind) -> Result<Node, FsError> {
@@ -56,7 +57,10 @@ pub fn path(tree: &Tree, path: &QueryPath) -> String {
         QueryKind::Query => table::QUERY_NAME,
         QueryKind::Scan => table::SCAN_NAME,
     };
-    let mut out = format!("{}/{kind}", tree.source_path(&source));
+    let mut out = match path.saved_name() {
+        Some(name) => format!("{}/{}/{name}", source.table, queries::NAME),
+        None => format!("{}/{kind}", tree.source_path(&source)),
+    };
     for name in path.names() {
         out.push('/');
         out.push_str(name);
@@ -68,7 +72,7 @@ pub fn path(tree: &Tree, path: &QueryPath) -> String {
 pub fn parent(path: &QueryPath) -> Node {
     let source = Source { table: path.schema().name.clone(), index: path.index().cloned() };
     let above = path.names().split_last().and_then(|(_, names)| {
-        let start = QueryPath::new(path.schema().clone(), path.index(), path.kind()).ok()?;
+        let start = path.start_of_clauses();
         names.iter().try_fold(start, |path, name| match path.child(name.as_bytes()) {
             Ok(Child::Dir(path)) => Some(path),
             _ => None,
@@ -76,6 +80,7 @@ pub fn parent(path: &QueryPath) -> Node {
     });
     match above {
         Some(path) => Node::Query(Box::new(path)),
+        None if path.saved_name().is_some() => queries::node(&source.table),
         None if source.index.is_some() => Node::Index(source),
         None => Node::Table(source.table),
     }

@@ -7,7 +7,7 @@ use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 pub use crate::fs::node::base;
 use crate::fs::query::QueryKind;
-use crate::fs::special::{advice, batch, control, describe, heat, help, metrics, partitions, plan, stream};
+use crate::fs::special::{advice, batch, control, describe, heat, help, metrics, partitions, plan, queries, stream};
 use crate::model::{IndexKind, TableName};
 
 pub const SCHEMA_NAME: &str = "schema.json";
@@ -51,6 +51,7 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
         metrics::CAPACITY_NAME => Ok(metrics::capacity_node(table)),
         metrics::POINTS_NAME => Ok(metrics::points_node(table)),
         batch::NAME => Ok(batch::node(table)),
+        queries::NAME => Ok(queries::node(table)),
         stream::NAME => Ok(stream::node(table)),
         help::NAME => Ok(help::node(table.as_str(), help::TABLE, Node::Table(table.clone()))),
         partitions::NAME => Ok(partitions::node(tree, &base(table))),
@@ -89,6 +90,7 @@ pub fn list(tree: &Tree, table: &TableName) -> Result<Vec<Listed>, FsError> {
         listed(&Node::Indexes(table.clone(), IndexKind::Global), GLOBAL_NAME),
         listed(&Node::Indexes(table.clone(), IndexKind::Local), LOCAL_NAME),
         listed(&partitions::node(tree, &base(table)), partitions::NAME),
+        listed(&queries::node(table), queries::NAME),
     ];
     names.extend(tree.shown(&Node::Table(table.clone()), SHOWN));
     Ok(names)

@@ -133,6 +133,27 @@ impl View {
         Ok(node)
     }
 
+    /// SYMLINK: a saved query.
+    ///
+    /// # Errors
+    /// `Exists`, a bad clause in the target, or no link can be made there.
+    pub fn symlink(&self, caller: Caller, parent: u64, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
+        let node = self.node(parent)?;
+        let made = self.symlink_in(caller, &node, name, target);
+        self.noted(caller, "symlink", &node, name, made)
+    }
+
+    fn symlink_in(&self, caller: Caller, parent: &Node, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
+        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"));
+        self.attr_of(parent, caller)?;
+        let Node::Special(special) = parent else {
+            return Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1"));
+        };
+        let node = special.0.symlink(self, text(name)?, text(target)?)?;
+        let attr = self.attr_of(&node, caller)?;
+        self.remember(node, attr)
+    }
+
     /// UNLINK: DeleteItem of an item file, answered after its commit.
     pub fn unlink(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8], reply: Reply<()>) {
         let parent = match self.node(parent) {

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use crate::fs::attr::Attr;
 use crate::fs::handle::OpenText;
+use crate::fs::special::OpenSpecial;
 use crate::fs::tree::now_ms;
 use crate::fs::write::ItemTarget;
 
@@ -17,10 +18,15 @@ struct Creation {
     since_ms: u64,
 }
 
+/// A handle, and when its file was created, milliseconds since the epoch.
+type Special = (Arc<dyn OpenSpecial>, u64);
+
 /// Open handles by inode number, of files that did not exist when they were opened.
 #[derive(Debug, Default)]
 pub struct Creations {
     by_ino: Mutex<HashMap<u64, Creation>>,
+    /// Files of a kind of their own.
+    special: Mutex<HashMap<u64, Special>>,
 }
 
 impl Creations {
@@ -42,6 +48,16 @@ impl Creations {
         }
     }
 
+    /// A file of a kind of its own was created through this handle.
+    pub fn add_special(&self, ino: u64, handle: Arc<dyn OpenSpecial>) {
+        self.special.lock().insert(ino, (handle, now_ms()));
+    }
+
+    /// The handle is closed.
+    pub fn remove_special(&self, handle: &Arc<dyn OpenSpecial>) {
+        self.special.lock().retain(|_, (open, _)| !Arc::ptr_eq(open, handle));
+    }
+
     /// A handle of that file.
     pub fn get(&self, ino: u64) -> Option<Arc<OpenText<ItemTarget>>> {
         self.by_ino.lock().get(&ino)?.handles.last().cloned()
@@ -51,10 +67,18 @@ impl Creations {
     pub fn attr(&self, ino: u64) -> Option<Attr> {
         let (handle, since_ms) = {
             let by_ino = self.by_ino.lock();
-            let creation = by_ino.get(&ino)?;
+            let Some(creation) = by_ino.get(&ino) else {
+                drop(by_ino);
+                return self.special_attr(ino);
+            };
             (creation.handles.last()?.clone(), creation.since_ms)
         };
         let size = handle.state.lock().writer.len() as u64;
         Some(Attr::file(ino, size, since_ms))
+    }
+
+    fn special_attr(&self, ino: u64) -> Option<Attr> {
+        let (handle, since_ms) = self.special.lock().get(&ino)?.clone();
+        Some(Attr::file(ino, handle.size().unwrap_or(0), since_ms))
     }
 }

@@ -92,7 +92,7 @@ impl View {
 
     fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
-            Node::QueryResult(path, kind) => Ok(Handle::Results(Mutex::new(path.open(*kind)))),
+            Node::QueryResult(path, kind) => Ok(Handle::Results(Box::new(Mutex::new(path.open(*kind))))),
             Node::Scratch(id) => self.open_scratch(*id, false),
             Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
@@ -238,6 +238,9 @@ impl View {
         }
         let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
         let handle = self.open_for_writing(caller, &node, flags)?;
+        if let (false, Handle::Special(open)) = (exists, &handle) {
+            self.creations.add_special(node.ino(), Arc::clone(open));
+        }
         let attr = match self.attr_of(&node, caller) {
             // A draft's schema.json that was unlinked and is written anew.
             Err(FsError::NotFound) => Attr::file(node.ino(), 0, now_ms()),
@@ -269,6 +272,7 @@ impl View {
             Node::DraftFolder(..) => Err(Draft::file_refused()),
             Node::Table(table) if self.tree.is_draft(table)? => Err(Draft::file_refused()),
             Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
+            Node::Special(special) => Err(special.0.create_refused()),
             _ => Err(FsError::Derived),
         }
     }
@@ -356,7 +360,10 @@ impl View {
                 });
                 self.run(caller, open, Call::Release, done);
             }
-            Handle::Special(open) => Arc::clone(open).release(self, caller, reply),
+            Handle::Special(open) => {
+                self.creations.remove_special(open);
+                Arc::clone(open).release(self, caller, reply);
+            }
             Handle::Scratch(id) => {
                 self.tree.scratch.lock().release(*id, now_ms());
                 reply(Ok(()));

@@ -80,6 +80,14 @@ impl View {
             (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
                 self.rekey_folder(caller, old, &new, reply);
             }
+            (Node::Special(special), _) if from.0 == to.0 => {
+                let (view, special, name) = (Arc::clone(self), special.clone(), to.1.to_vec());
+                self.run_elsewhere(Box::new(move || {
+                    let name = std::str::from_utf8(&name).map_err(|_| FsError::Invalid(NOT_TEXT));
+                    reply(name.and_then(|name| special.0.rename(&view, name, !flags.no_replace)).map_err(plain));
+                }));
+            }
+            (Node::Special(_), _) => reply(Err(plain(FsError::CrossDevice))),
             (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
                 self.put_scratch(caller, *id, from, &new, flags.no_replace, reply);
             }
@@ -214,6 +222,9 @@ pub(super) fn moved(error: FsError, text: &[u8], unchanged: &str) -> Failure {
     let report = report(text, &error, unchanged);
     Failure { error: FsError::Moved(Box::new(error)), report }
 }
+
+/// A name that is refused.
+const NOT_TEXT: &str = "a name is UTF-8; write other bytes as %XX";
 
 /// The name in memory that a file may be moved to.
 fn scratch_name(to: (&Node, &[u8])) -> Result<String, FsError> {

@@ -26,6 +26,7 @@ pub mod never_used;
 pub mod put_item;
 pub mod query;
 pub mod resource;
+pub mod saved_query;
 pub mod scan;
 pub mod streams;
 pub mod table_control;

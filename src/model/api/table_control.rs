@@ -1,6 +1,9 @@
 //! What the control operations keep of a table beside its definition.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::saved_query::SavedQueries;
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -22,6 +25,7 @@ pub struct TableControl {
     pub restored: Option<RestoreSummary>,
     /// Jobs that read the table.
     pub readers: u64,
+    pub saved_queries: Arc<SavedQueries>,
 }
 
 impl TableControl {

@@ -1,5 +1,7 @@
 //! Bad UpdateTable requests (SEMANTICS 11.3), and what control operations refuse for a table's state or a limit.
 
+use crate::model::limits::SAVED_QUERIES_MAX;
+
 /// ValidationException.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateTableError {
@@ -111,6 +113,9 @@ pub enum LimitError {
         "The requested {member}, {value}, is above the per table maximum for the account in us-east-1. Per table maximum: {maximum}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
     )]
     TableMaximum { member: &'static str, value: u64, maximum: u64 },
+    /// Our own: of the filesystem's saved queries.
+    #[error("a table keeps at most {SAVED_QUERIES_MAX} saved queries; remove some")]
+    SavedQueries,
 }
 
 /// ResourceInUseException.

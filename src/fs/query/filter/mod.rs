@@ -20,11 +20,9 @@ use super::fault::ClauseFault;
 use super::nearest;
 use crate::codec::plain_json;
 use crate::expr::condition::{self, Condition, Operand};
-#[cfg(test)]
 use crate::expr::lexer::{TokenKind, Tokens};
 use crate::expr::placeholders::{PlaceholderUse, Scope};
 use crate::expr::syntax::Comparator;
-#[cfg(test)]
 use crate::model::api::Placeholders;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
@@ -73,7 +71,6 @@ impl Filter {
     }
 
     /// A FilterExpression of the API, its placeholders put in.
-    #[cfg(test)]
     pub fn of_expression(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
         let mut used = PlaceholderUse::default();
         let condition =
@@ -221,7 +218,6 @@ fn in_own_words(fault: &ExpressionFault, pieces: &[Piece]) -> ClauseFault {
 }
 
 /// The pieces of an expression with placeholders; it was parsed before.
-#[cfg(test)]
 fn pieces_of(text: &str, placeholders: &Placeholders) -> Vec<Piece> {
     let name = |alias: &str| placeholders.names.as_ref().and_then(|names| names.get(alias)).cloned();
     let value = |alias: &str| placeholders.values.as_ref().and_then(|values| values.get(alias)).cloned();

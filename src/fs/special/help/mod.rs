@@ -18,7 +18,7 @@ pub const TOPICS: [(&str, &str); 12] = [
     ("items.md", include_str!("items.md")),
     ("layout.md", include_str!("layout.md")),
     ("names.md", include_str!("names.md")),
-    ("queries.md", include_str!("queries.md")),
+    ("queries.md", QUERIES),
     ("streams.md", STREAM),
     ("tables.md", TABLE),
     ("ttl.md", include_str!("ttl.md")),
@@ -29,6 +29,7 @@ pub const ROOT: &str = include_str!("root.md");
 pub const TABLE: &str = include_str!("tables.md");
 pub const INDEXES: &str = include_str!("indexes.md");
 pub const BATCH: &str = include_str!("batch.md");
+pub const QUERIES: &str = include_str!("queries.md");
 pub const STREAM: &str = include_str!("streams.md");
 
 #[derive(Debug)]
