@@ -280,3 +280,84 @@ fn s_07_l_39_a_key_range_is_archived_deleted_and_brought_back() {
     assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "x", &to], "").2.contains("--pk: \"x\" is no number"));
     assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "1", "--sk-ge", "1", &to], "").2.contains("no sort key"));
 }
+
+#[test]
+fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
+    let mount = Mount::with_samples();
+    let run = |args: &[&str]| ddbfs(&mount.data(), args, "");
+    let ok = |args: &[&str]| {
+        let (code, out, err) = run(args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
+        out
+    };
+    mount.ok("echo '{\"Age\":\"three\"}' > Pets/items/Dog/Odd.json");
+    mount.ok("for age in 1 2 3; do echo \"{\\\"Age\\\":$age}\" > Pets/items/Dog/Rex$age.json; done");
+    let items = mount.ok("find Pets/items -name '*.json' | xargs cat | jq -s '[.[] | select(.Age | type == \"number\")] | length'");
+    let out = ok(&["index", "create", "Pets", "by-age", "Age:N", "Name:S", "keys"]);
+    let expected = format!(
+        "by-age: ACTIVE, {} entries\n1 items are kept out by a value that cannot be its key: ddbfs violations tells which\n",
+        items.trim()
+    );
+    assert_eq!(out, expected);
+    assert_eq!(mount.ok("jq -r .status Pets/gsi/by-age/stats.json"), "ACTIVE\n");
+    assert_eq!(mount.ok("find Pets/gsi/by-age/items -name '*.json' | wc -l"), items);
+    let status = ok(&["index", "status", "Pets"]);
+    assert!(status.starts_with("by-age                   global ACTIVE") && status.ends_with("  1 violations\n"), "{status}");
+    assert_eq!(ok(&["index", "wait", "Pets", "by-age"]), expected);
+
+    ok(&["index", "pause", "Pets"]);
+    mount.ok("echo '{\"Age\":99}' > Pets/items/Dog/Old.json; test ! -e Pets/gsi/by-age/items/99");
+    assert!(ok(&["index", "status", "Pets"]).contains(" 1 writes, paused\n"));
+    ok(&["index", "resume", "Pets"]);
+    mount.ok("until test -e Pets/gsi/by-age/items/99; do sleep 0.02; done");
+
+    for (args, expected) in [
+        (&["index", "create", "Pets", "abc", "Age"][..], "an index is made by: gsi NAME key:S"),
+        (&["index", "create", "Pets", "by-age", "Age:N"], "Attempting to create an index which already exists"),
+        (&["index", "create", "Pats", "abc", "Age:N"], "no table \"Pats\"; the tables are"),
+        (&["index", "wait", "Pets", "by"], "table Pets has no index \"by\"; it has by-age"),
+        (&["index", "drop", "Pets", "none"], "Requested resource not found: Index none for table Pets"),
+        (&["index", "pause", "Thread"], "Table Thread has no global secondary indexes whose propagation could be paused"),
+    ] {
+        let (code, _, err) = run(args);
+        assert!(code == 1 && err.contains(expected), "{args:?}: {code} {err}");
+    }
+    assert_eq!(ok(&["index", "drop", "Pets", "by-age"]), "by-age: gone\n");
+    assert_eq!(mount.ok("ls Pets/gsi"), "");
+}
+
+#[test]
+fn delays_are_those_of_the_service() {
+    let (dir, address) = (sampled(), free_address());
+    let mut child = Command::new(DDBFS)
+        .args(["serve", "--http", &address, "--gsi-delay", "60m", "--table-delay", "60m"])
+        .env("DDBFS_DATA", dir.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let item = r#"{"UserId":{"S":"u"},"GameTitle":{"S":"New Game"},"TopScore":{"N":"1"}}"#;
+    let put = format!(r#"{{"TableName":"GameScores","Item":{item}}}"#);
+    while post(&address, "PutItem", &put).is_err() {
+        std::thread::yield_now();
+    }
+    let count = |query: &str| {
+        let answer = post(&address, "Query", query).unwrap();
+        answer.split("\"Count\":").nth(1).unwrap().split([',', '}']).next().unwrap().to_owned()
+    };
+    let values = r#""ExpressionAttributeValues":{":v":{"S":"New Game"}}"#;
+    let late =
+        format!(r#"{{"TableName":"GameScores","IndexName":"GameTitleIndex","KeyConditionExpression":"GameTitle = :v",{values}}}"#);
+    assert_eq!(count(&late), "0");
+    let values = r#""ExpressionAttributeValues":{":v":{"S":"u"}}"#;
+    assert_eq!(count(&format!(r#"{{"TableName":"GameScores","KeyConditionExpression":"UserId = :v",{values}}}"#)), "1");
+    let create = r#"{"TableName":"Slow","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}"#;
+    post(&address, "CreateTable", create).unwrap();
+    let answer = post(&address, "PutItem", r#"{"TableName":"Slow","Item":{"pk":{"S":"a"}}}"#).unwrap();
+    assert!(answer.contains("ResourceNotFoundException"), "{answer}");
+    assert!(check(dir.path()).0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (code, _, err) = ddbfs(dir.path(), &["serve", "--gsi-delay", "1h"], "");
+    assert!(code == 2 && err.contains("a time is like 50ms, 2s or 1m, a day at most"), "{err}");
+}

@@ -8,10 +8,12 @@ mod autoscale;
 mod cache_args;
 mod check;
 mod data_dir;
+mod delays;
 mod dump;
 mod generate;
 mod helper;
 mod in_flight;
+mod index;
 mod load;
 mod model_args;
 mod mount;
@@ -69,6 +71,8 @@ enum Command {
     Completions(generate::CompletionsArgs),
     /// Print a manual page: `ddbfs man | man -l -`.
     Man(generate::ManArgs),
+    /// Make, drop and watch the global indexes of a table, while it is in use.
+    Index(index::IndexArgs),
     /// Advice on the design of a table's keys and indexes, from its data.
     Advise(advise::AdviseArgs),
     /// Write the items of a key range to a directory and, when asked, delete them from the table.
@@ -146,6 +150,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Sample(args) => sample::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
+        Command::Index(args) => index::run(args),
         Command::Advise(args) => advise::run(args),
         Command::Archive(args) => archive::run(args),
         Command::Autoscale(args) => autoscale::run(args),

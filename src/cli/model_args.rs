@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::CliError;
+use super::delays::DelayArgs;
 use crate::codec::metrics::prices;
 use crate::engine::EngineOptions;
 
@@ -14,6 +15,8 @@ pub struct ModelArgs {
     /// Tell costs by the prices in this JSON file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
+    #[command(flatten)]
+    delays: DelayArgs,
 }
 
 impl ModelArgs {
@@ -21,7 +24,8 @@ impl ModelArgs {
     ///
     /// # Errors
     /// A file that cannot be read or has no prices.
-    pub fn apply(&self, mut options: EngineOptions) -> Result<EngineOptions, CliError> {
+    pub fn apply(&self, options: EngineOptions) -> Result<EngineOptions, CliError> {
+        let mut options = self.delays.apply(options);
         if let Some(file) = &self.prices {
             let doing = || format!("--prices {}", file.display());
             let text = std::fs::read_to_string(file).map_err(CliError::io(doing()))?;

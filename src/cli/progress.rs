@@ -1,4 +1,4 @@
-//! A progress bar on standard error when that is a terminal; silent otherwise.
+//! Progress bars on standard error when that is a terminal; silent otherwise.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -29,6 +29,48 @@ impl Progress {
     /// Prints a line to standard error above the bar.
     pub fn line(&self, text: &str) {
         self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// What an index that is being made or removed is at.
+pub struct BackfillProgress {
+    bar: ProgressBar,
+    index: String,
+}
+
+impl BackfillProgress {
+    pub fn new(index: &str) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        Self { bar, index: index.to_owned() }
+    }
+
+    /// Resources are allocated.
+    pub fn allocating(&self) {
+        self.spin("{spinner} {msg}  allocating resources  {elapsed}");
+    }
+
+    /// `done` of `total` items were looked at.
+    pub fn backfilling(&self, done: u64, total: u64) {
+        self.bar.set_style(style("{msg}  {wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {elapsed}, {eta} left"));
+        self.bar.set_message(self.index.clone());
+        self.bar.set_length(total.max(done));
+        self.bar.set_position(done);
+    }
+
+    /// Its entries are removed.
+    pub fn removing(&self) {
+        self.spin("{spinner} {msg}  removing its entries  {elapsed}");
+    }
+
+    fn spin(&self, template: &str) {
+        self.bar.set_style(style(template));
+        self.bar.set_message(self.index.clone());
+        self.bar.tick();
     }
 
     pub fn finish(&self) {

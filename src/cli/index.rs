@@ -1,0 +1,229 @@
+//! `ddbfs index …`: the global indexes of a table, beside whatever else has the data directory open.
+//!
+//! Making an index goes on in whichever process has the directory open, this one too; when none is left, in the next one.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::dump::existing_table;
+use super::progress::BackfillProgress;
+use super::{CliError, DataArgs, Outcome, data_dir};
+use crate::database::Browse;
+use crate::fs::write::index_draft;
+use crate::model::api::update_table::IndexUpdate;
+use crate::model::api::{IndexDescription, TableDescription, TableStatus, UpdateTableRequest};
+use crate::model::{Error, IndexKind, IndexName, TableName};
+
+/// How often is looked at least.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ddbfs index create Orders by-status status:S created:S include=total,owner
+  ddbfs index status Orders
+  ddbfs index drop Orders by-status")]
+pub struct IndexArgs {
+    #[command(subcommand)]
+    command: IndexCommand,
+}
+
+#[derive(Debug, Args)]
+struct TableArgs {
+    /// The table
+    table: String,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Debug, Args)]
+struct OneArgs {
+    #[command(flatten)]
+    of: TableArgs,
+    /// The index
+    index: String,
+}
+
+#[derive(Debug, Subcommand)]
+enum IndexCommand {
+    /// Make a global index and wait until it is ACTIVE
+    Create {
+        #[command(flatten)]
+        one: OneArgs,
+        /// Keys with their types, the first the partition key (status:S created:N), and what is projected: all (the default), keys, or
+        /// include=a,b
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Do not wait: it goes on while any process has the data directory open
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// Drop a global index and wait until it is gone
+    Drop {
+        #[command(flatten)]
+        one: OneArgs,
+        /// Do not wait: it goes on while any process has the data directory open
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// Wait until an index is ACTIVE, or gone
+    Wait(OneArgs),
+    /// The indexes of a table: state, entries, progress, violations, lag
+    Status(TableArgs),
+    /// Stop the propagation of writes to the global indexes of a table
+    Pause(TableArgs),
+    /// Let the propagation go on
+    Resume(TableArgs),
+}
+
+pub fn run(args: IndexArgs) -> Result<Outcome, CliError> {
+    let opened = data_dir::open(&args.command.table().data)?;
+    let outcome = perform(&*opened.database, args.command);
+    opened.close();
+    outcome
+}
+
+impl IndexCommand {
+    fn table(&self) -> &TableArgs {
+        match self {
+            Self::Create { one, .. } | Self::Drop { one, .. } | Self::Wait(one) => &one.of,
+            Self::Status(of) | Self::Pause(of) | Self::Resume(of) => of,
+        }
+    }
+}
+
+fn perform(database: &dyn Browse, command: IndexCommand) -> Result<Outcome, CliError> {
+    let table = existing_table(database, &command.table().table)?;
+    match command {
+        IndexCommand::Create { one: OneArgs { index, .. }, words, no_wait } => {
+            let schema = database.schema(&table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
+            let words: Vec<&str> = std::iter::once(index.as_str()).chain(words.iter().map(String::as_str)).collect();
+            let request = index_draft::of_words(&schema, &words).map_err(|error| CliError::Message(error.to_string()))?;
+            update(database, request)?;
+            if no_wait { report(database, &table, &index) } else { wait(database, &table, &index) }
+        }
+        IndexCommand::Drop { one: OneArgs { index, .. }, no_wait } => {
+            let name = IndexName::new(&index).map_err(|error| CliError::Message(format!("{index:?} is no index name: {error}")))?;
+            let mut request = UpdateTableRequest::new(table.clone());
+            request.index_updates = Some(vec![IndexUpdate { delete: Some(name), ..IndexUpdate::default() }]);
+            update(database, request)?;
+            if no_wait { report(database, &table, &index) } else { wait(database, &table, &index) }
+        }
+        IndexCommand::Wait(OneArgs { index, .. }) => {
+            if find(database, &table, &index)?.is_none() {
+                return Err(unknown(database, &table, &index)?);
+            }
+            wait(database, &table, &index)
+        }
+        IndexCommand::Status(_) => status(database, &table),
+        IndexCommand::Pause(_) => pause(database, &table, true),
+        IndexCommand::Resume(_) => pause(database, &table, false),
+    }
+}
+
+fn control(database: &dyn Browse) -> Result<&dyn crate::database::admin::Administration, CliError> {
+    database.administration().ok_or_else(|| CliError::Message("this database has no control plane".to_owned()))
+}
+
+fn update(database: &dyn Browse, request: UpdateTableRequest) -> Result<(), CliError> {
+    Ok(control(database)?.update_table(request).map(drop)?)
+}
+
+fn pause(database: &dyn Browse, table: &TableName, is_paused: bool) -> Result<Outcome, CliError> {
+    control(database)?.pause_index_propagation(table, is_paused)?;
+    let change = if is_paused { "stopped; ddbfs index resume lets it go on" } else { "goes on" };
+    println!("{table}: the propagation of writes to the global indexes {change}");
+    Ok(Outcome::Done)
+}
+
+fn describe(database: &dyn Browse, table: &TableName) -> Result<TableDescription, CliError> {
+    Ok(database.describe(table)?.ok_or_else(|| Error::TableNotFound(table.to_string()))?)
+}
+
+/// The state of an index, `None` when there is none of that name.
+fn find(database: &dyn Browse, table: &TableName, index: &str) -> Result<Option<IndexDescription>, CliError> {
+    let description = describe(database, table)?;
+    let mut indexes = description.schema.indexes.iter().zip(description.indexes);
+    Ok(indexes.find(|(schema, _)| schema.name.as_str() == index).map(|(_, state)| state))
+}
+
+fn unknown(database: &dyn Browse, table: &TableName, index: &str) -> Result<CliError, CliError> {
+    let schema = describe(database, table)?.schema;
+    let names: Vec<&str> = schema.indexes.iter().map(|index| index.name.as_str()).collect();
+    let there = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+    Ok(CliError::Message(format!("table {table} has no index {index:?}; {there}")))
+}
+
+/// Follows an index until it is active or gone.
+fn wait(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome, CliError> {
+    let progress = BackfillProgress::new(index);
+    let followed = follow(database, table, index, &progress);
+    progress.finish();
+    followed?;
+    report(database, table, index)
+}
+
+fn follow(database: &dyn Browse, table: &TableName, index: &str, progress: &BackfillProgress) -> Result<(), CliError> {
+    loop {
+        let commit = database.commit_id();
+        match find(database, table, index)? {
+            None => return Ok(()),
+            Some(state) if step(&state, progress).is_break() => return Ok(()),
+            Some(_) => {}
+        }
+        database.wait_for_commit(commit, PATIENCE)?;
+    }
+}
+
+fn step(state: &IndexDescription, progress: &BackfillProgress) -> ControlFlow<()> {
+    match (state.status, state.progress) {
+        (TableStatus::Active, _) => return ControlFlow::Break(()),
+        (TableStatus::Deleting, _) => progress.removing(),
+        (TableStatus::Creating | TableStatus::Updating, Some(of)) if state.backfilling == Some(true) => {
+            progress.backfilling(of.done, of.total);
+        }
+        (TableStatus::Creating | TableStatus::Updating, _) => progress.allocating(),
+    }
+    ControlFlow::Continue(())
+}
+
+/// One line on how an index is.
+fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome, CliError> {
+    let Some(state) = find(database, table, index)? else {
+        println!("{index}: gone");
+        return Ok(Outcome::Done);
+    };
+    let of = state.progress.map(|of| format!(", {} % of the backfill", of.percent())).unwrap_or_default();
+    println!("{index}: {}{of}, {} entries", word(state.status), state.item_count);
+    if state.violations > 0 {
+        println!("{} items are kept out by a value that cannot be its key: ddbfs violations tells which", state.violations);
+    }
+    Ok(Outcome::Done)
+}
+
+fn status(database: &dyn Browse, table: &TableName) -> Result<Outcome, CliError> {
+    let description = describe(database, table)?;
+    for (schema, state) in description.schema.indexes.iter().zip(&description.indexes) {
+        let kind = if schema.kind == IndexKind::Global { "global" } else { "local" };
+        let percent = state.progress.map(|of| format!("  {} %", of.percent())).unwrap_or_default();
+        let violations = if state.violations > 0 { format!("  {} violations", state.violations) } else { String::new() };
+        let (status, entries, bytes) = (word(state.status), state.item_count, state.index_size_bytes);
+        println!("{:<24} {kind:<6} {status:<8} {entries:>10} entries {bytes:>12} bytes{percent}{violations}", schema.name.as_str());
+    }
+    if let Some(lag) = description.index_lag {
+        let paused = if lag.is_paused { ", paused" } else { "" };
+        println!("the global indexes lag by {} ms, {} writes{paused}", lag.lag_ms, lag.pending);
+    }
+    Ok(Outcome::Done)
+}
+
+fn word(status: TableStatus) -> &'static str {
+    match status {
+        TableStatus::Creating => "CREATING",
+        TableStatus::Active => "ACTIVE",
+        TableStatus::Deleting => "DELETING",
+        TableStatus::Updating => "UPDATING",
+    }
+}
