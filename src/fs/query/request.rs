@@ -161,7 +161,7 @@ impl QueryPath {
     /// requests, each starting where the one before ended.
     ///
     /// # Errors
-    /// [`FsError::Clause`] for an incomplete query, a token of another, or several requests ([`Self::requests`]);
+    /// [`FsError::Clause`] for an incomplete query, a token of another, or several requests (`requests`);
     /// [`FsError::TokenExpired`] for an expired token; [`FsError::NotFound`] when a shortened partition key has no entries.
     pub fn request(&self, db: &dyn Browse) -> Result<Request, FsError> {
         let resolved = self.resolve_one(db, "request.json")?;

@@ -2,7 +2,7 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | nobody says when a request is whole | [`ObjectEnd`] sees the bracket that ends it; the write with it runs the request, and fails with its errno |
+//! | nobody says when a request is whole | `ObjectEnd` sees the bracket that ends it; the write with it runs the request, and fails with its errno |
 //! | reader and writer share one file offset (`exec 3<>F; echo … >&3; cat <&3`) | the answer begins where the request ended; who goes back to offset 0 finds it there |
 //! | a shell that has only `>` | `.ddb/last/response.json` has the answer too, also that of a failed request |
 //! | a request takes long | it runs on a thread for such work |

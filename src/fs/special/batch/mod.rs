@@ -8,7 +8,7 @@
 //! ```
 //!
 //! When does a bad line show? The rest of a long input must go on, and a shell looks at nothing but its writes. So a write of less
-//! than [`SHORT_WRITE_BYTES`] that ends a line fails when a line since the last failure was bad: it is an `echo`, a `printf`, or the end of what
+//! than `SHORT_WRITE_BYTES` that ends a line fails when a line since the last failure was bad: it is an `echo`, a `printf`, or the end of what
 //! a program buffered. Any bad line that no write told of is told by the close. What the write holds is done either way.
 
 mod atomic;

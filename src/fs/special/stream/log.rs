@@ -4,8 +4,8 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | `st_size` is exact, and the lines have no fixed length | a [`Log`] counts the bytes of each new record once, when somebody looks |
-//! | a read may begin anywhere | a mark every [`MARK_RECORDS`] records: offset and sequence number |
+//! | `st_size` is exact, and the lines have no fixed length | a `Log` counts the bytes of each new record once, when somebody looks |
+//! | a read may begin anywhere | a mark every `MARK_RECORDS` records: offset and sequence number |
 //! | memory | marks only; logs that nobody has open are forgotten and counted again |
 
 use std::collections::HashMap;
