@@ -7,17 +7,24 @@ use std::collections::BTreeMap;
 use ddbfs::codec::file_name::{self, Decoded, STEM_BYTES_MAX};
 use ddbfs::codec::plain_json::PlainJsonFault as Fault;
 use ddbfs::codec::{dynamodb_json, key, plain_json, wire};
+use ddbfs::expr::partiql::{self, Statement, keys, plan};
 use ddbfs::expr::placeholders::Scope;
-use ddbfs::expr::{PlaceholderUse, condition, key_condition, projection, update};
+use ddbfs::expr::{KeySchemaView, PlaceholderUse, condition, key_condition, projection, update};
 use ddbfs::model::api::Placeholders;
-use ddbfs::model::schema::KeyAttributeType;
+use ddbfs::model::schema::{KeyAttribute, KeyAttributeType, KeySchema};
 use ddbfs::model::{AttributeValue, Item, Number};
 
 /// A target and its name, which is also its seeds' folder; it takes any bytes and panics on a fault.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const TARGETS: [Target; 5] =
-    [("wire", wire), ("expression", expression), ("number", number), ("file_name", file_name), ("item", item)];
+pub const TARGETS: [Target; 6] = [
+    ("wire", wire),
+    ("expression", expression),
+    ("statement", statement),
+    ("number", number),
+    ("file_name", file_name),
+    ("item", item),
+];
 
 /// The JSON request reader: it reads what serde_json reads, or says why it does not; every operation's `request` takes any JSON.
 pub fn wire(data: &[u8]) {
@@ -52,10 +59,38 @@ pub fn wire(data: &[u8]) {
     let _ = wire::batch_write_item::request(&json);
     let _ = wire::transact_get_items::request(&json);
     let _ = wire::transact_write_items::request(&json);
+    let _ = wire::execute_statement::request(&json);
+    let _ = wire::batch_execute_statement::request(&json);
+    let _ = wire::execute_transaction::request(&json);
     let _ = wire::describe_stream::request(&json);
     let _ = wire::get_records::request(&json);
     let _ = wire::get_shard_iterator::request(&json);
     let _ = wire::list_streams::request(&json);
+}
+
+/// PartiQL: what parses names one item or none, and the ranges of a SELECT with what is left to evaluate find just what its clause says.
+pub fn statement(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let parameters = vec![AttributeValue::S("x".into()); text.matches('?').count()];
+    let Ok(Statement::Select(select)) = partiql::read(text, &parameters) else { return };
+    let attribute = |name: &str, attribute_type| KeyAttribute { name: name.into(), attribute_type };
+    let schema = KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: Some(attribute("sk", KeyAttributeType::N)) };
+    let condition = select.condition.as_ref();
+    let _ = (keys::of_write(condition, &schema), keys::of_exists(condition, &schema), keys::of_read(condition, &schema, ""));
+    let (Some(condition), Ok(Some(plan))) = (condition, plan::plan(condition, KeySchemaView::from(&schema))) else { return };
+    for line in [r#"{"pk":"x","sk":1,"a":2}"#, r#"{"pk":"a","sk":0}"#, r#"{"pk":"x","sk":-7,"l":[1,{"b":"x"}]}"#] {
+        let item = plain_json::parse(line.as_bytes()).unwrap();
+        let (digest, mut sort) = (key::partition_digest(&[&item.0["pk"]]), Vec::new());
+        key::encode(&item.0["sk"], &mut sort);
+        let holds_it = |read: &&plan::KeyedRead| {
+            let interval = &read.interval;
+            read.digest == digest && sort >= interval.lower && interval.upper.as_ref().is_none_or(|upper| sort < *upper)
+        };
+        let reads = plan.reads.iter().filter(holds_it).count();
+        assert!(reads <= 1, "read twice: {text}");
+        let is_kept = plan.rest.as_ref().is_none_or(|rest| rest.holds(&item));
+        assert_eq!(reads == 1 && is_kept, condition.holds(&item), "{line}: {text}");
+    }
 }
 
 /// Expressions of every kind: parsed, and those that parse are evaluated on an item.
