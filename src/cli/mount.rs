@@ -78,10 +78,11 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
     options.apply(&mut mount_options);
     let view = View::new(opened.database.clone(), options.view);
-    let mounted =
-        fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
+    // Before the mount: who sees the mount may call the API.
     let address = args.address.as_ref().or(options.http.as_ref());
     let server = address.map(|address| serve::start(address, &args.http, opened.database.clone())).transpose()?;
+    let mounted =
+        fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
 
     if is_background_child() {
         println!("{READY}");

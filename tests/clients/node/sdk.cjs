@@ -9,7 +9,7 @@ const {
 const { DescribeStreamCommand, DynamoDBStreamsClient, GetRecordsCommand, GetShardIteratorCommand, ListStreamsCommand } =
   require('@aws-sdk/client-dynamodb-streams');
 const {
-  BatchGetCommand, BatchWriteCommand, DeleteCommand, DynamoDBDocumentClient, GetCommand, NumberValue, PutCommand, QueryCommand,
+  BatchGetCommand, BatchWriteCommand, DeleteCommand, DynamoDBDocumentClient, ExecuteStatementCommand, GetCommand, NumberValue, PutCommand, QueryCommand,
   ScanCommand, TransactGetCommand, TransactWriteCommand, UpdateCommand, paginateQuery, paginateScan,
 } = require('@aws-sdk/lib-dynamodb');
 const { check, run } = require('./checks.cjs');
@@ -26,6 +26,7 @@ run(async (endpoint) => {
   await pages(documents);
   await batches(documents);
   await transactions(documents);
+  await statements(documents);
   await errors(client, documents);
   await streams(new DynamoDBStreamsClient(config));
   await client.send(new DeleteTableCommand({ TableName }));
@@ -141,6 +142,13 @@ async function transactions(documents) {
   check('cancelled', error instanceof TransactionCanceledException, true);
   check('reasons', error.CancellationReasons.map((reason) => reason.Code), ['None', 'ConditionalCheckFailed']);
   check('item of the reason', error.CancellationReasons[1].Item, { User: { S: 'batch' }, Title: { S: 'a' }, v: { N: '1' } });
+}
+
+async function statements(documents) {
+  const run = (Statement, ...Parameters) => documents.send(new ExecuteStatementCommand({ Statement, Parameters }));
+  await documents.send(new ExecuteStatementCommand({ Statement: `INSERT INTO ${TableName} VALUE {'User': 'sql', 'Title': 'a', 'v': 1}` }));
+  const found = await run(`SELECT v FROM ${TableName} WHERE "User" = ? AND Title = ?`, 'sql', 'a');
+  check('selected', found.Items, [{ v: 1 }]);
 }
 
 async function errors(client, documents) {
