@@ -153,6 +153,28 @@ fn background_returns_when_the_mount_answers_and_umount_ends_the_process() {
 }
 
 #[test]
+fn umount_ends_readers_that_wait() {
+    let mut mount = Mount::with_samples();
+    let enable = r#"{"TableName":"Pets","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
+    mount.ok(&format!("echo '{enable}' > .ddb/api/UpdateTable; jq -e .mountpoint .ddb/config.json > /dev/null"));
+    let mut follow =
+        Command::new("cat").arg("Pets/stream/follow").current_dir(mount.point()).stdout(Stdio::null()).spawn().unwrap();
+    let files = format!("/proc/{}/fd", follow.id());
+    let has_opened = || {
+        let links = std::fs::read_dir(&files).unwrap().map_while(Result::ok);
+        links.filter_map(|link| std::fs::read_link(link.path()).ok()).any(|target| target.ends_with("Pets/stream/follow"))
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !has_opened() {
+        assert!(std::time::Instant::now() < deadline, "cat does not open its file");
+    }
+    let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
+    // The working directory of cat is the mount: it must be gone for the mount to be.
+    assert!(follow.wait().unwrap().success() && status.success(), "{status}");
+    mount.unmount();
+}
+
+#[test]
 fn sigterm_ends_the_mount_cleanly() {
     let mount = Mount::with_samples();
     mount.ok("echo '{\"Age\":9}' > Pets/items/Dog/Rex.json");

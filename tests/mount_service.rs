@@ -4,6 +4,10 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
 use ddbfs::protocol;
 use serde_json::Value;
 use support::{Mount, create_table, memory, put};
@@ -172,5 +176,86 @@ fn help_is_everywhere_and_nothing_blocks_a_walk() {
     let sizes = mount.sh("for f in $(find .ddb -type f); do test $(stat -c %s $f) = $(cat $f | wc -c) || echo $f; done");
     assert_eq!(sizes.ok(), "");
     println!("help topics and help files; grep -r, tar and find over .ddb end, sizes exact");
+    mount.end();
+}
+
+#[test]
+fn ttl_is_shown_and_set() {
+    let mount = Mount::with_tables();
+    let shown = || json(mount.sh("cat Flat/ttl").ok());
+    assert_eq!(shown(), serde_json::json!({"status": "DISABLED", "attribute": null, "next": []}));
+    // Far away, in the order of their times; one without a time, one that is no time.
+    mount.sh("for i in 3 1 2; do echo \"{\\\"expiresAt\\\":490000000$i}\" > Flat/items/k$i.json; done; echo '{}' > Flat/items/no.json; echo '{\"expiresAt\":\"x\"}' > Flat/items/text.json").ok();
+    mount.sh("echo enable expiresAt > Flat/ttl").ok();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while shown()["status"] != "ENABLED" {
+        assert!(Instant::now() < deadline, "{}", shown());
+    }
+    let next = shown();
+    assert_eq!(next["attribute"], "expiresAt");
+    let items: Vec<&str> = next["next"].as_array().unwrap().iter().map(|next| next["item"].as_str().unwrap()).collect();
+    assert_eq!(items, ["items/k1.json", "items/k2.json", "items/k3.json"]);
+    assert_eq!(next["next"][0]["expires"], "2125-04-10T23:06:41.000Z");
+    for (command, sentence) in [
+        ("enable expiresAt", "TimeToLive is already enabled"),
+        ("enable other", "different AttributeName"),
+        ("on", "write: enable ATTRIBUTE"),
+    ] {
+        let ran = mount.sh(&format!("echo {command} > Flat/ttl || cat .ddb/errors/last"));
+        assert!(ran.err.contains("Invalid argument") && ran.out.contains(sentence), "{command}: {ran:#?}");
+    }
+    mount.sh("echo disable > Flat/ttl && jq -r .status Flat/ttl | grep -q DISABL").ok();
+    mount.sh("echo enable expiresAt > Flat/ttl && echo '{\"expiresAt\":1700000000}' > Flat/items/over.json").ok();
+    while mount.sh("ls Flat/items").ok().contains("over") {
+        assert!(Instant::now() < deadline, "an item whose time is over stays");
+    }
+    println!("ttl: shown, enabled, what goes next, refusals, disabled; an item went");
+    mount.end();
+}
+
+#[test]
+fn the_access_log_tells_each_call_while_it_is_read() {
+    let mount = Mount::with_tables();
+    put(&*mount.db, "Flat", r#"{"id":"a"}"#);
+    let mut child = Command::new("cat").arg(".ddb/accesslog").current_dir(mount.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let (sender, lines) = std::sync::mpsc::channel();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut seen = String::new();
+    // Nobody knows when the log is open.
+    while !(seen.contains("\tread\tFlat/items/a.json\tOK\t") && seen.contains("\tlookup\tFlat/items/none.json\tENOENT\t")) {
+        assert!(Instant::now() < deadline, "{seen}");
+        mount.sh("cat Flat/items/a.json > /dev/null; cat Flat/items/none.json 2> /dev/null; true").ok();
+        while let Ok(line) = lines.recv_timeout(Duration::from_millis(300)) {
+            assert_eq!(line.split('\t').count(), 6, "{line}");
+            assert!(!line.contains("accesslog"), "{line}");
+            seen.push_str(&line);
+            seen.push('\n');
+        }
+    }
+    // The way out for a reader.
+    mount.sh("echo release > .ddb/ctl").ok();
+    assert!(child.wait().unwrap().success());
+    assert!(!mount.sh("ls -a .ddb; cat .ddb/ctl").ok().contains("accesslog\n"));
+    println!("accesslog: read and lookup with path, result and time; `echo release > .ddb/ctl` ended it");
+    mount.end();
+}
+
+#[test]
+fn the_mount_tells_of_itself() {
+    let mount = Mount::with_tables();
+    put(&*mount.db, "Flat", r#"{"id":"a"}"#);
+    let stats = json(mount.sh("cat .ddb/stats.json").ok());
+    assert_eq!((&stats["tables"], &stats["items"]), (&serde_json::json!(2), &serde_json::json!(1)));
+    let config = json(mount.sh("cat .ddb/config.json").ok());
+    assert_eq!(config["limits"]["waiting_readers"], 64);
+    assert_eq!(config["options"]["pretty"], false);
+    mount.sh("echo '{bad' > Flat/items/a.json 2> /dev/null; test -s .ddb/errors.ndjson && echo clear > .ddb/ctl && test ! -s .ddb/errors.ndjson").ok();
+    mount.sh("mv Flat/items/a.json Flat/items/a.json~ && echo flush > .ddb/ctl").ok();
+    let ran = mount.sh("echo nonsense > .ddb/ctl || cat .ddb/errors/last");
+    assert!(ran.err.contains("Invalid argument") && ran.out.contains("flush, release, clear"), "{ran:#?}");
+    assert_eq!(mount.sh("cat .ddb/slowlog.ndjson").status, 0);
+    println!("stats.json, config.json, slowlog.ndjson; ctl: clear, flush, and what it does not know");
     mount.end();
 }

@@ -84,6 +84,11 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let mounted =
         fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
 
+    mounted.view().tell(serde_json::json!({
+        "mountpoint": mounted.mountpoint().to_string_lossy(),
+        "data": opened.dir.to_string_lossy(),
+        "http": server.as_ref().map(|server| server.local_addr().to_string()),
+    }));
     if is_background_child() {
         println!("{READY}");
     } else {

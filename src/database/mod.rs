@@ -297,5 +297,8 @@ pub trait Browse: Database {
     /// something happens.
     fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error>;
 
+    /// The items of a table whose time to live is over first: milliseconds since the epoch and key, at most `count`.
+    fn expiring(&self, table: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error>;
+
     fn store_info(&self) -> crate::store::StoreInfo;
 }

@@ -132,6 +132,13 @@ impl Journal {
         state.warnings.push_back((path.to_owned(), sentence, time_ms));
     }
 
+    /// Forgets all but the last failure of each session.
+    pub fn clear(&self) {
+        let mut state = self.state.lock();
+        state.all.clear();
+        state.warnings.clear();
+    }
+
     /// `.ddb/warnings.ndjson`, the oldest first.
     #[must_use]
     pub fn warnings(&self) -> String {

@@ -21,7 +21,7 @@ use fuser::{
 use super::MountOptions;
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use crate::fs::attr::Attr;
-use crate::fs::view::{Bytes, NewAttr, RangeEnd};
+use crate::fs::view::{Bytes, NewAttr, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};
 
 /// Nothing is cached by the kernel but [`LASTING_NAME_TTL`]: see the module.
@@ -54,6 +54,11 @@ pub struct Shell {
 impl Shell {
     pub fn new(view: Arc<View>, options: &MountOptions) -> Self {
         Self { view, owner: Owner::new(options), has_xattr: !options.no_xattr }
+    }
+
+    /// A call of a request on an inode or a name in it begins: see `fs::view::calls`.
+    fn begin(&self, request: &Request, operation: &'static str, ino: INodeNo, name: Option<&OsStr>) -> TimedCall {
+        self.view.begin(caller(request), operation, ino.0, name.map(OsStr::as_bytes))
     }
 }
 
@@ -111,12 +116,15 @@ impl Filesystem for Shell {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        guard("lookup", || match self.view.lookup(caller(request), parent.0, name.as_bytes()) {
-            Ok(attr) => {
-                let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
-                reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, self.owner), GENERATION);
+        guard("lookup", || {
+            let call = self.begin(request, "lookup", parent, Some(name));
+            match call.end(self.view.lookup(caller(request), parent.0, name.as_bytes())) {
+                Ok(attr) => {
+                    let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
+                    reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, self.owner), GENERATION);
+                }
+                Err(error) => reply.error(errno(&error)),
             }
-            Err(error) => reply.error(errno(&error)),
         });
     }
 
@@ -127,7 +135,8 @@ impl Filesystem for Shell {
     fn getattr(&self, request: &Request, ino: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
         guard("getattr", || {
             let handle = handle.map(|handle| handle.0);
-            reply_attr(reply, self.owner, self.view.getattr(caller(request), ino.0, handle));
+            let call = self.begin(request, "getattr", ino, None);
+            reply_attr(reply, self.owner, call.end(self.view.getattr(caller(request), ino.0, handle)));
         });
     }
 
@@ -153,13 +162,14 @@ impl Filesystem for Shell {
             let touched = matches!(mtime, Some(TimeOrNow::Now));
             let new = NewAttr { mode, size, modified_ms: mtime.and_then(time_ms), touched };
             let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
-            let done = Box::new(move |attr| reply_attr(reply, owner, attr));
+            let call = self.begin(request, "setattr", ino, None);
+            let done = Box::new(move |attr| reply_attr(reply, owner, call.end(attr)));
             self.view.setattr(caller(request), ino.0, handle, new, done);
         });
     }
 
-    fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
-        guard("readlink", || match self.view.readlink(ino.0) {
+    fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
+        guard("readlink", || match self.begin(request, "readlink", ino, None).end(self.view.readlink(ino.0)) {
             Ok(target) => reply.data(target.as_bytes()),
             Err(error) => reply.error(errno(&error)),
         });
@@ -170,18 +180,25 @@ impl Filesystem for Shell {
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
-        guard("mkdir", || reply_entry(reply, self.owner, self.view.mkdir(caller(request), parent.0, name.as_bytes())));
+        guard("mkdir", || {
+            let call = self.begin(request, "mkdir", parent, Some(name));
+            reply_entry(reply, self.owner, call.end(self.view.mkdir(caller(request), parent.0, name.as_bytes())));
+        });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         guard("unlink", || {
-            let done = Box::new(move |ended| reply_empty(reply, ended));
+            let call = self.begin(request, "unlink", parent, Some(name));
+            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.unlink(caller(request), parent.0, name.as_bytes(), done);
         });
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        guard("rmdir", || reply_empty(reply, self.view.rmdir(caller(request), parent.0, name.as_bytes())));
+        guard("rmdir", || {
+            let call = self.begin(request, "rmdir", parent, Some(name));
+            reply_empty(reply, call.end(self.view.rmdir(caller(request), parent.0, name.as_bytes())));
+        });
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
@@ -203,7 +220,8 @@ impl Filesystem for Shell {
     ) {
         guard("rename", || {
             let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
-            let done = Box::new(move |ended| reply_empty(reply, ended));
+            let call = self.begin(request, "rename", parent, Some(name));
+            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.rename(caller(request), from, to, rename_flags(flags), done);
         });
     }
@@ -215,7 +233,7 @@ impl Filesystem for Shell {
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         guard("open", || {
             let flags = open_flags(flags.0);
-            match self.view.open(caller(request), ino.0, flags) {
+            match self.begin(request, "open", ino, None).end(self.view.open(caller(request), ino.0, flags)) {
                 Ok(handle) => reply.opened(FileHandle(handle), fopen_flags(flags.write)),
                 Err(error) => reply.error(errno(&error)),
             }
@@ -225,7 +243,7 @@ impl Filesystem for Shell {
     fn read(
         &self,
         request: &Request,
-        _ino: INodeNo,
+        ino: INodeNo,
         handle: FileHandle,
         offset: u64,
         size: u32,
@@ -234,7 +252,8 @@ impl Filesystem for Shell {
         reply: ReplyData,
     ) {
         guard("read", || {
-            let done = Box::new(move |read: Result<Bytes, FsError>| match read {
+            let call = self.begin(request, "read", ino, None);
+            let done = Box::new(move |read: Result<Bytes, FsError>| match call.end(read) {
                 Ok(bytes) => reply.data(bytes.as_ref()),
                 Err(error) => reply.error(errno(&error)),
             });
@@ -245,7 +264,7 @@ impl Filesystem for Shell {
     fn write(
         &self,
         request: &Request,
-        _ino: INodeNo,
+        ino: INodeNo,
         handle: FileHandle,
         offset: u64,
         data: &[u8],
@@ -257,7 +276,8 @@ impl Filesystem for Shell {
         guard("write", || {
             // The kernel never sends more than WRITE_BYTES_MAX.
             let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
-            let done = Box::new(move |ended| match ended {
+            let call = self.begin(request, "write", ino, None);
+            let done = Box::new(move |ended| match call.end(ended) {
                 Ok(()) => reply.written(written),
                 Err(error) => reply.error(errno(&error)),
             });
@@ -265,9 +285,10 @@ impl Filesystem for Shell {
         });
     }
 
-    fn flush(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
+    fn flush(&self, request: &Request, ino: INodeNo, handle: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
         guard("flush", || {
-            let done = Box::new(move |ended| reply_empty(reply, ended));
+            let call = self.begin(request, "flush", ino, None);
+            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.flush(caller(request), handle.0, done);
         });
     }
@@ -275,7 +296,7 @@ impl Filesystem for Shell {
     fn release(
         &self,
         request: &Request,
-        _ino: INodeNo,
+        ino: INodeNo,
         handle: FileHandle,
         _flags: OpenFlags,
         _lock_owner: Option<LockOwner>,
@@ -283,31 +304,34 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         guard("release", || {
-            let done = Box::new(move |ended| reply_empty(reply, ended));
+            let call = self.begin(request, "release", ino, None);
+            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.release(caller(request), handle.0, done);
         });
     }
 
-    fn fsync(&self, request: &Request, _ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+    fn fsync(&self, request: &Request, ino: INodeNo, handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
         guard("fsync", || {
-            let done = Box::new(move |ended| reply_empty(reply, ended));
+            let call = self.begin(request, "fsync", ino, None);
+            let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.fsync(caller(request), handle.0, done);
         });
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        guard("opendir", || match self.view.opendir(caller(request), ino.0) {
+        guard("opendir", || match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(error) => reply.error(errno(&error)),
         });
     }
 
-    fn readdir(&self, request: &Request, _ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+    fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         guard("readdir", || {
+            let call = self.begin(request, "readdir", ino, None);
             let read = self.view.readdir(caller(request), handle.0, offset, &mut |listed, offset| {
                 reply.add(INodeNo(listed.ino), offset, file_type(listed.kind), &listed.name)
             });
-            match read {
+            match call.end(read) {
                 Ok(()) => reply.ok(),
                 Err(error) => reply.error(errno(&error)),
             }
@@ -346,9 +370,12 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        guard("getxattr", || match self.view.getxattr(caller(request), ino.0, name.as_bytes()) {
-            Ok(value) => reply_xattr(reply, &value, size),
-            Err(error) => reply.error(errno(&error)),
+        guard("getxattr", || {
+            let call = self.begin(request, "getxattr", ino, None);
+            match call.end(self.view.getxattr(caller(request), ino.0, name.as_bytes())) {
+                Ok(value) => reply_xattr(reply, &value, size),
+                Err(error) => reply.error(errno(&error)),
+            }
         });
     }
 
@@ -377,12 +404,15 @@ impl Filesystem for Shell {
     }
 
     fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
-        guard("create", || match self.view.create(caller(request), parent.0, name.as_bytes(), mode, open_flags(flags)) {
-            Ok(created) => {
-                let attr = file_attr(&created.attr, self.owner);
-                reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
+        guard("create", || {
+            let call = self.begin(request, "create", parent, Some(name));
+            match call.end(self.view.create(caller(request), parent.0, name.as_bytes(), mode, open_flags(flags))) {
+                Ok(created) => {
+                    let attr = file_attr(&created.attr, self.owner);
+                    reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
+                }
+                Err(error) => reply.error(errno(&error)),
             }
-            Err(error) => reply.error(errno(&error)),
         });
     }
 

@@ -166,6 +166,10 @@ impl Browse for LocalDatabase {
         self.engine.wait_for_commit(after, timeout)
     }
 
+    fn expiring(&self, table: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
+        self.engine.expiring(table, count)
+    }
+
     fn store_info(&self) -> StoreInfo {
         self.engine.store_info()
     }

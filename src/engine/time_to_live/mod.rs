@@ -7,6 +7,7 @@
 
 pub mod build;
 pub mod sweep;
+pub mod upcoming;
 
 use super::catalog::TableEntry;
 use super::keys::{self, EntryAddress, SourceId, StoreKey};

@@ -123,7 +123,7 @@ fn expire_item(transaction: &mut Transaction<'_>, table: &TableEntry, (ms, place
 }
 
 /// The key of the item at a place, if it expires at that time.
-fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64, &[u8])) -> Result<Option<Key>, StoreError> {
+pub(super) fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64, &[u8])) -> Result<Option<Key>, StoreError> {
     let Some(bytes) = read.get(&keys::entry_at(table.source, place))? else { return Ok(None) };
     let record = Record::parse(bytes)?;
     let attribute = table.time_to_live.as_ref().map_or("", |time_to_live| &time_to_live.attribute);

@@ -4,10 +4,12 @@
 //! (FILESYSTEM 0): they are in no listing. A file that takes more than one read or write answers [`Special::open`] with an
 //! [`OpenSpecial`].
 
+pub mod about;
 pub mod absence;
 pub mod advice;
 pub mod api;
 pub mod batch;
+pub mod calls;
 pub mod control;
 pub mod describe;
 pub mod heat;
@@ -16,12 +18,14 @@ pub mod index_draft;
 pub mod item;
 pub mod last;
 pub mod metrics;
+pub mod mount_control;
 pub mod partitions;
 pub mod plan;
 pub mod queries;
 pub mod service;
 pub mod state;
 pub mod stream;
+pub mod ttl;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

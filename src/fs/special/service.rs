@@ -1,6 +1,6 @@
 //! `/.ddb/`: service files, for lookup only; what is below it is listed, save what blocks or has parameters.
 
-use super::{Special, SpecialNode, api, help, last, metrics};
+use super::{Special, SpecialNode, about, api, calls, help, last, metrics, mount_control};
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::journal::session_of;
@@ -77,16 +77,20 @@ pub fn node() -> Node {
         parent: || Node::Root,
         listed: &[
             (api::NAME, api::node),
+            (about::CONFIG_NAME, about::config_node),
+            (mount_control::NAME, mount_control::node),
             ("errors", errors),
             ("errors.ndjson", error_log),
             (help::NAME, help::topics_node),
             (last::NAME, last::node),
+            (calls::SLOW_NAME, calls::slow_node),
+            (about::STATS_NAME, about::stats_node),
             (metrics::PROMETHEUS_NAME, metrics::prometheus_node),
             (api::TRANSACT_NAME, api::transact_node),
             ("version", version),
             ("warnings.ndjson", warnings),
         ],
-        hidden: &[],
+        hidden: &[(calls::ACCESS_NAME, calls::access_node)],
     })
 }
 

@@ -7,7 +7,7 @@ use crate::fs::directory_stream::Listed;
 use crate::fs::node::Node;
 pub use crate::fs::node::base;
 use crate::fs::query::QueryKind;
-use crate::fs::special::{advice, batch, control, describe, heat, help, metrics, partitions, plan, queries, stream};
+use crate::fs::special::{advice, batch, control, describe, heat, help, metrics, partitions, plan, queries, stream, ttl};
 use crate::model::{IndexKind, TableName};
 
 pub const SCHEMA_NAME: &str = "schema.json";
@@ -53,6 +53,7 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
         batch::NAME => Ok(batch::node(table)),
         queries::NAME => Ok(queries::node(table)),
         stream::NAME => Ok(stream::node(table)),
+        ttl::NAME => Ok(ttl::node(table)),
         help::NAME => Ok(help::node(table.as_str(), help::TABLE, Node::Table(table.clone()))),
         partitions::NAME => Ok(partitions::node(tree, &base(table))),
         heat::PICTURE_NAME => Ok(heat::picture_node(table)),

@@ -121,6 +121,15 @@ impl View {
         );
     }
 
+    /// Performs the deletes that wait, now.
+    pub(in crate::fs) fn flush_deletes(self: &Arc<Self>) {
+        let _deleting = self.keeper.deleting.lock();
+        let due = self.tree.with_deferred(|deferred| deferred.due_at_shutdown());
+        for (place, version) in due {
+            self.delete_hidden(place, version);
+        }
+    }
+
     /// Ends the keeper and performs the deletes that wait. Call after the last request; the database is closed by its owner.
     pub fn shut_down(self: &Arc<Self>) {
         *self.keeper.stop.lock() = true;

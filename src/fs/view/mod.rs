@@ -13,6 +13,7 @@
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own.
 
+mod calls;
 mod change;
 mod commit;
 mod copy;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+pub use calls::Call as TimedCall;
 pub use commit::{Call, Outcome, Performer};
 pub use copy::RangeEnd;
 pub use open::{Bytes, Created, OpenFlags};
@@ -129,6 +131,11 @@ impl View {
     #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
+    pub fn tell(&self, config: serde_json::Value) {
+        let _ = self.tree.service.config.set(config);
     }
 
     /// Inode numbers the kernel knows.

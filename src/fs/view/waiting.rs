@@ -97,6 +97,12 @@ impl View {
         answer_all(waiting, &|| Ok(Bytes::own(Vec::new())));
     }
 
+    /// Ends every read that waits now, as at the end of a file; later ones wait.
+    pub(in crate::fs) fn release_waiting(&self) {
+        let waiting = std::mem::take(&mut self.waiting.state.lock().waiting);
+        answer_all(waiting, &|| Ok(Bytes::own(Vec::new())));
+    }
+
     /// One look at every reader; false when nobody waits any more.
     fn look_at_waiting(&self) -> bool {
         let readers = {
