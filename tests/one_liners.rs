@@ -201,10 +201,11 @@ fn every_line_does_what_it_says() {
         let (_, (out, error)) = run(look);
         assert_eq!((out.as_str(), error.as_str()), (*seen, ""), "{line}\nthen: {look}");
     }
-    let follow =
-        format!("({FOLLOWS}) > $T/removed & rm Orders/items/u2/2024-06-06.json; until [ -s $T/removed ]; do :; done; kill 0");
-    let output = mount.bash(&format!("{environment}trap 'head -1 $T/removed; exit' TERM; {follow}"));
-    assert!(texts(&output).0.contains("2024-06-06"), "{:?}", texts(&output));
+    // The line ends with its process group, after the deletion showed.
+    let follow = format!("({FOLLOWS}) > $T/removed & rm Orders/items/u2/2024-06-06.json");
+    let shown = "for i in $(seq 10000); do grep -q 2024-06-06 $T/removed && break; done; kill 0";
+    let output = mount.bash(&format!("{environment}trap 'grep 2024-06-06 $T/removed; exit' TERM; {follow}; {shown}"));
+    assert!(texts(&output).0.contains("\"op\":\"REMOVE\""), "{:?}", texts(&output));
 }
 
 #[test]

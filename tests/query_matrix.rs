@@ -68,8 +68,11 @@ fn create(address: &str, key: &KeyType) {
     }
 }
 
+/// A condition on the sort key, and its values.
+type Condition = Option<(&'static str, Vec<Value>)>;
+
 /// A sort key clause and the condition it stands for, `#s` being the attribute.
-fn sort_clauses(key: &KeyType) -> Vec<(String, Option<(&'static str, Vec<Value>)>)> {
+fn sort_clauses(key: &KeyType) -> Vec<(String, Condition)> {
     let (low, high) = (key.values[1], key.values[4]);
     let value = |value: (&str, &str)| json!({key.letter: value.0});
     let mut all = vec![
@@ -133,7 +136,7 @@ fn other_clauses() -> Vec<(&'static str, Value)> {
 }
 
 /// The request that a path stands for.
-fn request(key: &KeyType, index: Option<&str>, sort: &Option<(&str, Vec<Value>)>, other: &Value, descending: bool) -> Value {
+fn request(key: &KeyType, index: Option<&str>, sort: &Condition, other: &Value, descending: bool) -> Value {
     let (hash, range, value) = match index {
         None => ("pk", "sk", json!({"S": "p1"})),
         Some("Lsi") => ("pk", "alt", json!({"S": "p1"})),
