@@ -149,7 +149,7 @@ fn rows_17_18_19_small_tables_and_their_end() {
         service.ok("UpdateTable", to("PAY_PER_REQUEST", Value::Null));
     }
     service.ok("DeleteTable", json!({"TableName": "Tab"}));
-    // A table is gone at once: nothing is seen of it while it is DELETING.
+    // Without a configured delay a table is gone at once; with one, `tests/engine_index_life.rs` sees it DELETING.
     let gone = "ResourceNotFound: Requested resource not found: Table: Tab not found";
     service.check("DeleteTable", &json!({"TableName": "Tab"}), gone);
 }
