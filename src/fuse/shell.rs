@@ -175,8 +175,14 @@ impl Filesystem for Shell {
         });
     }
 
-    fn mknod(&self, _: &Request, _parent: INodeNo, _name: &OsStr, _mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
-        reply.error(Errno::EPERM);
+    fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
+        if mode & libc::S_IFMT != libc::S_IFREG {
+            return reply.error(Errno::EPERM);
+        }
+        guard("mknod", || {
+            let made = self.view.mknod(caller(request), parent.0, name.as_bytes(), mode);
+            reply_entry(reply, self.owner, made);
+        });
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {

@@ -13,7 +13,7 @@ use crate::fs::node::{EntryNode, Node};
 use crate::fs::special::{index_draft, last};
 use crate::fs::tree::now_ms;
 use crate::fs::write::{draft, is_refused_probe};
-use crate::model::api::{DeleteItemRequest, DeleteTableRequest};
+use crate::model::api::{DeleteItemRequest, DeleteTableRequest, PutItemRequest, ReturnValues};
 use crate::model::error::InUseError;
 use crate::model::{Error, TableName};
 
@@ -207,18 +207,24 @@ impl View {
         {
             return reply(Err(error));
         }
-        let request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
+        let mut request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
+        request.return_values = ReturnValues::AllOld;
         let composite = schema.key.sort.is_some();
         let view = Arc::clone(self);
         let session = view.tree.service.last.session(caller.pid);
         self.tree.db.delete_item_then(
             request,
-            Box::new(move |outcome| {
+            Box::new(move |mut outcome| {
+                let old = outcome.as_mut().ok().and_then(|response| response.attributes.take());
                 let answer = outcome.as_ref().map(|response| last::of_delete(&table, response));
                 view.tree.service.last.keep_write(session, "DeleteItem", answer);
                 match outcome {
                     Ok(response) if response.existed => {
-                        view.reads.forget(item_number(&table, &key), caller.pid);
+                        let number = item_number(&table, &key);
+                        view.reads.forget(number, caller.pid);
+                        if let Some(old) = old {
+                            view.removed.keep(number, caller.pid, PutItemRequest::new(table.clone(), old));
+                        }
                         if composite {
                             view.tree.folders.lock().keep(&table, &key.partition, now_ms());
                         }

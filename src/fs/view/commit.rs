@@ -154,7 +154,7 @@ fn step<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, call: 
 impl Performer for ItemTarget {
     fn refused(view: &View, open: &OpenText<Self>) {
         let target = open.state.lock().writer.target().clone();
-        view.bring_back(&target);
+        view.bring_back(&target, open.writer());
     }
 
     fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
@@ -168,12 +168,20 @@ impl Performer for ItemTarget {
         view.put(
             request,
             writer,
-            Box::new(move |outcome| {
-                if let (Ok(version), Some(key)) = (&outcome, &key) {
+            Box::new(move |outcome| match (&outcome, &key) {
+                (Ok(version), Some(key)) => {
                     again.creations.remove(&open);
                     again.wrote(&table, key, writer, *version);
+                    done(outcome);
                 }
-                done(outcome);
+                (Err(_), _) => {
+                    let view = Arc::clone(&again);
+                    again.run_elsewhere(Box::new(move || {
+                        Self::refused(&view, &open);
+                        done(outcome);
+                    }));
+                }
+                (Ok(_), None) => done(outcome),
             }),
         );
     }

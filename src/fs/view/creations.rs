@@ -1,8 +1,9 @@
 //! Names between create and their first complete text. The item does not exist yet, to no other front end and to no listing; but
 //! programs stat what they have just created.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -27,14 +28,46 @@ pub struct Creations {
     by_ino: Mutex<HashMap<u64, Creation>>,
     /// Files of a kind of their own.
     special: Mutex<HashMap<u64, Special>>,
+    /// Files made without being opened, the oldest first; they go when they are opened, or after a while.
+    promised: Mutex<VecDeque<(Instant, Arc<OpenText<ItemTarget>>)>>,
 }
+
+/// How long a file that was made without being opened is there.
+const PROMISE: Duration = Duration::from_secs(5);
+const PROMISES_MAX: usize = 1_000;
 
 impl Creations {
     /// A file was created through this handle.
     pub fn add(&self, handle: Arc<OpenText<ItemTarget>>) {
+        self.end_promises(|promised| promised.ino == handle.ino);
         let mut by_ino = self.by_ino.lock();
         let creation = by_ino.entry(handle.ino).or_insert_with(|| Creation { handles: Vec::new(), since_ms: now_ms() });
         creation.handles.push(handle);
+    }
+
+    /// The file was made without being opened.
+    pub fn promise(&self, handle: &Arc<OpenText<ItemTarget>>) {
+        let mut promised = self.promised.lock();
+        promised.push_back((Instant::now(), Arc::clone(handle)));
+        let oldest = if promised.len() > PROMISES_MAX { promised.pop_front() } else { None };
+        drop(promised);
+        if let Some((_, oldest)) = oldest {
+            self.remove(&oldest);
+        }
+    }
+
+    fn end_promises(&self, is_over: impl Fn(&OpenText<ItemTarget>) -> bool) {
+        let mut ended = Vec::new();
+        self.promised.lock().retain(|(since, handle)| {
+            let ends = is_over(handle) || since.elapsed() > PROMISE;
+            if ends {
+                ended.push(Arc::clone(handle));
+            }
+            !ends
+        });
+        for handle in ended {
+            self.remove(&handle);
+        }
     }
 
     /// The handle is closed.
@@ -65,6 +98,7 @@ impl Creations {
 
     /// Attributes of a file that is being created.
     pub fn attr(&self, ino: u64) -> Option<Attr> {
+        self.end_promises(|_| false);
         let (handle, since_ms) = {
             let by_ino = self.by_ino.lock();
             let Some(creation) = by_ino.get(&ino) else {

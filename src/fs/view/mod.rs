@@ -8,6 +8,7 @@
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
 //! | a query may read a whole table | `workers.rs` |
 //! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs` |
+//! | `install` removes an item before it writes a text that may be refused | `removed.rs` |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs` |
 //!
@@ -23,6 +24,7 @@ mod open;
 mod put;
 mod reads;
 mod rekey;
+mod removed;
 mod rename;
 mod schema;
 mod vetoes;
@@ -52,6 +54,7 @@ use super::tree::{Tree, now_ms};
 use super::write::Failure;
 use creations::Creations;
 use reads::Reads;
+use removed::Removed;
 use vetoes::Vetoes;
 use workers::Workers;
 
@@ -70,6 +73,7 @@ pub struct View {
     handles: Handles,
     creations: Creations,
     reads: Reads,
+    removed: Removed,
     vetoes: Vetoes,
     keeper: keeper::Keeper,
     workers: Workers,
@@ -121,6 +125,7 @@ impl View {
             handles: Handles::default(),
             creations: Creations::default(),
             reads: Reads::default(),
+            removed: Removed::default(),
             vetoes: Vetoes::default(),
         });
         keeper::start(&view);

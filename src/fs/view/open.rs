@@ -205,7 +205,8 @@ impl View {
     ) -> Result<Created, FsError> {
         let parent = self.node(parent)?;
         let created = self.create_in(caller, &parent, name, mode, flags);
-        self.noted(caller, "create", &parent, name, created)
+        let (attr, handle) = self.noted(caller, "create", &parent, name, created)?;
+        Ok(Created { attr, handle: self.handles.insert(handle, attr.ino, now_ms())? })
     }
 
     fn create_in(
@@ -215,7 +216,7 @@ impl View {
         name: &[u8],
         mode: u32,
         flags: OpenFlags,
-    ) -> Result<Created, FsError> {
+    ) -> Result<(Attr, Handle), FsError> {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
@@ -247,7 +248,23 @@ impl View {
             attr => attr?,
         };
         let attr = self.remember(node, attr)?;
-        Ok(Created { attr, handle: self.handles.insert(handle, attr.ino, now_ms())? })
+        Ok((attr, handle))
+    }
+
+    /// MKNOD of a regular file, as `tar --xattrs` does before it opens it: the name is there for a while, the item is not.
+    ///
+    /// # Errors
+    /// As of an exclusive [`View::create`].
+    pub fn mknod(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8], mode: u32) -> Result<Attr, FsError> {
+        let flags = OpenFlags { write: true, exclusive: true, ..OpenFlags::default() };
+        let parent = self.node(parent)?;
+        let (attr, handle) = self.noted(caller, "mknod", &parent, name, self.create_in(caller, &parent, name, mode, flags))?;
+        match handle {
+            Handle::Item(open) => self.creations.promise(&open),
+            Handle::Scratch(id) => self.tree.scratch.lock().release(id, now_ms()),
+            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) | Handle::Special(_) => {}
+        }
+        Ok(attr)
     }
 
     /// A file in memory, where the name is one of those and the directory has them.

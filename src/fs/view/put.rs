@@ -86,15 +86,23 @@ impl View {
         if self.tree.options.last_writer_wins { None } else { self.reads.version(item_number(table, key), thread) }
     }
 
-    /// An item that was renamed away and could not be written anew stays as it was.
-    pub(super) fn bring_back(&self, target: &ItemTarget) {
+    /// An item that was renamed away or removed and could not be written anew stays as it was.
+    pub(super) fn bring_back(&self, target: &ItemTarget, thread: u32) {
         let sort = match &target.key.sort {
             Some(KeyPart::Value(value)) => Some(value.clone()),
             Some(KeyPart::Digest(_)) => return,
             None => None,
         };
         let KeyPart::Value(partition) = &target.key.partition else { return };
-        self.revive_item(&target.table, &Key { partition: partition.clone(), sort });
+        let key = Key { partition: partition.clone(), sort };
+        self.revive_item(&target.table, &key);
+        if let Some(request) = self.removed.take(item_number(&target.table, &key), thread) {
+            match self.tree.db.put_item(request) {
+                // Somebody else has made one.
+                Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
+                Err(error) => log::error!("an item that was removed and not written anew could not be put back: {error}"),
+            }
+        }
     }
 
     /// Takes back a waiting delete of this item.

@@ -12,6 +12,7 @@ use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{Failure, Target, is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::model::api::{Precondition, PutItemRequest};
+use crate::model::error::ValueError;
 use crate::model::{Error, TableName};
 
 /// How a name is moved.
@@ -122,7 +123,7 @@ impl View {
 
     /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
     fn put_scratch(self: &Arc<Self>, caller: Caller, id: FileId, from: (&Node, &[u8]), new: &Node, no_replace: bool, reply: Moved) {
-        let mut request = match self.scratch_request(id, new, no_replace) {
+        let mut request = match self.scratch_request(caller, id, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
@@ -150,17 +151,20 @@ impl View {
                 }
                 Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(plain(FsError::Exists))),
                 Err(Error::ConditionalCheckFailed { .. }) => reply(Err(moved(FsError::Stale, &[], "The item is unchanged."))),
+                Err(Error::Value(ValueError::ItemTooLarge)) => {
+                    reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
+                }
                 Err(error) => reply(Err(moved(error.into(), &[], "The item is unchanged."))),
             }),
         );
     }
 
-    fn scratch_request(&self, id: FileId, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
+    fn scratch_request(&self, caller: Caller, id: FileId, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
         let target = self.item_target(new).map_err(plain)?;
         let text = self.tree.scratch.lock().content(id).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
-            self.bring_back(&target);
+            self.bring_back(&target, caller.pid);
             moved(error, &text, target.unchanged())
         })?;
         self.warn(&self.tree.path(new), commit.warnings);
