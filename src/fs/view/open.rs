@@ -262,7 +262,8 @@ impl View {
         match handle {
             Handle::Item(open) => self.creations.promise(&open),
             Handle::Scratch(id) => self.tree.scratch.lock().release(id, now_ms()),
-            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) | Handle::Special(_) => {}
+            Handle::Special(open) => self.creations.remove_special(&open),
+            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => {}
         }
         Ok(attr)
     }
