@@ -539,6 +539,7 @@ fn short(outcome: Result<TransactWriteItemsResponse, Error>) -> String {
                 CancellationReason::ItemCollectionSizeLimitExceeded => "F",
                 CancellationReason::DuplicateItem => "D",
                 CancellationReason::ResourceNotFound => "R",
+                CancellationReason::Throttled(_) => "T",
             };
             reasons.iter().map(code).collect()
         }

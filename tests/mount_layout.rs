@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
+use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::layout::PartitionLimits;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -72,7 +73,7 @@ fn fill(mount: &Mount) {
 fn partitions_list_each_collection_once_as_a_link_to_it() {
     let (mount, _) = modelled();
     fill(&mount);
-    assert_eq!(mount.sh("ls Orders").ok(), "gsi\nitems\nlsi\npartitions\nschema.json\nstats.json\n");
+    assert_eq!(mount.sh("ls -d Orders/partitions").ok(), "Orders/partitions\n");
     let count = mount.sh("ls -d Orders/partitions/p*/ | wc -l").ok().trim().parse::<u32>().unwrap();
     assert!(count > 6, "{count}");
     // No collection is as large as a partition, so each is whole in one.
@@ -124,4 +125,48 @@ fn heat_is_told_in_tables_and_drawn() {
     if let Some(path) = std::env::var_os("DDBFS_TEST_PICTURE") {
         std::fs::write(path, picture).unwrap();
     }
+}
+
+#[test]
+fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let throttle = Some(ThrottleOptions { is_adaptive: true });
+    let options = EngineOptions { clock: clock.clone(), throttle, collection_warning_bytes: Some(500), ..EngineOptions::default() };
+    let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+    let small = r#""BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}"#;
+    create_table(&*db, &FLAT.replace(r#""BillingMode": "PAY_PER_REQUEST""#, small));
+    let local = r#""LocalSecondaryIndexes": [{
+        "IndexName": "by-status", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "status", "KeyType": "RANGE"}]}],
+        "BillingMode""#;
+    let held = ORDERS.replace("Orders", "Held").replace("\"by-status\"", "\"by-created\"").replace(r#""BillingMode""#, local);
+    create_table(&*db, &held);
+    let mount = Mount::of(db);
+    let seconds = 300;
+    let refused = mount.sh(&format!("for n in $(seq {}); do echo '{{}}' > Flat/items/k$n.json || exit 7; done", seconds + 1));
+    assert!(refused.status == 7 && refused.err.contains("Device or resource busy"), "{refused:#?}");
+    assert_eq!(mount.sh("ls Flat/items | wc -l").ok(), format!("{seconds}\n"));
+    let refused = mount.sh("echo '{}' > Flat/items/k.json 2> /dev/null || cat .ddb/errors/last").out;
+    assert!(
+        refused.contains("EBUSY ProvisionedThroughputExceededException") && refused.contains("The level of configured"),
+        "{refused}"
+    );
+    // Reading has its own units; `ls` and `stat` take none.
+    let refused = mount.sh(&format!("for n in $(seq {}); do cat Flat/items/k1.json || exit 7; done > /dev/null", seconds + 1));
+    assert!(refused.status == 7 && refused.err.contains("Device or resource busy"), "{refused:#?}");
+    mount.sh("ls -l Flat/items > /dev/null").ok();
+    clock.advance_ms(1_000);
+    mount.sh("cat Flat/items/k1.json && echo '{}' > Flat/items/k.json").ok();
+    let metrics = mount.sh("grep '^ddbfs_write_throttle_events_total{table=\"Flat\"}' .ddb/stats.prom").ok().to_owned();
+    assert_eq!(metrics, "ddbfs_write_throttle_events_total{table=\"Flat\"} 2\n");
+
+    mount.sh(r#"mkdir Held/items/u1; for n in 1 2 3; do echo '{"status":"open"}' > Held/items/u1/$n.json; done"#).ok();
+    let warning = mount.sh("jq -r .path .ddb/warnings.ndjson").ok().to_owned();
+    assert_eq!(warning, "Held/items/u1\n");
+    assert!(mount.sh("cat .ddb/warnings.ndjson").ok().contains("it takes no more"));
+    let partition = mount
+        .sh("python3 -c 'import os; print(os.getxattr(\"Held/items/u1/1.json\", \"user.ddb.partition\").decode(), end=\"\")'")
+        .ok()
+        .to_owned();
+    assert_eq!(mount.sh(&format!("ls Held/partitions/{partition}/keys")).ok(), "u1\n");
 }

@@ -7,68 +7,17 @@ mod engine_support;
 use std::sync::Arc;
 
 use ddbfs::codec::metrics::{capacity, points, prices, prometheus};
-use ddbfs::database::layout::Layout;
+use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Database, Source};
 use ddbfs::engine::EngineOptions;
-use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{
-    Metrics, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, SplitCandidate, TableMetrics,
-};
-use ddbfs::model::schema::{BillingMode, ProvisionedThroughput};
-use ddbfs::model::{AttributeValue, IndexName, Item};
+use ddbfs::model::layout::{PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate};
+use ddbfs::model::schema::ProvisionedThroughput;
+use ddbfs::model::{AttributeValue, Item};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
+use engine_support::bed::*;
 use engine_support::*;
 use serde_json::{Value, json};
-
-/// A database with a clock to turn and the table `Tab`.
-struct Bed {
-    database: LocalDatabase,
-    clock: Arc<ManualClock>,
-}
-
-impl Bed {
-    fn new(key: &str, indexes: &[&str]) -> Self {
-        Self::with(definition("Tab", key, indexes), |options| options)
-    }
-
-    fn with(table: CreateTableRequest, change: impl Fn(EngineOptions) -> EngineOptions) -> Self {
-        let clock = Arc::new(ManualClock::at(NOW_MS));
-        let options = EngineOptions { clock: Arc::clone(&clock) as Arc<_>, ..options() };
-        let database = database_with(change(options));
-        database.create_table(table).unwrap();
-        Self { database, clock }
-    }
-
-    fn metrics(&self) -> Metrics {
-        self.database.layout().unwrap().metrics(&[table("Tab"), table("Absent")]).unwrap()
-    }
-
-    fn table_metrics(&self) -> TableMetrics {
-        self.metrics().tables.remove(0)
-    }
-
-    /// Consumed read and write units of the table's base (`""`) or an index.
-    fn consumed(&self, index: &str) -> (f64, f64) {
-        let metrics = self.table_metrics();
-        let name = |source: &&ddbfs::model::layout::SourceMetrics| source.index.as_ref().map_or("", |name| name.as_str()) == index;
-        let source = metrics.sources.iter().find(name).unwrap();
-        (source.usage.total.read.sum, source.usage.total.write.sum)
-    }
-}
-
-fn provisioned(mut request: CreateTableRequest, read: u64, write: u64) -> CreateTableRequest {
-    let throughput = ProvisionedThroughput { read_capacity_units: read, write_capacity_units: write };
-    request.billing_mode = Some(BillingMode::Provisioned);
-    request.throughput = Some(throughput);
-    request.global_indexes.iter_mut().flatten().for_each(|index| index.throughput = Some(throughput));
-    request
-}
-
-fn item(pk: &str, sk: &str, bytes: usize) -> Item {
-    Item::from([("pk", s(pk)), ("sk", n(sk)), ("a", s("A")), ("b", n(sk)), ("fill", x(bytes))])
-}
 
 // S-03: metrics.
 
@@ -222,43 +171,6 @@ fn s_10_a_price_table_turns_capacity_into_money() {
 }
 
 // P: partitions.
-
-impl Bed {
-    fn layout(&self) -> &dyn Layout {
-        self.database.layout().unwrap()
-    }
-
-    fn partitions(&self, index: &str) -> Vec<PartitionReport> {
-        self.layout().partitions(&source(index)).unwrap()
-    }
-
-    /// Numbers of the partitions, and why they are there.
-    fn origins(&self, index: &str) -> Vec<(u32, &'static str)> {
-        self.partitions(index).iter().map(|partition| (partition.id, partition.origin.name())).collect()
-    }
-
-    fn background(&self) {
-        self.database.engine().run_background_work().unwrap();
-    }
-
-    /// What lies in all partitions together, each item once, and no partition above `bytes_max`.
-    fn contents(&self, index: &str) -> Vec<PartitionContent> {
-        let partitions = self.partitions(index);
-        partitions.iter().map(|partition| self.layout().partition_content(&source(index), partition).unwrap().0).collect()
-    }
-
-    fn items_in_partitions(&self, index: &str) -> u64 {
-        self.contents(index).iter().map(|content| content.items).sum()
-    }
-}
-
-fn source(index: &str) -> Source {
-    Source { table: table("Tab"), index: (!index.is_empty()).then(|| IndexName::new(index).unwrap()) }
-}
-
-fn small_partitions(bytes_max: u64) -> impl Fn(EngineOptions) -> EngineOptions {
-    move |options| EngineOptions { partition_limits: PartitionLimits { bytes_max, ..PartitionLimits::default() }, ..options }
-}
 
 #[test]
 fn p_04_the_partition_of_a_key_is_the_same_after_a_restart() {

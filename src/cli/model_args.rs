@@ -9,6 +9,7 @@ use super::CliError;
 use super::delays::DelayArgs;
 use crate::codec::metrics::prices;
 use crate::engine::EngineOptions;
+use crate::engine::throttle::ThrottleOptions;
 
 #[derive(Debug, Clone, Args)]
 pub struct ModelArgs {
@@ -17,6 +18,38 @@ pub struct ModelArgs {
     prices: Option<PathBuf>,
     #[command(flatten)]
     delays: DelayArgs,
+    /// Bytes of an item collection of a table with local indexes, with overhead; 10G unless given (K, M, G are powers of 1,024)
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    collection_limit: Option<u64>,
+    /// Warn of item collections from this size on; four fifths of the limit unless given
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    collection_warning: Option<u64>,
+    /// Bytes that a partition of the model takes before it splits; 10G unless given
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    partition_size: Option<u64>,
+    /// Refuse what asks for more than DynamoDB would give: adaptive, or static (each partition has its even share)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "adaptive", value_parser = throttle)]
+    throttle: Option<ThrottleOptions>,
+}
+
+/// A number of bytes, with K, M or G behind it.
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(factor)).filter(|count| *count > 0);
+    count.ok_or_else(|| format!("{text:?} is no number of bytes; write for instance 500M or 8G"))
+}
+
+fn throttle(text: &str) -> Result<ThrottleOptions, String> {
+    match text {
+        "adaptive" => Ok(ThrottleOptions { is_adaptive: true }),
+        "static" => Ok(ThrottleOptions { is_adaptive: false }),
+        _ => Err(format!("{text:?} is neither adaptive nor static")),
+    }
 }
 
 impl ModelArgs {
@@ -31,6 +64,29 @@ impl ModelArgs {
             let text = std::fs::read_to_string(file).map_err(CliError::io(doing()))?;
             options.prices = Arc::new(prices::parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", doing())))?);
         }
+        if let Some(limit) = self.collection_limit {
+            options.collection_bytes_max = limit;
+        }
+        options.collection_warning_bytes = self.collection_warning;
+        if let Some(bytes) = self.partition_size {
+            options.partition_limits.bytes_max = bytes;
+        }
+        options.throttle = self.throttle;
         Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, expected) in [("1", Some(1)), ("8K", Some(8 << 10)), ("500m", Some(500 << 20)), ("10G", Some(10 << 30))] {
+            assert_eq!(bytes(text).ok(), expected, "{text}");
+        }
+        for text in ["", "G", "0", "-1", "1T", "1.5G", "99999999999999999999", "18446744073709551615K"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use super::{Collection, PartitionKey, Position, Source};
+use super::{Collection, EntryKey, PartitionKey, Position, Source};
 use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
-    BigCollection, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange, SplitCandidate,
+    BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
+    SplitCandidate,
 };
 use crate::model::prices::PriceTable;
 
@@ -30,11 +31,17 @@ pub trait Layout: Send + Sync {
     /// Bytes of an item collection of a table with local indexes.
     fn collection_bytes_max(&self) -> u64;
 
+    /// The last warnings of item collections near their limit, oldest first.
+    fn collection_warnings(&self) -> Vec<CollectionWarning>;
+
     /// The partitions of a table or index in the order of the hash space. Those of a local index are its table's.
     fn partitions(&self, source: &Source) -> Result<Vec<PartitionReport>, Error>;
 
     /// The number of the partition where the collection of a partition key begins, whether or not it has items.
     fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error>;
+
+    /// The number of the partition in which an entry lies, or would lie.
+    fn partition_of_entry(&self, source: &Source, key: &EntryKey) -> Result<u32, Error>;
 
     /// Counts what lies in a partition, and says whether it would be split.
     fn partition_content(&self, source: &Source, partition: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error>;

@@ -252,6 +252,14 @@ pub trait Browse: Database {
     /// The entry's text and the stat of the version it is of.
     fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error>;
 
+    /// Says that an entry of that size was read as GetItem reads it: what [`Browse::text`] gives for other ends costs nothing.
+    ///
+    /// # Errors
+    /// `Throttled`, where throttling is simulated: it is not to be given to who asked.
+    fn count_get(&self, _source: &Source, _key: &EntryKey, _item_bytes: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The collection of that partition key, if it has entries.
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error>;
 

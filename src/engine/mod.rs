@@ -21,6 +21,7 @@
 //! write.rs        one item's change: base, collections, indexes, counters
 //! meter/          what operations consumed and how they ended, in memory
 //! partitions/     a model of the service's partitions
+//! throttle.rs     a simulator of throttling
 //! capacity.rs     capacity units
 //! read/           Query and Scan pages
 //! ops/            one file for each operation
@@ -43,6 +44,7 @@ pub mod catalog;
 pub mod catalog_json;
 pub mod check;
 pub mod clock;
+pub mod collection_warning;
 pub mod control_json;
 pub mod counters;
 pub mod guard;
@@ -62,6 +64,7 @@ pub mod read;
 pub mod statements;
 pub mod streams;
 pub mod table_states;
+pub mod throttle;
 pub mod time_to_live;
 pub mod tokens;
 pub mod transaction;
@@ -88,6 +91,7 @@ use catalog::CatalogCache;
 use clock::{Clock, SystemClock};
 use index_life::hold::Hold;
 use keys::{Meta, StoreKey};
+use throttle::{Throttle, ThrottleOptions};
 use transaction::{Change, Transaction};
 use view::View;
 use watched::Watched;
@@ -137,10 +141,14 @@ pub struct EngineOptions {
     pub index_hold: Arc<Hold>,
     /// The directory that stands for S3, each bucket a directory in it; `None` refuses exports and imports.
     pub buckets: Option<PathBuf>,
+    /// From which size on a collection is warned of; `None` is four fifths of the limit.
+    pub collection_warning_bytes: Option<u64>,
     /// What costs are told by.
     pub prices: Arc<PriceTable>,
     /// What a partition of the model gives.
     pub partition_limits: PartitionLimits,
+    /// Refuses what asks for more than the service would give; `None` gives everything.
+    pub throttle: Option<ThrottleOptions>,
 }
 
 impl Default for EngineOptions {
@@ -161,8 +169,10 @@ impl Default for EngineOptions {
             index_step_items: index_life::backfill::ITEMS_PER_STEP,
             index_hold: Arc::default(),
             buckets: None,
+            collection_warning_bytes: None,
             prices: Arc::new(prices::built_in()),
             partition_limits: PartitionLimits::default(),
+            throttle: None,
         }
     }
 }
@@ -188,6 +198,8 @@ pub struct Shared {
     pub(crate) signal: Arc<background::Signal>,
     pub(crate) meter: meter::Meter,
     pub(crate) upkeep: partitions::Upkeep,
+    pub(crate) throttle: Option<Throttle>,
+    pub(crate) collection_warnings: collection_warning::CollectionWarnings,
     /// When it was opened, milliseconds since the epoch.
     pub(crate) started_ms: u64,
 }
@@ -239,6 +251,7 @@ impl Engine {
         let batch = Arc::new(BatchState::default());
         store.set_hook(Arc::<BatchState>::clone(&batch));
         let started_ms = options.clock.now_ms();
+        let throttle = options.throttle.map(Throttle::new);
         let shared = Arc::new(Shared {
             store,
             options,
@@ -249,6 +262,8 @@ impl Engine {
             signal: Arc::default(),
             meter: meter::Meter::default(),
             upkeep: partitions::Upkeep::default(),
+            throttle,
+            collection_warnings: collection_warning::CollectionWarnings::default(),
             started_ms,
         });
         let mut engine = Self { background: None, shared };

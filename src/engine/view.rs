@@ -7,6 +7,7 @@ use super::catalog::TableEntry;
 use super::counters::SourceCounters;
 use super::keys::{EntryAddress, SourceId, StoreKey};
 use super::meter::Meter;
+use super::throttle::Kind;
 use super::{Engine, Shared, keys, transaction};
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
@@ -40,6 +41,27 @@ impl<'e> View<'e> {
     /// What is counted.
     pub(super) fn meter(&self) -> &Meter {
         &self.shared.meter
+    }
+
+    /// Refuses a read at a place of a source that has nothing left, where throttling is simulated.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn admit(&self, table: &TableEntry, source: SourceId, place: &[u8]) -> Result<(), Error> {
+        self.shared.admit(self.read(), table, (source, place, Kind::Read))
+    }
+
+    /// As [`Self::admit`], of one item.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn admit_item(&self, table: &TableEntry, address: &EntryAddress) -> Result<(), Error> {
+        self.admit(table, address.source, &address.digest)
+    }
+
+    /// Takes the units of a read.
+    pub(super) fn take_units(&self, table: &TableEntry, source: SourceId, place: &[u8], units: f64) {
+        self.shared.take_units(table, (source, place, Kind::Read), units);
     }
 
     /// The clock's time.

@@ -49,7 +49,7 @@ impl Stored {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn look_at(transaction: &mut Transaction<'_>, table: &TableEntry, key: &Key) -> Result<Self, StoreError> {
+    pub fn look_at(transaction: &mut Transaction<'_>, table: &TableEntry, key: &Key) -> Result<Self, Error> {
         let stored = Self::read(transaction.batch.as_read(), table, key)?;
         transaction.look_at(table, &stored)?;
         Ok(stored)
@@ -88,7 +88,7 @@ pub struct Applied {
 /// Puts `new` in the place of the stored item, or deletes it. The item has passed its checks.
 ///
 /// # Errors
-/// `ItemCollectionSizeLimitExceeded`, before anything is written; those of the store.
+/// `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
 pub fn replace(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -107,9 +107,13 @@ pub fn replace(
     if has_local_index(table) {
         let limit = transaction.shared.options.collection_bytes_max;
         let growth = effects.growth(change.growth());
-        check_growth(transaction.batch.as_read(), limit, table, &stored.address.digest, (growth, growth))?;
+        let bytes = check_growth(transaction.batch.as_read(), limit, table, &stored.address.digest, (growth, growth))?;
+        if let Some(bytes) = bytes {
+            transaction.shared.warn_of_collection(&table.schema.name, &key.partition, (bytes, growth));
+        }
     }
 
+    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
     transaction.charge_table(table, &stored.address, table_units)?;
     change.write_base(transaction, table, key, stored)?;
     change.write_lists(transaction, table, key, stored)?;
@@ -122,6 +126,7 @@ pub fn replace(
         let is_late = lags && index_lag::is_late(&table.index_life, view.index);
         if is_late {
             change.charge(view, transition);
+            transaction.charge_index(table, view, transition)?;
         } else if table.index_life.is_building(&view.index.name) {
             let transition = index_life::tracked(transaction.batch.as_read(), view, key, old_item, new)?;
             change.write_index(transaction, view, &transition, new)?;
@@ -132,6 +137,23 @@ pub fn replace(
         }
     }
     Ok(change.applied)
+}
+
+/// Refuses a change of an item for which a global index has no capacity left.
+///
+/// # Errors
+/// `Throttled`; those of the store.
+pub fn admit_indexes(
+    transaction: &Transaction<'_>,
+    (table, key): (&TableEntry, &Key),
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<(), Error> {
+    if transaction.shared.throttle.is_none() {
+        return Ok(());
+    }
+    let effects = Effects::of(table, key, stored.item()?, new);
+    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))
 }
 
 /// Would the put of an item be refused because its collection is full?
@@ -146,7 +168,7 @@ pub fn check_collection(
     new: &Item,
 ) -> Result<(), Error> {
     let growth = collection_growth((table, key), stored, Some(new))?;
-    check_growth(read, limit, table, &stored.address.digest, (growth, growth))
+    check_growth(read, limit, table, &stored.address.digest, (growth, growth)).map(drop)
 }
 
 /// By how much a change of an item makes its item collection larger, in bytes with overhead; 0 without local indexes.
@@ -165,15 +187,22 @@ pub fn collection_growth((table, key): (&TableEntry, &Key), stored: &Stored, new
 }
 
 /// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the write itself, and that of all
-/// writes since the collection was counted.
+/// writes since the collection was counted. Its bytes then, when it grows.
 ///
 /// # Errors
 /// `ItemCollectionSizeLimitExceeded`; those of the store.
-pub fn check_growth(read: &dyn Read, limit: u64, table: &TableEntry, digest: &Digest, (own, all): (i64, i64)) -> Result<(), Error> {
-    if own > 0 && collection_bytes(read, table, digest)?.saturating_add_signed(all) > limit {
-        return Err(Error::ItemCollectionSizeLimitExceeded);
+pub fn check_growth(
+    read: &dyn Read,
+    limit: u64,
+    table: &TableEntry,
+    digest: &Digest,
+    (own, all): (i64, i64),
+) -> Result<Option<u64>, Error> {
+    if own <= 0 {
+        return Ok(None);
     }
-    Ok(())
+    let bytes = collection_bytes(read, table, digest)?.saturating_add_signed(all);
+    if bytes > limit { Err(Error::ItemCollectionSizeLimitExceeded) } else { Ok(Some(bytes)) }
 }
 
 /// What a change of an item does in each index of its table.

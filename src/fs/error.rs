@@ -256,7 +256,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::Key(KeyError::PartitionTooLarge | KeyError::SortTooLarge) => Errno::NameTooLong,
         Error::Update(UpdateError::ItemTooLarge) => Errno::FileTooLarge,
         Error::Stream(StreamError::NotFound(_) | StreamError::ShardNotFound(_)) => Errno::NotFound,
-        Error::Query(QueryError::Backfilling(_)) => Errno::Busy,
+        Error::Query(QueryError::Backfilling(_)) | Error::Throttled(_) => Errno::Busy,
         Error::Stream(StreamError::Trimmed | StreamError::ExpiredIterator) => Errno::Stale,
         Error::Statement(StatementError::Duplicate) => Errno::Exists,
         Error::Value(_)

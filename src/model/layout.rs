@@ -343,3 +343,15 @@ pub struct BigCollection {
     /// With the overhead of each item, and with local index entries.
     pub billed_bytes: u64,
 }
+
+/// An item collection of a table with local indexes that came near its limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollectionWarning {
+    pub table: TableName,
+    pub partition: AttributeValue,
+    /// With overhead and local index entries.
+    pub billed_bytes: u64,
+    pub bytes_max: u64,
+    /// Milliseconds since the epoch.
+    pub time_ms: u64,
+}

@@ -3,10 +3,10 @@
 use super::Operation;
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
-use crate::codec::wire::{WireError, transaction};
-use crate::model::error::Cancellation;
+use crate::codec::wire::{WireError, table_description, transaction};
 use crate::model::error::exception::{INTERNAL, VALIDATION};
 use crate::model::error::prefix::VALIDATION_PREFIX;
+use crate::model::error::{Cancellation, Throttled};
 use crate::model::{Error, Item};
 
 /// Why a request to the API failed.
@@ -56,13 +56,14 @@ pub struct Told<'a> {
     /// The item that a failed condition returns.
     pub item: Option<&'a Item>,
     pub cancellation: Option<&'a Cancellation>,
+    pub throttled: Option<&'a Throttled>,
 }
 
 impl Told<'_> {
     /// An exception with a text and nothing else.
     #[must_use]
     pub fn new(exception: &'static str, text: impl Into<String>) -> Self {
-        Self { exception, text: Some(text.into()), item: None, cancellation: None }
+        Self { exception, text: Some(text.into()), item: None, cancellation: None, throttled: None }
     }
 
     /// The HTTP status code.
@@ -98,6 +99,16 @@ impl Told<'_> {
         if let Some(cancellation) = self.cancellation {
             transaction::reasons(cancellation, object.member("CancellationReasons"));
         }
+        if let Some(throttled) = self.throttled {
+            let member = if throttled.is_provisioned { "ThrottlingReasons" } else { "throttlingReasons" };
+            write::list(std::iter::once(throttled), object.member(member), |throttled, out| {
+                let mut object = ObjectWriter::start(out);
+                write::string(&throttled.reason(), object.member("reason"));
+                let index = throttled.index.as_ref().map(|index| format!("/index/{index}")).unwrap_or_default();
+                write::string(&format!("{}{index}", table_description::arn(&throttled.table)), object.member("resource"));
+                object.end();
+            });
+        }
         object.end();
         body
     }
@@ -117,12 +128,14 @@ impl Failure {
     /// How to tell it to the caller of `operation`, if that was known.
     #[must_use]
     pub fn told(&self, operation: Option<&Operation>) -> Told<'_> {
-        let (item, cancellation) = match self {
-            Self::Operation(Error::ConditionalCheckFailed { item }) => (item.as_deref(), None),
-            Self::Operation(Error::TransactionCanceled(cancellation)) => (None, Some(cancellation)),
-            _ => (None, None),
-        };
-        Told { exception: self.exception(), text: self.text(operation), item, cancellation }
+        let mut told = Told { text: self.text(operation), ..Told::new(self.exception(), "") };
+        match self {
+            Self::Operation(Error::ConditionalCheckFailed { item }) => told.item = item.as_deref(),
+            Self::Operation(Error::TransactionCanceled(cancellation)) => told.cancellation = Some(cancellation),
+            Self::Operation(Error::Throttled(throttled)) => told.throttled = Some(throttled),
+            _ => {}
+        }
+        told
     }
 
     fn text(&self, operation: Option<&Operation>) -> Option<String> {

@@ -1,6 +1,8 @@
 //! What the engine's tests share.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+pub mod bed;
+
 use std::sync::Arc;
 
 use ddbfs::codec::plain_json;

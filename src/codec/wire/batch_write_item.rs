@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::capacity::{self, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::write::ObjectWriter;
+use super::write::{self, ObjectWriter};
 use super::{members, names};
+use crate::codec::dynamodb_json;
 use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, ReturnConsumedCapacity, TableWrites, WriteRequest};
 use crate::model::error::{BatchError, ValueError};
 use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
@@ -80,7 +81,21 @@ fn write_request(json: &Value) -> Result<WriteRequest, WireError> {
 pub fn response(response: &BatchWriteItemResponse, (names, detail): (&[String], ReturnConsumedCapacity), out: &mut Vec<u8>) {
     let names = || names.iter().map(String::as_str);
     let mut object = ObjectWriter::start(out);
-    ObjectWriter::start(object.member("UnprocessedItems")).end();
+    let mut unprocessed = ObjectWriter::start(object.member("UnprocessedItems"));
+    for (name, writes) in names().zip(&response.unprocessed_items).filter(|(_, writes)| !writes.is_empty()) {
+        write::list(writes.iter(), unprocessed.member(name), |write, out| {
+            let (request, member, item) = match write {
+                WriteRequest::Put(item) => ("PutRequest", "Item", item),
+                WriteRequest::Delete(key) => ("DeleteRequest", "Key", key),
+            };
+            let mut object = ObjectWriter::start(out);
+            let mut inner = ObjectWriter::start(object.member(request));
+            dynamodb_json::write_item(item, inner.member(member));
+            inner.end();
+            object.end();
+        });
+    }
+    unprocessed.end();
     capacity::write_list(detail, Units::Plain, names().zip(&response.consumed_capacity), &mut object);
     let metrics = response.item_collection_metrics.iter().map(Vec::as_slice);
     capacity::write_metrics_by_table(names().zip(metrics), &mut object);

@@ -20,7 +20,7 @@ use crate::model::api::absence::Absence;
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{PutItemRequest, TableDescription};
 use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Error, Key, KeyAttribute, TableName, TableSchema};
+use crate::model::{AttributeValue, Error, IndexKind, Key, KeyAttribute, TableName, TableSchema};
 use crate::store::{Direction, KeyRange, StoreInfo, try_walk};
 
 impl Browse for LocalDatabase {
@@ -60,9 +60,6 @@ impl Browse for LocalDatabase {
         let source = find(&view, source)?;
         let Some(address) = address(&source, key) else { return Ok(None) };
         let Some(record) = view.entry(&address)? else { return Ok(None) };
-        // To read a file is to get the item; what stat and listings ask is not counted.
-        let units = read_units(record.item_bytes() as usize, source.index().is_none());
-        view.charge_item(&source.table, &address, units)?;
         let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
         match form {
             TextForm::PlainJson => record.write_plain_json(&mut text)?,
@@ -72,6 +69,16 @@ impl Browse for LocalDatabase {
             }
         }
         Ok(Some((text, stat_of(&record))))
+    }
+
+    fn count_get(&self, source: &Source, key: &EntryKey, item_bytes: u32) -> Result<(), Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let Some(address) = address(&source, key) else { return Ok(()) };
+        view.admit_item(&source.table, &address)?;
+        // A global index has no consistent reads.
+        let is_consistent = !source.is_index(IndexKind::Global);
+        Ok(view.charge_item(&source.table, &address, read_units(item_bytes as usize, is_consistent))?)
     }
 
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
@@ -201,7 +208,7 @@ fn stat_of(record: &Record<'_>) -> EntryStat {
 }
 
 /// The address of an entry; `None` when the key does not have the shape of the source's keys.
-fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddress> {
+pub(super) fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddress> {
     match (source.index_view(), &key.index) {
         (None, None) => Some(EntryAddress::of_item(source.id(), &key.base)),
         (Some(view), Some((partition, sort))) => {

@@ -3,15 +3,16 @@
 use std::ops::{Bound, ControlFlow};
 
 use super::LocalDatabase;
-use super::browse::{collection_at, collection_of, find, is_grouped, walk};
+use super::browse::{address, collection_at, collection_of, find, is_grouped, walk};
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::database::layout::Layout;
-use crate::database::{Browse, Collection, PartitionKey, Position, Source};
+use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Source};
 use crate::engine::keys;
 use crate::engine::partitions::report::Partitioned;
 use crate::model::layout::{
-    BigCollection, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange, SplitCandidate,
+    BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
+    SplitCandidate,
 };
 use crate::model::prices::PriceTable;
 use crate::model::{Error, TableName};
@@ -42,6 +43,10 @@ impl Layout for LocalDatabase {
         self.engine.collection_bytes_max()
     }
 
+    fn collection_warnings(&self) -> Vec<CollectionWarning> {
+        self.engine.collection_warnings()
+    }
+
     fn partitions(&self, source: &Source) -> Result<Vec<PartitionReport>, Error> {
         Ok(self.engine.partition_reports(&self.partitioned(source)?))
     }
@@ -49,6 +54,14 @@ impl Layout for LocalDatabase {
     fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error> {
         let digest = partition_digest(&key.iter().collect::<Vec<_>>());
         Ok(partition_of(&self.partitioned(source)?, &digest))
+    }
+
+    fn partition_of_entry(&self, source: &Source, key: &EntryKey) -> Result<u32, Error> {
+        let of = self.partitioned(source)?;
+        let view = self.engine.view()?;
+        let address = address(&find(&view, source)?, key).ok_or(Error::ResourceNotFound)?;
+        let place = [&address.digest[..], &address.order].concat();
+        Ok(of.map.partitions()[of.map.position_of(&place)].id)
     }
 
     fn partition_content(&self, source: &Source, partition: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error> {

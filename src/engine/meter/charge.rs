@@ -5,14 +5,15 @@ use std::sync::Arc;
 use super::SourceMeter;
 use crate::engine::capacity::write_units;
 use crate::engine::catalog::TableEntry;
-use crate::engine::index::{IndexView, Transition};
+use crate::engine::index::{IndexEntry, IndexView, Transition};
 use crate::engine::keys::{EntryAddress, SourceId};
+use crate::engine::throttle::Kind;
 use crate::engine::transaction::Transaction;
 use crate::engine::view::View;
 use crate::engine::write::Stored;
-use crate::model::Error;
 use crate::model::error::StoreError;
 use crate::model::layout::Load;
+use crate::model::{Error, IndexKind};
 
 /// Units that a write consumed at a place.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Charge {
 pub struct Charges {
     /// Nothing is counted: the engine's own work, imports and restores consume none.
     is_off: bool,
+    /// Room in the global indexes was found for all of it before.
+    is_admitted: bool,
     /// In a transaction a table's units count twice.
     table_factor: Option<f64>,
     list: Vec<Charge>,
@@ -38,6 +41,11 @@ impl Charges {
     /// From here on nothing is counted.
     pub fn turn_off(&mut self) {
         self.is_off = true;
+    }
+
+    /// Global indexes refuse nothing any more.
+    pub fn set_admitted(&mut self) {
+        self.is_admitted = true;
     }
 
     /// Units of a table count this many times.
@@ -62,14 +70,17 @@ impl Transaction<'_> {
     /// Notes an item that a write looks at before it decides.
     ///
     /// # Errors
-    /// Those of the store.
-    pub fn look_at(&mut self, table: &TableEntry, stored: &Stored) -> Result<(), StoreError> {
+    /// `Throttled`; those of the store.
+    pub fn look_at(&mut self, table: &TableEntry, stored: &Stored) -> Result<(), Error> {
         if self.charges.is_off {
             return Ok(());
         }
+        let address = &stored.address;
+        self.shared.admit(self.batch.as_read(), table, (address.source, &place_of(address), Kind::Write))?;
         let bytes = stored.record()?.map_or(0, |record| record.item_bytes() as usize);
         let units = write_units(bytes) * self.charges.factor();
         let charge = self.charge(table, &stored.address, units)?;
+        self.shared.take_units(table, (address.source, &charge.place, Kind::Write), units);
         self.charges.looked_at.push(charge);
         Ok(())
     }
@@ -83,6 +94,9 @@ impl Transaction<'_> {
             return Ok(());
         }
         let charge = self.charge(table, address, units * self.charges.factor())?;
+        // What was taken when the item was looked at is not taken again.
+        let taken = self.charges.looked_at.iter().find(|looked| looked.place == charge.place).map_or(0.0, |looked| looked.units);
+        self.shared.take_units(table, (address.source, &charge.place, Kind::Write), (charge.units - taken).max(0.0));
         self.charges.list.push(charge);
         Ok(())
     }
@@ -103,18 +117,42 @@ impl Transaction<'_> {
         match transition {
             Transition::Untouched => {}
             Transition::Added(entry) | Transition::Removed(entry) | Transition::Rewritten { new: entry, .. } => {
-                let charge = self.charge(table, &entry.address, transition.units().unwrap_or_default())?;
-                self.charges.list.push(charge);
+                self.charge_entry(table, &entry.address, transition.units().unwrap_or_default())?;
             }
             Transition::Moved { old, new } => {
                 for entry in [old, new] {
                     debug_assert_eq!(entry.address.source, view.source);
-                    let charge = self.charge(table, &entry.address, write_units(entry.bytes))?;
-                    self.charges.list.push(charge);
+                    self.charge_entry(table, &entry.address, write_units(entry.bytes))?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn charge_entry(&mut self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
+        let charge = self.charge(table, address, units)?;
+        self.shared.take_units(table, (address.source, &charge.place, Kind::Write), units);
+        self.charges.list.push(charge);
+        Ok(())
+    }
+
+    /// Refuses a write that would change a global index which has nothing left.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn admit_index(&self, table: &TableEntry, view: &IndexView<'_>, transition: &Transition<'_>) -> Result<(), Error> {
+        let is_sure = self.charges.is_off || self.charges.is_admitted;
+        if is_sure || self.shared.throttle.is_none() || view.index.kind == IndexKind::Local {
+            return Ok(());
+        }
+        let admit = |entry: &IndexEntry<'_>| {
+            self.shared.admit(self.batch.as_read(), table, (view.source, &place_of(&entry.address), Kind::Write))
+        };
+        match transition {
+            Transition::Untouched => Ok(()),
+            Transition::Added(entry) | Transition::Removed(entry) | Transition::Rewritten { new: entry, .. } => admit(entry),
+            Transition::Moved { old, new } => admit(old).and_then(|()| admit(new)),
+        }
     }
 
     fn charge(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<Charge, StoreError> {
@@ -131,6 +169,7 @@ impl View<'_> {
     pub fn charge_item(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
         let meter = self.meter().source(self.read(), table, address.source)?;
         meter.count(&place_of(address), self.now_ms(), &Load { read: units, ..Load::default() });
+        self.take_units(table, address.source, &address.digest, units);
         Ok(())
     }
 
@@ -142,6 +181,7 @@ impl View<'_> {
         let meter = self.meter().source(self.read(), table, source)?;
         let load = Load { read: units, ..Load::default() };
         let (from, to) = places;
+        self.take_units(table, source, from, units);
         match digest_of(from) == digest_of(to) {
             true => meter.count(from, self.now_ms(), &load),
             false => meter.count_scan(places, self.now_ms(), &load),

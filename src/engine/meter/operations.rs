@@ -36,6 +36,7 @@ impl TableMeter {
 pub enum Outcome {
     Success,
     ConditionFailed,
+    Throttled,
     UserError,
     SystemError,
 }
@@ -47,6 +48,7 @@ impl Outcome {
         match error {
             Error::ConditionalCheckFailed { .. } => Self::ConditionFailed,
             Error::TransactionCanceled(Cancellation(reasons)) if reasons.iter().any(is_condition) => Self::ConditionFailed,
+            Error::Throttled(_) => Self::Throttled,
             Error::Store(_) => Self::SystemError,
             _ => Self::UserError,
         }
@@ -115,6 +117,7 @@ fn add(counts: &mut OperationCounts, outcome: Outcome, latency_ms: f64, returned
                 counts.returned_items.add(items as f64);
             }
         }
+        Outcome::Throttled => counts.throttled += 1,
         Outcome::SystemError => counts.system_errors += 1,
         Outcome::ConditionFailed | Outcome::UserError => {}
     }

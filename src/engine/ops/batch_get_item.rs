@@ -38,14 +38,18 @@ impl Engine {
         }
         let view = self.view()?;
         let parts = parts(&view, request, projections)?;
-        let mut reader = Reader { view: &view, left: Some(BATCH_GET_BYTES_MAX) };
+        let mut reader = Reader { view: &view, left: Some(BATCH_GET_BYTES_MAX), is_empty: true, throttled: None };
         let mut page = BatchGetItemPage { unprocessed_keys: Vec::new(), consumed_capacity: Vec::new() };
         for (place, part) in parts.iter().enumerate() {
             let (unprocessed, consumed) = reader.part(part, &mut |row| rows(place, row))?;
             page.unprocessed_keys.push(unprocessed);
             page.consumed_capacity.push(consumed);
         }
-        Ok(page)
+        // A batch of which nothing could be done has failed.
+        match reader.throttled.filter(|_| reader.is_empty) {
+            Some(error) => Err(error),
+            None => Ok(page),
+        }
     }
 }
 
@@ -76,6 +80,10 @@ struct Reader<'v> {
     view: &'v View<'v>,
     /// Bytes of items that the answer may still have; `None` once an item did not fit.
     left: Option<usize>,
+    /// Was nothing read yet?
+    is_empty: bool,
+    /// The first refusal.
+    throttled: Option<Error>,
 }
 
 impl Reader<'_> {
@@ -85,6 +93,13 @@ impl Reader<'_> {
         let mut consumed = ConsumedCapacity::default();
         for (sent, key) in part.request.keys.iter().zip(&part.keys) {
             let address = EntryAddress::of_item(part.table.source, key);
+            if let Err(error) = self.view.admit_item(&part.table, &address) {
+                let Error::Throttled(_) = error else { return Err(error) };
+                self.throttled = self.throttled.take().or(Some(error));
+                unprocessed.push(sent.clone());
+                continue;
+            }
+            self.is_empty = false;
             let record = match self.left {
                 Some(_) => self.view.entry(&address)?,
                 None => None,

@@ -33,8 +33,9 @@ fn check_values(request: &BatchWriteItemRequest) -> Result<(), Error> {
 
 /// One write, checked.
 struct Planned<'r> {
-    /// Of its table in the request.
+    /// Of its table in the request, and of itself in that.
     place: usize,
+    at: usize,
     table: Arc<TableEntry>,
     key: Key,
     new: Option<&'r Item>,
@@ -46,12 +47,12 @@ fn plan<'r>(transaction: &Transaction<'_>, request: &'r BatchWriteItemRequest) -
     let tables = tables.collect::<Result<Vec<_>, Error>>()?;
     let mut planned = Vec::new();
     for (place, (table, writes)) in tables.iter().zip(&request.request_items).enumerate() {
-        for write in &writes.requests {
+        for (at, write) in writes.requests.iter().enumerate() {
             let (key, new) = match write {
                 WriteRequest::Put(item) => (key_of_put(table, item)?, Some(item)),
                 WriteRequest::Delete(key) => (item_key::key_of_parameter(&table.schema.key, key)?, None),
             };
-            planned.push(Planned { place, table: Arc::clone(table), key, new });
+            planned.push(Planned { place, at, table: Arc::clone(table), key, new });
         }
     }
     let mut seen = HashSet::new();
@@ -77,23 +78,33 @@ fn key_of_put(table: &TableEntry, item: &Item) -> Result<Key, Error> {
 fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
     let planned = plan(transaction, request)?;
     let mut consumed_capacity = vec![ConsumedCapacity::default(); request.request_items.len()];
-    let mut refused = None;
+    let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
+    let (mut refused, mut throttled, mut is_empty) = (None, None, true);
     for write in &planned {
-        let stored = Stored::look_at(transaction, &write.table, &write.key)?;
-        match write::replace(transaction, &write.table, &write.key, &stored, write.new) {
-            Ok(applied) => consumed_capacity[write.place].add(&applied.consumed_capacity),
+        let stored = Stored::look_at(transaction, &write.table, &write.key);
+        let replace = |stored: Stored| write::replace(transaction, &write.table, &write.key, &stored, write.new);
+        match stored.and_then(replace) {
+            Ok(applied) => {
+                is_empty = false;
+                consumed_capacity[write.place].add(&applied.consumed_capacity);
+            }
+            Err(error @ Error::Throttled(_)) => {
+                throttled = throttled.or(Some(error));
+                unprocessed_items[write.place].push(request.request_items[write.place].requests[write.at].clone());
+            }
             Err(Error::Store(error)) => return Err(error.into()),
             Err(error) => refused = refused.or(Some(error)),
         }
     }
-    if let Some(error) = refused {
+    // A batch of which nothing could be done has failed.
+    if let Some(error) = refused.or(throttled.filter(|_| is_empty)) {
         return Err(error);
     }
     let item_collection_metrics = match request.return_item_collection_metrics {
         true => metrics(transaction, request.request_items.len(), &planned)?,
         false => vec![Vec::new(); request.request_items.len()],
     };
-    Ok(BatchWriteItemResponse { consumed_capacity, item_collection_metrics })
+    Ok(BatchWriteItemResponse { consumed_capacity, unprocessed_items, item_collection_metrics })
 }
 
 /// Of each collection once.

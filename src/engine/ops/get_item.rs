@@ -26,6 +26,7 @@ impl Engine {
             projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema.key))?;
         }
         let address = EntryAddress::of_item(table.source, &key);
+        view.admit_item(&table, &address)?;
         let record = view.entry(&address)?;
         let bytes = record.map_or(0, |record| record.item_bytes() as usize);
         let item = record.map(|record| record.to_item()).transpose()?;

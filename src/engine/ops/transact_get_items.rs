@@ -13,7 +13,7 @@ use crate::engine::view::View;
 use crate::engine::{Engine, item_key};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{ConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
-use crate::model::error::{Cancellation, StoreError, TransactionError};
+use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
 use crate::model::limits::TRANSACTION_BYTES_MAX;
 use crate::model::{AttributeValue, Error, Item, Key};
 
@@ -40,6 +40,7 @@ impl Engine {
         let view = self.view()?;
         let planned = plan(&view, request, projections)?;
         let mut response = TransactGetItemsResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
+        check_capacity(&view, &planned)?;
         let mut left = TRANSACTION_BYTES_MAX;
         for read in &planned {
             let address = EntryAddress::of_item(read.table.source, &read.key);
@@ -54,6 +55,19 @@ impl Engine {
         }
         Ok(response)
     }
+}
+
+/// Cancels a transaction of which some reads have no capacity left.
+fn check_capacity(view: &View<'_>, planned: &[Planned]) -> Result<(), Error> {
+    let mut reasons = vec![CancellationReason::None; planned.len()];
+    for (reason, read) in reasons.iter_mut().zip(planned) {
+        match view.admit_item(&read.table, &EntryAddress::of_item(read.table.source, &read.key)) {
+            Ok(()) => {}
+            Err(Error::Throttled(throttled)) => *reason = CancellationReason::Throttled(throttled),
+            Err(error) => return Err(error),
+        }
+    }
+    if reasons.iter().all(|reason| *reason == CancellationReason::None) { Ok(()) } else { Err(Cancellation(reasons).into()) }
 }
 
 /// Tables, empty keys and repeated items are objections to the whole; other bad keys to their own read.

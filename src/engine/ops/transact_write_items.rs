@@ -104,6 +104,7 @@ pub(super) fn run(transaction: &mut Transaction<'_>, request: &Actions<'_>) -> R
     let keys = keys(actions, checked, &tables)?;
     let planned = plan(transaction, (actions, checked), tables, keys)?;
     check_collections(transaction, &planned)?;
+    check_indexes(transaction, &planned)?;
 
     let consumed_capacity = apply(transaction, &planned)?;
     if let Some((token, digest)) = request.token {
@@ -222,7 +223,14 @@ fn plan<'r>(
     let mut reasons = vec![CancellationReason::None; actions.len()];
     let parts = actions.iter().zip(checked).zip(tables.into_iter().zip(keys));
     for (place, ((write, checked), (table, key))) in parts.enumerate() {
-        let stored = Stored::look_at(transaction, &table, &key)?;
+        let stored = match Stored::look_at(transaction, &table, &key) {
+            Ok(stored) => stored,
+            Err(Error::Throttled(throttled)) => {
+                reasons[place] = CancellationReason::Throttled(throttled);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         match decide(write, checked, (&table, &key), &stored) {
             Ok(outcome) => planned.push(Planned { table, key, stored, outcome }),
             Err(Error::ConditionalCheckFailed { item }) => reasons[place] = CancellationReason::ConditionalCheckFailed { item },
@@ -275,11 +283,28 @@ fn check_collections(transaction: &Transaction<'_>, planned: &[Planned<'_>]) -> 
         let sum = sums.entry((write.table.source, digest)).or_default();
         *sum += growth;
         match write::check_growth(transaction.batch.as_read(), limit, &write.table, &digest, (growth, *sum)) {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(Error::ItemCollectionSizeLimitExceeded) => reasons[place] = CancellationReason::ItemCollectionSizeLimitExceeded,
             Err(error) => return Err(error),
         }
     }
+    all_none(reasons)
+}
+
+/// Every global index has room for its part, so that none refuses later.
+fn check_indexes(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<(), Error> {
+    let mut reasons = vec![CancellationReason::None; planned.len()];
+    for (place, write) in planned.iter().enumerate() {
+        if let Outcome::Kept = write.outcome {
+            continue;
+        }
+        match write::admit_indexes(transaction, (&write.table, &write.key), &write.stored, write.outcome.item()) {
+            Ok(()) => {}
+            Err(Error::Throttled(throttled)) => reasons[place] = CancellationReason::Throttled(throttled),
+            Err(error) => return Err(error),
+        }
+    }
+    transaction.charges.set_admitted();
     all_none(reasons)
 }
 

@@ -56,10 +56,19 @@ pub struct Part {
 /// # Errors
 /// Those of the store.
 pub fn read_part(view: &View<'_>, plan: &PagePlan, bytes_before: usize, rows: &mut Rows<'_>) -> Result<Part, Error> {
+    view.admit(&plan.source.table, plan.source.id(), keys::place_in_source(start_of(plan)))?;
     let mut walk = PageWalk::new(view, plan, bytes_before);
     try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
     let (bytes, is_cut) = (bytes_before + walk.bytes + walk.fetched_bytes, walk.is_cut);
     Ok(Part { page: walk.finish()?, bytes, is_cut })
+}
+
+/// A key at the beginning of what is read, whether or not anything is there.
+fn start_of(plan: &PagePlan) -> &[u8] {
+    match (&plan.range.lower, &plan.range.upper) {
+        (Bound::Included(key) | Bound::Excluded(key), _) | (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) => key,
+        (Bound::Unbounded, Bound::Unbounded) => &[],
+    }
 }
 
 struct PageWalk<'w> {
@@ -168,13 +177,8 @@ impl<'w> PageWalk<'w> {
     /// Counts what the page consumed, where it was. Fetched base items lie in the same collection as the entries of a local index.
     fn charge(&self, units: f64) -> Result<(), StoreError> {
         let source = &self.plan.source;
-        let nowhere = match (&self.plan.range.lower, &self.plan.range.upper) {
-            (Bound::Included(key) | Bound::Excluded(key), _) | (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) => {
-                key
-            }
-            (Bound::Unbounded, Bound::Unbounded) => &self.last,
-        };
-        let evaluated = if self.first.is_empty() { (nowhere, nowhere) } else { (&self.first, &self.last) };
+        let nowhere = start_of(self.plan);
+        let evaluated = if self.first.is_empty() { (nowhere, nowhere) } else { (&self.first[..], &self.last[..]) };
         let places = (keys::place_in_source(evaluated.0), keys::place_in_source(evaluated.1));
         let places = if places.0 <= places.1 { places } else { (places.1, places.0) };
         self.view.charge_page(&source.table, source.id(), places, units)?;

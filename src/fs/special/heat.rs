@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::json;
+
 use super::partitions::{candidate_text, hex_bound, is_flat, key_name, partition_name};
 use super::{Special, SpecialNode};
 use crate::codec::digest::hex;
@@ -10,7 +12,8 @@ use crate::codec::metrics::heat_svg::{self, Lane};
 use crate::database::{PartitionKey, Source};
 use crate::fs::FsError;
 use crate::fs::node::{Node, base};
-use crate::fs::tree::{Caller, Tree};
+use crate::fs::tree::{Caller, Tree, names};
+use crate::model::layout::CollectionWarning;
 use crate::model::{IndexKind, TableName};
 
 /// The picture, in its table's directory.
@@ -170,10 +173,25 @@ fn lane(tree: &Tree, source: &Source, title: String) -> Result<Lane, FsError> {
     let mut keys = Vec::new();
     for key in layout.hot_keys(source, heat_svg::KEYS_MAX)? {
         let name = match &key.key {
-            Some(values) => crate::fs::tree::names::collection_name(values),
+            Some(values) => names::collection_name(values),
             None => format!("#{}", &hex(&key.digest)[..8]),
         };
         keys.push((key, name));
     }
     Ok(Lane { title, partitions: filled, keys })
+}
+
+/// Lines of `.ddb/warnings.ndjson` about item collections near their limit.
+#[must_use]
+pub fn warnings(tree: &Tree) -> String {
+    let warnings = tree.db.layout().map(|layout| layout.collection_warnings()).unwrap_or_default();
+    let line = |warning: &CollectionWarning| {
+        let path = format!("{}/items/{}", warning.table, names::collection_name(std::slice::from_ref(&warning.partition)));
+        let text = format!(
+            "this item collection has {} bytes with its local index entries; at {} it takes no more",
+            warning.billed_bytes, warning.bytes_max
+        );
+        format!("{}\n", json!({ "time_ms": warning.time_ms, "path": path, "text": text }))
+    };
+    warnings.iter().map(line).collect()
 }

@@ -90,7 +90,7 @@ impl Special for Directory {
 }
 
 /// `p07`; more digits where there are more partitions.
-pub(super) fn partition_name(id: u32) -> String {
+pub(crate) fn partition_name(id: u32) -> String {
     format!("p{id:02}")
 }
 

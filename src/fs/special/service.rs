@@ -1,6 +1,6 @@
 //! `/.ddb/`: service files, for lookup only; what is below it is listed, save what blocks or has parameters.
 
-use super::{Special, SpecialNode, about, api, calls, help, last, metrics, mount_control};
+use super::{Special, SpecialNode, about, api, calls, heat, help, last, metrics, mount_control};
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::journal::session_of;
@@ -109,7 +109,11 @@ fn error_log() -> Node {
 }
 
 fn warnings() -> Node {
-    SpecialNode::node(File { path: ".ddb/warnings.ndjson", parent: node, render: |tree, _| tree.journal.warnings() })
+    SpecialNode::node(File {
+        path: ".ddb/warnings.ndjson",
+        parent: node,
+        render: |tree, _| tree.journal.warnings() + &heat::warnings(tree),
+    })
 }
 
 fn version() -> Node {

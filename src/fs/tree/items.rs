@@ -189,6 +189,13 @@ pub fn attr(tree: &Tree, entry: &EntryNode) -> Result<Attr, FsError> {
     }
 }
 
+/// The text of an entry for somebody who reads the file: a GetItem, as far as capacity goes.
+pub fn counted_text(tree: &Tree, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
+    let (text, stat) = text(tree, entry)?;
+    tree.db.count_get(&entry.source, &entry.key, stat.item_bytes)?;
+    Ok((text, stat))
+}
+
 /// The text of an entry and the version it is of.
 pub fn text(tree: &Tree, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
     let (text, stat) = tree.db.text(&entry.source, &entry.key, entry.form)?.ok_or(FsError::NotFound)?;

@@ -206,7 +206,7 @@ impl Tree {
             Node::Schema(source) => schema::text(self, source),
             Node::Stats(source) => stats::text(self, source),
             Node::Special(special) => special.0.text(self, caller),
-            Node::Entry(entry) => Ok(items::text(self, entry)?.0),
+            Node::Entry(entry) => Ok(items::counted_text(self, entry)?.0),
             Node::Alias(_) => Err(FsError::NotFound),
             Node::Scratch(_) | Node::QueryResult(..) | Node::Base(..) | Node::QueryLink(..) => Err(FsError::BadHandle),
             Node::Root

@@ -96,7 +96,7 @@ impl View {
             Node::Scratch(id) => self.open_scratch(*id, false),
             Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
-                let (text, stat) = items::text(&self.tree, entry)?;
+                let (text, stat) = items::counted_text(&self.tree, entry)?;
                 self.reads.note(item_number(&entry.source.table, &entry.key.base), caller.pid, stat.version);
                 Ok(Handle::Text(text))
             }

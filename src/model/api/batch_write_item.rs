@@ -27,10 +27,12 @@ pub struct BatchWriteItemRequest {
     pub return_item_collection_metrics: bool,
 }
 
-/// Each list has one element for each of `request_items`. Nothing is ever left unprocessed.
+/// Each list has one element for each of `request_items`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchWriteItemResponse {
     pub consumed_capacity: Vec<ConsumedCapacity>,
+    /// What there was no capacity for; only where throttling is simulated.
+    pub unprocessed_items: Vec<Vec<WriteRequest>>,
     /// Of each item collection written to, when asked for.
     pub item_collection_metrics: Vec<Vec<ItemCollectionMetrics>>,
 }

@@ -39,6 +39,7 @@ impl Error {
             Self::Stream(error) => of_stream(error),
             Self::TransactionCanceled(_) => "TransactionCanceledException",
             Self::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
+            Self::Throttled(throttled) => throttled.exception(),
             Self::Store(_) => INTERNAL,
         }
     }

@@ -16,6 +16,7 @@ pub mod schema;
 pub mod statement;
 pub mod store;
 pub mod stream;
+pub mod throttle;
 pub mod transaction;
 pub mod update;
 pub mod update_table;
@@ -32,6 +33,7 @@ pub use schema::SchemaError;
 pub use statement::StatementError;
 pub use store::StoreError;
 pub use stream::{StreamError, TimeToLiveError};
+pub use throttle::{ThrottleCause, Throttled};
 pub use transaction::{Cancellation, CancellationReason, TransactionError};
 pub use update::UpdateError;
 pub use update_table::{InUseError, LimitError, NotFoundError, UpdateTableError};
@@ -125,6 +127,9 @@ pub enum Error {
     /// The table's item collection would pass its limit: ItemCollectionSizeLimitExceededException.
     #[error("Collection size exceeded.")]
     ItemCollectionSizeLimitExceeded,
+    /// There was no capacity left: ProvisionedThroughputExceededException or ThrottlingException.
+    #[error(transparent)]
+    Throttled(Box<Throttled>),
     /// A member or combination that this version does not serve: ValidationException with a plain sentence.
     #[error("{0} is not supported by this version of ddbfs")]
     NotSupported(&'static str),

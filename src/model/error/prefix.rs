@@ -44,6 +44,7 @@ impl Error {
             | Self::ConditionalCheckFailed { .. }
             | Self::ItemCollectionSizeLimitExceeded
             | Self::NotSupported(_)
+            | Self::Throttled(_)
             | Self::Store(_) => false,
         }
     }

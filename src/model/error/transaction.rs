@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, StatementError};
+use super::{Error, StatementError, Throttled};
 use crate::model::item::Item;
 
 /// A transaction that is refused as a whole: ValidationException.
@@ -30,6 +30,8 @@ pub enum CancellationReason {
     DuplicateItem,
     /// Of a PartiQL statement: there is no such table.
     ResourceNotFound,
+    /// There was no capacity left for it.
+    Throttled(Box<Throttled>),
     /// What the operation alone would have failed with.
     ValidationError(Box<Error>),
 }
@@ -44,6 +46,8 @@ impl CancellationReason {
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
             Self::DuplicateItem => "DuplicateItem",
             Self::ResourceNotFound => "ResourceNotFound",
+            Self::Throttled(throttled) if throttled.is_provisioned => "ProvisionedThroughputExceeded",
+            Self::Throttled(_) => "ThrottlingError",
             Self::ValidationError(_) => "ValidationError",
         }
     }
@@ -57,6 +61,7 @@ impl CancellationReason {
             Self::ItemCollectionSizeLimitExceeded => Some(Error::ItemCollectionSizeLimitExceeded.to_string()),
             Self::DuplicateItem => Some(StatementError::Duplicate.to_string()),
             Self::ResourceNotFound => Some(Error::ResourceNotFound.to_string()),
+            Self::Throttled(throttled) => Some(throttled.to_string()),
             Self::ValidationError(error) => Some(error.to_string()),
         }
     }
@@ -70,6 +75,7 @@ impl CancellationReason {
             | Self::ItemCollectionSizeLimitExceeded
             | Self::DuplicateItem
             | Self::ResourceNotFound
+            | Self::Throttled(_)
             | Self::ValidationError(_) => None,
         }
     }

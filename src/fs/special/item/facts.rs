@@ -8,6 +8,7 @@ use crate::codec::plain_json;
 use crate::database::{EntryKey, EntryStat, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
+use crate::fs::special::partitions;
 use crate::fs::tree::Tree;
 use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
@@ -22,6 +23,8 @@ pub struct Facts {
     stat: EntryStat,
     /// The digest of the partition key, by whose order the table is laid out.
     hash: String,
+    /// Where it lies in `partitions/`.
+    partition: Option<String>,
     /// Name and path below the mount of each index entry.
     indexes: Vec<(String, String)>,
     /// The attribute of time to live, where it is on, and the item's value of it.
@@ -32,13 +35,14 @@ pub struct Facts {
 type Fact = fn(&Facts) -> Option<String>;
 
 /// The extended attributes that an item has. What a model of the table's layout says of an item belongs here too.
-const NAMES: [(&str, Fact); 8] = [
+const NAMES: [(&str, Fact); 9] = [
     ("key", |facts| Some(facts.key.clone())),
     ("etag", |facts| Some(facts.stat.version.to_string())),
     ("size", |facts| Some(facts.stat.item_bytes.to_string())),
     ("rcu", |facts| Some(units(facts.read_units()))),
     ("wcu", |facts| Some(facts.write_units().to_string())),
     ("hash", |facts| Some(facts.hash.clone())),
+    ("partition", |facts| facts.partition.clone()),
     ("ttl", |facts| facts.expires()),
     ("indexes", |facts| {
         let names: Vec<&str> = facts.indexes.iter().map(|(name, _)| name.as_str()).collect();
@@ -60,6 +64,7 @@ impl Facts {
             path: tree.path(&Node::Entry(Box::new(place.entry(TextForm::PlainJson)))),
             stat,
             hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            partition: partition_of(tree, place),
             indexes: index_entries(tree, &schema, place, &item),
             ttl: time_to_live(tree, place, &item)?,
         })
@@ -113,12 +118,20 @@ impl Facts {
             "modified_ms": self.stat.modified_ms,
             "capacity": {"read": half(self.read_units()), "read_consistent": self.read_units(), "write": self.write_units()},
             "hash": self.hash,
+            "partition": self.partition,
             "indexes": indexes,
             "ttl": ttl,
         })
         .to_string();
         format!("{{\"key\":{},{}\n", self.key, rest.strip_prefix('{').unwrap_or_default())
     }
+}
+
+/// Where the database tells it.
+fn partition_of(tree: &Tree, place: &Place) -> Option<String> {
+    let entry = place.entry(TextForm::PlainJson);
+    let id = tree.db.layout()?.partition_of_entry(&entry.source, &entry.key).ok()?;
+    Some(partitions::partition_name(id))
 }
 
 /// Capacity units are at most 100: exact.

@@ -1,0 +1,225 @@
+//! The simulator of throttling (SEMANTICS 22.1): buckets of units that fill with time. A request is admitted while there is something
+//! in the buckets it needs, and then takes what it costs, which may leave less than nothing.
+//!
+//! ```text
+//! table, global index   provisioned units a second, 300 seconds of them saved; on demand what it is scaled for, one second of it
+//! partition             3,000 read and 1,000 write units a second, one second of it; without adaptive capacity its even share
+//! ```
+//! A local index takes its table's. A write of the table needs room in each global index that it changes. All buckets begin full, and in
+//! this process alone.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+
+use super::Shared;
+use super::catalog::TableEntry;
+use super::keys::SourceId;
+use super::partitions::{self, PartitionMap};
+use crate::codec::wire::kept_options;
+use crate::model::Error;
+use crate::model::error::{ThrottleCause, Throttled};
+use crate::model::layout::PartitionLimits;
+
+/// Seconds of provisioned throughput that are saved while they are not used.
+pub const BURST_SECONDS: f64 = 300.0;
+/// Read and write units a second that a new on-demand table or index is scaled for.
+const ON_DEMAND_UNITS: [f64; 2] = [12_000.0, 4_000.0];
+/// Read or write units a second of one table, on demand (quota "Table-level throughput").
+const TABLE_UNITS_MAX: f64 = 40_000.0;
+/// An on-demand table takes twice its previous peak.
+const PEAK_FACTOR: f64 = 2.0;
+
+/// How requests are throttled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThrottleOptions {
+    /// A partition may take all it can give as long as the table's units last; else its even share of them.
+    pub is_adaptive: bool,
+}
+
+/// Reading or writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Read = 0,
+    Write = 1,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Throttle {
+    options: ThrottleOptions,
+    buckets: Mutex<HashMap<BucketId, Bucket>>,
+}
+
+/// Of a source, or of one of its partitions.
+type BucketId = (SourceId, Option<u32>, Kind);
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    units: f64,
+    at_ms: u64,
+    /// The most units that were taken in a second, for what is on demand.
+    peak: f64,
+    second: u64,
+    taken: f64,
+}
+
+/// How fast a bucket fills, and what an empty one means.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    per_second: f64,
+    seconds: f64,
+    cause: ThrottleCause,
+    /// Grows with the peak.
+    scales: bool,
+}
+
+impl Bucket {
+    fn fill(&mut self, rate: Rate, now_ms: u64) {
+        let per_second =
+            if rate.scales { rate.per_second.max((self.peak * PEAK_FACTOR).min(TABLE_UNITS_MAX)) } else { rate.per_second };
+        #[allow(clippy::cast_precision_loss)]
+        let seconds = now_ms.saturating_sub(self.at_ms) as f64 / 1e3;
+        self.units = (self.units + per_second * seconds).min(per_second * rate.seconds);
+        self.at_ms = self.at_ms.max(now_ms);
+    }
+
+    fn take(&mut self, units: f64, now_ms: u64) {
+        self.units -= units;
+        if self.second != now_ms / 1000 {
+            (self.second, self.taken) = (now_ms / 1000, 0.0);
+        }
+        self.taken += units;
+        self.peak = self.peak.max(self.taken);
+    }
+}
+
+impl Throttle {
+    #[must_use]
+    pub fn new(options: ThrottleOptions) -> Self {
+        Self { options, buckets: Mutex::default() }
+    }
+
+    /// Is there something for a request at this place of a table's base or global index?
+    fn admit(&self, of: &Asked<'_>, limits: &PartitionLimits, now_ms: u64) -> Result<(), ThrottleCause> {
+        let mut buckets = self.buckets.lock();
+        for (id, rate) in self.needed(of, limits) {
+            let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
+            bucket.fill(rate, now_ms);
+            if bucket.units <= 0.0 {
+                return Err(rate.cause);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&self, of: &Asked<'_>, limits: &PartitionLimits, units: f64, now_ms: u64) {
+        let mut buckets = self.buckets.lock();
+        for (id, rate) in self.needed(of, limits) {
+            let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
+            bucket.fill(rate, now_ms);
+            bucket.take(units, now_ms);
+        }
+    }
+
+    /// The buckets of a request: the source's own, then its partition's.
+    fn needed(&self, of: &Asked<'_>, limits: &PartitionLimits) -> [(BucketId, Rate); 2] {
+        let partition = &of.map.partitions()[of.map.position_of(of.place)];
+        let own = of.rate();
+        let ceiling = match of.kind {
+            Kind::Read => limits.read_units_max,
+            Kind::Write => limits.write_units_max,
+        };
+        #[allow(clippy::cast_precision_loss)]
+        let share = own.per_second / of.map.partitions().len() as f64;
+        let per_partition = match self.options.is_adaptive || own.scales {
+            true => Rate { per_second: ceiling, seconds: 1.0, cause: ThrottleCause::KeyRange, scales: false },
+            false => Rate { per_second: share.min(ceiling), seconds: BURST_SECONDS, cause: ThrottleCause::KeyRange, scales: false },
+        };
+        [((of.source, None, of.kind), own), ((of.source, Some(partition.id), of.kind), per_partition)]
+    }
+}
+
+fn full(rate: Rate, now_ms: u64) -> Bucket {
+    Bucket { units: rate.per_second * rate.seconds, at_ms: now_ms, peak: 0.0, second: 0, taken: 0.0 }
+}
+
+/// What a request asks for.
+struct Asked<'a> {
+    table: &'a TableEntry,
+    /// The base table or a global index.
+    source: SourceId,
+    map: &'a PartitionMap,
+    place: &'a [u8],
+    kind: Kind,
+}
+
+impl Asked<'_> {
+    #[allow(clippy::cast_precision_loss)]
+    fn rate(&self) -> Rate {
+        if let Some(units) = partitions::throughput_of(self.table, self.source) {
+            let per_second = match self.kind {
+                Kind::Read => units.read_capacity_units,
+                Kind::Write => units.write_capacity_units,
+            } as f64;
+            return Rate { per_second, seconds: BURST_SECONDS, cause: ThrottleCause::ProvisionedThroughput, scales: false };
+        }
+        let index = self.table.indexes().position(|(_, id)| id == self.source);
+        let name = index.map(|place| self.table.schema.indexes[place].name.as_str());
+        let set = kept_options::on_demand(&self.table.schema.opaque, name);
+        let set = match self.kind {
+            Kind::Read => set.max_read_request_units,
+            Kind::Write => set.max_write_request_units,
+        };
+        match set.filter(|units| *units > 0) {
+            Some(units) => Rate { per_second: units as f64, seconds: 1.0, cause: ThrottleCause::MaxOnDemand, scales: false },
+            None => {
+                let per_second = ON_DEMAND_UNITS[self.kind as usize];
+                Rate { per_second, seconds: 1.0, cause: ThrottleCause::AccountLimit, scales: true }
+            }
+        }
+    }
+
+    fn throttled(&self, cause: ThrottleCause) -> Throttled {
+        let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.name.clone());
+        Throttled {
+            table: self.table.schema.name.clone(),
+            index,
+            is_write: self.kind == Kind::Write,
+            is_provisioned: self.table.schema.throughput.is_some(),
+            cause,
+        }
+    }
+}
+
+impl Shared {
+    /// Refuses a request at a place of a table or index that has nothing left.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub(crate) fn admit(
+        &self,
+        read: &dyn crate::store::Read,
+        table: &TableEntry,
+        (source, place, kind): (SourceId, &[u8], Kind),
+    ) -> Result<(), Error> {
+        let Some(throttle) = &self.throttle else { return Ok(()) };
+        let source = partitions::base_of_local_index(table, source).unwrap_or(source);
+        let meter = self.meter.source(read, table, source)?;
+        let asked = Asked { table, source, map: &meter.map(), place, kind };
+        let now_ms = self.options.clock.now_ms();
+        throttle.admit(&asked, &self.options.partition_limits, now_ms).map_err(|cause| {
+            meter.count_throttle(place, now_ms, kind == Kind::Write);
+            Error::Throttled(Box::new(asked.throttled(cause)))
+        })
+    }
+
+    /// Takes what a request consumed.
+    pub(crate) fn take_units(&self, table: &TableEntry, (source, place, kind): (SourceId, &[u8], Kind), units: f64) {
+        let Some(throttle) = &self.throttle else { return };
+        let source = partitions::base_of_local_index(table, source).unwrap_or(source);
+        let Some(meter) = self.meter.known_source(source) else { return };
+        let asked = Asked { table, source, map: &meter.map(), place, kind };
+        throttle.take(&asked, &self.options.partition_limits, units, self.options.clock.now_ms());
+    }
+}
