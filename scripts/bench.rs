@@ -112,7 +112,53 @@ fn engine(scale: &Scale) -> Fallible<()> {
     row(&format!("query of 10 items out of {}", thousands(scale.large_table)), rate(scale, 1, &query(&large, partitions, "90"))?);
     row("scan, items", scan_rate(&bed, &large)?);
     row("list keys, items", list_rate(&bed, &large)?);
+    backfill(&bed, &large, scale)?;
     bed.store.close();
+    Ok(())
+}
+
+/// A global index of the large table is made beside one writer of it: how fast, and how long its puts take beside it.
+fn backfill(bed: &Bed, table: &TableName, scale: &Scale) -> Fallible<()> {
+    let put = |n: u64| {
+        let started = Instant::now();
+        bed.database.put_item(PutItemRequest::new(table.clone(), item(n % 1_000, 1_000 + n)))?;
+        Ok::<Duration, ddbfs::model::Error>(started.elapsed())
+    };
+    let (mut alone, mut beside) = (Vec::new(), Vec::new());
+    let started = Instant::now();
+    while started.elapsed() < scale.loop_time {
+        alone.push(put(alone.len() as u64)?);
+    }
+    let body = serde_json::json!({ "TableName": table.as_str(),
+        "AttributeDefinitions": [{ "AttributeName": "total", "AttributeType": "N" }],
+        "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": "by-total",
+            "KeySchema": [{ "AttributeName": "total", "KeyType": "HASH" }],
+            "Projection": { "ProjectionType": "INCLUDE", "NonKeyAttributes": ["attribute0"] } } }] });
+    let started = Instant::now();
+    bed.database.engine().update_table(ddbfs::codec::wire::update_table::request(&body)?)?;
+    let is_made = || -> Fallible<bool> {
+        let description = bed.database.engine().describe(table)?.ok_or("the table is gone")?;
+        Ok(description.indexes.iter().all(|index| index.backfilling.is_none()))
+    };
+    while !is_made()? {
+        beside.push(put(1_000_000 + beside.len() as u64)?);
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    row(
+        &format!("backfill of an index of {} items, beside one writer", thousands(scale.large_table)),
+        scale.large_table as f64 / seconds,
+    );
+    for (name, mut times) in [("alone", alone), ("beside the backfill", beside)] {
+        times.sort_unstable();
+        let at = |share: usize| times.get(times.len() * share / 100).or(times.last()).map_or(0.0, |time| time.as_secs_f64() * 1e3);
+        println!(
+            "| the writer's puts {name}: median {:.1} ms, 99 % {:.1} ms, longest {:.1} ms | {} |",
+            at(50),
+            at(99),
+            at(100),
+            thousands(times.len() as u64)
+        );
+    }
     Ok(())
 }
 

@@ -110,7 +110,7 @@ fn an_index_is_allocated_backfilled_and_active() {
     hold.release(Stage::Allocation);
     run(&control);
     assert_eq!(state(&control, "Tab", 0), is("ACTIVE", "CREATING", json!(true)));
-    assert_eq!(control.describe("Tab")["GlobalSecondaryIndexes"][0]["ItemCount"], 250);
+    assert_eq!(control.describe("Tab")["GlobalSecondaryIndexes"][0]["ItemCount"], 100);
     control.fails("Query", query.clone(), refused);
     assert_clean(&control);
     hold.release(Stage::Backfill);

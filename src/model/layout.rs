@@ -1,6 +1,7 @@
 //! What can be told of tables beside their data: metrics, partitions, heat. Capacity is counted by DynamoDB's formulas; partitions
 //! and their heat are a model of the service.
 
+use super::api::IndexProgress;
 use super::schema::ProvisionedThroughput;
 use super::{AttributeValue, IndexName, TableName};
 
@@ -139,6 +140,8 @@ pub struct SourceMetrics {
     pub entries: u64,
     /// With the overhead of each entry.
     pub billed_bytes: u64,
+    /// Of an index whose backfill goes on, `OnlineIndex…`.
+    pub backfill: Option<IndexProgress>,
 }
 
 impl SourceMetrics {

@@ -28,6 +28,7 @@ pub fn render(table: &TableMetrics, now_ms: u64) -> String {
         }
         if minute == now_ms / MINUTE_MS {
             table.sources.iter().for_each(|source| at.provisioned(source));
+            table.sources.iter().for_each(|source| at.backfill(source));
         }
         if let Some((_, counts)) = table.counts.minutes.iter().find(|(of, _)| *of == minute) {
             at.counts(counts);
@@ -70,6 +71,21 @@ impl Minute<'_> {
             let mut statistic = Statistic::default();
             statistic.add(number(value));
             self.statistic(name, dimension, &statistic, "Count");
+        }
+    }
+
+    /// How an index is that is being made. Its units are those since its backfill began, by whatever process.
+    fn backfill(&mut self, source: &SourceMetrics) {
+        let (Some(backfill), Some(index)) = (source.backfill, &source.index) else { return };
+        let dimension = Some(("GlobalSecondaryIndexName", index.as_str()));
+        for (name, value, unit) in [
+            ("OnlineIndexPercentageProgress", backfill.percent(), "Percent"),
+            ("OnlineIndexConsumedWriteCapacity", backfill.write_units, "Count"),
+            ("OnlineIndexThrottleEvents", 0, "Count"),
+        ] {
+            let mut statistic = Statistic::default();
+            statistic.add(number(value));
+            self.statistic(name, dimension, &statistic, unit);
         }
     }
 

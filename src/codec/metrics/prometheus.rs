@@ -27,6 +27,15 @@ const OF_SOURCE: &[OfSource] = &[
     }),
     ("read_throttle_events_total", "counter", "ReadThrottleEvents", |r| Some(number(r.usage.read_throttles))),
     ("write_throttle_events_total", "counter", "WriteThrottleEvents", |r| Some(number(r.usage.write_throttles))),
+    ("online_index_percentage_progress", "gauge", "OnlineIndexPercentageProgress", |r| {
+        r.source.backfill.map(|backfill| number(backfill.percent()))
+    }),
+    ("online_index_consumed_write_capacity", "gauge", "OnlineIndexConsumedWriteCapacity, since the backfill began", |r| {
+        r.source.backfill.map(|backfill| number(backfill.write_units))
+    }),
+    ("online_index_throttle_events", "gauge", "OnlineIndexThrottleEvents: a backfill is not throttled", |r| {
+        r.source.backfill.map(|_| 0.0)
+    }),
     ("items", "gauge", "items or index entries", |r| Some(number(r.source.entries))),
     ("size_bytes", "gauge", "bytes with the overhead of each item", |r| Some(number(r.source.billed_bytes))),
 ];

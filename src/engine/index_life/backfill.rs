@@ -19,7 +19,7 @@ use crate::model::{IndexName, Item, TableName};
 use crate::store::{Direction, Read, try_walk};
 
 /// Items looked at in one step, and bytes of their records: other writers are not to wait.
-pub const ITEMS_PER_STEP: usize = 250;
+pub const ITEMS_PER_STEP: usize = 100;
 const BYTES_PER_STEP: usize = 512 * 1024;
 
 /// Ends the allocation of resources: the backfill may begin.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::engine::catalog::TableEntry;
+use crate::engine::index_life::progress::Progress;
 use crate::engine::keys::SourceId;
 use crate::engine::partitions;
 use crate::engine::view::View;
@@ -81,5 +82,6 @@ fn source_metrics(
         billing,
         entries: counters.entries,
         billed_bytes: counters.size_with_overhead(),
+        backfill: Progress::read(view.read(), source)?.map(|progress| progress.counts),
     })
 }
