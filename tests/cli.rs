@@ -345,6 +345,11 @@ fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
         assert!(code == 1 && err.contains(expected), "{args:?}: {code} {err}");
     }
     assert_eq!(ok(&["index", "drop", "Pets", "by-age"]), "by-age: gone\n");
+    // What one process begins and leaves, another goes on with.
+    ok(&["index", "create", "Pets", "by-name", "Name:S", "--no-wait"]);
+    mount.ok("until test \"$(jq -r .status Pets/gsi/by-name/stats.json)\" = ACTIVE; do sleep 0.02; done");
+    ok(&["index", "drop", "Pets", "by-name", "--no-wait"]);
+    mount.ok("until test \"$(jq .gsi Pets/stats.json)\" = 0; do sleep 0.02; done");
     assert_eq!(mount.ok("ls Pets/gsi"), "");
 }
 

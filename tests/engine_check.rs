@@ -216,3 +216,55 @@ fn table_of_damaged_streams_and_lists() {
 fn encoded_by_pk(item: &Item) -> Vec<u8> {
     record::encode(item, &["pk"], 1, NOW_MS)
 }
+
+/// A table with the items `a`, which has an entry in an index that UpdateTable made, and `bad`, which a value keeps out of it; paused,
+/// with one pending write that changes the key of `a`'s entry.
+fn with_online_index() -> (Arc<MemoryStore>, LocalDatabase) {
+    use ddbfs::database::admin::Administration;
+    let store = Arc::new(MemoryStore::new().unwrap());
+    let database = LocalDatabase::open(store.clone(), options()).unwrap();
+    database.create_table(definition("Online", "pk:S", &[])).unwrap();
+    put(&database, "Online", Item::from([("pk", s("a")), ("k", s("x"))])).unwrap();
+    put(&database, "Online", Item::from([("pk", s("bad")), ("k", n("1"))])).unwrap();
+    let body = serde_json::json!({ "TableName": "Online",
+        "AttributeDefinitions": [{ "AttributeName": "k", "AttributeType": "S" }],
+        "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": "by-k",
+            "KeySchema": [{ "AttributeName": "k", "KeyType": "HASH" }], "Projection": { "ProjectionType": "ALL" } } }] });
+    database.update_table(ddbfs::codec::wire::update_table::request(&body).unwrap()).unwrap();
+    database.engine().run_background_work().unwrap();
+    database.pause_index_propagation(&table("Online"), true).unwrap();
+    put(&database, "Online", Item::from([("pk", s("a")), ("k", s("y"))])).unwrap();
+    (store, database)
+}
+
+#[test]
+fn table_of_damaged_online_indexes() {
+    use DifferenceKind::*;
+    let (_, database) = with_online_index();
+    let entry = database.engine().table(&table("Online")).unwrap().unwrap();
+    let (source, index, list) = (entry.source, entry.index_sources[0], entry.index_life.made["by-k"].violations);
+    let check_kinds = |key: Vec<u8>, value: Option<Vec<u8>>, expected: &[DifferenceKind]| {
+        let (store, database) = with_online_index();
+        assert!(check(database.engine()).unwrap().is_clean());
+        let (done, wait) = std::sync::mpsc::channel();
+        store.submit(Box::new(Tamper { changes: vec![(key, value)], done }));
+        wait.recv().unwrap();
+        let report = check(database.engine()).unwrap();
+        let mut kinds: Vec<DifferenceKind> = report.differences.iter().map(|difference| difference.kind).collect();
+        kinds.sort();
+        assert_eq!(kinds, expected, "{report:#?}");
+    };
+    let item = |pk: &str| EntryAddress::of_item(source, &Key { partition: s(pk), sort: None }).encode();
+    let violation = |pk: &str| StoreKey::Violation(list, place_in_source(&item(pk))).encode();
+    check_kinds(violation("bad"), None, &[WrongCounters, MissingViolation]);
+    check_kinds(violation("a"), Some(vec![]), &[WrongCounters, OrphanViolation]);
+    check_kinds(violation("none"), Some(vec![]), &[WrongCounters, OrphanViolation]);
+    check_kinds(StoreKey::Violation(SourceId(77), &[]).encode(), Some(vec![]), &[UnknownSource]);
+    check_kinds(StoreKey::Backfill(index).encode(), Some(vec![0; 32]), &[WrongBackfill]);
+    check_kinds(StoreKey::Backfill(index).encode(), Some(vec![0xEE]), &[Unreadable]);
+    check_kinds(StoreKey::Backfill(SourceId(77)).encode(), Some(vec![0; 32]), &[UnknownSource]);
+    let pending = StoreKey::Pending(source, 3).encode();
+    check_kinds(pending.clone(), None, &[MissingEntry, OrphanEntry]);
+    check_kinds(pending, Some(vec![0xEE]), &[Unreadable, MissingEntry, OrphanEntry]);
+    check_kinds(StoreKey::Pending(SourceId(77), 3).encode(), Some(vec![0; 24]), &[UnknownSource]);
+}

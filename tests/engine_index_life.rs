@@ -420,7 +420,7 @@ fn deleting_the_table_leaves_nothing() {
 
 /// REQUIREMENTS P-09: CREATING and DELETING by the clock; data operations need an active table.
 #[test]
-fn tables_take_the_configured_time() {
+fn p_09_tables_take_the_configured_time() {
     let control = Control::on(Arc::new(MemoryStore::new().unwrap()), |options| {
         options.background_period = None;
         options.table_delay_ms = 1_000;
@@ -457,7 +457,7 @@ fn tables_take_the_configured_time() {
 
 /// Reads of a global index see writes late, those of a local index and of the table at once (REQUIREMENTS G-31, G-32).
 #[test]
-fn global_indexes_lag_and_converge() {
+fn g_31_g_32_global_indexes_lag_and_converge() {
     let control = Control::on(Arc::new(MemoryStore::new().unwrap()), |options| {
         options.background_period = None;
         options.gsi_delay_ms = 50;

@@ -72,6 +72,16 @@ fn boto3_drives_every_operation() {
     ]);
 }
 
+/// Tables and indexes take their time, as the service's do.
+#[test]
+fn boto3_waits_for_tables_and_indexes() {
+    let delays = EngineOptions { table_delay_ms: 300, index_allocation_ms: 300, gsi_delay_ms: 50, ..EngineOptions::default() };
+    let database = LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), delays).unwrap();
+    let mut command = Command::new(python());
+    command.arg(http_support::script("boto3_indexes.py"));
+    run(command, None, "", Arc::new(database));
+}
+
 #[test]
 fn boto3_drives_the_store_in_memory_too() {
     drive("boto3_operations.py", "", Arc::new(MemoryStore::new().unwrap()));
