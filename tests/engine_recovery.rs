@@ -368,3 +368,41 @@ fn copies_go_on_after_a_restart() {
     control.ok("DeleteTable", json!({ "TableName": "Tab" }));
     is_clean(&control);
 }
+
+#[test]
+fn a_deleted_table_with_recovery_leaves_a_backup_for_35_days() {
+    let control = Control::new();
+    control.simple("Tab");
+    control.put("Tab", json!({ "pk": { "S": "a" } }));
+    control.put("Tab", json!({ "pk": { "S": "b" } }));
+    let on = json!({ "PointInTimeRecoveryEnabled": true });
+    control.ok("UpdateContinuousBackups", json!({ "TableName": "Tab", "PointInTimeRecoverySpecification": on }));
+    control.put("Tab", json!({ "pk": { "S": "c" } }));
+    let list = |kind: &str| control.ok("ListBackups", json!({ "BackupType": kind }))["BackupSummaries"].as_array().unwrap().clone();
+    assert!(list("ALL").is_empty());
+    control.ok("DeleteTable", json!({ "TableName": "Tab" }));
+    assert!(list("USER").is_empty() && list("AWS_BACKUP").is_empty() && list("ALL").len() == 1);
+    let backup = list("SYSTEM")[0].clone();
+    assert_eq!((&backup["BackupName"], &backup["BackupType"]), (&json!("Tab$DeletedTableBackup"), &json!("SYSTEM")));
+    let arn = backup["BackupArn"].clone();
+    let described = control.ok("DescribeBackup", json!({ "BackupArn": arn }))["BackupDescription"].clone();
+    assert_eq!(described["SourceTableDetails"]["ItemCount"], json!(3));
+    let clean = || ddbfs::engine::check::check(control.database.engine()).unwrap();
+    assert!(clean().is_clean(), "{:?}", clean().differences);
+    control.simple("Tab");
+    control.put("Tab", json!({ "pk": { "S": "new" } }));
+    control.ok("RestoreTableFromBackup", json!({ "TargetTableName": "Back", "BackupArn": arn }));
+    control.database.engine().run_background_work().unwrap();
+    assert_eq!(control.column("Back", "pk"), ["a", "b", "c"]);
+    let day = 24 * 60 * 60 * 1000;
+    control.clock.advance_ms(35 * day - 1);
+    control.database.engine().run_background_work().unwrap();
+    assert_eq!(list("SYSTEM").len(), 1);
+    control.clock.advance_ms(1);
+    control.database.engine().run_background_work().unwrap();
+    assert!(list("SYSTEM").is_empty());
+    assert_eq!((control.column("Tab", "pk"), control.column("Back", "pk").len()), (vec!["new".to_owned()], 3));
+    assert!(clean().is_clean(), "{:?}", clean().differences);
+    control.ok("DeleteTable", json!({ "TableName": "Back" }));
+    assert!(list("ALL").is_empty(), "recovery was off");
+}

@@ -76,3 +76,49 @@ fn limits_and_endpoints() {
     let endpoints = json!({ "Endpoints": [{ "Address": "host:1", "CachePeriodInMinutes": 1440 }] });
     assert_eq!(control.ok("DescribeEndpoints", json!({})), endpoints);
 }
+
+#[test]
+fn a_table_is_named_by_its_arn_everywhere_and_shown_so() {
+    let control = Control::new();
+    control.simple("Tab");
+    let arn = format!("{ARN}Tab");
+    let key = json!({ "pk": { "S": "a" } });
+    let consumed = |operation: &str, mut body: Value| {
+        body["ReturnConsumedCapacity"] = json!("TOTAL");
+        control.ok(operation, body)["ConsumedCapacity"].clone()
+    };
+    let update = json!({ "TableName": arn, "Key": key, "UpdateExpression": "REMOVE a" });
+    let condition =
+        json!({ "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": { ":p": { "S": "a" } }, "TableName": arn });
+    for (operation, body) in [
+        ("PutItem", json!({ "TableName": arn, "Item": key })),
+        ("UpdateItem", update.clone()),
+        ("GetItem", json!({ "TableName": arn, "Key": key })),
+        ("Query", condition),
+        ("Scan", json!({ "TableName": arn })),
+        ("DeleteItem", json!({ "TableName": arn, "Key": key })),
+    ] {
+        assert_eq!(consumed(operation, body)["TableName"], json!(arn), "{operation}");
+    }
+    for (operation, body) in [
+        ("BatchGetItem", json!({ "RequestItems": { &arn: { "Keys": [key] } } })),
+        ("BatchWriteItem", json!({ "RequestItems": { &arn: [{ "PutRequest": { "Item": key } }] } })),
+        ("TransactGetItems", json!({ "TransactItems": [{ "Get": { "TableName": arn, "Key": key } }] })),
+        ("TransactWriteItems", json!({ "TransactItems": [{ "Update": update }] })),
+    ] {
+        assert_eq!(consumed(operation, body)[0]["TableName"], json!(arn), "{operation}");
+    }
+    assert_eq!(consumed("GetItem", json!({ "TableName": "Tab", "Key": key }))["TableName"], json!("Tab"));
+    let select = format!("SELECT * FROM \"{arn}\" WHERE pk = 'a'");
+    assert_eq!(control.ok("ExecuteStatement", json!({ "Statement": select }))["Items"], json!([key]));
+    // ListStreams takes names alone, by its model.
+    for operation in ["DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "ListBackups"] {
+        control.ok(operation, json!({ "TableName": arn }));
+    }
+    let ends = json!({ "Enabled": true, "AttributeName": "ends" });
+    control.ok("UpdateTimeToLive", json!({ "TableName": arn, "TimeToLiveSpecification": ends }));
+    control.ok("UpdateTable", json!({ "TableName": arn, "TableClass": "STANDARD_INFREQUENT_ACCESS" }));
+    control.ok("CreateBackup", json!({ "TableName": arn, "BackupName": "one" }));
+    control.database.engine().run_background_work().unwrap();
+    assert_eq!(control.ok("DeleteTable", json!({ "TableName": arn }))["TableDescription"]["TableName"], json!("Tab"));
+}

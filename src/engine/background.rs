@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::ops::recovery::system_backups;
 use super::transaction::Transaction;
 use super::{Shared, index_life, partitions, streams, time_to_live};
 use crate::model::Error;
@@ -138,6 +139,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     time_to_live::sweep::sweep(shared)?;
     streams::trim::trim(shared)?;
+    system_backups::expire(shared)?;
     partitions::upkeep::round(shared)?;
     Ok(None)
 }

@@ -75,6 +75,7 @@ pub mod write;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::codec::metrics::prices;
@@ -196,6 +197,8 @@ pub struct Shared {
     /// Tables that come or go, with indexes that are being made or removed, or that lag.
     pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<background::Signal>,
+    /// When the next backup of a deleted table may be over; 0 before that was looked up.
+    pub(crate) system_backups_due_ms: AtomicU64,
     pub(crate) meter: meter::Meter,
     pub(crate) upkeep: partitions::Upkeep,
     pub(crate) throttle: Option<Throttle>,
@@ -260,6 +263,7 @@ impl Engine {
             expiring_tables: Watched::new(time_to_live::is_on),
             busy_tables: Watched::new(index_life::has_work),
             signal: Arc::default(),
+            system_backups_due_ms: AtomicU64::new(0),
             meter: meter::Meter::default(),
             upkeep: partitions::Upkeep::default(),
             throttle,

@@ -3,6 +3,7 @@
 
 use super::catalog::{self, TableEntry};
 use super::keys::{SourceId, StoreKey};
+use super::ops::recovery::system_backups;
 use super::transaction::Transaction;
 use super::{purge, streams};
 use crate::model::TableName;
@@ -37,13 +38,15 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
     Ok(Vec::new())
 }
 
-/// Takes a table out of the catalog; its sources are to be purged.
+/// Takes a table out of the catalog; its sources are to be purged, but for the items that a backup keeps.
 ///
 /// # Errors
 /// Those of the store.
 pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
     let list = entry.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
-    let own = std::iter::once(entry.source).chain(entry.index_sources.iter().copied());
+    let is_kept = system_backups::keep(transaction, entry)?;
+    let items = (!is_kept).then_some(entry.source);
+    let own = items.into_iter().chain(entry.index_sources.iter().copied());
     let sources: Vec<SourceId> = own.chain(list).chain(entry.index_life.sources()).collect();
     streams::disable(transaction, &mut entry.clone())?;
     transaction.batch.delete(&StoreKey::Table(entry.schema.name.as_str()).encode())?;

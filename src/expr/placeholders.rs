@@ -10,7 +10,7 @@ use super::lexer::is_placeholder;
 use crate::model::api::Placeholders;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::error::{ExpressionError, ValueError};
-use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDER_BYTES_MAX};
+use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDER_BYTES_MAX, PLACEHOLDERS_BYTES_MAX};
 use crate::model::{AttributeValue, Error};
 
 /// Checks names and values before any expression is parsed. `any_expression`: the request has an expression at all.
@@ -21,7 +21,17 @@ use crate::model::{AttributeValue, Error};
 pub fn check(placeholders: &Placeholders, any_expression: bool, values_missing: Option<&'static str>) -> Result<(), Error> {
     check_names(placeholders, any_expression)?;
     check_values(placeholders, values_missing)?;
+    check_size(placeholders)?;
     Ok(())
+}
+
+fn check_size(placeholders: &Placeholders) -> Result<(), ExpressionError> {
+    let names = placeholders.names.iter().flatten().map(|(alias, name)| alias.len() + name.len());
+    let values = placeholders.values.iter().flatten().map(|(alias, value)| alias.len() + value.size());
+    match names.chain(values).sum::<usize>() {
+        bytes if bytes > PLACEHOLDERS_BYTES_MAX => Err(ExpressionError::PlaceholdersTooLarge(bytes)),
+        _ => Ok(()),
+    }
 }
 
 fn check_names(placeholders: &Placeholders, any_expression: bool) -> Result<(), ExpressionError> {
@@ -172,6 +182,17 @@ mod tests {
         check_text(&placeholders(None, Some(&[])), true, None, "ExpressionAttributeValues must not be empty");
         let bad = placeholders(None, Some(&["#v"]));
         check_text(&bad, true, None, "ExpressionAttributeValues contains invalid key: Syntax error; key: \"#v\"");
+    }
+
+    #[test]
+    fn names_and_values_together_have_a_limit() {
+        let of = |bytes: usize| Placeholders {
+            names: Some([("#a".to_owned(), "xyz".to_owned())].into()),
+            values: Some([(":v".to_owned(), AttributeValue::S("x".repeat(bytes - 7)))].into()),
+        };
+        check_text(&of(2_097_152), true, None, "ok");
+        let text = "ExpressionAttributeNames and ExpressionAttributeValues together have exceeded the maximum allowed size of 2097152 bytes; size: 2097153";
+        check_text(&of(2_097_153), true, None, text);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub const EXPRESSION_BYTES_MAX: usize = 4096;
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
 /// A placeholder (`#x`, `:x`), sign included.
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
+/// `ExpressionAttributeNames` and `ExpressionAttributeValues` together (quota "Expression parameters").
+pub const PLACEHOLDERS_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Elements of one document path.
 pub const DOCUMENT_PATH_LEVELS_MAX: usize = 32;
 /// Operands of `IN`.
@@ -56,6 +58,8 @@ pub const TTL_PAST_MS_MAX: u64 = 5 * 365 * 24 * 60 * 60 * 1000;
 pub const ENTRY_OVERHEAD_BYTES: u64 = 100;
 /// Provisioned units must stay below this (CreateTable check 3).
 pub const CAPACITY_UNITS_MAX: u64 = 1_000_000_000_000;
+/// How long the backup of a deleted table with point-in-time recovery is kept (developer guide, point-in-time recovery): 35 days.
+pub const SYSTEM_BACKUP_KEPT_MS: u64 = 35 * 24 * 60 * 60 * 1000;
 /// Elements of a GSI's HASH part, and of its RANGE part.
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 /// Bytes one read unit covers.

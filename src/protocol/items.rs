@@ -17,7 +17,7 @@ pub const OPERATIONS: &[Operation] = &[
 
 fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = get_item::request(json)?;
-    let reporting = Reporting::from(&request);
+    let reporting = Reporting::of(json, request.return_consumed_capacity);
     let response = context.database.get_item(request)?;
     let mut out = Vec::new();
     get_item::response(&response, &reporting, &mut out);
@@ -26,8 +26,8 @@ fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
 
 fn put(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request = put_item::request(&json)?;
+    let reporting = Reporting::of(&json, request.return_consumed_capacity);
     drop(json);
-    let reporting = Reporting::from(&request);
     let done = answered.with(move |response| {
         let mut out = Vec::new();
         put_item::response(&response, &reporting, &mut out);
@@ -39,8 +39,8 @@ fn put(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Fai
 
 fn update(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request = update_item::request(&json)?;
+    let reporting = Reporting::of(&json, request.return_consumed_capacity);
     drop(json);
-    let reporting = Reporting::from(&request);
     let done = answered.with(move |response| {
         let mut out = Vec::new();
         update_item::response(&response, &reporting, &mut out);
@@ -52,8 +52,8 @@ fn update(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), 
 
 fn delete(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request = delete_item::request(&json)?;
+    let reporting = Reporting::of(&json, request.return_consumed_capacity);
     drop(json);
-    let reporting = Reporting::from(&request);
     let done = answered.with(move |response| {
         let mut out = Vec::new();
         delete_item::response(&response, &reporting, &mut out);
@@ -67,12 +67,12 @@ fn run_query(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = query::request(json)?;
     let mut writer = page::PageWriter::new(request.select);
     let page = context.database.query_rows(&request, &mut |row| writer.row(row))?;
-    Ok(writer.finish(&page, &Reporting::from(&request)).map_err(Error::Store)?)
+    Ok(writer.finish(&page, &Reporting::of(json, request.return_consumed_capacity)).map_err(Error::Store)?)
 }
 
 fn run_scan(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = scan::request(json)?;
     let mut writer = page::PageWriter::new(request.select);
     let page = context.database.scan_rows(&request, &mut |row| writer.row(row))?;
-    Ok(writer.finish(&page, &Reporting::from(&request)).map_err(Error::Store)?)
+    Ok(writer.finish(&page, &Reporting::of(json, request.return_consumed_capacity)).map_err(Error::Store)?)
 }

@@ -3,26 +3,27 @@
 use serde_json::Value;
 
 use super::{Answered, Context, Failure, Operation};
+use crate::codec::wire::capacity::SentArns;
 use crate::codec::wire::{transact_get_items, transact_write_items};
 
 pub const OPERATIONS: &[Operation] = &[Operation::read("TransactGetItems", get), Operation::started("TransactWriteItems", write)];
 
 fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = transact_get_items::request(json)?;
-    let detail = request.return_consumed_capacity;
+    let (arns, detail) = (SentArns::of_transaction(json), request.return_consumed_capacity);
     let response = context.database.transact_get_items(request)?;
     let mut out = Vec::new();
-    transact_get_items::response(&response, detail, &mut out);
+    transact_get_items::response(&response, (&arns, detail), &mut out);
     Ok(out)
 }
 
 fn write(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request = transact_write_items::request(&json)?;
+    let (arns, detail) = (SentArns::of_transaction(&json), request.return_consumed_capacity);
     drop(json);
-    let detail = request.return_consumed_capacity;
     let done = answered.with(move |response| {
         let mut out = Vec::new();
-        transact_write_items::response(&response, detail, &mut out);
+        transact_write_items::response(&response, (&arns, detail), &mut out);
         out
     });
     context.database.transact_write_items_then(request, done);

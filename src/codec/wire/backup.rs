@@ -12,7 +12,7 @@ use super::table_description::{self, timestamp};
 use super::update_table::{encryption, on_demand};
 use crate::model::api::TableDescription;
 use crate::model::api::backup::{
-    Backup, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
+    Backup, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
     RestoreOverrides, RestoreToPointInTimeRequest, UpdateContinuousBackupsRequest,
 };
 use crate::model::error::RecoveryError;
@@ -131,7 +131,12 @@ pub fn list_request(json: &Value) -> Result<ListBackupsRequest, WireError> {
         lower_ms: time_ms(members, "TimeRangeLowerBound"),
         upper_ms: time_ms(members, "TimeRangeUpperBound"),
         exclusive_start_arn: members.owned("ExclusiveStartBackupArn"),
-        is_of_other_type: matches!(members.string("BackupType"), Some("SYSTEM" | "AWS_BACKUP")),
+        backup_type: match members.string("BackupType") {
+            Some("SYSTEM") => BackupType::System,
+            Some("AWS_BACKUP") => BackupType::AwsBackup,
+            Some("ALL") => BackupType::All,
+            _ => BackupType::User,
+        },
     })
 }
 
@@ -228,7 +233,7 @@ fn details(backup: &Backup) -> Value {
         "BackupName": backup.name,
         "BackupSizeBytes": backup.size_bytes,
         "BackupStatus": backup.status.text(),
-        "BackupType": "USER",
+        "BackupType": if backup.is_system { "SYSTEM" } else { "USER" },
         "BackupCreationDateTime": timestamp(backup.created_ms),
     })
 }

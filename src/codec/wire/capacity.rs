@@ -2,39 +2,57 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
+use super::names;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
 use crate::model::TableName;
-use crate::model::api::{
-    ConsumedCapacity, DeleteItemRequest, GetItemRequest, ItemCollectionMetrics, PutItemRequest, QueryRequest,
-    ReturnConsumedCapacity, ScanRequest, UpdateItemRequest,
-};
+use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedCapacity};
 
 /// What of a request decides how its response reports capacity. Kept aside, as an operation takes its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reporting {
-    pub table_name: TableName,
+    /// The table as it was named: by its ARN, if that was sent (SEMANTICS 10.4).
+    pub table: String,
     pub detail: ReturnConsumedCapacity,
 }
 
-macro_rules! reporting_of {
-    ($($request:ty),*) => {$(
-        impl From<&$request> for Reporting {
-            fn from(request: &$request) -> Self {
-                Self { table_name: request.table_name.clone(), detail: request.return_consumed_capacity }
-            }
-        }
-    )*};
-}
-
-reporting_of!(GetItemRequest, PutItemRequest, DeleteItemRequest, UpdateItemRequest, QueryRequest, ScanRequest);
-
 impl Reporting {
+    /// Of an operation on one table, by its body.
+    #[must_use]
+    pub fn of(json: &Value, detail: ReturnConsumedCapacity) -> Self {
+        let table = json.get("TableName").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self { table, detail }
+    }
+
     /// The member `ConsumedCapacity`, if it was asked for.
     pub fn write(&self, consumed: &ConsumedCapacity, response: &mut ObjectWriter<'_>) {
         let Some(indexes) = with_indexes(self.detail) else { return };
         let out = response.member("ConsumedCapacity");
-        table(self.table_name.as_str(), consumed, (indexes, Units::Plain), out);
+        table(&self.table, consumed, (indexes, Units::Plain), out);
+    }
+}
+
+/// The tables that a transaction named by their ARNs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SentArns(Vec<(TableName, String)>);
+
+impl SentArns {
+    /// Of the actions of a transaction's body.
+    #[must_use]
+    pub fn of_transaction(json: &Value) -> Self {
+        let actions = json.get("TransactItems").and_then(Value::as_array).into_iter().flatten();
+        let members = actions.filter_map(Value::as_object).flat_map(|action| action.values());
+        let names = members.filter_map(|member| member.get("TableName")?.as_str());
+        let arns = names.filter_map(|name| Some((names::table_named(name)?, name.to_owned())));
+        Self(arns.filter(|(table, sent)| table.as_str() != sent).collect())
+    }
+
+    /// The table as it was named.
+    #[must_use]
+    pub fn shown<'n>(&'n self, table: &'n TableName) -> &'n str {
+        self.0.iter().find(|(named, _)| named == table).map_or(table.as_str(), |(_, arn)| arn)
     }
 }
 
@@ -143,11 +161,10 @@ mod tests {
 
     #[track_caller]
     fn check(detail: ReturnConsumedCapacity, expected: &str) {
-        let Ok(table_name) = TableName::new("Orders") else { return };
         let consumed = ConsumedCapacity { table: 1.0, global_indexes: [("gsi".to_owned(), 2.5)].into(), ..Default::default() };
         let mut out = Vec::new();
         let mut object = ObjectWriter::start(&mut out);
-        Reporting { table_name, detail }.write(&consumed, &mut object);
+        Reporting { table: "Orders".to_owned(), detail }.write(&consumed, &mut object);
         object.end();
         assert_eq!(String::from_utf8_lossy(&out), expected);
     }

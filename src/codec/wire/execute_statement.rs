@@ -53,6 +53,6 @@ pub fn response(response: &ExecuteStatementResponse, detail: ReturnConsumedCapac
     if let Some(key) = &response.last_evaluated_key {
         dynamodb_json::write_item(key, object.member("LastEvaluatedKey"));
     }
-    Reporting { table_name: response.table_name.clone(), detail }.write(&response.consumed_capacity, &mut object);
+    Reporting { table: response.table_name.to_string(), detail }.write(&response.consumed_capacity, &mut object);
     object.end();
 }

@@ -524,7 +524,7 @@ fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
         last_evaluated_key: Some(item.clone()),
         consumed_capacity: ConsumedCapacity::default(),
     };
-    let reporting = Reporting { table_name: page.table_name.clone(), detail: ReturnConsumedCapacity::None };
+    let reporting = Reporting { table: page.table_name.to_string(), detail: ReturnConsumedCapacity::None };
     for (select, expected) in [
         (None, r#"{"Items":[{"pk":{"S":"a"}},{"pk":{"S":"a"}}],"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),
         (Some(Select::Count), r#"{"Count":2,"ScannedCount":2,"LastEvaluatedKey":{"pk":{"S":"a"}}}"#),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::capacity::{self, Units};
+use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
@@ -56,9 +56,9 @@ fn get(place: usize, json: &Value) -> Result<TransactGet, WireError> {
 }
 
 /// Appends the body.
-pub fn response(response: &TransactGetItemsResponse, detail: ReturnConsumedCapacity, out: &mut Vec<u8>) {
+pub fn response(response: &TransactGetItemsResponse, (arns, detail): (&SentArns, ReturnConsumedCapacity), out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
-    let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (name.as_str(), consumed));
+    let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (arns.shown(name), consumed));
     capacity::write_list(detail, Units::Read, consumed, &mut object);
     write::list(response.responses.iter(), object.member("Responses"), |item, out| {
         let mut object = ObjectWriter::start(out);

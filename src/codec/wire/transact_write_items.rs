@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::capacity::{self, Units};
+use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
@@ -123,12 +123,12 @@ fn write(place: usize, json: &Value) -> Result<TransactWrite, WireError> {
 }
 
 /// Appends the body.
-pub fn response(response: &TransactWriteItemsResponse, detail: ReturnConsumedCapacity, out: &mut Vec<u8>) {
+pub fn response(response: &TransactWriteItemsResponse, (arns, detail): (&SentArns, ReturnConsumedCapacity), out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
     let units = if response.is_replay { Units::Read } else { Units::Write };
-    let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (name.as_str(), consumed));
+    let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (arns.shown(name), consumed));
     capacity::write_list(detail, units, consumed, &mut object);
-    let metrics = response.item_collection_metrics.iter().map(|(name, list)| (name.as_str(), list.as_slice()));
+    let metrics = response.item_collection_metrics.iter().map(|(name, list)| (arns.shown(name), list.as_slice()));
     capacity::write_metrics_by_table(metrics, &mut object);
     object.end();
 }

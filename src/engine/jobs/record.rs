@@ -29,6 +29,8 @@ pub struct BackupRecord {
     pub bytes: u64,
     /// Jobs that read it.
     pub readers: u64,
+    /// Of a deleted table, whose own items it has.
+    pub is_system: bool,
     /// The table's entry when it was made.
     pub table: Arc<TableEntry>,
 }
@@ -113,6 +115,7 @@ impl BackupRecord {
             items: reader.number("items")?,
             bytes: reader.number("bytes")?,
             readers: reader.number("readers")?,
+            is_system: reader.flag("system").unwrap_or(false),
             table: Arc::new(catalog_json::of_value(value.get("table").ok_or_else(damaged)?)?),
         })
     }
@@ -133,7 +136,7 @@ impl BackupRecord {
         let value = json!({
             "arn": self.arn, "name": self.name, "status": self.status.text(), "created_ms": self.created_ms,
             "source": self.source.0, "items": self.items, "bytes": self.bytes, "readers": self.readers,
-            "table": catalog_json::to_value(&self.table),
+            "system": self.is_system, "table": catalog_json::to_value(&self.table),
         });
         account::put(batch, RecordKind::Backup, &self.arn, &value)
     }

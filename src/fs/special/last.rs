@@ -100,7 +100,7 @@ impl State {
 }
 
 fn reporting(table: &TableName) -> Reporting {
-    Reporting { table_name: table.clone(), detail: ReturnConsumedCapacity::Indexes }
+    Reporting { table: table.to_string(), detail: ReturnConsumedCapacity::Indexes }
 }
 
 /// PutItem's answer, capacity included.

@@ -40,7 +40,20 @@ pub struct Backup {
     pub created_ms: u64,
     /// Item bytes plus 100 bytes an item.
     pub size_bytes: u64,
+    /// `BackupType` is SYSTEM: made when its table was deleted.
+    pub is_system: bool,
     pub table: TableDescription,
+}
+
+/// Which backups ListBackups lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BackupType {
+    #[default]
+    User,
+    System,
+    /// Those of the service AWS Backup, of which there are none here.
+    AwsBackup,
+    All,
 }
 
 /// ListBackups. Backups are in order of their ARNs.
@@ -54,8 +67,7 @@ pub struct ListBackupsRequest {
     /// Created before this time.
     pub upper_ms: Option<u64>,
     pub exclusive_start_arn: Option<String>,
-    /// `BackupType` is one of which there are none here.
-    pub is_of_other_type: bool,
+    pub backup_type: BackupType,
 }
 
 #[derive(Debug, Clone, PartialEq)]

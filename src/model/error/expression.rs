@@ -53,6 +53,11 @@ pub enum ExpressionError {
     /// Raised here for nesting, and by whoever reads the values from a wire form for anything else.
     #[error("ExpressionAttributeValues contains invalid value: {fault} for key {alias}")]
     InvalidValue { alias: String, fault: ValueError },
+    /// In bytes, aliases included.
+    #[error(
+        "ExpressionAttributeNames and ExpressionAttributeValues together have exceeded the maximum allowed size of 2097152 bytes; size: {0}"
+    )]
+    PlaceholdersTooLarge(usize),
     /// Rendered `{#a, #b}`.
     #[error("Value provided in ExpressionAttributeNames unused in expressions: keys: {0}")]
     NamesUnused(String),

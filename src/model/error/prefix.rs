@@ -100,6 +100,7 @@ fn of_expression(error: &ExpressionError) -> bool {
         | ExpressionError::KeyConditionNotSupported
         | ExpressionError::NotIndexable
         | ExpressionError::MissedKeyElement(_)
-        | ExpressionError::ConditionType => false,
+        | ExpressionError::ConditionType
+        | ExpressionError::PlaceholdersTooLarge(_) => false,
     }
 }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use super::{new_arn, table_of};
 use crate::codec::wire::table_description;
 use crate::engine::account::{self, RecordKind};
+use crate::engine::batch::source_counters;
 use crate::engine::jobs::{self, BackupRecord, Copy, From, Job, Place, To};
 use crate::engine::keys::{SourceId, StoreKey};
 use crate::engine::ops::describe_table::description;
 use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, purge};
 use crate::model::Error;
-use crate::model::api::backup::{Backup, BackupStatus, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse};
+use crate::model::api::backup::{Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse};
 use crate::model::error::{RecoveryError, StoreError};
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, LIST_TABLES_MAX};
 use crate::store::Read;
@@ -51,7 +52,7 @@ impl Engine {
         let mut has_more = false;
         let mut failure = None;
         let fits = |record: &BackupRecord| {
-            !request.is_of_other_type
+            is_of_type(record, request.backup_type)
                 && table.as_ref().is_none_or(|table| record.arn.starts_with(table))
                 && request.lower_ms.is_none_or(|lower| record.created_ms >= lower)
                 && request.upper_ms.is_none_or(|upper| record.created_ms < upper)
@@ -89,16 +90,31 @@ impl Engine {
 /// The typed form of a record. The copy takes the number of items from the table that it is of.
 fn backup(read: &dyn Read, record: &BackupRecord) -> Result<Backup, StoreError> {
     let mut table = description(read, &record.table, record.created_ms)?;
-    table.item_count = record.items;
-    table.table_size_bytes = record.bytes + record.items * ENTRY_OVERHEAD_BYTES;
+    let (items, bytes) = match record.is_system {
+        // The counters of the table that it was.
+        true => source_counters(read, record.source).map(|counters| (counters.entries, counters.bytes))?,
+        false => (record.items, record.bytes),
+    };
+    table.item_count = items;
+    table.table_size_bytes = bytes + items * ENTRY_OVERHEAD_BYTES;
     Ok(Backup {
         arn: record.arn.clone(),
         name: record.name.clone(),
         status: record.status,
         created_ms: record.created_ms,
         size_bytes: table.table_size_bytes,
+        is_system: record.is_system,
         table,
     })
+}
+
+fn is_of_type(record: &BackupRecord, wanted: BackupType) -> bool {
+    match wanted {
+        BackupType::User => !record.is_system,
+        BackupType::System => record.is_system,
+        BackupType::AwsBackup => false,
+        BackupType::All => true,
+    }
 }
 
 fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> Result<(Backup, u32), Error> {
@@ -114,6 +130,7 @@ fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> R
         items: 0,
         bytes: 0,
         readers: 0,
+        is_system: false,
         table: Arc::clone(&table),
     };
     record.put(transaction.batch)?;

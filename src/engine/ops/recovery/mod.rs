@@ -7,6 +7,7 @@ mod backups;
 mod continuous;
 mod restore;
 mod restore_schema;
+pub(in crate::engine) mod system_backups;
 
 use std::sync::Arc;
 
