@@ -310,3 +310,41 @@ fn illegal_forms_are_explained() {
         assert!(hint.is_empty() || ran.out.contains("  hint: ") && ran.out.contains(hint), "{path}: {}", ran.out);
     }
 }
+
+/// Reading and listing what no filter lets through ends with its reader, and nobody else waits for it.
+#[test]
+fn long_reads_hold_nobody_up_and_end_with_their_reader() {
+    let db = memory();
+    create_table(&*db, support::FLAT);
+    for n in 0..5_000 {
+        put(&*db, "Flat", &json!({"id": n.to_string(), "n": n, "text": "x".repeat(200)}).to_string());
+    }
+    let mount = Mount::of(db);
+    // Twelve walks over the table at once; each finds nothing.
+    let script = "
+        for i in $(seq 4); do
+            ls 'Flat/scan/where.n.lt=0' & cat 'Flat/scan/where.n.lt=0/items.ndjson' & cat 'Flat/scan/where.n.lt=0/count' &
+        done
+        cat Flat/items/7.json > /dev/null && echo read
+        wait";
+    let out = mount.sh(script).ok().to_owned();
+    assert_eq!((out.matches("read\n").count(), out.matches("0\n").count()), (1, 4), "{out}");
+    // A reader that is ended in the middle of a read is gone at once, by its signal.
+    let script = "cat 'Flat/scan/where.n.lt=0/capacity.json' Flat/scan/where.n.lt=0/count & kill -INT $!; wait $!; echo $?";
+    assert!(["130\n", "0\n"].iter().any(|end| mount.sh(script).out.ends_with(end)));
+    let (status, lines) = (mount.sh("cat Flat/scan/items.ndjson | head -1 | wc -l"), mount.sh("wc -l < Flat/scan/items.csv"));
+    assert_eq!((status.ok(), lines.ok()), ("1\n", "5001\n"));
+}
+
+/// Shards listed in many pieces, in order and each once.
+#[test]
+fn a_long_listing_of_shards_goes_on_where_it_was() {
+    let mount = invoices();
+    for n in 0..3_000 {
+        let item = json!({"InvoiceNumber+suffix": format!("9-{}", n % 5), "ClientTransactionId": format!("{n:05}")});
+        put(&*mount.db, "Invoice", &item.to_string());
+    }
+    let listed = mount.sh("ls -U 'Invoice/query/@pk.shards=9-,0,4' | cut -d, -f3").ok().to_owned();
+    let expected: String = (0..3_000).map(|n| format!("{n:05}.json\n")).collect();
+    assert_eq!(listed, expected);
+}

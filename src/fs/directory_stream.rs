@@ -111,6 +111,7 @@ pub struct DirectoryStream {
     /// Least distance of checkpoints.
     stride: u64,
     dots: [u64; 2],
+    is_slow: bool,
 }
 
 impl std::fmt::Debug for DirectoryStream {
@@ -132,7 +133,20 @@ impl DirectoryStream {
             checkpoints: Vec::new(),
             stride: BATCH as u64,
             dots,
+            is_slow: false,
         }
+    }
+
+    /// A directory whose listing may take as long as a query.
+    #[must_use]
+    pub fn slow(self, is_slow: bool) -> Self {
+        Self { is_slow, ..self }
+    }
+
+    /// May a listing take long?
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        self.is_slow
     }
 
     /// Gives the entries after `offset` to `emit`, each with its own offset, until it says that it is full or the directory ends.

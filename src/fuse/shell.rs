@@ -334,13 +334,17 @@ impl Filesystem for Shell {
     fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         guard("readdir", || {
             let call = self.begin(request, "readdir", ino, None);
-            let read = self.view.readdir(caller(request), handle.0, offset, &mut |listed, offset| {
-                reply.add(INodeNo(listed.ino), offset, file_type(listed.kind), &listed.name)
-            });
-            match call.end(read) {
-                Ok(()) => reply.ok(),
-                Err(error) => reply.error(errno(&error)),
-            }
+            let (view, caller) = (Arc::clone(&self.view), caller(request));
+            let list = move || {
+                let read = view.readdir(caller, handle.0, offset, &mut |listed, offset| {
+                    reply.add(INodeNo(listed.ino), offset, file_type(listed.kind), &listed.name)
+                });
+                match call.end(read) {
+                    Ok(()) => reply.ok(),
+                    Err(error) => reply.error(errno(&error)),
+                }
+            };
+            self.view.run_listing(handle.0, Box::new(list));
         });
     }
 

@@ -10,11 +10,13 @@
 //! are shortened further, which by their digests resolves to the same entry. Nothing is remembered between calls: a place in the listing is the number and
 //! the key of the entry there.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::clauses::Partition;
 use super::pages::Pages;
 use super::request::Bounds;
+use super::stream::Stream;
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{QueryKind, QueryPath, name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
@@ -31,6 +33,19 @@ const SUFFIX: &str = ".json";
 /// A visitor of a listing: the link's name and the place right after it.
 pub type VisitLink<'a> = dyn FnMut(String, Position) -> ControlFlow<()> + 'a;
 
+/// A listing that goes on where it ended, of a query that has no key to go on from. Nothing but speed is lost with it.
+#[derive(Debug, Default)]
+pub struct LiveListing(Option<Run>);
+
+#[derive(Debug)]
+struct Run {
+    stream: Stream,
+    /// Read and not given.
+    ready: VecDeque<EntryKey>,
+    /// How many were given.
+    given: u64,
+}
+
 impl QueryPath {
     /// Lists the directory: `000001,<name>.json` in result order, each a symlink ([`super::Child::Link`]), strictly after `after`, a
     /// position that an earlier call gave. Nothing while the query is not complete. Constant memory.
@@ -38,11 +53,25 @@ impl QueryPath {
     /// # Errors
     /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one.
     pub fn listing(&self, db: &dyn Browse, after: Option<&Position>, visit: &mut VisitLink<'_>) -> Result<(), FsError> {
+        self.listing_with(&mut LiveListing::default(), db, after, visit)
+    }
+
+    /// As [`Self::listing`]; `live` is kept by who lists the directory in pieces.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn listing_with(
+        &self,
+        live: &mut LiveListing,
+        db: &dyn Browse,
+        after: Option<&Position>,
+        visit: &mut VisitLink<'_>,
+    ) -> Result<(), FsError> {
         if self.clauses.check_complete(self.context()).is_err() || (after.is_some() && self.is_single_row()) {
             return Ok(());
         }
         if self.is_counted() {
-            return self.counted_listing(db, after, visit);
+            return self.counted_listing(live, db, after, visit);
         }
         let resolved = match self.resolve_one(db, "a listing") {
             Ok(resolved) => resolved,
@@ -93,38 +122,42 @@ impl QueryPath {
         matches!(self.clauses.partition, Partition::Shards(_)) || (filters && self.clauses.eval.is_some())
     }
 
-    /// The listing of a query that goes on by running again and leaving out what was there.
-    fn counted_listing(&self, db: &dyn Browse, after: Option<&Position>, visit: &mut VisitLink<'_>) -> Result<(), FsError> {
+    /// The listing of a query that goes on where `live` is, or else by running again and leaving out what was there.
+    fn counted_listing(
+        &self,
+        live: &mut LiveListing,
+        db: &dyn Browse,
+        after: Option<&Position>,
+        visit: &mut VisitLink<'_>,
+    ) -> Result<(), FsError> {
         let before = match after {
             Some(after) => decode_position(after, |_| Some(Item::default()))?.0,
             None => 0,
         };
-        let mut stream = self.stream(db, &|request| request.whole_entries())?;
-        let mut number = 0;
-        let mut entries = Vec::new();
-        let mut fault = None;
-        while stream
-            .next(db, &mut |row| {
-                number += 1;
-                if number > before && fault.is_none() {
-                    match row::entry_key(&row, self.context()) {
-                        Ok(entry) => entries.push((number, entry)),
-                        Err(error) => fault = Some(error),
-                    }
-                }
-            })?
-            .is_some()
-        {
-            if let Some(error) = fault.take() {
-                return Err(error);
-            }
-            for (number, entry) in entries.drain(..) {
-                if visit(self.link_name(number, &entry), encode_position(number, &[])).is_break() {
+        let mut run = match live.0.take() {
+            Some(run) if run.given == before => run,
+            _ => Run { stream: self.stream(db, &|request| request.whole_entries())?, ready: VecDeque::new(), given: 0 },
+        };
+        loop {
+            while let Some(entry) = run.ready.pop_front() {
+                run.given += 1;
+                let position = encode_position(run.given, &[]);
+                if run.given > before && visit(self.link_name(run.given, &entry), position).is_break() {
+                    live.0 = Some(run);
                     return Ok(());
                 }
             }
+            let (ready, mut fault) = (&mut run.ready, None);
+            let step = run.stream.next(db, &mut |row| match row::entry_key(&row, self.context()) {
+                Ok(entry) => ready.push_back(entry),
+                Err(error) => fault = Some(error),
+            })?;
+            match (step, fault) {
+                (_, Some(error)) => return Err(error),
+                (None, None) => return Ok(()),
+                (Some(_), None) => {}
+            }
         }
-        Ok(())
     }
 
     /// Does the query name all of a base item's key?

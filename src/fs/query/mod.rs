@@ -53,7 +53,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use fault::{ClauseFault, ValueFault};
-pub use listing::VisitLink;
+pub use listing::{LiveListing, VisitLink};
 pub use request::Request;
 pub use result::{ResultKind, ResultReader, ResultSize, Wanted};
 

@@ -8,7 +8,7 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister};
 use crate::fs::node::{Kind, Node, query_link_ino};
-use crate::fs::query::{Child, QueryKind, QueryPath, ResultSize};
+use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultSize};
 use crate::fs::special::queries;
 
 /// The `query/` or `scan/` directory of a table or index.
@@ -90,11 +90,12 @@ pub fn parent(path: &QueryPath) -> Node {
 #[derive(Debug)]
 pub struct QueryLister {
     path: QueryPath,
+    live: LiveListing,
 }
 
 impl QueryLister {
     pub fn new(path: QueryPath) -> Self {
-        Self { path }
+        Self { path, live: LiveListing::default() }
     }
 }
 
@@ -110,7 +111,7 @@ impl Lister for QueryLister {
             Cursor::Tail(_) => return Ok(()),
         };
         let path = &self.path;
-        path.listing(&*tree.db, after, &mut |name, position| {
+        path.listing_with(&mut self.live, &*tree.db, after, &mut |name, position| {
             let ino = query_link_ino(path, &name);
             out.push((Listed { ino, kind: Kind::Symlink, name }, Cursor::After(position)));
             if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

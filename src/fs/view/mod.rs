@@ -244,8 +244,20 @@ impl View {
         let node = self.node(ino)?;
         self.attr_of(&node, caller)?;
         let dots = self.tree.dots(&node);
+        let is_slow = matches!(*node, Node::Query(_));
         let make = Box::new(move |tree: &Tree| tree.lister(&node));
-        self.handles.insert(Handle::Directory(Mutex::new(DirectoryStream::new(dots, make))), ino, now_ms())
+        let stream = DirectoryStream::new(dots, make).slow(is_slow);
+        self.handles.insert(Handle::Directory(Mutex::new(stream)), ino, now_ms())
+    }
+
+    /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
+    /// the handle is under way.
+    pub fn run_listing(&self, handle: u64, work: Box<dyn FnOnce() + Send>) {
+        let is_slow = match self.handles.get(handle).as_deref() {
+            Some(Handle::Directory(stream)) => stream.try_lock().is_none_or(|stream| stream.is_slow()),
+            _ => false,
+        };
+        if is_slow { self.run_elsewhere(work) } else { work() }
     }
 
     /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
