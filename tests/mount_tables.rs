@@ -4,6 +4,7 @@
 
 mod support;
 
+use ddbfs::fs::view::ViewOptions;
 use serde_json::Value;
 use support::{FLAT, Mount, ORDERS, create_table, memory};
 
@@ -18,11 +19,28 @@ const PROVISIONED: &str = r#"{
 }"#;
 
 fn tables() -> Mount {
+    tables_with(ViewOptions::default())
+}
+
+fn tables_with(options: ViewOptions) -> Mount {
     let db = memory();
     for json in [ORDERS, FLAT, PROVISIONED] {
         create_table(&*db, json);
     }
-    Mount::of(db)
+    Mount::with(db, options)
+}
+
+/// Items with index entries, and empty folders.
+const FILL: &str = "for c in u1 u2 u3; do mkdir -p Orders/items/$c; for n in 1 2 3 4; do
+    echo '{\"status\":\"s'$n'\",\"created\":\"2024-0'$n'\",\"total\":'$n'}' > Orders/items/$c/$n.json; done; done
+    for n in 1 2 3; do echo '{}' > Flat/items/$n.json; done";
+
+/// Everything that is stored of a table, in one text.
+fn contents(mount: &Mount, table: &str) -> String {
+    let script = format!(
+        "cd {table} && jq -S 'del(.TableName)' schema.json && find items gsi lsi -name '*.json' -path '*/items/*' | sort | xargs -d '\\n' tail -n +1"
+    );
+    mount.sh(&script).ok().to_owned()
 }
 
 fn described(mount: &Mount, table: &str) -> Value {
@@ -83,7 +101,7 @@ fn a_definition_is_changed_by_editing_its_file() {
         ),
     ];
     for (program, script, pointer, expected) in edits {
-        mount.sh(script).ok();
+        mount.sh(&format!("{script} || cat .ddb/errors/last >&2")).ok();
         assert_eq!(described(&mount, "Prov").pointer(pointer).cloned().unwrap_or_default(), *expected, "{program}");
     }
     // Members of which there is an operation of their own.
@@ -156,7 +174,7 @@ fn an_index_added_to_the_definition_is_made() {
     assert_eq!((&plan["would"], &plan["steps"][0]["items"]), (&"change the table".into(), &3.into()), "{plan}");
     assert!(!mount.sh("ls Flat/gsi").ok().contains("by-who"), "a plan does nothing");
     mount.sh(&format!("{} > Flat/schema.json", add("Flat", "by-who"))).ok();
-    mount.sh("until grep -q '\"ACTIVE\"' Flat/gsi/by-who/stats.json; do sleep 0.05; done").ok();
+    mount.sh("until jq -e '.Table.GlobalSecondaryIndexes[0].IndexStatus==\"ACTIVE\"' Flat/describe.json > /dev/null; do sleep 0.05; done").ok();
     assert_eq!(mount.sh("ls Flat/gsi/by-who/items").ok(), "w1\nw2\nw3\n");
     // The definition with its new index is stored as it is, as often as one likes.
     mount.sh("s=$(cat Flat/schema.json); echo \"$s\" > Flat/schema.json").ok();
@@ -209,4 +227,135 @@ fn a_plan_of_a_draft_checks_its_creation() {
     let refused = mount.sh_in_new_session(script).ok().to_owned();
     assert!(refused.starts_with("be refused\n") && refused.contains("AttributeDefinitions"), "{refused}");
     assert_eq!(mount.sh("ls New; rmdir New").ok(), "schema.json\n");
+}
+
+#[test]
+fn a_table_with_items_survives_every_recursive_delete() {
+    let mount = tables();
+    mount.sh(FILL).ok();
+    let before = contents(&mount, "Orders");
+    let deleters = [
+        "rm -r Orders",
+        "rm -rf Orders",
+        "find Orders -delete",
+        "python3 -c 'import shutil; shutil.rmtree(\"Orders\")'",
+        "python3 -c 'import shutil; shutil.rmtree(\"Orders\", ignore_errors=True); raise SystemExit(1)'",
+        "node -e 'require(\"fs\").rmSync(\"Orders\", {recursive: true})'",
+        "perl -MFile::Path=remove_tree -e 'remove_tree(\"Orders\", {error => \\my $e}); exit 1'",
+        "mkdir -p /tmp/ddbfs-empty.$$ && rsync -a --delete /tmp/ddbfs-empty.$$/ Orders/",
+        "rmdir Orders",
+    ];
+    for deleter in deleters {
+        mount.sh(deleter).failed();
+        assert_eq!(contents(&mount, "Orders"), before, "{deleter}");
+    }
+    // A collection and a single item go silently.
+    assert_eq!(
+        mount
+            .sh("rm -r Orders/items/u1; rm Orders/items/u2/1.json; ls Orders/items; ls Orders/gsi/by-status/items/*")
+            .ok()
+            .lines()
+            .count(),
+        2 + 4 + 3 + 7
+    );
+    println!("{} recursive deletes left the table as it was", deleters.len());
+}
+
+#[test]
+fn allow_drop_lets_recursive_deletes_through() {
+    let mount = tables_with(ViewOptions { allow_drop: true, ..ViewOptions::default() });
+    let deleters = [
+        "rm -r Orders",
+        "rm -rf Orders",
+        "find Orders -delete",
+        "python3 -c 'import shutil; shutil.rmtree(\"Orders\")'",
+        "node -e 'require(\"fs\").rmSync(\"Orders\", {recursive: true})'",
+        "rmdir Orders",
+    ];
+    mount.sh(&format!("{FILL}; cp Orders/schema.json Flat/items/.kept")).ok();
+    for deleter in deleters {
+        mount.sh(deleter).ok();
+        assert_eq!(mount.sh("ls").ok(), "Flat\nProv\nREADME.md\n", "{deleter}");
+        mount.sh(&format!("mkdir Orders && cp Flat/items/.kept Orders/schema.json && {FILL}")).ok();
+    }
+    // A protected table stays.
+    mount.sh("jq '.DeletionProtectionEnabled=true' Orders/schema.json > Orders/schema.json").ok();
+    let before = contents(&mount, "Orders");
+    for deleter in deleters {
+        mount.sh(deleter).failed();
+        assert_eq!(contents(&mount, "Orders"), before, "{deleter}");
+    }
+}
+
+/// Backups of what is stored are restored into a new table and over the old one, by every program.
+#[test]
+fn tables_are_cloned_and_restored() {
+    let mount = tables();
+    mount.sh(FILL).ok();
+    let expected = contents(&mount, "Orders");
+    let clones = [
+        ("tar", "mkdir COPY && tar -C Orders -cf - schema.json items | tar -C COPY -xf -"),
+        ("cp -r", "mkdir COPY && cp -r Orders/schema.json Orders/items COPY/"),
+        ("cp -a", "mkdir COPY && cp -a Orders/schema.json Orders/items COPY/"),
+        ("rsync -a", "rsync -a Orders/schema.json Orders/items COPY/"),
+        ("zip", "t=$(mktemp -d); (cd Orders && zip -qr $t/o.zip schema.json items) && mkdir COPY && unzip -qo $t/o.zip -d COPY"),
+    ];
+    for (program, script) in clones {
+        mount.sh(&script.replace("COPY", "Copy")).ok();
+        assert_eq!(contents(&mount, "Copy"), expected, "{program}");
+        mount.sh("rm -r Copy/items/* && rmdir Copy").ok();
+    }
+    let backup = tempfile::tempdir().unwrap();
+    let dir = backup.path().display();
+    mount.sh(&format!("tar -C Orders -cf {dir}/o.tar schema.json items; cp -r Orders/schema.json Orders/items {dir}; (cd Orders && zip -qr {dir}/o.zip schema.json items)")).ok();
+    let damage = "echo '{\"x\":1}' > Orders/items/u1/1.json; rm Orders/items/u2/2.json; rm -r Orders/items/u3";
+    let restores = [
+        ("tar", format!("tar -C Orders -xf {dir}/o.tar")),
+        ("tar --overwrite", format!("tar -C Orders --overwrite -xf {dir}/o.tar")),
+        ("cp -r", format!("cp -r {dir}/schema.json {dir}/items Orders/")),
+        ("cp -a", format!("cp -a {dir}/schema.json {dir}/items Orders/")),
+        ("rsync", format!("rsync -a --checksum {dir}/schema.json {dir}/items Orders/")),
+        ("unzip -o", format!("unzip -qo {dir}/o.zip -d Orders")),
+        ("install", format!("install -m 644 {dir}/schema.json Orders/ && cp -r {dir}/items Orders/")),
+    ];
+    for (program, script) in &restores {
+        mount.sh(damage).ok();
+        assert_ne!(contents(&mount, "Orders"), expected);
+        mount.sh(script).ok();
+        assert_eq!(contents(&mount, "Orders"), expected, "{program}");
+    }
+    println!("cloned with {} programs, restored over the table with {}", clones.len(), restores.len());
+}
+
+/// With `-o restore` whole directories are copied, derived files and all.
+#[test]
+fn whole_directories_are_restored_on_demand() {
+    let mount = tables_with(ViewOptions { restore: true, ..ViewOptions::default() });
+    mount.sh(FILL).ok();
+    let expected = contents(&mount, "Orders");
+    let backup = tempfile::tempdir().unwrap();
+    let dir = backup.path().display();
+    mount.sh(&format!("tar -cf {dir}/o.tar Orders; cp -r Orders {dir}/")).ok();
+    let clones = [
+        ("cp -r", "cp -r Orders Copy".to_owned()),
+        ("cp -a", "cp -a Orders Copy".to_owned()),
+        ("rsync -a", format!("rsync -a {dir}/Orders/ Copy/")),
+        ("tar", format!("mkdir Copy && tar -C Copy --strip-components=1 -xf {dir}/o.tar")),
+        ("cp -r over it", format!("cp -r {dir}/Orders/. Copy/")),
+        ("rsync over it", format!("rsync -a --checksum {dir}/Orders/ Copy/")),
+        ("tar over it", format!("tar -C Copy --strip-components=1 -xf {dir}/o.tar")),
+    ];
+    for (program, script) in &clones {
+        if program.ends_with("over it") {
+            mount.sh(&format!("test -e Copy || cp -r Orders Copy; echo '{{}}' > Copy/items/u1/1.json; rm -r Copy/items/u2")).ok();
+        }
+        mount.sh(script).ok();
+        assert_eq!(contents(&mount, "Copy"), expected, "{program}");
+        mount.sh("rm -r Copy/items/* && rmdir Copy").ok();
+    }
+    // The derived files still say what is so, whoever writes to them.
+    mount.sh("echo lies > Orders/stats.json; echo lies > Orders/gsi/by-status/items/s1/none.json").ok();
+    assert!(mount.sh("cat Orders/stats.json").ok().contains("\"items\": 12"));
+    mount.sh("rm -r Orders").failed();
+    assert_eq!(contents(&mount, "Orders"), expected);
 }

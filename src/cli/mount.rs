@@ -150,8 +150,12 @@ fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
 }
 
 fn open_log(data_dir: &Path) -> Result<std::fs::File, CliError> {
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
     let doing = || format!("cannot write the log in {}", data_dir.display());
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(CliError::io(doing()))?;
+    // An empty directory becomes ours alone when it is opened, but not one that holds other files, such as the log.
+    if std::fs::read_dir(data_dir).map_err(CliError::io(doing()))?.next().is_none() {
+        std::fs::set_permissions(data_dir, std::fs::Permissions::from_mode(0o700)).map_err(CliError::io(doing()))?;
+    }
     std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(data_dir.join(LOG_FILE)).map_err(CliError::io(doing()))
 }

@@ -105,8 +105,13 @@ pub struct Mount {
 impl Mount {
     /// Mounts a database.
     pub fn of(db: Arc<LocalDatabase>) -> Self {
+        Self::with(db, ViewOptions::default())
+    }
+
+    /// Mounts a database with options.
+    pub fn with(db: Arc<LocalDatabase>, options: ViewOptions) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let view = View::new(Arc::clone(&db) as Arc<dyn Browse>, ViewOptions::default());
+        let view = View::new(Arc::clone(&db) as Arc<dyn Browse>, options);
         let mounted = mount(&MountOptions::new(directory.path()), view).unwrap();
         Self { db, mounted: Some(mounted), directory }
     }

@@ -12,6 +12,7 @@ pub mod batch;
 pub mod calls;
 pub mod control;
 pub mod describe;
+pub mod dropped;
 pub mod heat;
 pub mod help;
 pub mod index_draft;

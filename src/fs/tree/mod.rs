@@ -29,8 +29,9 @@ use super::FsError;
 use super::attr::Attr;
 use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
-use super::node::{AliasFolder, Node};
+use super::node::{AliasFolder, Kind, Node};
 use super::options::ViewOptions;
+use super::special::dropped::{self, DroppedNames};
 use super::special::plan::Plans;
 use super::special::state::ServiceState;
 use super::write::scratch::FileId;
@@ -52,6 +53,7 @@ pub struct Tree {
     pub journal: Journal,
     pub(super) service: ServiceState,
     pub plans: Mutex<Plans>,
+    pub(super) dropped: Mutex<DroppedNames>,
     /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
     pub started_ms: u64,
     created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
@@ -86,6 +88,7 @@ impl Tree {
             journal: Journal::default(),
             service: ServiceState::default(),
             plans: Mutex::default(),
+            dropped: Mutex::default(),
             started_ms: now_ms(),
             created: Mutex::default(),
         }
@@ -97,6 +100,15 @@ impl Tree {
     /// [`FsError::NotFound`] when the name can mean nothing there.
     pub fn resolve(&self, parent: &Node, name: &[u8]) -> Result<Node, FsError> {
         let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
+        let resolved = self.resolve_text(parent, name);
+        if !self.options.restore || !dropped::is_place(parent) {
+            return resolved;
+        }
+        let is_there = resolved.as_ref().is_ok_and(|node| self.attr(node, Caller::default()).is_ok());
+        if is_there { resolved } else { dropped::find(self, parent, name).map_or(resolved, Ok) }
+    }
+
+    fn resolve_text(&self, parent: &Node, name: &str) -> Result<Node, FsError> {
         match parent {
             Node::Root => root::resolve(self, name),
             Node::Table(table) => table::resolve(self, table, name),
@@ -129,7 +141,17 @@ impl Tree {
             return Ok(None);
         }
         let start = Node::Table(table.clone());
-        path.split('/').try_fold(start, |parent, name| self.resolve(&parent, name.as_bytes())).map(Some)
+        let step = |parent: Node, name: &str| match self.resolve(&parent, name.as_bytes()) {
+            // What was made in the draft and is nothing in the table.
+            Err(FsError::NotFound) if self.options.restore && dropped::is_place(&parent) => {
+                Ok(dropped::make(self, &parent, name, Kind::Directory))
+            }
+            Ok(node) if self.options.restore && dropped::is_place(&parent) && self.attr(&node, Caller::default()).is_err() => {
+                Ok(dropped::make(self, &parent, name, Kind::Directory))
+            }
+            resolved => resolved,
+        };
+        path.split('/').try_fold(start, step).map(Some)
     }
 
     /// What a folder by a shortened name is when the first item in it told its key.

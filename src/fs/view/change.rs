@@ -9,8 +9,8 @@ use crate::database::{PartitionKey, Source};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::journal::process_of;
-use crate::fs::node::{EntryNode, Node};
-use crate::fs::special::{index_draft, last};
+use crate::fs::node::{EntryNode, Kind, Node};
+use crate::fs::special::{dropped, index_draft, last};
 use crate::fs::tree::now_ms;
 use crate::fs::write::{draft, is_refused_probe};
 use crate::model::api::{DeleteItemRequest, DeleteTableRequest, PutItemRequest, ReturnValues};
@@ -38,8 +38,25 @@ impl View {
     fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
         let text = std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
         self.attr_of(parent, caller)?;
-        let node = match parent {
-            Node::Root => self.make_table(text)?,
+        let made = match self.made_by_itself(caller, parent, text) {
+            Some(node) => Ok(node),
+            None => self.make_directory(caller, parent, text),
+        };
+        let node = match made {
+            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.options.restore && dropped::is_place(parent) => {
+                dropped::make(&self.tree, parent, text, Kind::Directory)
+            }
+            made => made?,
+        };
+        let attr = self.attr_of(&node, caller)?;
+        self.marks.made(attr.ino);
+        self.remember(node, attr)
+    }
+
+    fn make_directory(&self, caller: Caller, parent: &Node, text: &str) -> Result<Node, FsError> {
+        let name = text.as_bytes();
+        Ok(match parent {
+            Node::Root => self.make_table(caller, text)?,
             Node::Table(table) | Node::DraftFolder(table, _) if self.tree.is_draft(table)? => {
                 self.make_draft_folder(caller, parent, table, text)?
             }
@@ -58,9 +75,7 @@ impl View {
             Node::Special(special) => special.0.mkdir(self, caller, text)?,
             Node::Indexes(table, kind) => index_draft::make(&self.tree, table, *kind, text)?,
             _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
-        };
-        let attr = self.attr_of(&node, caller)?;
-        self.remember(node, attr)
+        })
     }
 
     /// `mkdir -p` asks for what is there.
@@ -69,7 +84,7 @@ impl View {
         if there.is_ok() { FsError::Exists } else { error }
     }
 
-    fn make_table(&self, name: &str) -> Result<Node, FsError> {
+    fn make_table(&self, caller: Caller, name: &str) -> Result<Node, FsError> {
         if name.starts_with('.') && is_refused_probe(name) {
             return Err(FsError::NotPermitted(
                 "programs look for this name everywhere; a table of this name is made through the API",
@@ -90,7 +105,9 @@ impl View {
         {
             return Err(FsError::Exists);
         }
-        Ok(Node::Table(self.tree.drafts.lock().create(name, now_ms())?))
+        let table = self.tree.drafts.lock().create(name, now_ms())?;
+        self.made_draft(caller, &table);
+        Ok(Node::Table(table))
     }
 
     fn make_draft_folder(&self, caller: Caller, parent: &Node, table: &TableName, name: &str) -> Result<Node, FsError> {
@@ -133,7 +150,7 @@ impl View {
         Ok(node)
     }
 
-    /// SYMLINK: a saved query.
+    /// SYMLINK: a saved query; with `-o restore`, one that is forgotten.
     ///
     /// # Errors
     /// `Exists`, a bad clause in the target, or no link can be made there.
@@ -146,11 +163,18 @@ impl View {
     fn symlink_in(&self, caller: Caller, parent: &Node, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
         let text = |bytes| std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"));
         self.attr_of(parent, caller)?;
-        let Node::Special(special) = parent else {
-            return Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1"));
+        let made = match parent {
+            Node::Special(special) => special.0.symlink(self, text(name)?, text(target)?),
+            _ => Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1")),
         };
-        let node = special.0.symlink(self, text(name)?, text(target)?)?;
+        let node = match made {
+            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.options.restore && dropped::is_place(parent) => {
+                dropped::make_link(&self.tree, parent, text(name)?, text(target)?)
+            }
+            made => made?,
+        };
         let attr = self.attr_of(&node, caller)?;
+        self.marks.made(attr.ino);
         self.remember(node, attr)
     }
 
@@ -164,8 +188,18 @@ impl View {
         let reply: Reply<()> = Box::new(move |ended| reply(view.noted_at(caller, "unlink", || path, ended)));
         match self.tree.resolve(&parent, name) {
             Ok(Node::Entry(entry)) if entry.source.index.is_none() => self.delete_item(caller, &entry, reply),
-            Ok(Node::Special(special)) => special.0.unlink(self, caller, reply),
-            Ok(node) => reply(self.unlink_other(caller, &parent, &node, name)),
+            Ok(node) if self.goes_with_table(caller, &node) => reply(Ok(())),
+            Ok(Node::Special(special)) => {
+                let (view, node) = (Arc::clone(self), Node::Special(special.clone()));
+                let reply: Reply<()> =
+                    Box::new(move |ended| reply(ended.or_else(|error| view.unlink_derived(caller, &node, error))));
+                special.0.unlink(self, caller, reply);
+            }
+            Ok(node) => {
+                let ended = self.unlink_other(caller, &parent, &node, name);
+                let is_definition = matches!(&node, Node::Schema(source) if source.index.is_none());
+                reply(if is_definition { ended } else { ended.or_else(|error| self.unlink_derived(caller, &node, error)) });
+            }
             Err(error) => reply(Err(error)),
         }
     }
@@ -180,10 +214,13 @@ impl View {
                 if self.tree.is_draft(&source.table)? {
                     return self.tree.drafts.lock().unlink_schema(&source.table);
                 }
-                self.vetoes.add(&source.table, process_of(caller.pid), Instant::now());
-                Err(FsError::NotPermitted("a table is not deleted file by file; use rmdir when it has no items"))
+                self.unlink_definition(caller, node, &source.table)
             }
-            Node::Stats(_) | Node::Readme => Err(FsError::NotPermitted("this file is part of the tree")),
+            Node::Stats(_) | Node::Schema(_) => {
+                self.veto_after(caller, node);
+                Err(FsError::NotPermitted("this file is part of its table"))
+            }
+            Node::Readme => Err(FsError::NotPermitted("this file is part of the tree")),
             _ if node.kind() == crate::fs::node::Kind::Directory => Err(FsError::IsDirectory),
             _ => {
                 self.attr_of(node, caller)?;
@@ -252,7 +289,7 @@ impl View {
         let parent = self.node(parent)?;
         let removed = self.tree.resolve(&parent, name).and_then(|node| {
             self.attr_of(&node, caller)?;
-            self.rmdir_node(caller, &node)
+            if self.goes_with_table(caller, &node) { Ok(()) } else { self.rmdir_node(caller, &node) }
         });
         self.noted(caller, "rmdir", &parent, name, removed)
     }
@@ -267,8 +304,14 @@ impl View {
                 let removed = self.tree.folders.lock().remove_alias(&folder.table, &folder.digest);
                 removed.map(drop).ok_or(FsError::NotFound)
             }
-            Node::Items(_) | Node::Indexes(..) => Err(FsError::NotPermitted("this folder is part of its table")),
-            Node::Index(source) => index_draft::drop_index(self, source),
+            Node::Items(_) | Node::Indexes(..) => {
+                self.veto_after(caller, node);
+                Err(FsError::NotPermitted("this folder is part of its table"))
+            }
+            Node::Index(source) => {
+                self.may_delete(&source.table, caller)?;
+                index_draft::drop_index(self, source)
+            }
             Node::Collection(..) | Node::Query(_) | Node::Root => Err(FsError::Derived),
             Node::Special(special) => special.0.rmdir(self, caller),
             Node::Readme
@@ -286,7 +329,7 @@ impl View {
     fn delete_table(&self, caller: Caller, table: &TableName) -> Result<(), FsError> {
         self.tree.schema(table)?;
         self.may_delete(table, caller)?;
-        self.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty: true })
+        self.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty: !self.tree.options.allow_drop })
     }
 
     /// DeleteTable.
@@ -300,6 +343,7 @@ impl View {
         }
         self.tree.folders.lock().drop_table(table);
         self.tree.service.index_drafts.drop_table(table);
+        self.marks.removed(table);
         Ok(())
     }
 

@@ -10,7 +10,8 @@
 //! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs` |
 //! | `install` removes an item before it writes a text that may be refused | `removed.rs` |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
-//! | `rm -r Orders` must not empty a table by accident | `vetoes.rs` |
+//! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
+//! | `tar -x` unlinks what cannot be gone before it writes it anew | `marks.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own.
 
@@ -20,10 +21,12 @@ mod commit;
 mod copy;
 mod creations;
 mod keeper;
+mod marks;
 mod open;
 mod put;
 mod reads;
 mod rekey;
+mod removal;
 mod removed;
 mod rename;
 mod schema;
@@ -53,6 +56,7 @@ use super::node::Node;
 use super::tree::{Tree, now_ms};
 use super::write::Failure;
 use creations::Creations;
+use marks::Marks;
 use reads::Reads;
 use removed::Removed;
 use vetoes::Vetoes;
@@ -75,6 +79,7 @@ pub struct View {
     reads: Reads,
     removed: Removed,
     vetoes: Vetoes,
+    marks: Marks,
     keeper: keeper::Keeper,
     workers: Workers,
     waiting: waiting::WaitingReads,
@@ -127,6 +132,7 @@ impl View {
             reads: Reads::default(),
             removed: Removed::default(),
             vetoes: Vetoes::default(),
+            marks: Marks::default(),
         });
         keeper::start(&view);
         view
@@ -188,6 +194,9 @@ impl View {
         }
         let node = self.tree.resolve(parent, name)?;
         let attr = self.attr_of(&node, caller)?;
+        if self.is_gone_for(caller, &node) {
+            return Err(FsError::NotFound);
+        }
         self.remember(node, attr)
     }
 

@@ -13,7 +13,8 @@ use crate::database::{Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::handle::{Handle, OpenText};
-use crate::fs::node::{EntryNode, Node, base};
+use crate::fs::node::{EntryNode, Kind, Node, base};
+use crate::fs::special::dropped;
 use crate::fs::tree::names::split_suffix;
 use crate::fs::tree::{items, now_ms};
 use crate::fs::write::draft::Draft;
@@ -105,6 +106,13 @@ impl View {
     }
 
     fn open_for_writing(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        match self.open_writer(caller, node, flags) {
+            Err(FsError::Derived) if self.tree.options.restore && node.table().is_some() => Ok(dropped::sink()),
+            opened => opened,
+        }
+    }
+
+    fn open_writer(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
             Node::Entry(entry) if entry.source.index.is_none() => self.open_item(caller, node, entry, flags),
             Node::Alias(_) => self.create_item(caller, node, flags),
@@ -220,11 +228,16 @@ impl View {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
-        let node = match self.tree.resolve(parent, name) {
+        let resolved = self.tree.resolve(parent, name);
+        let is_new = resolved.is_err();
+        let node = match resolved {
             Err(FsError::NotFound) => {
                 // Nothing is in a directory that is gone: the kernel may believe in it a little longer.
                 self.attr_of(parent, caller)?;
-                Node::Scratch(self.create_scratch(parent, name, mode)?)
+                match self.create_scratch(parent, name, mode) {
+                    Ok(id) => Node::Scratch(id),
+                    Err(error) => self.create_dropped(parent, name, error)?,
+                }
             }
             Ok(Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_)) => {
                 return Err(FsError::NotPermitted("items of this table are in folders, items/<partition key>/<sort key>.json"));
@@ -233,8 +246,9 @@ impl View {
             Ok(Node::Table(_)) => return Err(FsError::NotPermitted("here are only tables; mkdir makes one")),
             node => node?,
         };
-        let exists = self.attr_of(&node, caller).is_ok();
-        if exists && flags.exclusive && !matches!(node, Node::Scratch(_)) {
+        let exists = !is_new && self.attr_of(&node, caller).is_ok() && !self.is_gone_for(caller, &node);
+        self.marks.made(node.ino());
+        if exists && flags.exclusive {
             return Err(FsError::Exists);
         }
         let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
@@ -266,6 +280,16 @@ impl View {
             Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => {}
         }
         Ok(attr)
+    }
+
+    /// A file that is forgotten, where the mount restores and there can be none.
+    fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node, FsError> {
+        match (std::str::from_utf8(name), &error) {
+            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.tree.options.restore && dropped::is_place(parent) => {
+                Ok(dropped::make(&self.tree, parent, name, Kind::File))
+            }
+            _ => Err(error),
+        }
     }
 
     /// A file in memory, where the name is one of those and the directory has them.

@@ -7,6 +7,7 @@ use super::{Caller, Reply, View};
 use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Kind, Node, base};
+use crate::fs::special::dropped;
 use crate::fs::tree::{items, now_ms};
 use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
@@ -68,6 +69,13 @@ impl View {
         }
         if flags.exchange && !exists {
             return reply(Err(plain(FsError::NotFound)));
+        }
+        if dropped::is_dropped(&self.tree, old) && dropped::is_place(to.0) {
+            dropped::forget(&self.tree, old);
+            if let (false, Ok(name)) = (exists, std::str::from_utf8(to.1)) {
+                dropped::make(&self.tree, to.0, name, old.kind());
+            }
+            return reply(Ok(()));
         }
         match (old, new) {
             (Node::Entry(old), Ok(Node::Entry(new))) if old.source.index.is_none() && new.source.index.is_none() => {

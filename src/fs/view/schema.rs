@@ -15,7 +15,8 @@ use crate::fs::tree::pretty;
 use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, Step};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
-use crate::model::{Error, KeySchema, TableName};
+use crate::model::schema::KeyType;
+use crate::model::{Error, TableName};
 
 impl Performer for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.
@@ -162,21 +163,37 @@ impl View {
         Ok(change)
     }
 
-    /// CreateTable; the draft of that name becomes the table.
+    /// CreateTable; the draft of that name becomes the table. Its folders are collections before it is a table, so that a program
+    /// that is at work in them finds them at every moment.
     pub(in crate::fs) fn create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
         let table = request.table_name.clone();
-        let created = self.tree.db.create_table(request)?;
-        let folders = self.tree.drafts.lock().created(&table);
-        let schema = &created.table_description.schema.key;
+        let made = self.keep_draft_folders(&request);
+        if let Err(error) = self.tree.db.create_table(request) {
+            if made {
+                self.tree.folders.lock().drop_table(&table);
+            }
+            return Err(error);
+        }
+        self.tree.drafts.lock().created(&table);
+        Ok(())
+    }
+
+    /// The folders `items/K(pk)` of a draft as empty collections; false when there is no draft, or the table has no sort key.
+    fn keep_draft_folders(&self, request: &CreateTableRequest) -> bool {
+        let key = |kind| request.key_schema.iter().find(|element| element.key_type == kind).map(|element| &element.attribute_name);
+        let (Some(partition), Some(_)) = (key(KeyType::Hash), key(KeyType::Range)) else { return false };
+        let Some(definition) = request.attribute_definitions.iter().find(|one| one.name == *partition) else { return false };
+        let drafts = self.tree.drafts.lock();
+        let Some(draft) = drafts.get(&request.table_name) else { return false };
         let mut kept = self.tree.folders.lock();
-        for name in folders.iter().filter_map(|folder| collection_name(folder, schema)) {
+        for name in draft.children("items") {
             if let Some(digest) = file_name::alias_digest(name) {
-                kept.make_alias(&table, digest, name, super::now_ms());
-            } else if let Ok(value) = file_name::decode_value(name, schema.partition.attribute_type) {
-                kept.make(&table, value, super::now_ms());
+                kept.make_alias(&request.table_name, digest, name, super::now_ms());
+            } else if let Ok(value) = file_name::decode_value(name, definition.attribute_type) {
+                kept.make(&request.table_name, value, super::now_ms());
             }
         }
-        Ok(())
+        true
     }
 
     /// The plan that this session made last, or how to make one.
@@ -218,10 +235,4 @@ fn step_json(number: usize, step: &Step, items: u64) -> Value {
         Reach::EveryItem => items,
     };
     json!({ "step": number, "operation": step.operation, "request": step.request, "items": items, "effect": step.effect })
-}
-
-/// The name `K(pk)` of a draft's folder `items/K(pk)`, of a composite table.
-fn collection_name<'f>(folder: &'f str, schema: &KeySchema) -> Option<&'f str> {
-    schema.sort.as_ref()?;
-    folder.strip_prefix("items/")
 }

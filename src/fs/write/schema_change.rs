@@ -81,10 +81,18 @@ pub fn complete(stored: &Value, wanted: &mut Map<String, Value>) {
         (false, Some(units)) if wanted.get(THROUGHPUT) == Some(units) => drop(wanted.remove(THROUGHPUT)),
         _ => {}
     }
+    // What was reached is below what is asked for now, and grows with it.
+    if wanted.contains_key(WARM) && wanted.get(WARM) == stored.get(WARM) {
+        wanted.remove(WARM);
+    }
     let known = named(stored, GLOBAL);
     for index in wanted.get_mut(GLOBAL).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
         let before = index.get("IndexName").and_then(Value::as_str).and_then(|name| known.get(name));
-        let Some(units) = before.and_then(|before| before.get(THROUGHPUT)) else { continue };
+        let Some(before) = before else { continue };
+        if index.contains_key(WARM) && index.get(WARM) == before.get(WARM) {
+            index.remove(WARM);
+        }
+        let Some(units) = before.get(THROUGHPUT) else { continue };
         if provisioned {
             index.entry(THROUGHPUT).or_insert_with(|| units.clone());
         } else if index.get(THROUGHPUT) == Some(units) {

@@ -1,0 +1,191 @@
+//! With `-o restore`: files and directories that a program restores in a place of derived ones. What is written to them is taken and
+//! forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::{OpenSpecial, Special, SpecialNode};
+use crate::fs::FsError;
+use crate::fs::directory_stream::{FixedLister, Lister};
+use crate::fs::handle::Handle;
+use crate::fs::node::{Kind, Node};
+use crate::fs::tree::{Caller, Tree};
+use crate::fs::view::{OpenFlags, Reply, View};
+
+/// Names that are remembered; the oldest go first.
+const NAMES_MAX: usize = 65_536;
+
+/// The names, by their filesystem paths.
+#[derive(Debug, Default)]
+pub struct DroppedNames {
+    kinds: HashMap<String, Kind>,
+    order: VecDeque<String>,
+}
+
+impl DroppedNames {
+    fn add(&mut self, path: &str, kind: Kind) {
+        if self.kinds.insert(path.to_owned(), kind).is_none() {
+            self.order.push_back(path.to_owned());
+        }
+        while self.order.len() > NAMES_MAX {
+            if let Some(oldest) = self.order.pop_front() {
+                self.kinds.remove(&oldest);
+            }
+        }
+    }
+
+    fn kind(&self, path: &str) -> Option<Kind> {
+        self.kinds.get(path).copied()
+    }
+
+    fn remove(&mut self, path: &str) {
+        if self.kinds.remove(path).is_some() {
+            self.order.retain(|other| other != path);
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Dropped {
+    path: String,
+    parent: Node,
+    kind: Kind,
+    /// Of a symlink; forgotten like everything.
+    target: String,
+}
+
+/// May a name that means nothing be made in this directory, and forgotten?
+#[must_use]
+pub fn is_place(directory: &Node) -> bool {
+    match directory {
+        Node::Index(_) | Node::Indexes(..) | Node::Table(_) => true,
+        Node::Items(source) | Node::Collection(source, _) => source.index.is_some(),
+        Node::DraftFolder(_, path) => path != "items" && !path.starts_with("items/"),
+        Node::Special(special) => special.0.table().is_some() && special.0.kind() == Kind::Directory,
+        _ => false,
+    }
+}
+
+fn path_in(tree: &Tree, parent: &Node, name: &str) -> String {
+    format!("{}/{name}", tree.path(parent))
+}
+
+/// The name in that directory, if it was made and forgotten.
+pub fn find(tree: &Tree, parent: &Node, name: &str) -> Option<Node> {
+    let path = path_in(tree, parent, name);
+    let kind = tree.dropped.lock().kind(&path)?;
+    Some(SpecialNode::node(Dropped { path, parent: parent.clone(), kind, target: String::new() }))
+}
+
+/// Makes a name in that directory.
+pub fn make(tree: &Tree, parent: &Node, name: &str, kind: Kind) -> Node {
+    let path = path_in(tree, parent, name);
+    tree.dropped.lock().add(&path, kind);
+    SpecialNode::node(Dropped { path, parent: parent.clone(), kind, target: String::new() })
+}
+
+/// Makes a symlink in that directory.
+pub fn make_link(tree: &Tree, parent: &Node, name: &str, target: &str) -> Node {
+    let path = path_in(tree, parent, name);
+    tree.dropped.lock().add(&path, Kind::Symlink);
+    SpecialNode::node(Dropped { path, parent: parent.clone(), kind: Kind::Symlink, target: target.to_owned() })
+}
+
+/// Is this node one of them?
+#[must_use]
+pub fn is_dropped(tree: &Tree, node: &Node) -> bool {
+    matches!(node, Node::Special(special) if tree.dropped.lock().kind(special.0.path()).is_some())
+}
+
+/// The name goes.
+pub fn forget(tree: &Tree, node: &Node) {
+    if let Node::Special(special) = node {
+        tree.dropped.lock().remove(special.0.path());
+    }
+}
+
+/// A handle that takes everything.
+#[must_use]
+pub fn sink() -> Handle {
+    Handle::Special(Arc::new(Sink))
+}
+
+#[derive(Debug)]
+struct Sink;
+
+impl OpenSpecial for Sink {
+    fn write(self: Arc<Self>, _view: &Arc<View>, _caller: Caller, _offset: u64, _data: &[u8], reply: Reply<()>) {
+        reply(Ok(()));
+    }
+}
+
+impl Special for Dropped {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn parent(&self) -> Node {
+        self.parent.clone()
+    }
+
+    fn table(&self) -> Option<&crate::model::TableName> {
+        self.parent.table()
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn resolve(&self, _tree: &Tree, _name: &str) -> Result<Node, FsError> {
+        Err(FsError::NotFound)
+    }
+
+    fn lister(&self, _tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
+        match self.kind {
+            Kind::Directory => Ok(Box::new(FixedLister::default())),
+            Kind::File | Kind::Symlink => Err(FsError::NotDirectory),
+        }
+    }
+
+    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        Ok(Vec::new())
+    }
+
+    fn link_target(&self, _tree: &Tree) -> Result<String, FsError> {
+        Ok(self.target.clone())
+    }
+
+    fn open(&self, _view: &Arc<View>, _caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
+        Ok(if flags.write { sink() } else { Handle::Text(Vec::new()) })
+    }
+
+    fn unlink(&self, view: &Arc<View>, _caller: Caller, reply: Reply<()>) {
+        view.tree().dropped.lock().remove(&self.path);
+        reply(Ok(()));
+    }
+
+    fn rmdir(&self, view: &View, _caller: Caller) -> Result<(), FsError> {
+        view.tree().dropped.lock().remove(&self.path);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_names_are_forgotten() {
+        let mut names = DroppedNames::default();
+        for number in 0..=NAMES_MAX {
+            names.add(&number.to_string(), Kind::File);
+        }
+        assert_eq!((names.kind("0"), names.kind("1"), names.kinds.len()), (None, Some(Kind::File), NAMES_MAX));
+        names.remove("1");
+        assert_eq!((names.kind("1"), names.order.len()), (None, NAMES_MAX - 1));
+    }
+}

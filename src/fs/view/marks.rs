@@ -1,0 +1,164 @@
+//! What one process is in the middle of, where a single call does not say it.
+//!
+//! - A program that restores a file may unlink the old one before it makes the new one (`tar -x`, `unzip`, `install`). A table's
+//!   definition, and with `-o restore` a derived file, cannot be gone; so it is gone for that process alone, until it writes it anew.
+//! - `cp -r Orders Copy` makes the directory and insists on making everything in it. So what is there by itself is not there for `cp`
+//!   until it makes it: the definition's template, and with `-o restore` what is derived.
+//! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table: what is derived goes with it.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::model::TableName;
+
+/// How long a process may take from one of these calls to the next.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MARKS_MAX: usize = 1_000;
+
+/// Programs that unlink what they are about to write; others that unlink a table's definition want to be rid of it.
+const RESTORERS: [&str; 12] =
+    ["tar", "gtar", "bsdtar", "star", "cpio", "bsdcpio", "pax", "unzip", "bsdunzip", "7z", "7zr", "install"];
+
+/// Does this process write anew what it unlinks? Told by its name; one in another pid namespace is not known.
+pub fn is_restorer(pid: u32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    RESTORERS.contains(&name.trim_end())
+}
+
+/// The program that insists.
+const COPIER: &str = "cp";
+/// Names made by it that are remembered.
+const MADE_MAX: usize = 1_000_000;
+
+/// Does this process insist on making what is in a directory that it made?
+pub fn is_copier(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end() == COPIER
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Of {
+    /// An inode number that was unlinked.
+    Unlinked(u64),
+    /// A table that is being removed.
+    Removing(TableName),
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Marks {
+    list: Mutex<Vec<(Of, u32, Instant)>>,
+    copies: Mutex<Vec<Copy>>,
+}
+
+/// A table being made as a copy.
+#[derive(Debug)]
+struct Copy {
+    table: TableName,
+    process: u32,
+    /// Inode numbers of what was made in it.
+    made: HashSet<u64>,
+    until: Instant,
+}
+
+impl Marks {
+    /// Is there any? Then the caller's process must be found out.
+    pub fn any(&self) -> bool {
+        !self.list.lock().is_empty() || !self.copies.lock().is_empty()
+    }
+
+    /// This process made a table's directory to copy another into it.
+    pub fn copying(&self, table: &TableName, process: u32, now: Instant) {
+        let mut copies = self.copies.lock();
+        copies.retain(|copy| copy.until > now && copy.table != *table);
+        if copies.len() < MARKS_MAX {
+            copies.push(Copy { table: table.clone(), process, made: HashSet::new(), until: now + PATIENCE });
+        }
+    }
+
+    /// Is this, which is in that table by itself, still to be made by that process?
+    pub fn is_to_be_made(&self, table: &TableName, ino: u64, process: u32, now: Instant) -> bool {
+        let mut copies = self.copies.lock();
+        copies.retain(|copy| copy.until > now);
+        let copy = copies.iter_mut().find(|copy| copy.table == *table && copy.process == process);
+        copy.is_some_and(|copy| {
+            // A large table takes its time.
+            copy.until = now + PATIENCE;
+            !copy.made.contains(&ino) && copy.made.len() < MADE_MAX
+        })
+    }
+
+    fn set(&self, of: Of, process: u32, now: Instant) {
+        let mut list = self.list.lock();
+        list.retain(|(marked, by, until)| *until > now && !(*marked == of && *by == process));
+        if list.len() < MARKS_MAX {
+            list.push((of, process, now + PATIENCE));
+        }
+    }
+
+    fn holds(&self, of: &Of, process: u32, now: Instant) -> bool {
+        self.list.lock().iter().any(|(marked, by, until)| marked == of && *by == process && *until > now)
+    }
+
+    /// This process unlinked what stays.
+    pub fn unlinked(&self, ino: u64, process: u32, now: Instant) {
+        self.set(Of::Unlinked(ino), process, now);
+    }
+
+    /// Is it gone for this process?
+    pub fn is_unlinked(&self, ino: u64, process: u32, now: Instant) -> bool {
+        self.holds(&Of::Unlinked(ino), process, now)
+    }
+
+    /// It was made, or made anew.
+    pub fn made(&self, ino: u64) {
+        self.copies.lock().iter_mut().for_each(|copy| copy.made.extend([ino]));
+        self.list.lock().retain(|(of, _, _)| *of != Of::Unlinked(ino));
+    }
+
+    /// This process began to remove a table, or goes on.
+    pub fn removing(&self, table: &TableName, process: u32, now: Instant) {
+        self.set(Of::Removing(table.clone()), process, now);
+    }
+
+    /// Is this process removing that table?
+    pub fn is_removing(&self, table: &TableName, process: u32, now: Instant) -> bool {
+        self.holds(&Of::Removing(table.clone()), process, now)
+    }
+
+    /// The table is gone.
+    pub fn removed(&self, table: &TableName) {
+        self.list.lock().retain(|(of, _, _)| *of != Of::Removing(table.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_for_one_process_and_a_while() {
+        let (marks, now) = (Marks::default(), Instant::now());
+        let orders = TableName::new("Orders").unwrap();
+        assert!(!marks.any());
+        marks.unlinked(5, 7, now);
+        marks.removing(&orders, 7, now);
+        assert!(marks.any() && marks.is_unlinked(5, 7, now) && marks.is_removing(&orders, 7, now));
+        assert!(!marks.is_unlinked(5, 8, now) && !marks.is_unlinked(6, 7, now) && !marks.is_removing(&orders, 8, now));
+        assert!(!marks.is_unlinked(5, 7, now + PATIENCE) && !marks.is_removing(&orders, 7, now + PATIENCE));
+        marks.made(5);
+        marks.removed(&orders);
+        assert!(!marks.any());
+        marks.copying(&orders, 7, now);
+        assert!(marks.is_to_be_made(&orders, 5, 7, now) && !marks.is_to_be_made(&orders, 5, 8, now));
+        marks.made(5);
+        assert!(!marks.is_to_be_made(&orders, 5, 7, now) && marks.is_to_be_made(&orders, 6, 7, now));
+        assert!(!marks.is_to_be_made(&orders, 6, 7, now + PATIENCE * 2));
+    }
+
+    #[test]
+    fn this_test_is_no_restorer() {
+        assert!(!is_restorer(std::process::id()) && !is_restorer(0));
+    }
+}

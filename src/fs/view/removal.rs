@@ -1,0 +1,105 @@
+//! `rm -r` of a table: vetoed, or with `-o allow_drop` let through (FILESYSTEM 3).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::marks::{is_copier, is_restorer};
+use super::{Caller, View};
+use crate::fs::FsError;
+use crate::fs::journal::process_of;
+use crate::fs::node::{Kind, Node};
+use crate::model::TableName;
+
+impl View {
+    /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
+    pub(super) fn unlink_definition(&self, caller: Caller, node: &Node, table: &TableName) -> Result<(), FsError> {
+        let (process, now) = (process_of(caller.pid), Instant::now());
+        if self.tree.options.allow_drop {
+            if self.tree.schema(table)?.deletion_protection {
+                self.vetoes.add(table, process, now);
+                return Err(FsError::Database(crate::model::Error::DeletionProtected));
+            }
+            self.marks.removing(table, process, now);
+            return Ok(());
+        }
+        if is_restorer(process) {
+            self.marks.unlinked(node.ino(), process, now);
+            return Ok(());
+        }
+        self.vetoes.add(table, process, now);
+        Err(FsError::NotPermitted("a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop"))
+    }
+
+    /// Is this node not there for the caller, who unlinked it to write it anew, or makes the table as a copy?
+    pub(super) fn is_gone_for(&self, caller: Caller, node: &Node) -> bool {
+        if !self.marks.any() {
+            return false;
+        }
+        let (process, now, ino) = (process_of(caller.pid), Instant::now(), node.ino());
+        let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
+        let is_part = is_definition || self.tree.options.restore && is_part_of_table(node);
+        let of_copy = node.table().filter(|_| is_part).is_some_and(|table| self.marks.is_to_be_made(table, ino, process, now));
+        of_copy || self.marks.is_unlinked(ino, process, now)
+    }
+
+    /// A process made the directory of a draft.
+    pub(super) fn made_draft(&self, caller: Caller, table: &TableName) {
+        if is_copier(process_of(caller.pid)) {
+            self.marks.copying(table, process_of(caller.pid), Instant::now());
+        }
+    }
+
+    /// A directory that is there by itself, made by a caller for whom it was not.
+    pub(super) fn made_by_itself(&self, caller: Caller, parent: &Node, name: &str) -> Option<Node> {
+        let node = self.tree.resolve(parent, name.as_bytes()).ok().filter(|_| self.marks.any())?;
+        let is_there = node.kind() == Kind::Directory && self.attr_of(&node, caller).is_ok() && self.is_gone_for(caller, &node);
+        is_there.then(|| {
+            self.marks.made(node.ino());
+            node
+        })
+    }
+
+    /// An attempt to be rid of a part that goes only with its table: further deletes of that process are vetoed.
+    pub(super) fn veto_after(&self, caller: Caller, node: &Node) {
+        if let (Some(table), false) = (node.table(), self.tree.options.restore) {
+            self.vetoes.add(table, process_of(caller.pid), Instant::now());
+        }
+    }
+
+    /// Does the caller remove the table of this node?
+    fn is_removing(&self, caller: Caller, node: &Node) -> bool {
+        let Some(table) = node.table().filter(|_| self.marks.any()) else { return false };
+        let (process, now) = (process_of(caller.pid), Instant::now());
+        let removing = self.marks.is_removing(table, process, now);
+        if removing {
+            // A large table takes its time.
+            self.marks.removing(table, process, now);
+        }
+        removing
+    }
+
+    /// Of a table that the caller removes: what goes with it needs no deleting of its own.
+    pub(super) fn goes_with_table(&self, caller: Caller, node: &Node) -> bool {
+        is_part_of_table(node) && self.is_removing(caller, node)
+    }
+
+    /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
+    pub(super) fn unlink_derived(self: &Arc<Self>, caller: Caller, node: &Node, error: FsError) -> Result<(), FsError> {
+        if !self.tree.options.restore || !matches!(error, FsError::Derived | FsError::NotPermitted(_)) {
+            return Err(error);
+        }
+        self.marks.unlinked(node.ino(), process_of(caller.pid), Instant::now());
+        Ok(())
+    }
+}
+
+/// Is it there because the table is, and not because somebody made it?
+fn is_part_of_table(node: &Node) -> bool {
+    match node {
+        Node::Entry(entry) => entry.source.index.is_some(),
+        Node::Collection(source, _) => source.index.is_some(),
+        Node::Items(_) | Node::Indexes(..) | Node::Index(_) | Node::Schema(_) | Node::Stats(_) | Node::Base(..) => true,
+        Node::Special(special) => special.0.table().is_some(),
+        _ => false,
+    }
+}
