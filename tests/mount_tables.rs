@@ -347,7 +347,7 @@ fn whole_directories_are_restored_on_demand() {
     ];
     for (program, script) in &clones {
         if program.ends_with("over it") {
-            mount.sh(&format!("test -e Copy || cp -r Orders Copy; echo '{{}}' > Copy/items/u1/1.json; rm -r Copy/items/u2")).ok();
+            mount.sh("test -e Copy || cp -r Orders Copy; echo '{}' > Copy/items/u1/1.json; rm -r Copy/items/u2").ok();
         }
         mount.sh(script).ok();
         assert_eq!(contents(&mount, "Copy"), expected, "{program}");

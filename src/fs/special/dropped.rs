@@ -11,6 +11,7 @@ use crate::fs::handle::Handle;
 use crate::fs::node::{Kind, Node};
 use crate::fs::tree::{Caller, Tree};
 use crate::fs::view::{OpenFlags, Reply, View};
+use crate::model::TableName;
 
 /// Names that are remembered; the oldest go first.
 const NAMES_MAX: usize = 65_536;
@@ -91,6 +92,14 @@ pub fn make_link(tree: &Tree, parent: &Node, name: &str, target: &str) -> Node {
     SpecialNode::node(Dropped { path, parent: parent.clone(), kind: Kind::Symlink, target: target.to_owned() })
 }
 
+/// Keeps the folders of a draft that becomes a table, where they are not items'.
+pub fn keep_folders<'f>(tree: &Tree, table: &TableName, folders: impl Iterator<Item = &'f str>) {
+    let mut names = tree.dropped.lock();
+    for folder in folders.filter(|folder| *folder != "items" && !folder.starts_with("items/")) {
+        names.add(&format!("{table}/{folder}"), Kind::Directory);
+    }
+}
+
 /// Is this node one of them?
 #[must_use]
 pub fn is_dropped(tree: &Tree, node: &Node) -> bool {
@@ -128,7 +137,7 @@ impl Special for Dropped {
         self.parent.clone()
     }
 
-    fn table(&self) -> Option<&crate::model::TableName> {
+    fn table(&self) -> Option<&TableName> {
         self.parent.table()
     }
 

@@ -251,6 +251,13 @@ impl View {
         if exists && flags.exclusive {
             return Err(FsError::Exists);
         }
+        // tar makes a file in the place of a link, for the while.
+        let node = match std::str::from_utf8(name) {
+            Ok(name) if node.kind() == Kind::Symlink && self.tree.options.restore && !exists => {
+                dropped::make(&self.tree, parent, name, Kind::File)
+            }
+            _ => node,
+        };
         let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
         let handle = self.open_for_writing(caller, &node, flags)?;
         if let (false, Handle::Special(open)) = (exists, &handle) {

@@ -11,6 +11,7 @@ use crate::database::admin::Administration;
 use crate::fs::FsError;
 use crate::fs::handle::OpenText;
 use crate::fs::journal::session_of;
+use crate::fs::special::dropped;
 use crate::fs::tree::pretty;
 use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, Step};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
@@ -180,6 +181,9 @@ impl View {
 
     /// The folders `items/K(pk)` of a draft as empty collections; false when there is no draft, or the table has no sort key.
     fn keep_draft_folders(&self, request: &CreateTableRequest) -> bool {
+        if let (true, Some(draft)) = (self.tree.options.restore, self.tree.drafts.lock().get(&request.table_name)) {
+            dropped::keep_folders(&self.tree, &request.table_name, draft.folders());
+        }
         let key = |kind| request.key_schema.iter().find(|element| element.key_type == kind).map(|element| &element.attribute_name);
         let (Some(partition), Some(_)) = (key(KeyType::Hash), key(KeyType::Range)) else { return false };
         let Some(definition) = request.attribute_definitions.iter().find(|one| one.name == *partition) else { return false };

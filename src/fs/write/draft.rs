@@ -145,6 +145,11 @@ impl Draft {
         self.folders.contains(path)
     }
 
+    /// Filesystem paths of all folders, relative to the draft.
+    pub fn folders(&self) -> impl Iterator<Item = &str> {
+        self.folders.iter().map(String::as_str)
+    }
+
     /// Names of the folders in `path`, `""` for the draft itself.
     pub fn children<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
