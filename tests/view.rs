@@ -365,6 +365,18 @@ fn an_item_renamed_away_is_hidden_and_comes_back_when_written() {
 }
 
 #[test]
+fn an_exclusive_creation_while_the_delete_is_under_way_finds_no_item() {
+    let p = orders();
+    p.rename(O1, "Orders/items/u1/backup").unwrap();
+    let handle = p.open(O1, EXCLUSIVE).unwrap();
+    // The delete is queued, and this put behind it.
+    p.view.shut_down();
+    p.write_to(handle, 0, r#"{"total":9}"#).unwrap();
+    p.close(handle).unwrap();
+    assert_eq!(p.read(O1).unwrap(), "{\"pk\":\"u1\",\"sk\":\"o1\",\"total\":9}\n");
+}
+
+#[test]
 fn an_item_renamed_away_and_not_written_is_deleted_at_the_end() {
     let p = orders();
     p.rename(O1, "Orders/items/u1/backup").unwrap();

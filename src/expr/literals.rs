@@ -420,6 +420,8 @@ fn bracketed_bytes(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Expression, condition after ` IF `, then names and values as `alias=…`.
@@ -481,6 +483,24 @@ mod tests {
             "Number overflow. Attempting to store a number with magnitude larger than supported range at byte 8",
         );
         check("SET not = 1 IF NOT not = 2", "SET #not = :1 | IF NOT #not = :2 | #not=not | :1=1 | :2=2");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in "[a-zA-Z0-9 \"'`\\[\\]{}(),.:#=<>+\\\\é-]{0,60}") {
+            let _ = (update(&text), condition(&text));
+        }
+
+        #[test]
+        fn a_value_comes_out_as_it_went_in(text in "\\PC{0,20}", number in -1_000_000_i64..1_000_000) {
+            let quoted = serde_json::to_string(&text).unwrap();
+            let found = update(&format!("SET a = [{quoted}, {number}], b = {quoted}, c = {number}")).unwrap();
+            let values: Vec<AttributeValue> = found.placeholders.values.unwrap().into_values().collect();
+            let (string, number) = (AttributeValue::S(text), AttributeValue::N(number.into()));
+            for expected in [AttributeValue::L(vec![string.clone(), number.clone()]), string, number] {
+                prop_assert!(values.contains(&expected), "{:?}", values);
+            }
+        }
     }
 
     #[test]
