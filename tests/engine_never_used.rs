@@ -58,7 +58,6 @@ fn what_is_named_is_missing_and_nothing_can_be_begun() {
     for (operation, body) in [
         ("EnableKinesisStreamingDestination", body),
         ("CreateGlobalTable", json!({ "GlobalTableName": "Tab" })),
-        ("UpdateContributorInsights", json!({ "TableName": "Tab", "ContributorInsightsAction": "ENABLE" })),
         ("UpdateTableReplicaAutoScaling", json!({ "TableName": "Tab" })),
         ("StartBulkPutItems", json!({ "TableName": "Tab" })),
     ] {

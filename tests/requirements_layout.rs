@@ -11,9 +11,10 @@ use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate};
+use ddbfs::model::layout::{Load, PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate};
 use ddbfs::model::schema::ProvisionedThroughput;
 use ddbfs::model::{AttributeValue, Item};
+use ddbfs::protocol;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use engine_support::bed::*;
 use engine_support::*;
@@ -334,4 +335,70 @@ fn t_23_a_hot_key_is_put_on_a_partition_of_its_own() {
     let hottest = bed.layout().hot_keys(&source(""), 1).unwrap().remove(0);
     assert_eq!((hottest.key, hottest.total.read, hottest.partition), (Some(vec![s("p7")]), 2_045.0, hot));
     assert_clean(&bed.database);
+}
+
+// S-04: contributor insights.
+
+#[test]
+fn s_04_contributor_insights_are_switched_on_and_off() {
+    let bed = Bed::new("pk:S sk:N", &["G byA a:S ALL"]);
+    let call = |operation: &str, body: Value| -> Value {
+        match protocol::call(operation, body, &bed.database, "localhost") {
+            Ok(body) => serde_json::from_slice(&body).unwrap(),
+            Err(failure) => json!(failure.told(None).text),
+        }
+    };
+    let of_index = json!({ "TableName": "Tab", "IndexName": "byA" });
+    let with = |base: &Value, name: &str, value: &str| {
+        let mut body = base.clone();
+        body[name] = json!(value);
+        body
+    };
+    let disabled = with(&of_index, "ContributorInsightsStatus", "DISABLED");
+    assert_eq!(call("DescribeContributorInsights", of_index.clone()), disabled);
+    assert_eq!(call("UpdateContributorInsights", with(&of_index, "ContributorInsightsAction", "DISABLE")), disabled);
+    let enabling =
+        with(&with(&of_index, "ContributorInsightsStatus", "ENABLING"), "ContributorInsightsMode", "ACCESSED_AND_THROTTLED_KEYS");
+    assert_eq!(call("UpdateContributorInsights", with(&of_index, "ContributorInsightsAction", "ENABLE")), enabling);
+    let described = call("DescribeContributorInsights", of_index.clone());
+    assert_eq!(described["ContributorInsightsStatus"], "ENABLED");
+    let rules = ["PKC", "PKT"].map(|kind| format!("DynamoDBContributorInsights-{kind}-Tab-byA-{NOW_MS}"));
+    assert_eq!(described["ContributorInsightsRuleList"], json!(rules));
+    let list = call("ListContributorInsights", json!({}));
+    assert_eq!(list["ContributorInsightsSummaries"].as_array().unwrap().len(), 1);
+    assert_eq!(list["ContributorInsightsSummaries"][0]["IndexName"], "byA");
+    let throttled = with(&with(&of_index, "ContributorInsightsAction", "ENABLE"), "ContributorInsightsMode", "THROTTLED_KEYS");
+    assert_eq!(call("UpdateContributorInsights", throttled)["ContributorInsightsMode"], "THROTTLED_KEYS");
+    let off = call("UpdateContributorInsights", with(&of_index, "ContributorInsightsAction", "DISABLE"));
+    assert_eq!(off["ContributorInsightsStatus"], "DISABLING");
+    assert_eq!(call("ListContributorInsights", json!({ "TableName": "Tab" })), json!({ "ContributorInsightsSummaries": [] }));
+    let absent = with(&of_index, "IndexName", "other");
+    let text = call("DescribeContributorInsights", absent);
+    assert_eq!(text, "Requested resource not found: Index: other not found for table: Tab");
+    // A new table of the same name has none of the old one's.
+    call("UpdateContributorInsights", json!({ "TableName": "Tab", "ContributorInsightsAction": "ENABLE" }));
+    bed.database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
+    bed.background();
+    bed.database.create_table(definition("Tab", "pk:S", &[])).unwrap();
+    assert_eq!(call("DescribeContributorInsights", json!({ "TableName": "Tab" }))["ContributorInsightsStatus"], "DISABLED");
+    assert_clean(&bed.database);
+}
+
+#[test]
+fn s_04_t_21_t_25_the_keys_asked_for_most_are_told() {
+    let bed = Bed::new("pk:S sk:N", &["L byB b:N ALL"]);
+    for i in 0..30 {
+        put(&bed.database, "Tab", item(&format!("p{i}"), "1", 0)).unwrap();
+    }
+    let of_key = |source: &str, key: &str| query_request(source, "pk = :v", &[(":v", s(key))]);
+    (0..20).for_each(|_| drop(bed.database.query(&of_key("Tab", "p4")).unwrap()));
+    (0..30).for_each(|_| drop(bed.database.query(&of_key("Tab/byB", "p5")).unwrap()));
+    // Each put of two units weighs three times two; a query of a local index counts for its collection.
+    let top = bed.layout().hot_keys(&source(""), 3).unwrap();
+    let told: Vec<(String, f64, f64)> =
+        top.iter().map(|key| (text(&key.key.as_ref().unwrap()[0]), key.total.read, key.total.write)).collect();
+    assert_eq!(told[..2], [("p5".to_owned(), 15.0, 2.0), ("p4".to_owned(), 10.0, 2.0)]);
+    assert_eq!(top[0].total.weight(), 21.0);
+    bed.clock.advance_ms(61_000);
+    assert_eq!(bed.layout().hot_keys(&source(""), 1).unwrap()[0].last_minute, Load::default());
 }

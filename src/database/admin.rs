@@ -4,6 +4,7 @@ use crate::model::api::backup::{
     Backup, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
     RestoreToPointInTimeRequest, UpdateContinuousBackupsRequest,
 };
+use crate::model::api::insights::{Insights, InsightsTarget, UpdateInsightsRequest};
 use crate::model::api::never_used::NeverUsedRequest;
 use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TagResourceRequest, UntagResourceRequest,
@@ -58,6 +59,12 @@ pub trait Administration: Send + Sync {
 
     /// Of features that there are none of: what a request names must exist, the answer is empty.
     fn never_used(&self, request: &NeverUsedRequest) -> Result<(), Error>;
+
+    /// As it is then.
+    fn update_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error>;
+    fn describe_insights(&self, target: &InsightsTarget) -> Result<Insights, Error>;
+    /// Those that are enabled, of one table or of all.
+    fn list_insights(&self, table: Option<&TableName>) -> Result<Vec<Insights>, Error>;
 
     fn describe_limits(&self) -> Result<Limits, Error>;
 }

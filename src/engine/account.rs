@@ -19,6 +19,8 @@ pub enum RecordKind {
     Import,
     /// By number.
     Job,
+    /// By table name, or table name, slash, index name.
+    Insights,
 }
 
 impl RecordKind {
@@ -29,6 +31,7 @@ impl RecordKind {
             Self::Export => 0x02,
             Self::Import => 0x03,
             Self::Job => 0x04,
+            Self::Insights => 0x05,
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! operation   what an operation is: name, service, handler; how one is run     failure   errors to __type, status and body
-//! items tables batches transactions statements streams time_to_live recovery transfer resources never_used
+//! insights items tables batches transactions statements streams time_to_live recovery transfer resources never_used
 //!             the operations of a family, one line each in its table
 //! ```
 //!
@@ -11,6 +11,7 @@
 
 pub mod batches;
 pub mod failure;
+pub mod insights;
 pub mod items;
 pub mod never_used;
 pub mod operation;
@@ -41,6 +42,7 @@ const FAMILIES: &[&[Operation]] = &[
     tables::OPERATIONS,
     time_to_live::OPERATIONS,
     resources::OPERATIONS,
+    insights::OPERATIONS,
     recovery::OPERATIONS,
     transfer::OPERATIONS,
     never_used::OPERATIONS,

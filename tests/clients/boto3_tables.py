@@ -179,6 +179,10 @@ def never_used():
     check("global tables", client.list_global_tables()["GlobalTables"], [])
     check("insights", client.describe_contributor_insights(TableName="Tab")["ContributorInsightsStatus"], "DISABLED")
     check("insights", client.list_contributor_insights()["ContributorInsightsSummaries"], [])
+    enabled = client.update_contributor_insights(TableName="Tab", ContributorInsightsAction="ENABLE")
+    check("insights begin", enabled["ContributorInsightsStatus"], "ENABLING")
+    rules = client.describe_contributor_insights(TableName="Tab")["ContributorInsightsRuleList"]
+    check("insights of keys", [rule.split("-")[1] for rule in rules], ["PKC", "PKT"])
     found = client.describe_kinesis_streaming_destination(TableName="Tab")
     check("kinesis", found["KinesisDataStreamDestinations"], [])
     check("bulk operations", client.list_bulk_operations()["BulkOperationsSummaryList"], [])
@@ -205,7 +209,6 @@ NEVER_USED = {
     "update_kinesis_streaming_destination": ("ValidationException", KINESIS),
     "enable_kinesis_streaming_destination": ("ValidationException", KINESIS),
     "create_global_table": ("ValidationException", {**GLOBAL, "ReplicationGroup": REPLICAS}),
-    "update_contributor_insights": ("ValidationException", {**TAB, "ContributorInsightsAction": "ENABLE"}),
     "update_table_replica_auto_scaling": ("ValidationException", TAB),
     "start_bulk_put_items": (
         "ValidationException",

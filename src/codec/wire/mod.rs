@@ -31,6 +31,7 @@ pub mod execute_transaction;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
+pub mod insights;
 pub mod json_type;
 pub mod kept_options;
 pub mod legacy;

@@ -1,7 +1,7 @@
-//! Operations of features that this database does not have (SEMANTICS 21): global tables, Kinesis, contributor insights, vectors,
-//! bulk operations.
+//! Operations of features that this database does not have (SEMANTICS 21): global tables, Kinesis, vectors, bulk
+//! operations.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::error::WireError;
 use super::members;
@@ -25,24 +25,6 @@ static LIST_GLOBAL_TABLES: Structure = Structure {
 };
 static TABLE: Structure = Structure { name: "DescribeTableInput", members: &[members::TABLE_NAME] };
 static KINESIS: Structure = Structure { name: "KinesisStreamingDestinationInput", members: &[members::TABLE_NAME, STREAM_ARN] };
-static INSIGHTS: Structure =
-    Structure { name: "DescribeContributorInsightsInput", members: &[members::TABLE_NAME, members::INDEX_NAME] };
-static UPDATE_INSIGHTS: Structure = Structure {
-    name: "UpdateContributorInsightsInput",
-    members: &[
-        members::TABLE_NAME,
-        members::INDEX_NAME,
-        Member::new("ContributorInsightsAction", Shape::String).required().rules(&[Rule::OneOf(&["ENABLE", "DISABLE"])]),
-    ],
-};
-static LIST_INSIGHTS: Structure = Structure {
-    name: "ListContributorInsightsInput",
-    members: &[
-        members::TABLE_NAME,
-        Member::new("NextToken", Shape::String),
-        Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMax(100)]),
-    ],
-};
 static VECTORS: Structure = Structure {
     name: "SearchVectorsInput",
     members: &[
@@ -65,7 +47,6 @@ pub const OPERATIONS: &[&str] = &[
     "CancelBulkOperation",
     "CreateGlobalTable",
     "DescribeBulkOperation",
-    "DescribeContributorInsights",
     "DescribeGlobalTable",
     "DescribeGlobalTableSettings",
     "DescribeKinesisStreamingDestination",
@@ -73,11 +54,9 @@ pub const OPERATIONS: &[&str] = &[
     "DisableKinesisStreamingDestination",
     "EnableKinesisStreamingDestination",
     "ListBulkOperations",
-    "ListContributorInsights",
     "ListGlobalTables",
     "SearchVectors",
     "StartBulkPutItems",
-    "UpdateContributorInsights",
     "UpdateGlobalTable",
     "UpdateGlobalTableSettings",
     "UpdateKinesisStreamingDestination",
@@ -102,9 +81,6 @@ pub fn request(operation: &str, json: &Value) -> Result<Request, WireError> {
         "UpdateTableReplicaAutoScaling" => Request::Begin("UpdateTableReplicaAutoScaling"),
         "EnableKinesisStreamingDestination" => Request::Begin("EnableKinesisStreamingDestination"),
         "StartBulkPutItems" => Request::Begin("StartBulkPutItems"),
-        "UpdateContributorInsights" if members.string("ContributorInsightsAction") == Some("ENABLE") => {
-            Request::Begin("UpdateContributorInsights")
-        }
         "ListGlobalTables" => Request::ListGlobalTables,
         "ListBulkOperations" => Request::ListBulkOperations,
         "DescribeTableReplicaAutoScaling" => Request::DescribeTableReplicaAutoScaling(table.ok_or(missing)?),
@@ -113,10 +89,6 @@ pub fn request(operation: &str, json: &Value) -> Result<Request, WireError> {
             let action = if operation.starts_with("Disable") { "disable" } else { "update" };
             Request::ChangeKinesisStreamingDestination { table: table.ok_or(missing)?, stream_arn: text("StreamArn"), action }
         }
-        "DescribeContributorInsights" | "UpdateContributorInsights" => {
-            Request::DescribeContributorInsights { table: table.ok_or(missing)?, index: names::index(members)? }
-        }
-        "ListContributorInsights" => Request::ListContributorInsights(table),
         "SearchVectors" => Request::SearchVectors { table: table.ok_or(missing)?, index: names::index_name(&text("IndexName"))? },
         "DescribeBulkOperation" | "CancelBulkOperation" => Request::BulkOperation(text("BulkOperationArn")),
         _ => Request::GlobalTable(text("GlobalTableName")),
@@ -127,9 +99,6 @@ fn shape(operation: &str) -> &'static Structure {
     match operation {
         "ListGlobalTables" => &LIST_GLOBAL_TABLES,
         "ListBulkOperations" => &LIST_BULK,
-        "ListContributorInsights" => &LIST_INSIGHTS,
-        "DescribeContributorInsights" => &INSIGHTS,
-        "UpdateContributorInsights" => &UPDATE_INSIGHTS,
         "SearchVectors" => &VECTORS,
         "DescribeBulkOperation" | "CancelBulkOperation" => &BULK,
         "EnableKinesisStreamingDestination" | "DisableKinesisStreamingDestination" | "UpdateKinesisStreamingDestination" => {
@@ -149,18 +118,8 @@ pub fn to_json(request: &Request) -> Value {
     match request {
         Request::ListGlobalTables => json!({ "GlobalTables": [] }),
         Request::ListBulkOperations => json!({ "BulkOperationsSummaryList": [] }),
-        Request::ListContributorInsights(_) => json!({ "ContributorInsightsSummaries": [] }),
         Request::DescribeKinesisStreamingDestination(table) => {
             json!({ "TableName": table.as_str(), "KinesisDataStreamDestinations": [] })
-        }
-        Request::DescribeContributorInsights { table, index } => {
-            let mut out = Map::new();
-            out.insert("TableName".to_owned(), json!(table.as_str()));
-            if let Some(index) = index {
-                out.insert("IndexName".to_owned(), json!(index.as_str()));
-            }
-            out.insert("ContributorInsightsStatus".to_owned(), json!("DISABLED"));
-            Value::Object(out)
         }
         Request::Begin(_)
         | Request::GlobalTable(_)

@@ -6,6 +6,7 @@ use crate::model::api::backup::{
     Backup, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
     RestoreToPointInTimeRequest, UpdateContinuousBackupsRequest,
 };
+use crate::model::api::insights::{Insights, InsightsTarget, UpdateInsightsRequest};
 use crate::model::api::never_used::NeverUsedRequest;
 use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TagResourceRequest, UntagResourceRequest,
@@ -113,6 +114,18 @@ impl Administration for LocalDatabase {
 
     fn never_used(&self, request: &NeverUsedRequest) -> Result<(), Error> {
         self.engine.never_used(request)
+    }
+
+    fn update_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
+        self.engine.update_insights(request)
+    }
+
+    fn describe_insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
+        self.engine.describe_insights(target)
+    }
+
+    fn list_insights(&self, table: Option<&TableName>) -> Result<Vec<Insights>, Error> {
+        self.engine.list_insights(table)
     }
 
     fn describe_limits(&self) -> Result<Limits, Error> {

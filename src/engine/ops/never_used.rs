@@ -25,8 +25,6 @@ impl Engine {
                 let (stream_arn, table) = (stream_arn.clone(), table.as_str().to_owned());
                 Err(UpdateTableError::NoStreamingDestination { action, stream_arn, table }.into())
             }
-            NeverUsedRequest::DescribeContributorInsights { table, index } => self.exists(table, index.as_ref()),
-            NeverUsedRequest::ListContributorInsights(table) => table.as_ref().map_or(Ok(()), |table| self.exists(table, None)),
             NeverUsedRequest::SearchVectors { table, index } => {
                 self.exists(table, None)?;
                 Err(QueryError::UnknownIndex(index.as_str().to_owned()).into())

@@ -19,6 +19,7 @@ pub mod execute_transaction;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
+pub mod insights;
 pub mod legacy;
 pub mod list_streams;
 pub mod list_tables;

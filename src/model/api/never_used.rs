@@ -18,11 +18,6 @@ pub enum NeverUsedRequest {
         stream_arn: String,
         action: &'static str,
     },
-    DescribeContributorInsights {
-        table: TableName,
-        index: Option<IndexName>,
-    },
-    ListContributorInsights(Option<TableName>),
     SearchVectors {
         table: TableName,
         index: IndexName,
