@@ -149,6 +149,9 @@ fn writes_of_files_leave_their_answer_and_capacity_too() {
         r#"echo '{"status":"open","created":"1"}' > Orders/items/u1/o1.json; jq -c '[.CapacityUnits, .GlobalSecondaryIndexes."by-status".CapacityUnits]' .ddb/last/capacity.json; rm Orders/items/u1/o1.json; jq -c .ConsumedCapacity.TableName .ddb/last/response.json"#,
     );
     assert_eq!(ran.ok(), "[2,1]\n\"Orders\"\n");
+    mount.sh("for i in 1 2 3; do echo '{}' > Orders/items/u1/$i.json; done").ok();
+    let ran = mount.sh("cat Orders/query/@pk=u1/items.ndjson > /dev/null; jq -c '[.Count, .ConsumedCapacity.CapacityUnits]' .ddb/last/response.json; jq .CapacityUnits .ddb/last/capacity.json");
+    assert_eq!(ran.ok(), "[3,0.5]\n0.5\n");
     println!("last/capacity.json after a file was written: 2 units, 1 of them the index's");
     mount.end();
 }

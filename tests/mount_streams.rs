@@ -89,6 +89,15 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// Ctrl-C of a pipeline in a session of its own.
+    fn interrupt_group(mut self) {
+        let group = format!("-{}", self.child.id());
+        assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+        self.ended();
+    }
+}
+
 impl Drop for Reader {
     fn drop(&mut self) {
         // It has ended, unless its test failed.
@@ -208,6 +217,14 @@ fn tail_goes_on_across_a_rotation() {
     put(&*mount.db, "Log", r#"{"id":"after"}"#);
     let after: Value = serde_json::from_str(&tail.wait_for("after")).unwrap();
     assert_eq!((&after["key"]["id"], &after["new"]), (&json!("after"), &Value::Null));
+    // The one-liner that shows what is removed.
+    let pipe =
+        "bash -c 'tail -s 0.1 -n +1 -F Log/stream/log.ndjson 2>/dev/null | jq --unbuffered -c \"select(.op==\\\"REMOVE\\\")\"'";
+    let removed = Reader::start(&mount, &format!("setsid {pipe}"));
+    mount.sh("rm Log/items/after.json").ok();
+    assert!(removed.wait_for("REMOVE").contains(r#""key":{"id":"after"}"#));
+    // Ctrl-C goes to all of a pipeline.
+    removed.interrupt_group();
     println!("tail -F read on in the new file; SIGINT ended it after {} ms", tail.interrupt("-INT").as_millis());
     mount.end();
 }

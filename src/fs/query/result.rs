@@ -105,6 +105,8 @@ pub struct ResultReader {
     /// The bytes from `start` on that were made so far and not forgotten.
     buffer: Vec<u8>,
     start: u64,
+    /// What the whole run consumed, once it is done.
+    consumed: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -152,7 +154,7 @@ impl QueryPath {
     /// Opens a result file; the query runs as it is read.
     #[must_use]
     pub fn open(&self, kind: ResultKind) -> ResultReader {
-        ResultReader { path: self.clone(), kind, progress: Progress::Start, buffer: Vec::new(), start: 0 }
+        ResultReader { path: self.clone(), kind, progress: Progress::Start, buffer: Vec::new(), start: 0, consumed: None }
     }
 
     /// The whole result file.
@@ -257,6 +259,11 @@ impl ResultReader {
         Ok(())
     }
 
+    /// What the whole run consumed, as `capacity.json` says it, once after its end.
+    pub fn take_consumed(&mut self) -> Option<Vec<u8>> {
+        self.consumed.take()
+    }
+
     fn whole(&mut self, bytes: Vec<u8>) -> Result<(), FsError> {
         self.buffer = bytes;
         self.progress = Progress::End;
@@ -279,6 +286,9 @@ impl ResultReader {
     /// What follows the last row.
     fn finish(&mut self) {
         let Progress::Rows(rows) = std::mem::replace(&mut self.progress, Progress::End) else { return };
+        let mut consumed = Vec::new();
+        page::write_capacity(&self.path, &rows.sum, &mut consumed);
+        self.consumed = Some(consumed);
         match self.kind {
             ResultKind::ItemsJson if rows.sum.count == 0 => self.buffer.extend_from_slice(b"[]\n"),
             ResultKind::ItemsJson => self.buffer.extend_from_slice(b"\n]\n"),

@@ -350,6 +350,10 @@ impl View {
                 let mut reader = reader.lock();
                 let wanted = || has_signal(caller.pid) != Some(true);
                 let read = reader.read(&*self.tree.db, offset, size, &wanted).map(<[u8]>::to_vec);
+                if let Some(consumed) = reader.take_consumed() {
+                    let last = &self.tree.service.last;
+                    last.keep(last.session(caller.pid), Arc::new(consumed));
+                }
                 self.noted_at(caller, "read", || String::from("a query's result"), read)?
             }
             Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),
