@@ -136,6 +136,19 @@ fn commands_make_an_index_and_stop_its_propagation() {
     assert!(sentence.contains("an index is made by: gsi NAME key:S [sort:N] [keys | all | include=a,b]"), "{sentence}");
 }
 
+/// `rm -r` of a table takes no index along by accident: its first step is refused and bars the process from the rest.
+#[test]
+fn rm_of_a_table_drops_no_index() {
+    let mount = tab(|_| {});
+    ok(&mount, "echo 'gsi by-status status:S' > Tab/ctl");
+    run(&mount);
+    fails(&mount, "rm -rf Tab");
+    fails(&mount, "perl -e 'unlink \"Tab/schema.json\"; rmdir \"Tab/gsi/by-status\" or die $!'");
+    run(&mount);
+    assert_eq!(ok(&mount, "ls Tab/gsi Tab/items"), "Tab/gsi:\nby-status\n\nTab/items:\nu1\nu2\n");
+    ok(&mount, "rmdir Tab/gsi/by-status");
+}
+
 /// The template of a provisioned table has units; what is written wrong says so and makes nothing.
 #[test]
 fn a_bad_definition_makes_nothing() {

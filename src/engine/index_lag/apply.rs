@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Pending, has_pending, is_late};
 use crate::engine::catalog::{self, TableEntry};
@@ -20,6 +21,12 @@ const WRITES_PER_STEP: usize = 250;
 const BYTES_PER_STEP: usize = 512 * 1024;
 /// How often is looked for new pending writes at least, and at most, while there is a delay.
 const POLL_MS: std::ops::RangeInclusive<u64> = 5..=1_000;
+
+/// When to look again for pending writes, none being there now.
+#[must_use]
+pub fn poll_after(delay_ms: u64) -> Duration {
+    Duration::from_millis(delay_ms.clamp(*POLL_MS.start(), *POLL_MS.end()))
+}
 
 /// What is to be done after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +63,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Next,
         return Ok(Next::Later(due_ms - now_ms));
     }
     if delay_ms > 0 && has_late {
-        return Ok(Next::Later(delay_ms.clamp(*POLL_MS.start(), *POLL_MS.end())));
+        return Ok(Next::Later(delay_ms));
     }
     if !has_pending(transaction.batch.as_read(), table.source)? {
         let mut new = (*table).clone();

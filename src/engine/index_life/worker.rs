@@ -8,11 +8,12 @@ use std::time::Duration;
 use super::hold::Stage;
 use super::{Phase, backfill, removal};
 use crate::engine::catalog::TableEntry;
+use crate::engine::index_lag;
 use crate::engine::index_lag::apply::{self, Next};
 use crate::engine::view::View;
 use crate::engine::{Shared, purge, table_states};
 use crate::model::error::StoreError;
-use crate::model::{Error, TableName};
+use crate::model::{Error, IndexKind, TableName};
 
 /// Does what there is to do; how long until there is more, if that is known.
 ///
@@ -89,6 +90,12 @@ fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<Out
 fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Result<Outcome, Error> {
     if table.index_life.lag.is_none() {
         return Ok(Outcome::Done);
+    }
+    // Nothing is submitted only to find nothing.
+    let delay_ms = shared.options.gsi_delay_ms;
+    let has_global = table.schema.indexes_of(IndexKind::Global).next().is_some();
+    if delay_ms > 0 && has_global && !index_lag::has_pending(&*shared.store.snapshot()?, table.source)? {
+        return Ok(Outcome::Later(apply::poll_after(delay_ms)));
     }
     let name = name.clone();
     Ok(match shared.submit_in_background(move |transaction| Ok(apply::step(transaction, &name)?))? {
