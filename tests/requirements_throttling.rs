@@ -5,7 +5,7 @@
 
 mod engine_support;
 
-use ddbfs::database::Database;
+use ddbfs::database::{Database, Statements};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::api::*;
@@ -74,6 +74,34 @@ fn t_01_t_03_provisioned_units_are_saved_for_300_seconds() {
     let metrics = bed.table_metrics();
     assert_eq!(metrics.sources[0].usage.total.write_throttles, 5);
     assert_eq!(metrics.counts.total.operations[MeteredOperation::PutItem as usize].throttled, 5);
+    assert_clean(&bed.database);
+}
+
+#[test]
+fn statements_are_throttled_and_counted_like_the_operations_that_they_are() {
+    let bed = Bed::with(provisioned(definition("Tab", "pk:S sk:N", &[]), 1, 1), throttled(ADAPTIVE));
+    let run = |statement: &str| bed.database.execute_statement(ExecuteStatementRequest::new(statement));
+    let until_refused = |statement: &dyn Fn(u32) -> String| (0..1_000).find(|count| run(&statement(*count)).is_err()).unwrap();
+    assert_eq!(until_refused(&|count| format!("INSERT INTO Tab VALUE {{'pk': 'p', 'sk': {count}}}")), 300);
+    assert_eq!(reason(run("DELETE FROM Tab WHERE pk = 'p' AND sk = 0")), "TableWriteProvisionedThroughputExceeded");
+    let read = "SELECT * FROM Tab WHERE pk = 'p' AND sk = 1".to_owned();
+    assert_eq!(until_refused(&|_| read.clone()), 600);
+    let batch = |statement: &str| {
+        let parameters = Ok(Vec::new());
+        let one = BatchStatement {
+            statement: statement.to_owned(),
+            parameters,
+            consistent_read: false,
+            return_old_on_condition_failure: false,
+        };
+        let request =
+            BatchExecuteStatementRequest { statements: vec![one], return_consumed_capacity: ReturnConsumedCapacity::None };
+        bed.database.batch_execute_statement(request).unwrap().responses.remove(0).outcome
+    };
+    assert_eq!(reason(batch(&read)), "TableReadProvisionedThroughputExceeded");
+    assert_eq!(reason(batch("DELETE FROM Tab WHERE pk = 'p' AND sk = 0")), "TableWriteProvisionedThroughputExceeded");
+    let counts = &bed.table_metrics().counts.total.operations[MeteredOperation::ExecuteStatement as usize];
+    assert_eq!((counts.throttled, counts.returned_items.sum as u32), (3, 600));
     assert_clean(&bed.database);
 }
 

@@ -59,10 +59,13 @@ pub enum MeteredOperation {
     BatchWriteItem,
     TransactGetItems,
     TransactWriteItems,
+    ExecuteStatement,
+    BatchExecuteStatement,
+    ExecuteTransaction,
 }
 
 impl MeteredOperation {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::GetItem,
         Self::PutItem,
         Self::UpdateItem,
@@ -73,6 +76,9 @@ impl MeteredOperation {
         Self::BatchWriteItem,
         Self::TransactGetItems,
         Self::TransactWriteItems,
+        Self::ExecuteStatement,
+        Self::BatchExecuteStatement,
+        Self::ExecuteTransaction,
     ];
 
     /// The API's name.
@@ -89,6 +95,9 @@ impl MeteredOperation {
             Self::BatchWriteItem => "BatchWriteItem",
             Self::TransactGetItems => "TransactGetItems",
             Self::TransactWriteItems => "TransactWriteItems",
+            Self::ExecuteStatement => "ExecuteStatement",
+            Self::BatchExecuteStatement => "BatchExecuteStatement",
+            Self::ExecuteTransaction => "ExecuteTransaction",
         }
     }
 }

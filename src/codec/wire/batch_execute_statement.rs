@@ -92,6 +92,7 @@ fn error(error: &Error, out: &mut Vec<u8>) {
 fn code(error: &Error) -> &'static str {
     match error.exception() {
         VALIDATION => "ValidationError",
+        "ThrottlingException" => "ThrottlingError",
         exception => exception.strip_suffix("Exception").unwrap_or(exception),
     }
 }

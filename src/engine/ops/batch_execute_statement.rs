@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
 use crate::engine::statements::select;
 use crate::engine::statements::write::{self, Prepared};
@@ -61,10 +62,14 @@ impl Engine {
             let outcome = match plan {
                 Err(error) => Err(error),
                 Ok((statement, (table, key))) => {
-                    let found = select::one(&view, &statement, &table, &key)?;
-                    let units = select::units(found.bytes, asked.consistent_read);
-                    super::add_capacity(&mut response.consumed_capacity, &statement.table, &units);
-                    Ok(found.item)
+                    let units = |bytes| read_units(bytes, asked.consistent_read);
+                    match fails_alone(select::one(&view, &statement, (&table, &key), units))? {
+                        Err(error) => Err(error),
+                        Ok(found) => {
+                            super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
+                            Ok(found.item)
+                        }
+                    }
                 }
             };
             response.responses.push(BatchStatementResponse { table_name, outcome });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::transact_write_items::{self, Actions, Checked};
 use crate::codec::digest::Digest;
-use crate::engine::capacity::TRANSACTION_FACTOR;
+use crate::engine::capacity::{TRANSACTION_FACTOR, read_units};
 use crate::engine::catalog::TableEntry;
 use crate::engine::guard::Guard;
 use crate::engine::statements::select;
@@ -65,11 +65,10 @@ impl Engine {
         let mut response = ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: Vec::new(), is_read: true };
         let mut left = TRANSACTION_BYTES_MAX;
         for (statement, (table, key)) in &planned {
-            let found = select::one(&view, statement, table, key)?;
+            let units = |bytes| TRANSACTION_FACTOR * read_units(bytes, true);
+            let found = select::one(&view, statement, (table, key), units)?;
             left = left.checked_sub(found.bytes).ok_or(TransactionError::TooLarge)?;
-            let mut units = select::units(found.bytes, true);
-            units.table *= TRANSACTION_FACTOR;
-            super::add_capacity(&mut response.consumed_capacity, &statement.table, &units);
+            super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
             response.responses.push(found.item);
         }
         Ok(response)

@@ -2,7 +2,6 @@
 
 use super::token::Position;
 use crate::codec::record::Record;
-use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
 use crate::engine::item_key;
 use crate::engine::keys::{self, EntryAddress};
@@ -191,7 +190,15 @@ fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Positi
         let part = page::read_part(view, &plan, bytes, &mut |row| match row.to_item() {
             Ok(item) => selected.items.push(item),
             Err(error) => failed = Some(error),
-        })?;
+        });
+        let part = match part {
+            // What the reads before found is not lost.
+            Err(Error::Throttled(_)) if number > start.read => {
+                selected.next = Some(Position { read: number, after: None });
+                break;
+            }
+            other => other?,
+        };
         if let Some(error) = failed {
             return Err(error.into());
         }
@@ -246,25 +253,30 @@ pub struct One {
     pub item: Option<Item>,
     /// Of the whole item.
     pub bytes: usize,
+    pub consumed_capacity: ConsumedCapacity,
 }
 
-/// Reads an item by its key.
+/// Reads an item by its key; `units_of` says what that consumes for the item's bytes.
 ///
 /// # Errors
-/// Those of the store.
-pub fn one(view: &View<'_>, statement: &Select, table: &TableEntry, key: &Key) -> Result<One, Error> {
-    let record = view.entry(&EntryAddress::of_item(table.source, key))?;
+/// `Throttled`; those of the store.
+pub fn one(
+    view: &View<'_>,
+    statement: &Select,
+    (table, key): (&TableEntry, &Key),
+    units_of: impl FnOnce(usize) -> f64,
+) -> Result<One, Error> {
+    let address = EntryAddress::of_item(table.source, key);
+    view.admit_item(table, &address)?;
+    let record = view.entry(&address)?;
     let bytes = record.map_or(0, |record| record.item_bytes() as usize);
     let item = record.map(|record: Record<'_>| record.to_item()).transpose()?;
     let item = match &statement.columns {
         Some(columns) => item.map(|item| columns_of(columns, &item)),
         None => item,
     };
-    Ok(One { item, bytes })
-}
-
-/// What the read of one item consumes.
-#[must_use]
-pub fn units(bytes: usize, consistent: bool) -> ConsumedCapacity {
-    ConsumedCapacity { table: read_units(bytes, consistent), ..ConsumedCapacity::default() }
+    let units = units_of(bytes);
+    view.charge_item(table, &address, units)?;
+    let consumed_capacity = ConsumedCapacity { table: units, ..ConsumedCapacity::default() };
+    Ok(One { item, bytes, consumed_capacity })
 }

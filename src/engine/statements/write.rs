@@ -98,19 +98,29 @@ impl Prepared {
     }
 
     /// Carries the statement out by itself. It is refused, before anything is written, with `Statement` for an item that exists,
-    /// `ConditionalCheckFailed`, `Update`, `Key`, `ItemCollectionSizeLimitExceeded`.
+    /// `ConditionalCheckFailed`, `Update`, `Key`, `ItemCollectionSizeLimitExceeded`, `Throttled`.
     ///
     /// # Errors
     /// Those of the store.
     pub fn run(&self, transaction: &mut Transaction<'_>, table: &TableEntry, key: &Key) -> Result<Written, Error> {
-        let stored = Stored::read(transaction.batch.as_read(), table, key)?;
+        let stored = match Stored::look_at(transaction, table, key) {
+            Ok(stored) => stored,
+            Err(error @ Error::Throttled(_)) => {
+                return Ok(Written { outcome: Err(error), consumed_capacity: ConsumedCapacity::default() });
+            }
+            Err(error) => return Err(error),
+        };
         match self.run_on(transaction, table, (key, &stored)) {
             Ok((returned, consumed_capacity)) => Ok(Written { outcome: Ok(returned), consumed_capacity }),
             Err(error @ Error::Store(_)) => Err(error),
             Err(error) => {
                 // A write that is refused costs what its item does.
                 let bytes = stored.record()?.map_or(0, |record| record.item_bytes() as usize);
-                let consumed_capacity = ConsumedCapacity { table: write_units(bytes), ..ConsumedCapacity::default() };
+                let units = write_units(bytes);
+                if matches!(error, Error::ConditionalCheckFailed { .. } | Error::Statement(StatementError::Duplicate)) {
+                    transaction.charge_table(table, &stored.address, units)?;
+                }
+                let consumed_capacity = ConsumedCapacity { table: units, ..ConsumedCapacity::default() };
                 Ok(Written { outcome: Err(without_words(error)), consumed_capacity })
             }
         }

@@ -23,7 +23,7 @@ pub mod syntax;
 pub mod updates;
 pub mod values;
 
-pub use statement::{Column, Select, Statement, Write, WriteEffect, read};
+pub use statement::{Column, Select, Statement, Write, WriteEffect, read, table_of};
 pub use syntax::Returning;
 
 #[cfg(test)]

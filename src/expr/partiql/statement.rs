@@ -92,6 +92,18 @@ pub fn read(text: &str, parameters: &[AttributeValue]) -> Result<Statement, Erro
     Ok(resolve(parsed.statement, values)?)
 }
 
+/// The table that a statement is about, if it can be read.
+#[must_use]
+pub fn table_of(text: &str) -> Option<TableName> {
+    let source = match parse::parse(text).ok()?.statement {
+        syntax::Statement::Select(select) | syntax::Statement::Exists(select) => select.source,
+        syntax::Statement::Insert { source, .. }
+        | syntax::Statement::Update { source, .. }
+        | syntax::Statement::Delete { source, .. } => source,
+    };
+    names::table_named(&source.table)
+}
+
 fn resolve(statement: syntax::Statement, values: Values<'_>) -> Result<Statement, StatementError> {
     let where_clause = |clause: Option<Expression>| clause.map(|clause| condition(&clause, values)).transpose();
     let (table, effect) = match statement {
