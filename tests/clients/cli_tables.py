@@ -122,6 +122,8 @@ def never_used():
     check("global tables", aws("list-global-tables"), {"GlobalTables": []})
     check("insights", aws("describe-contributor-insights", *TAB)["ContributorInsightsStatus"], "DISABLED")
     check("insights of all", aws("list-contributor-insights"), {"ContributorInsightsSummaries": []})
+    enabled = aws("update-contributor-insights", *TAB, "--contributor-insights-action", "ENABLE")
+    check("insights begin", enabled["ContributorInsightsStatus"], "ENABLING")
     if knows("list-bulk-operations"):
         check("bulk operations", aws("list-bulk-operations"), {"BulkOperationsSummaryList": []})
     kinesis = aws("describe-kinesis-streaming-destination", *TAB)
@@ -158,7 +160,6 @@ NAMED_AND_MISSING = {
 BEGUN = {
     "enable-kinesis-streaming-destination": (*TAB, *KINESIS),
     "create-global-table": (*GLOBAL, "--replication-group", "RegionName=eu-west-1"),
-    "update-contributor-insights": (*TAB, "--contributor-insights-action", "ENABLE"),
     "update-table-replica-auto-scaling": TAB,
     "start-bulk-put-items": (
         *TAB, "--input-s3-configuration", document({"S3Bucket": "bucket", "InputFormat": "DYNAMODB_JSON"}),
