@@ -1,8 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 use super::*;
 
@@ -267,4 +269,24 @@ fn an_alias_in_less_room_has_the_same_digest() {
     }
     let short = AttributeValue::S("a".to_owned());
     assert_eq!(item_stem_within(&short, 28), "a");
+}
+
+#[test]
+fn two_hundred_thousand_random_keys_round_trip_and_stay_apart() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = nasty_value();
+    let mut known: HashMap<(KeyAttributeType, String), AttributeValue> = HashMap::new();
+    for _ in 0..200_000 {
+        let value = strategy.new_tree(&mut runner).expect("a value").current();
+        let (name, of_type) = (item_stem(&value), type_of(&value));
+        match decode(name.as_bytes(), &[of_type]) {
+            Ok(Decoded::Values(found)) => assert_eq!(found, std::slice::from_ref(&value), "{name}"),
+            Ok(Decoded::Alias { digest, .. }) => assert_eq!(digest, sort_digest(&value), "{name}"),
+            Err(fault) => panic!("{name}: {fault}"),
+        }
+        if let Some(other) = known.insert((of_type, name), value.clone()) {
+            assert_eq!(other, value, "one name for two keys");
+        }
+    }
+    assert!(known.len() > 100_000, "only {} different keys", known.len());
 }
