@@ -4,6 +4,8 @@
 
 mod support;
 
+use ddbfs::fs::FsError;
+use ddbfs::fs::view::Caller;
 use serde_json::{Value, json};
 use support::{Mount, create_table, memory, put};
 
@@ -334,6 +336,66 @@ fn long_reads_hold_nobody_up_and_end_with_their_reader() {
     assert!(["130\n", "0\n"].iter().any(|end| mount.sh(script).out.ends_with(end)));
     let (status, lines) = (mount.sh("cat Flat/scan/items.ndjson | head -1 | wc -l"), mount.sh("wc -l < Flat/scan/items.csv"));
     assert_eq!((status.ok(), lines.ok()), ("1\n", "5001\n"));
+}
+
+/// A listing that finds nothing ends between two pages once its caller has a signal, and one that is wanted again goes on to its end.
+#[test]
+fn a_listing_that_finds_nothing_ends_with_its_caller() {
+    const ITEMS: u64 = 3_000;
+    let db = memory();
+    create_table(&*db, support::FLAT);
+    for n in 0..ITEMS {
+        put(&*db, "Flat", &json!({"id": format!("{n:05}"), "n": n, "text": "x".repeat(1_000)}).to_string());
+    }
+    let mount = Mount::of(db);
+    // A stopped process keeps the signal that it is sent: it is pending for as long as this test likes.
+    let mut holder = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = holder.id();
+    let sent = std::process::Command::new("bash")
+        .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
+        .status();
+    let list = |path: &str, pid: u32| {
+        let (view, caller) = (mount.view(), Caller { pid, uid: 0, gid: 0 });
+        let mut ino = ddbfs::fs::node::ROOT_INO;
+        for name in path.split('/') {
+            ino = view.lookup(caller, ino, name.as_bytes()).unwrap().ino;
+        }
+        let handle = view.opendir(caller, ino).unwrap();
+        let mut names = Vec::new();
+        // "." and ".." are there at once: what is looked for comes after them.
+        let mut read = |pid: u32| {
+            view.readdir(Caller { pid, ..caller }, handle, 2, &mut |listed, _| {
+                names.push(listed.name.clone());
+                false
+            })
+        };
+        let (first, second) = (read(pid).map_err(|error| error.to_string()), read(std::process::id()));
+        second.unwrap();
+        view.releasedir(handle);
+        (first, names.len())
+    };
+    let interrupted = Err(FsError::Interrupted.to_string());
+    let last = "Flat/scan/where.n.ge=2999";
+    let checks = [
+        // Of the whole table in pages, one is read before anybody is asked.
+        (last.to_owned(), pid, (interrupted.clone(), 1)),
+        (format!("{last}/eval=100000"), pid, (interrupted, 1)),
+        // Nobody has to be asked: the first page is the answer.
+        ("Flat/scan/where.n.ge=0/limit=5".to_owned(), pid, (Ok(()), 10)),
+        (last.to_owned(), std::process::id(), (Ok(()), 2)),
+        // A caller in another pid namespace cannot be looked at.
+        (last.to_owned(), 0, (Ok(()), 2)),
+    ];
+    let found: Vec<_> = checks.iter().map(|(path, pid, _)| list(path, *pid)).collect();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(sent.unwrap().success());
+    for ((path, _, expected), found) in checks.iter().zip(found) {
+        assert_eq!(&found, expected, "{path}");
+    }
+    // And a real one, which is gone by its signal or was faster.
+    let script = "ls 'Flat/scan/where.n.lt=0/' & kill -INT $!; wait $!; echo $?";
+    assert!(["130\n", "0\n", "2\n"].iter().any(|end| mount.sh(script).out.ends_with(end)));
 }
 
 /// Shards listed in many pieces, in order and each once.

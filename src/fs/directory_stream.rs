@@ -7,6 +7,7 @@
 //! | the kernel asks again for entries that did not fit its caller's buffer | the window of the last entries and their cursors |
 //! | `telldir` cookies kept from long ago | sparse checkpoints, their distance doubling so that their number is bounded |
 //! | `rewinddir` must show changes | offset 0 starts anew |
+//! | a query that matches almost nothing reads its whole table for one batch | a fetch asks now and then whether it is still [`Wanted`] |
 //!
 //! An entry's offset is the number of entries up to and including it, "." being 1.
 
@@ -14,6 +15,7 @@ use std::collections::VecDeque;
 
 use super::FsError;
 use super::node::Kind;
+use super::query::Wanted;
 use super::tree::Tree;
 use crate::database::Position;
 
@@ -43,6 +45,9 @@ pub enum Cursor {
     Tail(usize),
 }
 
+/// Names with their places, as they are found.
+pub type Found = Vec<(Listed, Cursor)>;
+
 /// Reads a directory's names in a fixed order.
 pub trait Lister: Send {
     /// Starts anew: takes up what it keeps over a whole listing.
@@ -54,8 +59,8 @@ pub trait Lister: Send {
     /// Appends up to [`BATCH`] names after `from`, each with its own place. None exactly at the end.
     ///
     /// # Errors
-    /// The directory is gone, or the database failed.
-    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError>;
+    /// The directory is gone, or the database failed; [`FsError::Interrupted`] when nothing was found until it was not wanted any more.
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError>;
 }
 
 /// A directory of few names, all known at the start.
@@ -76,14 +81,14 @@ impl Lister for FixedLister {
         Ok(())
     }
 
-    fn fetch(&mut self, _tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+    fn fetch(&mut self, _tree: &Tree, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         fetch_tail(&self.names, from, out);
         Ok(())
     }
 }
 
 /// Appends names of a list held in memory.
-pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Vec<(Listed, Cursor)>) {
+pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Found) {
     let start = match from {
         Cursor::Tail(count) => *count,
         Cursor::Start | Cursor::After(_) => 0,
@@ -152,8 +157,14 @@ impl DirectoryStream {
     /// Gives the entries after `offset` to `emit`, each with its own offset, until it says that it is full or the directory ends.
     ///
     /// # Errors
-    /// The directory is gone, or the database failed, before the first entry.
-    pub fn read(&mut self, tree: &Tree, offset: u64, emit: &mut dyn FnMut(&Listed, u64) -> bool) -> Result<(), FsError> {
+    /// The directory is gone, the database failed, or the caller is not waiting any more, before the first entry.
+    pub fn read(
+        &mut self,
+        tree: &Tree,
+        offset: u64,
+        wanted: &Wanted<'_>,
+        emit: &mut dyn FnMut(&Listed, u64) -> bool,
+    ) -> Result<(), FsError> {
         if offset == 0 {
             self.rewind();
         }
@@ -169,7 +180,7 @@ impl DirectoryStream {
         }
         let mut emitted = next > offset;
         loop {
-            match self.ensure(tree, next - 2) {
+            match self.ensure(tree, next - 2, wanted) {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 // What was emitted stands; the next call meets the error again.
@@ -197,12 +208,12 @@ impl DirectoryStream {
     }
 
     /// Brings entry `index` into the window; false when the directory ends before it.
-    fn ensure(&mut self, tree: &Tree, index: u64) -> Result<bool, FsError> {
+    fn ensure(&mut self, tree: &Tree, index: u64, wanted: &Wanted<'_>) -> Result<bool, FsError> {
         if index < self.first {
             self.go_back(index);
         }
         while index >= self.first + self.window.len() as u64 {
-            if !self.advance(tree)? {
+            if !self.advance(tree, wanted)? {
                 return Ok(false);
             }
         }
@@ -219,7 +230,7 @@ impl DirectoryStream {
     }
 
     /// Reads one more batch; false at the end.
-    fn advance(&mut self, tree: &Tree) -> Result<bool, FsError> {
+    fn advance(&mut self, tree: &Tree, wanted: &Wanted<'_>) -> Result<bool, FsError> {
         let from = self.window.back().map_or_else(|| self.before.clone(), |(_, cursor)| cursor.clone());
         self.checkpoint(self.first + self.window.len() as u64, &from);
         let lister = match &mut self.lister {
@@ -231,7 +242,7 @@ impl DirectoryStream {
             }
         };
         let mut batch = Vec::with_capacity(BATCH);
-        lister.fetch(tree, &from, &mut batch)?;
+        lister.fetch(tree, &from, wanted, &mut batch)?;
         if batch.is_empty() {
             return Ok(false);
         }
@@ -290,7 +301,7 @@ mod tests {
             Ok(())
         }
 
-        fn fetch(&mut self, _tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+        fn fetch(&mut self, _tree: &Tree, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
             let after = match from {
                 Cursor::After(position) => u32::from_be_bytes(position.0[..].try_into().unwrap()),
                 _ => 0,
@@ -323,7 +334,7 @@ mod tests {
             out.push((listed.name.clone(), offset));
             false
         };
-        stream.read(tree, offset, &mut emit).unwrap();
+        stream.read(tree, offset, &|| true, &mut emit).unwrap();
         out
     }
 

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use super::clauses::Partition;
 use super::pages::Pages;
 use super::request::Bounds;
+use super::result::Wanted;
 use super::stream::Stream;
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{QueryKind, QueryPath, name, row};
@@ -53,25 +54,26 @@ impl QueryPath {
     /// # Errors
     /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one.
     pub fn listing(&self, db: &dyn Browse, after: Option<&Position>, visit: &mut VisitLink<'_>) -> Result<(), FsError> {
-        self.listing_with(&mut LiveListing::default(), db, after, visit)
+        self.listing_with(&mut LiveListing::default(), db, after, &|| true, visit)
     }
 
-    /// As [`Self::listing`]; `live` is kept by who lists the directory in pieces.
+    /// As [`Self::listing`]; `live` is kept by who lists the directory in pieces. `wanted` is asked between pages.
     ///
     /// # Errors
-    /// The same.
+    /// The same, and [`FsError::Interrupted`] when it is not wanted any more.
     pub fn listing_with(
         &self,
         live: &mut LiveListing,
         db: &dyn Browse,
         after: Option<&Position>,
+        wanted: &Wanted<'_>,
         visit: &mut VisitLink<'_>,
     ) -> Result<(), FsError> {
         if self.clauses.check_complete(self.context()).is_err() || (after.is_some() && self.is_single_row()) {
             return Ok(());
         }
         if self.is_counted() {
-            return self.counted_listing(live, db, after, visit);
+            return self.counted_listing(live, db, after, wanted, visit);
         }
         let resolved = match self.resolve_one(db, "a listing") {
             Ok(resolved) => resolved,
@@ -111,6 +113,9 @@ impl QueryPath {
                     return Ok(());
                 }
             }
+            if !pages.is_done() && !wanted() {
+                return Err(FsError::Interrupted);
+            }
         }
         Ok(())
     }
@@ -128,6 +133,7 @@ impl QueryPath {
         live: &mut LiveListing,
         db: &dyn Browse,
         after: Option<&Position>,
+        wanted: &Wanted<'_>,
         visit: &mut VisitLink<'_>,
     ) -> Result<(), FsError> {
         let before = match after {
@@ -155,6 +161,10 @@ impl QueryPath {
             match (step, fault) {
                 (_, Some(error)) => return Err(error),
                 (None, None) => return Ok(()),
+                (Some(_), None) if run.ready.is_empty() && !wanted() => {
+                    live.0 = Some(run);
+                    return Err(FsError::Interrupted);
+                }
                 (Some(_), None) => {}
             }
         }

@@ -11,8 +11,9 @@ use crate::codec::key::partition_digest;
 use crate::database::{PartitionKey, Position, Source};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
-use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Listed, Lister};
+use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Found, Lister};
 use crate::fs::node::{Kind, Node};
+use crate::fs::query::Wanted;
 use crate::fs::tree::items::partition_types;
 use crate::fs::tree::names::{self, Parsed, Suffix};
 use crate::fs::tree::{Caller, Tree, listed};
@@ -323,7 +324,7 @@ impl Lister for KeyLister {
         Ok(())
     }
 
-    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         let after: Option<&Position> = match from {
             Cursor::After(position) => Some(position),
             Cursor::Start => None,

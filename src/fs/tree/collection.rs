@@ -7,8 +7,9 @@ use super::{Tree, items};
 use crate::database::{Entries, EntryKey, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
-use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister};
+use crate::fs::directory_stream::{BATCH, Cursor, Found, Listed, Lister};
 use crate::fs::node::{AliasNode, EntryNode, Kind, Node, entry_ino};
+use crate::fs::query::Wanted;
 use crate::fs::write::{KeyPart, TargetKey};
 use crate::model::schema::KeyAttributeType;
 use crate::model::{Key, TableSchema};
@@ -129,7 +130,7 @@ impl Lister for EntryLister {
         Ok(())
     }
 
-    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         let after = match from {
             Cursor::Start => None,
             Cursor::After(position) => Some(position),

@@ -13,8 +13,9 @@ use crate::codec::json::indent::indent;
 use crate::database::{Entries, EntryKey, EntryStat, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
-use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Listed, Lister, fetch_tail};
+use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Found, Listed, Lister, fetch_tail};
 use crate::fs::node::{AliasFolder, AliasNode, EntryNode, Node};
+use crate::fs::query::Wanted;
 use crate::fs::special::item;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{KeyPart, TargetKey, is_refused_probe, is_scratch_name};
@@ -247,7 +248,7 @@ impl Lister for CollectionLister {
         Ok(())
     }
 
-    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         if let Cursor::Start | Cursor::After(_) = from {
             self.fetch_collections(tree, from, out)?;
             if !out.is_empty() {

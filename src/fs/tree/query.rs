@@ -6,9 +6,9 @@ use super::{Tree, table};
 use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
-use crate::fs::directory_stream::{BATCH, Cursor, Listed, Lister};
+use crate::fs::directory_stream::{BATCH, Cursor, Found, Listed, Lister};
 use crate::fs::node::{Kind, Node, query_link_ino};
-use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultSize};
+use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultSize, Wanted};
 use crate::fs::special::queries;
 
 /// The `query/` or `scan/` directory of a table or index.
@@ -104,17 +104,21 @@ impl Lister for QueryLister {
         Ok(())
     }
 
-    fn fetch(&mut self, tree: &Tree, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+    fn fetch(&mut self, tree: &Tree, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         let after = match from {
             Cursor::Start => None,
             Cursor::After(position) => Some(position),
             Cursor::Tail(_) => return Ok(()),
         };
         let path = &self.path;
-        path.listing_with(&mut self.live, &*tree.db, after, &mut |name, position| {
+        let listed = path.listing_with(&mut self.live, &*tree.db, after, wanted, &mut |name, position| {
             let ino = query_link_ino(path, &name);
             out.push((Listed { ino, kind: Kind::Symlink, name }, Cursor::After(position)));
             if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
+        });
+        match listed {
+            Err(FsError::Interrupted) if !out.is_empty() => Ok(()),
+            listed => listed,
+        }
     }
 }

@@ -60,6 +60,7 @@ use marks::Marks;
 use reads::Reads;
 use removed::Removed;
 use vetoes::Vetoes;
+use waiting::has_signal;
 use workers::Workers;
 
 pub use super::options::ViewOptions;
@@ -272,7 +273,7 @@ impl View {
     /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
     ///
     /// # Errors
-    /// The directory is gone, or the database failed.
+    /// The directory is gone, or the database failed; [`FsError::Interrupted`] when the caller has a signal and nothing was found so far.
     pub fn readdir(
         &self,
         caller: Caller,
@@ -282,7 +283,7 @@ impl View {
     ) -> Result<(), FsError> {
         let handle = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*handle else { return Err(FsError::NotDirectory) };
-        let read = stream.lock().read(&self.tree, offset, emit);
+        let read = stream.lock().read(&self.tree, offset, &|| has_signal(caller.pid) != Some(true), emit);
         self.noted_at(caller, "readdir", String::new, read)
     }
 
