@@ -274,9 +274,10 @@ impl View {
         );
     }
 
-    fn may_delete(&self, table: &TableName, caller: Caller) -> Result<(), FsError> {
+    /// Did this process not just try to delete the whole table?
+    pub(in crate::fs) fn may_delete(&self, table: &TableName, caller: Caller) -> Result<(), FsError> {
         if self.vetoes.any() && self.vetoes.holds(table, process_of(caller.pid), Instant::now()) {
-            return Err(FsError::NotPermitted("this process tried to delete the whole table; its items stay"));
+            return Err(FsError::NotPermitted("this process tried to delete the whole table; what is in it stays"));
         }
         Ok(())
     }

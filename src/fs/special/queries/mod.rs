@@ -190,7 +190,9 @@ impl Entry {
     fn unlink(&self, view: &Arc<View>, caller: super::Caller, reply: super::Reply<()>) {
         let (again, entry) = (Arc::clone(view), self.clone());
         view.run_elsewhere(Box::new(move || {
-            let removed = change_saved(&again, &entry.table, SavedQueryChange::Remove { name: entry.name.clone() });
+            let removed = again
+                .may_delete(&entry.table, caller)
+                .and_then(|()| change_saved(&again, &entry.table, SavedQueryChange::Remove { name: entry.name.clone() }));
             reply(again.noted_at(caller, "unlink", || entry.path.clone(), removed));
         }));
     }
