@@ -11,7 +11,9 @@ use control_support::Control;
 use ddbfs::codec::metrics::{points, prometheus};
 use ddbfs::engine::check::check;
 use ddbfs::engine::index_life::hold::{Hold, Stage};
+use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::TableName;
+use ddbfs::model::layout::Usage;
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
@@ -29,11 +31,16 @@ impl Bed {
     }
 
     fn on(store: Arc<dyn Store>) -> Self {
+        Self::with(store, None)
+    }
+
+    fn with(store: Arc<dyn Store>, throttle: Option<ThrottleOptions>) -> Self {
         let hold = Arc::new(Hold::default());
         let of_engine = Arc::clone(&hold);
         let control = Control::on(store, |options| {
             options.background_period = None;
             options.index_hold = of_engine;
+            options.throttle = throttle;
         });
         Self { control, hold }
     }
@@ -346,4 +353,144 @@ fn m_31_throughput_changed_in_the_backfill_shows_updating_with_the_flag() {
     bed.hold.release(Stage::Backfill);
     bed.run();
     assert_eq!(bed.status(0), ("ACTIVE".to_owned(), Value::Null));
+}
+
+// Backfills where throttling is simulated, on the clock turned by hand.
+
+/// What decides how long a backfill takes (M-22).
+#[derive(Clone, Copy)]
+struct Work {
+    items: usize,
+    /// Of each so many items one has the index's key.
+    qualifying: usize,
+    bytes: usize,
+    projection: &'static str,
+    units: u64,
+}
+
+const WORK: Work = Work { items: 200, qualifying: 1, bytes: 10, projection: "ALL", units: 5 };
+
+fn units(write: u64) -> Value {
+    json!({ "ReadCapacityUnits": 1, "WriteCapacityUnits": write })
+}
+
+impl Bed {
+    /// Throttled, with items of which `new` is about to be made.
+    fn throttled(work: Work) -> Self {
+        let bed = Self::with(Arc::new(MemoryStore::new().unwrap()), Some(ThrottleOptions { is_adaptive: true }));
+        bed.control.ok(
+            "CreateTable",
+            json!({ "TableName": "Tab", "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
+                "AttributeDefinitions": [{ "AttributeName": "pk", "AttributeType": "S" }], "ProvisionedThroughput": units(900) }),
+        );
+        for at in 0..work.items {
+            let key = if at % work.qualifying == 0 { "a" } else { "other" };
+            let item =
+                json!({ "pk": { "S": format!("p{at}") }, key: { "S": format!("a{at}") }, "fill": { "S": "x".repeat(work.bytes) } });
+            bed.control.put("Tab", item);
+        }
+        let mut update = creation("new");
+        update["Create"]["ProvisionedThroughput"] = units(work.units);
+        update["Create"]["Projection"] = json!({ "ProjectionType": work.projection });
+        bed.update(update).unwrap();
+        bed
+    }
+
+    /// In how many seconds the backfill works; `each` happens in each of them but the first, before it.
+    fn seconds_of_backfill(&self, mut each: impl FnMut(u64)) -> u64 {
+        let mut second = 1;
+        loop {
+            self.control.database.engine().run_background_work().unwrap();
+            if self.status(0).0 == "ACTIVE" {
+                self.run();
+                return second;
+            }
+            second += 1;
+            self.control.clock.advance_ms(1_000);
+            each(second);
+        }
+    }
+
+    fn usage_of_index(&self) -> Usage {
+        let metrics = self.control.database.engine().metrics(&[TableName::new("Tab").unwrap()]).unwrap();
+        metrics.tables[0].sources[1].usage.total
+    }
+}
+
+#[test]
+fn m_22_m_25_a_backfill_takes_as_long_as_its_entries_cost_units() {
+    let check = |work: Work, expected: u64| {
+        let bed = Bed::throttled(work);
+        assert_eq!(bed.seconds_of_backfill(|_| {}), expected);
+        // M-20: only what qualifies is there.
+        assert_eq!(bed.control.column("Tab/new", "pk").len(), work.items.div_ceil(work.qualifying));
+    };
+    check(WORK, 40);
+    check(Work { units: 10, ..WORK }, 20);
+    check(Work { items: 400, ..WORK }, 80);
+    check(Work { qualifying: 2, ..WORK }, 20);
+    check(Work { bytes: 1_500, ..WORK }, 80);
+    check(Work { bytes: 1_500, projection: "KEYS_ONLY", ..WORK }, 40);
+    check(Work { units: 200, ..WORK }, 1);
+    // A live write in each second takes one of the five.
+    let bed = Bed::throttled(WORK);
+    assert_eq!(bed.seconds_of_backfill(|second| bed.put(&format!("live{second}"), json!({ "S": "x" }))), 50);
+    assert_eq!(bed.control.column("Tab/new", "pk").len(), 249);
+}
+
+#[test]
+fn m_25_units_raised_for_the_backfill_and_lowered_after_it() {
+    let bed = Bed::throttled(WORK);
+    let set = |write: u64| bed.update(json!({ "Update": { "IndexName": "new", "ProvisionedThroughput": units(write) } })).unwrap();
+    // 50 entries in ten seconds, 150 in ten more.
+    let seconds = bed.seconds_of_backfill(|second| {
+        if second == 10 {
+            bed.run();
+            set(15);
+        }
+    });
+    assert_eq!(seconds, 20);
+    set(1);
+    assert_eq!(bed.index(0)["ProvisionedThroughput"]["WriteCapacityUnits"], 1);
+}
+
+#[test]
+fn m_29_a_backfill_and_live_writes_share_the_units_of_the_index() {
+    let bed = Bed::throttled(Work { units: 1, items: 150, ..WORK });
+    let live = |pk: &str, key: &str| {
+        bed.control.call("PutItem", json!({ "TableName": "Tab", "Item": { "pk": { "S": pk }, key: { "S": "x" } } }))
+    };
+    bed.run();
+    // The backfill took what there was: a write that changes the index waits for it, another one does not.
+    assert!(live("refused", "a").unwrap_err().contains("under-provisioned global secondary indexes"));
+    live("outside", "other").unwrap();
+    // The other way round.
+    bed.control.clock.advance_ms(1_000);
+    live("first", "a").unwrap();
+    bed.run();
+    let found = bed.usage_of_index();
+    assert_eq!((found.online_write.sum, found.online_throttles), (1.0, 2), "of two seconds the first");
+    assert_eq!((found.write.sum, found.write_throttles), (1.0, 1), "of live writes alone");
+    assert_eq!(bed.index(0)["ItemCount"], 2);
+    let rendered = || prometheus::render(&bed.control.database.engine().metrics(&[TableName::new("Tab").unwrap()]).unwrap());
+    assert!(rendered().contains("ddbfs_online_index_throttle_events{table=\"Tab\",index=\"new\"} 2\n"), "{}", rendered());
+    bed.seconds_of_backfill(|_| {});
+    assert_eq!(bed.usage_of_index().online_write.sum, 150.0);
+    assert_eq!(bed.control.column("Tab/new", "pk").len(), 151);
+}
+
+#[test]
+fn m_23_what_a_backfill_consumes_is_told_by_the_minute() {
+    let bed = Bed::throttled(Work { units: 1, items: 150, ..WORK });
+    // The clock begins 40 seconds before a minute ends.
+    bed.seconds_of_backfill(|_| {});
+    let found = bed.control.database.engine().metrics(&[TableName::new("Tab").unwrap()]).unwrap();
+    let lines = points::render(&found.tables[0], found.now_ms);
+    let points = |name: &str| -> Vec<f64> {
+        let all = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        all.filter(|point| point["MetricName"] == name).map(|point| point["Sum"].as_f64().unwrap()).collect()
+    };
+    assert_eq!(points("OnlineIndexConsumedWriteCapacity"), [40.0, 60.0, 50.0]);
+    assert_eq!(points("OnlineIndexThrottleEvents"), [40.0, 60.0, 49.0]);
+    assert_eq!(points("OnlineIndexPercentageProgress"), [0.0; 0], "it is over");
 }

@@ -5,8 +5,9 @@
 //! table, global index   provisioned units a second, 300 seconds of them saved; on demand what it is scaled for, one second of it
 //! partition             3,000 read and 1,000 write units a second, one second of it; without adaptive capacity its even share
 //! ```
-//! A local index takes its table's. A write of the table needs room in each global index that it changes. All buckets begin full, and in
-//! this process alone.
+//! A local index takes its table's. A write of the table needs room in each global index that it changes. The backfill of an index takes
+//! that index's units, beside live writes. All buckets begin full, only that an index being made has saved nothing; each process has its
+//! own.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ use super::keys::SourceId;
 use super::partitions::{self, PartitionMap};
 use crate::codec::wire::kept_options;
 use crate::model::Error;
-use crate::model::error::{ThrottleCause, Throttled};
+use crate::model::error::{StoreError, ThrottleCause, Throttled};
 use crate::model::layout::PartitionLimits;
 
 /// Seconds of provisioned throughput that are saved while they are not used.
@@ -29,6 +30,9 @@ const ON_DEMAND_UNITS: [f64; 2] = [12_000.0, 4_000.0];
 const TABLE_UNITS_MAX: f64 = 40_000.0;
 /// An on-demand table takes twice its previous peak.
 const PEAK_FACTOR: f64 = 2.0;
+/// How long a backfill lets units gather that found none, beside what is owed: live writes get theirs meanwhile, and it does not come
+/// for each unit by itself.
+const BACKFILL_PAUSE_MS: f64 = 100.0;
 
 /// How requests are throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,14 +68,36 @@ struct Bucket {
     taken: f64,
 }
 
+/// Why a request has to wait.
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    cause: ThrottleCause,
+    /// What its bucket owes, in milliseconds of what it gets.
+    owed_ms: f64,
+}
+
 /// How fast a bucket fills, and what an empty one means.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     per_second: f64,
     seconds: f64,
+    /// Seconds of it that are there at first.
+    seconds_at_first: f64,
     cause: ThrottleCause,
     /// Grows with the peak.
     scales: bool,
+}
+
+impl Rate {
+    /// What is not used is saved.
+    fn saved(per_second: f64, cause: ThrottleCause) -> Self {
+        Self { per_second, seconds: BURST_SECONDS, seconds_at_first: BURST_SECONDS, cause, scales: false }
+    }
+
+    /// What is not used in a second is gone.
+    fn steady(per_second: f64, cause: ThrottleCause) -> Self {
+        Self { per_second, seconds: 1.0, seconds_at_first: 1.0, cause, scales: false }
+    }
 }
 
 impl Bucket {
@@ -101,13 +127,13 @@ impl Throttle {
     }
 
     /// Is there something for a request at this place of a table's base or global index?
-    fn admit(&self, of: &Asked<'_>, limits: &PartitionLimits, now_ms: u64) -> Result<(), ThrottleCause> {
+    fn admit(&self, of: &Asked<'_>, limits: &PartitionLimits, now_ms: u64) -> Result<(), Refusal> {
         let mut buckets = self.buckets.lock();
         for (id, rate) in self.needed(of, limits) {
             let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
             bucket.fill(rate, now_ms);
             if bucket.units <= 0.0 {
-                return Err(rate.cause);
+                return Err(Refusal { cause: rate.cause, owed_ms: -bucket.units / rate.per_second * 1e3 });
             }
         }
         Ok(())
@@ -133,15 +159,15 @@ impl Throttle {
         #[allow(clippy::cast_precision_loss)]
         let share = own.per_second / of.map.partitions().len() as f64;
         let per_partition = match self.options.is_adaptive || own.scales {
-            true => Rate { per_second: ceiling, seconds: 1.0, cause: ThrottleCause::KeyRange, scales: false },
-            false => Rate { per_second: share.min(ceiling), seconds: BURST_SECONDS, cause: ThrottleCause::KeyRange, scales: false },
+            true => Rate::steady(ceiling, ThrottleCause::KeyRange),
+            false => Rate::saved(share.min(ceiling), ThrottleCause::KeyRange),
         };
         [((of.source, None, of.kind), own), ((of.source, Some(partition.id), of.kind), per_partition)]
     }
 }
 
 fn full(rate: Rate, now_ms: u64) -> Bucket {
-    Bucket { units: rate.per_second * rate.seconds, at_ms: now_ms, peak: 0.0, second: 0, taken: 0.0 }
+    Bucket { units: rate.per_second * rate.seconds_at_first, at_ms: now_ms, peak: 0.0, second: 0, taken: 0.0 }
 }
 
 /// What a request asks for.
@@ -162,7 +188,12 @@ impl Asked<'_> {
                 Kind::Read => units.read_capacity_units,
                 Kind::Write => units.write_capacity_units,
             } as f64;
-            return Rate { per_second, seconds: BURST_SECONDS, cause: ThrottleCause::ProvisionedThroughput, scales: false };
+            let rate = Rate::saved(per_second, ThrottleCause::ProvisionedThroughput);
+            let index = self.table.indexes().find(|(_, id)| *id == self.source);
+            return match index.is_some_and(|(index, _)| self.table.index_life.is_building(&index.name)) {
+                true => Rate { seconds_at_first: 1.0, ..rate },
+                false => rate,
+            };
         }
         let index = self.table.indexes().position(|(_, id)| id == self.source);
         let name = index.map(|place| self.table.schema.indexes[place].name.as_str());
@@ -172,10 +203,10 @@ impl Asked<'_> {
             Kind::Write => set.max_write_request_units,
         };
         match set.filter(|units| *units > 0) {
-            Some(units) => Rate { per_second: units as f64, seconds: 1.0, cause: ThrottleCause::MaxOnDemand, scales: false },
+            Some(units) => Rate::steady(units as f64, ThrottleCause::MaxOnDemand),
             None => {
-                let per_second = ON_DEMAND_UNITS[self.kind as usize];
-                Rate { per_second, seconds: 1.0, cause: ThrottleCause::AccountLimit, scales: true }
+                let rate = Rate::steady(ON_DEMAND_UNITS[self.kind as usize], ThrottleCause::AccountLimit);
+                Rate { scales: true, ..rate }
             }
         }
     }
@@ -208,9 +239,9 @@ impl Shared {
         let meter = self.meter.source(read, table, source)?;
         let asked = Asked { table, source, map: &meter.map(), place, kind };
         let now_ms = self.options.clock.now_ms();
-        throttle.admit(&asked, &self.options.partition_limits, now_ms).map_err(|cause| {
+        throttle.admit(&asked, &self.options.partition_limits, now_ms).map_err(|refusal| {
             meter.count_throttle(place, now_ms, kind == Kind::Write);
-            Error::Throttled(Box::new(asked.throttled(cause)))
+            Error::Throttled(Box::new(asked.throttled(refusal.cause)))
         })
     }
 
@@ -222,4 +253,32 @@ impl Shared {
         let asked = Asked { table, source, map: &meter.map(), place, kind };
         throttle.take(&asked, &self.options.partition_limits, units, self.options.clock.now_ms());
     }
+    /// Takes the units of an entry that a backfill writes; when its index has none, the milliseconds after which to come again.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn take_for_backfill(
+        &self,
+        read: &dyn crate::store::Read,
+        table: &TableEntry,
+        (source, place): (SourceId, &[u8]),
+        units: f64,
+    ) -> Result<Option<u64>, StoreError> {
+        let Some(throttle) = &self.throttle else { return Ok(None) };
+        let map = self.meter.source(read, table, source)?.map();
+        let asked = Asked { table, source, map: &map, place, kind: Kind::Write };
+        let (limits, now_ms) = (&self.options.partition_limits, self.options.clock.now_ms());
+        Ok(match throttle.admit(&asked, limits, now_ms) {
+            Ok(()) => {
+                throttle.take(&asked, limits, units, now_ms);
+                None
+            }
+            Err(refusal) => Some(pause_ms(refusal)),
+        })
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn pause_ms(refusal: Refusal) -> u64 {
+    (refusal.owed_ms + BACKFILL_PAUSE_MS).ceil() as u64
 }

@@ -44,6 +44,10 @@ pub struct Usage {
     pub read_throttles: u64,
     /// `WriteThrottleEvents`.
     pub write_throttles: u64,
+    /// `OnlineIndexConsumedWriteCapacity`: what the backfill of an index took, each step a sample. Not part of `write`.
+    pub online_write: Statistic,
+    /// `OnlineIndexThrottleEvents`: how often it had to wait. Not part of `write_throttles`.
+    pub online_throttles: u64,
 }
 
 /// The data operations that are counted by themselves.

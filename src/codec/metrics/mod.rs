@@ -20,6 +20,8 @@ pub fn with_local_indexes(table: &TableMetrics, usage: impl Fn(&crate::model::la
             write: merged(&sum.write, &other.write),
             read_throttles: sum.read_throttles + other.read_throttles,
             write_throttles: sum.write_throttles + other.write_throttles,
+            online_write: merged(&sum.online_write, &other.online_write),
+            online_throttles: sum.online_throttles + other.online_throttles,
         }
     })
 }

@@ -59,6 +59,8 @@ impl Minute<'_> {
         self.statistic("ConsumedWriteCapacityUnits", dimension, &usage.write, "Count");
         self.sum("ReadThrottleEvents", dimension, usage.read_throttles);
         self.sum("WriteThrottleEvents", dimension, usage.write_throttles);
+        self.statistic("OnlineIndexConsumedWriteCapacity", dimension, &usage.online_write, "Count");
+        self.sum("OnlineIndexThrottleEvents", dimension, usage.online_throttles);
     }
 
     fn provisioned(&mut self, source: &SourceMetrics) {
@@ -74,19 +76,13 @@ impl Minute<'_> {
         }
     }
 
-    /// How an index is that is being made. Its units are those since its backfill began, by whatever process.
+    /// How far an index is that is being made.
     fn backfill(&mut self, source: &SourceMetrics) {
         let (Some(backfill), Some(index)) = (source.backfill, &source.index) else { return };
         let dimension = Some(("GlobalSecondaryIndexName", index.as_str()));
-        for (name, value, unit) in [
-            ("OnlineIndexPercentageProgress", backfill.percent(), "Percent"),
-            ("OnlineIndexConsumedWriteCapacity", backfill.write_units, "Count"),
-            ("OnlineIndexThrottleEvents", 0, "Count"),
-        ] {
-            let mut statistic = Statistic::default();
-            statistic.add(number(value));
-            self.statistic(name, dimension, &statistic, unit);
-        }
+        let mut statistic = Statistic::default();
+        statistic.add(number(backfill.percent()));
+        self.statistic("OnlineIndexPercentageProgress", dimension, &statistic, "Percent");
     }
 
     fn counts(&mut self, counts: &TableCounts) {

@@ -33,8 +33,8 @@ const OF_SOURCE: &[OfSource] = &[
     ("online_index_consumed_write_capacity", "gauge", "OnlineIndexConsumedWriteCapacity, since the backfill began", |r| {
         r.source.backfill.map(|backfill| number(backfill.write_units))
     }),
-    ("online_index_throttle_events", "gauge", "OnlineIndexThrottleEvents: a backfill is not throttled", |r| {
-        r.source.backfill.map(|_| 0.0)
+    ("online_index_throttle_events", "gauge", "OnlineIndexThrottleEvents", |r| {
+        r.source.backfill.map(|_| number(r.usage.online_throttles))
     }),
     ("items", "gauge", "items or index entries", |r| Some(number(r.source.entries))),
     ("size_bytes", "gauge", "bytes with the overhead of each item", |r| Some(number(r.source.billed_bytes))),

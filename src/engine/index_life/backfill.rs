@@ -1,4 +1,4 @@
-//! A step of a backfill: the entries of some items.
+//! A step of a backfill: the entries of some items. Where throttling is simulated, as many as the index has write units for.
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -9,9 +9,12 @@ use crate::codec::record::Record;
 use crate::engine::batch::source_counters;
 use crate::engine::capacity::write_units;
 use crate::engine::catalog::{self, TableEntry};
-use crate::engine::index::{IndexView, Transition};
+use crate::engine::index::{IndexEntry, IndexView, Transition};
+use crate::engine::index_lag::apply::Next;
 use crate::engine::index_write::Stamp;
 use crate::engine::keys::{self, SourceId, StoreKey};
+use crate::engine::meter::SourceMeter;
+use crate::engine::meter::charge::place_of;
 use crate::engine::transaction::Transaction;
 use crate::model::api::{TableStatus, Version};
 use crate::model::error::StoreError;
@@ -40,35 +43,60 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
     catalog::replace_table(transaction, &new)
 }
 
-/// Writes the entries of some items; whether there may be more to do. The step after the last item makes the index active.
+/// What a step did.
+#[derive(Debug)]
+pub struct Step {
+    pub next: Next,
+    /// Of the index.
+    pub meter: Arc<SourceMeter>,
+    /// Write units of the entries that it wrote.
+    pub units: f64,
+}
+
+impl Step {
+    /// Counts it, when it is committed.
+    pub fn count(&self, now_ms: u64) {
+        self.meter.count_backfill(now_ms, self.units, matches!(self.next, Next::Later(_)));
+    }
+}
+
+/// Writes the entries of some items; `None` when there is no backfill. The step after the last item makes the index active.
 ///
 /// # Errors
 /// Those of the store.
-pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<bool, StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(false) };
-    let Some(index) = in_backfill(&table) else { return Ok(false) };
+pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<Step>, StoreError> {
+    let Some(table) = transaction.table(name)? else { return Ok(None) };
+    let Some(index) = in_backfill(&table) else { return Ok(None) };
     let Some((schema, source)) = table.index(index) else { return Err(unknown()) };
     let Some(list) = table.index_life.made.get(index.as_str()).map(|made| made.violations) else { return Err(unknown()) };
     let read = transaction.batch.as_read();
+    let meter = transaction.shared.meter.source(read, &table, source)?;
     let mut progress = Progress::read(read, source)?.ok_or_else(unknown)?;
     let items_max = transaction.shared.options.index_step_items;
     let batch = Batch::read(read, table.source, &progress.place, items_max)?;
-    let view = IndexView { table: &table.schema.key, index: schema, source };
+    let (before, done) = (progress.counts.write_units, progress.counts.done);
+    let target = Target { table: &table, view: IndexView { table: &table.schema.key, index: schema, source }, list };
+    let mut next = if batch.last.is_some() { Next::Again } else { Next::Nothing };
     for found in &batch.items {
-        add(transaction, &view, list, found, &mut progress)?;
+        if let Some(wait_ms) = target.add(transaction, found, &mut progress)? {
+            next = Next::Later(wait_ms);
+            break;
+        }
+        progress.counts.done = done + found.number;
+        progress.place.clone_from(&found.place);
     }
-    progress.counts.done += batch.looked_at;
-    match batch.last {
-        Some(place) => {
+    let units = units(progress.counts.write_units - before);
+    match (next, batch.last) {
+        (Next::Later(_), _) if progress.counts.done == done => {}
+        (Next::Later(_), _) => progress.write(transaction.batch, source)?,
+        (_, Some(place)) => {
+            progress.counts.done = done + batch.looked_at;
             progress.place = place;
             progress.write(transaction.batch, source)?;
-            Ok(true)
         }
-        None => {
-            finish(transaction, &table, source)?;
-            Ok(false)
-        }
+        (_, None) => finish(transaction, &table, source)?,
     }
+    Ok(Some(Step { next, meter, units }))
 }
 
 fn unknown() -> StoreError {
@@ -85,6 +113,8 @@ fn in_backfill(table: &TableEntry) -> Option<&IndexName> {
 
 /// An item of the table.
 struct Found {
+    /// Items looked at in this step, with this one.
+    number: u64,
     place: Vec<u8>,
     item: Item,
     stamp: Stamp,
@@ -109,12 +139,12 @@ impl Batch {
         let mut bytes = 0;
         try_walk(read, &range, Direction::Forward, |key, value| {
             let place = keys::place_in_source(key).to_vec();
+            batch.looked_at += 1;
             // A damaged item has no entry; `check` tells of it.
             if let Ok((item, stamp)) = parse(value) {
-                batch.items.push(Found { place: place.clone(), item, stamp });
+                batch.items.push(Found { number: batch.looked_at, place: place.clone(), item, stamp });
             }
             bytes += value.len();
-            batch.looked_at += 1;
             if batch.looked_at < items_max as u64 && bytes < BYTES_PER_STEP {
                 return Ok(ControlFlow::Continue(()));
             }
@@ -130,32 +160,52 @@ fn parse(bytes: &[u8]) -> Result<(Item, Stamp), StoreError> {
     Ok((record.to_item()?, Stamp { version: record.version(), modified_ms: record.modified_ms() }))
 }
 
-/// Writes the entry of an item, unless a write did already; or puts it on the list of those kept out.
-fn add(
-    transaction: &mut Transaction<'_>,
-    view: &IndexView<'_>,
+/// Where entries go.
+struct Target<'t> {
+    table: &'t TableEntry,
+    view: IndexView<'t>,
+    /// Of those kept out.
     list: SourceId,
-    found: &Found,
-    progress: &mut Progress,
-) -> Result<(), StoreError> {
-    let Some(entry) = view.entry(&found.item) else {
-        return match violations::of_item(view.index, &found.item) {
-            Some(_) => violations::add(transaction, list, &found.place),
-            None => Ok(()),
+}
+
+impl Target<'_> {
+    /// Writes the entry of an item, unless a write did already; or puts it on the list of those kept out. When the index has no write
+    /// units left for it, the milliseconds to wait.
+    fn add(&self, transaction: &mut Transaction<'_>, found: &Found, progress: &mut Progress) -> Result<Option<u64>, StoreError> {
+        let Some(entry) = self.view.entry(&found.item) else {
+            if violations::of_item(self.view.index, &found.item).is_some() {
+                violations::add(transaction, self.list, &found.place)?;
+            }
+            return Ok(None);
         };
-    };
-    if transaction.batch.get(&entry.address.encode())?.is_some() {
-        return Ok(());
+        if transaction.batch.get(&entry.address.encode())?.is_some() {
+            return Ok(None);
+        }
+        let wait_ms = self.take_units(transaction, &entry)?;
+        if wait_ms.is_some() {
+            return Ok(wait_ms);
+        }
+        progress.counts.written += 1;
+        progress.counts.write_units += whole(write_units(entry.bytes));
+        found.stamp.apply(transaction, &self.view, &Transition::Added(entry), Some(&found.item))?;
+        Ok(None)
     }
-    progress.counts.written += 1;
-    progress.counts.write_units += whole(write_units(entry.bytes));
-    found.stamp.apply(transaction, view, &Transition::Added(entry), Some(&found.item))
+
+    fn take_units(&self, transaction: &Transaction<'_>, entry: &IndexEntry<'_>) -> Result<Option<u64>, StoreError> {
+        let (read, place) = (transaction.batch.as_read(), place_of(&entry.address));
+        transaction.shared.take_for_backfill(read, self.table, (self.view.source, &place), write_units(entry.bytes))
+    }
 }
 
 /// Write units are whole numbers.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole(units: f64) -> u64 {
     units as u64
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn units(whole: u64) -> f64 {
+    whole as f64
 }
 
 fn finish(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, source: SourceId) -> Result<(), StoreError> {

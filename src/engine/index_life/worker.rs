@@ -54,6 +54,16 @@ enum Outcome {
     Done,
 }
 
+impl From<Next> for Outcome {
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Again => Self::Again,
+            Next::Later(ms) => Self::Later(Duration::from_millis(ms)),
+            Next::Nothing => Self::Done,
+        }
+    }
+}
+
 impl Outcome {
     fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -98,11 +108,7 @@ fn lag_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resul
         return Ok(Outcome::Later(apply::poll_after(delay_ms)));
     }
     let name = name.clone();
-    Ok(match shared.submit_in_background(move |transaction| Ok(apply::step(transaction, &name)?))? {
-        Next::Again => Outcome::Again,
-        Next::Later(ms) => Outcome::Later(Duration::from_millis(ms)),
-        Next::Nothing => Outcome::Done,
-    })
+    Ok(shared.submit_in_background(move |transaction| Ok(apply::step(transaction, &name)?))?.into())
 }
 
 /// Moves an index on that is being made or removed.
@@ -117,17 +123,24 @@ fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resu
         (Stage::Allocation | Stage::Backfill | Stage::Removal, _) => {}
     }
     let (name, stage) = (name.clone(), stage.0);
+    if stage == Stage::Backfill {
+        return backfill_step(shared, name);
+    }
     let goes_on = shared.submit_in_background(move |transaction| {
-        Ok(match stage {
-            Stage::Allocation => {
-                backfill::begin(transaction, &name)?;
-                true
-            }
-            Stage::Backfill => backfill::step(transaction, &name)?,
-            Stage::Removal => removal::step(transaction, &name)?,
-        })
+        if stage == Stage::Removal {
+            return Ok(removal::step(transaction, &name)?);
+        }
+        backfill::begin(transaction, &name)?;
+        Ok(true)
     })?;
     Ok(if goes_on { Outcome::Again } else { Outcome::Done })
+}
+
+fn backfill_step(shared: &Arc<Shared>, name: TableName) -> Result<Outcome, Error> {
+    let step = shared.submit_in_background(move |transaction| Ok(backfill::step(transaction, &name)?))?;
+    let Some(step) = step else { return Ok(Outcome::Done) };
+    step.count(shared.options.clock.now_ms());
+    Ok(step.next.into())
 }
 
 /// What is to be done, and when: milliseconds since the epoch.

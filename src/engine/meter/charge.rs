@@ -195,6 +195,7 @@ fn digest_of(place: &[u8]) -> Option<&[u8; 16]> {
 }
 
 /// Digest and order.
-fn place_of(address: &EntryAddress) -> Vec<u8> {
+#[must_use]
+pub fn place_of(address: &EntryAddress) -> Vec<u8> {
     [&address.digest[..], &address.order].concat()
 }

@@ -167,6 +167,19 @@ impl SourceMeter {
         self.heat(place, now_ms, &Load { throttles: 1, ..Load::default() });
     }
 
+    /// Counts what a step of the index's backfill took, and whether it had to end for want of units.
+    pub fn count_backfill(&self, now_ms: u64, units: f64, is_throttled: bool) {
+        if units == 0.0 && !is_throttled {
+            return;
+        }
+        self.counts.lock().usage.count(now_ms, |usage| {
+            if units > 0.0 {
+                usage.online_write.add(units);
+            }
+            usage.online_throttles += u64::from(is_throttled);
+        });
+    }
+
     fn heat(&self, place: &[u8], now_ms: u64, load: &Load) {
         if let Some(base) = &self.base {
             return base.heat(place, now_ms, load);
