@@ -123,6 +123,178 @@ fn an_export_is_the_table_as_of_its_time_and_can_be_imported() {
     assert!(report.is_clean(), "{report:?}");
 }
 
+/// A table with a sort key, its recovery window open since the clock's first moment.
+fn with_window() -> (Control, TempDir) {
+    let (control, root) = with_buckets();
+    control.ok(
+        "CreateTable",
+        json!({
+            "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{ "AttributeName": "pk", "AttributeType": "S" }, { "AttributeName": "sk", "AttributeType": "N" }],
+            "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }, { "AttributeName": "sk", "KeyType": "RANGE" }],
+        }),
+    );
+    recovery_on(&control, "Tab");
+    (control, root)
+}
+
+fn put_sorted(control: &Control, pk: &str, value: &str) {
+    control.put("Tab", json!({ "pk": { "S": pk }, "sk": { "N": "1" }, "v": { "S": value } }));
+}
+
+fn delete_sorted(control: &Control, pk: &str) {
+    control.ok("DeleteItem", json!({ "TableName": "Tab", "Key": { "pk": { "S": pk }, "sk": { "N": "1" } } }));
+}
+
+fn incremental(specification: &Value) -> Value {
+    json!({
+        "TableArn": format!("{ARN}Tab"), "S3Bucket": "out", "S3Prefix": "pre", "ExportType": "INCREMENTAL_EXPORT",
+        "IncrementalExportSpecification": specification,
+    })
+}
+
+/// The export's description, its manifest and the lines of its only file, sorted.
+fn exported(control: &Control, root: &TempDir, specification: &Value) -> (Value, Value, Vec<String>) {
+    let export = ended(control, "Export", &control.ok("ExportTableToPointInTime", incremental(specification)));
+    assert_eq!((&export["ExportStatus"], &export["ExportType"]), (&json!("COMPLETED"), &json!("INCREMENTAL_EXPORT")), "{export}");
+    let bucket = root.path().join("out");
+    let summary = json_file(&bucket.join(export["ExportManifest"].as_str().unwrap()));
+    let file = json_file(&bucket.join(summary["manifestFilesS3Key"].as_str().unwrap()));
+    let key = file["dataFileS3Key"].as_str().unwrap();
+    assert!(key.starts_with("pre/AWSDynamoDB/data/"), "{key}");
+    let mut lines: Vec<String> = unzipped(&bucket.join(key)).lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!((&file["itemCount"], &summary["itemCount"]), (&json!(lines.len()), &json!(lines.len())));
+    assert_eq!(export["ItemCount"], json!(lines.len()));
+    (export, summary, lines)
+}
+
+const HOUR_MS: u64 = 3_600_000;
+const MINUTE_MS: u64 = 60_000;
+
+#[test]
+fn an_incremental_export_is_what_changed_in_its_window() {
+    let (control, root) = with_window();
+    for pk in ["kept", "changed", "removed", "back"] {
+        put_sorted(&control, pk, "before");
+    }
+    control.clock.advance_ms(HOUR_MS);
+    // The window's first millisecond.
+    put_sorted(&control, "changed", "first");
+    put_sorted(&control, "new", "in it");
+    put_sorted(&control, "brief", "in it");
+    control.clock.advance_ms(MINUTE_MS);
+    put_sorted(&control, "changed", "second");
+    put_sorted(&control, "kept", "before");
+    for pk in ["removed", "brief", "back"] {
+        delete_sorted(&control, pk);
+    }
+    control.clock.advance_ms(19 * MINUTE_MS);
+    // The first one after it.
+    put_sorted(&control, "changed", "after");
+    put_sorted(&control, "after", "after");
+    put_sorted(&control, "back", "after");
+    delete_sorted(&control, "new");
+    control.clock.advance_ms(MINUTE_MS);
+
+    let window = json!({ "ExportFromTime": 1_700_003_600, "ExportToTime": 1_700_004_800 });
+    let (export, summary, lines) = exported(&control, &root, &window);
+    let line = |seconds: u64, pk: &str, images: &[(&str, &str)]| {
+        let images: String = images
+            .iter()
+            .map(|(name, v)| format!(r#","{name}":{{"pk":{{"S":"{pk}"}},"sk":{{"N":"1"}},"v":{{"S":"{v}"}}}}"#))
+            .collect();
+        let time = format!(r#"{{"Metadata":{{"WriteTimestampMicros":{{"N":"{seconds}000000"}}}}"#);
+        format!(r#"{time},"Keys":{{"pk":{{"S":"{pk}"}},"sk":{{"N":"1"}}}}{images}}}"#)
+    };
+    assert_eq!(
+        lines,
+        [
+            line(1_700_003_600, "new", &[("NewImage", "in it")]),
+            line(1_700_003_660, "back", &[("OldImage", "before")]),
+            line(1_700_003_660, "changed", &[("NewImage", "second"), ("OldImage", "before")]),
+            line(1_700_003_660, "removed", &[("OldImage", "before")]),
+        ]
+    );
+    let mut described = window.clone();
+    described["ExportViewType"] = json!("NEW_AND_OLD_IMAGES");
+    for time in ["ExportFromTime", "ExportToTime"] {
+        assert_eq!(export["IncrementalExportSpecification"][time].as_f64(), described[time].as_f64());
+    }
+    assert_eq!(export["IncrementalExportSpecification"]["ExportViewType"], "NEW_AND_OLD_IMAGES");
+    assert_eq!(export.get("ExportTime"), None);
+    assert_eq!(control.ok("ListExports", json!({}))["ExportSummaries"][0]["ExportType"], "INCREMENTAL_EXPORT");
+    for (name, value) in [
+        ("version", "2023-08-01"),
+        ("exportType", "INCREMENTAL_EXPORT"),
+        ("outputView", "NEW_AND_OLD_IMAGES"),
+        ("exportFromTime", "2023-11-14T23:13:20.000Z"),
+        ("exportToTime", "2023-11-14T23:33:20.000Z"),
+    ] {
+        assert_eq!(summary[name], value, "{name}");
+    }
+    assert_eq!(summary.get("exportTime"), None);
+
+    let mut window = window;
+    window["ExportViewType"] = json!("NEW_IMAGE");
+    let (_, _, lines) = exported(&control, &root, &window);
+    assert_eq!(
+        lines[1..],
+        [
+            line(1_700_003_660, "back", &[]),
+            line(1_700_003_660, "changed", &[("NewImage", "second")]),
+            line(1_700_003_660, "removed", &[]),
+        ]
+    );
+    let report = check(control.database.engine()).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+#[test]
+fn an_incremental_export_of_many_changes_goes_piece_after_piece() {
+    let (control, root) = with_window();
+    control.clock.advance_ms(HOUR_MS);
+    let all: Vec<String> = (0..1_100).map(|number| format!("k{number}")).collect();
+    all.iter().for_each(|pk| put_sorted(&control, pk, "in it"));
+    control.clock.advance_ms(HOUR_MS);
+    all.iter().for_each(|pk| delete_sorted(&control, pk));
+    let (_, _, lines) = exported(&control, &root, &json!({ "ExportFromTime": 1_700_003_600 }));
+    assert_eq!(lines.len(), 1_100);
+    assert_eq!(lines.iter().filter(|line| line.contains(r#""NewImage":{"#) && !line.contains("OldImage")).count(), 1_100);
+}
+
+#[test]
+fn windows_of_incremental_exports_are_checked() {
+    let (control, _root) = with_window();
+    control.clock.advance_ms(30 * HOUR_MS);
+    let now = 1_700_000_000 + 30 * 3_600;
+    let check = |specification: Value, expected: &str| {
+        control.fails("ExportTableToPointInTime", incremental(&specification), expected);
+    };
+    let apart = "IV: ExportFromTime and ExportToTime must be 15 minutes to 24 hours apart";
+    let outside = "The export time must be between EarliestRestorableDateTime (2023-11-14T22:13:20.000Z) and LatestRestorableDateTime (2023-11-16T04:13:20.000Z)";
+    let order = "IV: ExportFromTime must be before ExportToTime, which is now when it is not given";
+    check(json!({}), "IV: INCREMENTAL_EXPORT needs IncrementalExportSpecification.ExportFromTime");
+    check(json!({ "ExportFromTime": now - 899 }), apart);
+    check(json!({ "ExportFromTime": now - 24 * 3_600 - 1 }), apart);
+    check(json!({ "ExportFromTime": now - 3_600, "ExportToTime": now - 3_600 }), apart);
+    check(json!({ "ExportFromTime": now - 3_600, "ExportToTime": now - 3_601 }), order);
+    check(json!({ "ExportFromTime": now + 1 }), order);
+    check(json!({ "ExportFromTime": now - 3_600, "ExportToTime": now + 1 }), outside);
+    check(json!({ "ExportFromTime": 1_699_999_999, "ExportToTime": 1_700_003_600 }), outside);
+    let mut both = incremental(&json!({ "ExportFromTime": now - 3_600 }));
+    both["ExportTime"] = json!(now);
+    let of_full = "IV: ExportTime is of full exports: give ExportFromTime and ExportToTime";
+    control.fails("ExportTableToPointInTime", both.clone(), of_full);
+    both["ExportType"] = json!("FULL_EXPORT");
+    let needs = "IV: IncrementalExportSpecification needs the ExportType INCREMENTAL_EXPORT";
+    control.fails("ExportTableToPointInTime", both, needs);
+    for from in [now - 900, now - 24 * 3_600] {
+        let started = control.ok("ExportTableToPointInTime", incremental(&json!({ "ExportFromTime": from })));
+        assert_eq!(ended(&control, "Export", &started)["ItemCount"], 0);
+    }
+}
+
 fn import(control: &Control, root: &TempDir, files: &[(&str, &[u8])], change: Value) -> Value {
     for (key, bytes) in files {
         let path = root.path().join("in").join(key);
@@ -191,6 +363,9 @@ fn what_cannot_be_read_fails_the_import() {
     let (control, root) = with_buckets();
     let missing = import(&control, &root, &[], json!({}));
     assert_eq!((&missing["ImportStatus"], &missing["FailureCode"]), (&json!("FAILED"), &json!("S3NoSuchBucket")));
+    assert_eq!((&missing["ErrorCount"], &missing["ImportedItemCount"]), (&json!(0), &json!(0)));
+    // The table of a failed import stays, as the service's, for whoever began it to look at and delete.
+    assert_eq!(control.describe("New")["TableStatus"], "ACTIVE");
     control.ok("DeleteTable", json!({ "TableName": "New" }));
     let gzip = json!({ "InputCompressionType": "GZIP" });
     let found = import(&control, &root, &[("a.csv.gz", b"no gzip")], gzip);

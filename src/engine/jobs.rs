@@ -5,6 +5,7 @@
 //! passing over those changed since, then over the history for their old images (see `history`). An item seen twice is the same
 //! both times. Where it stands is in its record, written with each piece, so that a restart and even two processes go on right.
 
+mod changes;
 mod copy;
 mod record;
 
@@ -18,6 +19,7 @@ use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 
+pub use changes::{Change, Changes};
 pub use record::{BackupRecord, ExportRecord, ImportRecord, kept_sources};
 
 /// Keys of history removed in one transaction.
@@ -27,6 +29,7 @@ const KEYS_PER_PIECE: usize = 5_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
     Copy(Copy),
+    Changes(Changes),
     /// Removes the history of a source up to a version.
     Trim {
         source: SourceId,
@@ -172,6 +175,7 @@ fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Next, Error> {
     let Some(value) = account::get(transaction.batch.as_read(), RecordKind::Job, &name)? else { return Ok(DONE) };
     match record::job_of(&value)? {
         Job::Copy(copy) => copy::piece(transaction, id, copy),
+        Job::Changes(changes) => changes::piece(transaction, id, changes),
         Job::Trim { source, below } => {
             let range = crate::store::KeyRange { upper: history_end(source, below), ..keys::history(source) };
             let doomed = purge::first_keys(transaction.batch.as_read(), &range, KEYS_PER_PIECE)?;

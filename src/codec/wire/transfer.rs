@@ -11,7 +11,8 @@ use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{ACCOUNT, REGION, timestamp};
 use crate::model::Error;
 use crate::model::api::transfer::{
-    Compression, Export, ExportRequest, Failure, Import, ImportRequest, InputFormat, ListTransfersRequest, ListTransfersResponse,
+    Compression, Export, ExportRequest, ExportView, Failure, Import, ImportRequest, InputFormat, ListTransfersRequest,
+    ListTransfersResponse, WindowRequest,
 };
 use crate::model::error::{RecoveryError, ResourceError};
 
@@ -32,8 +33,16 @@ static EXPORT: Structure = Structure {
         Member::new("S3SseKmsKeyId", Shape::String),
         Member::new("ExportFormat", Shape::String).rules(&[Rule::OneOf(&["DYNAMODB_JSON", "ION"])]),
         Member::new("ExportType", Shape::String).rules(&[Rule::OneOf(&["FULL_EXPORT", "INCREMENTAL_EXPORT"])]),
-        Member::new("IncrementalExportSpecification", Shape::Structure(&ANY)),
+        Member::new("IncrementalExportSpecification", Shape::Structure(&WINDOW)),
         Member::new("FilterSpecification", Shape::Structure(&ANY)),
+    ],
+};
+static WINDOW: Structure = Structure {
+    name: "IncrementalExportSpecification",
+    members: &[
+        Member::new("ExportFromTime", Shape::Long),
+        Member::new("ExportToTime", Shape::Long),
+        Member::new("ExportViewType", Shape::String).rules(&[Rule::OneOf(&["NEW_IMAGE", "NEW_AND_OLD_IMAGES"])]),
     ],
 };
 static ANY: Structure = Structure { name: "Specification", members: &[] };
@@ -101,10 +110,7 @@ fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError
 pub fn export_request(json: &Value) -> Result<ExportRequest, WireError> {
     let members = read(json, &EXPORT)?;
     let bucket = bucket(members)?;
-    members::refuse(members, &["IncrementalExportSpecification", "FilterSpecification"])?;
-    if members.string("ExportType") == Some("INCREMENTAL_EXPORT") {
-        return Err(Error::NotSupported("ExportType INCREMENTAL_EXPORT").into());
-    }
+    members::refuse(members, &["FilterSpecification"])?;
     if members.string("ExportFormat") == Some("ION") {
         return Err(Error::NotSupported("ExportFormat ION").into());
     }
@@ -113,9 +119,32 @@ pub fn export_request(json: &Value) -> Result<ExportRequest, WireError> {
         bucket,
         prefix: members.owned("S3Prefix").filter(|prefix| !prefix.is_empty()),
         time_ms: time_ms(members, "ExportTime"),
+        window: window(members)?,
         client_token: members.owned("ClientToken"),
         echo: json.to_string(),
     })
+}
+
+/// What an incremental export asks for; `None` for a full one.
+fn window(members: Members<'_>) -> Result<Option<WindowRequest>, RecoveryError> {
+    let specification = members.structure("IncrementalExportSpecification");
+    if members.string("ExportType") != Some("INCREMENTAL_EXPORT") {
+        return match specification {
+            None => Ok(None),
+            Some(_) => Err(RecoveryError::Parameter("IncrementalExportSpecification needs the ExportType INCREMENTAL_EXPORT")),
+        };
+    }
+    if members.has("ExportTime") {
+        return Err(RecoveryError::Parameter("ExportTime is of full exports: give ExportFromTime and ExportToTime"));
+    }
+    let from_ms = specification.and_then(|of| time_ms(of, "ExportFromTime"));
+    let view = specification.and_then(|of| of.string("ExportViewType"));
+    Ok(Some(WindowRequest {
+        from_ms: from_ms
+            .ok_or(RecoveryError::Parameter("INCREMENTAL_EXPORT needs IncrementalExportSpecification.ExportFromTime"))?,
+        to_ms: specification.and_then(|of| time_ms(of, "ExportToTime")),
+        view: ExportView::ALL.into_iter().find(|known| Some(known.text()) == view).unwrap_or(ExportView::NewAndOldImages),
+    }))
 }
 
 /// `^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$`: no name that could leave the directory of buckets.
@@ -233,9 +262,18 @@ pub fn export_to_json(export: &Export) -> Value {
     out.insert("StartTime".to_owned(), timestamp(export.start_ms));
     out.insert("TableArn".to_owned(), json!(table_arn(&export.arn)));
     out.insert("TableId".to_owned(), json!(export.table_id));
-    out.insert("ExportTime".to_owned(), timestamp(export.time_ms));
+    match &export.window {
+        None => out.insert("ExportTime".to_owned(), timestamp(export.time_ms)),
+        Some(window) => out.insert(
+            "IncrementalExportSpecification".to_owned(),
+            json!({
+                "ExportFromTime": timestamp(window.from_ms), "ExportToTime": timestamp(window.to_ms),
+                "ExportViewType": window.view.text(),
+            }),
+        ),
+    };
     out.insert("ExportFormat".to_owned(), json!("DYNAMODB_JSON"));
-    out.insert("ExportType".to_owned(), json!("FULL_EXPORT"));
+    out.insert("ExportType".to_owned(), json!(export.type_text()));
     echoed(&export.echo, &["ClientToken", "S3Bucket", "S3BucketOwner", "S3Prefix", "S3SseAlgorithm", "S3SseKmsKeyId"], &mut out);
     if let Some(end_ms) = export.end_ms {
         out.insert("EndTime".to_owned(), timestamp(end_ms));
@@ -252,7 +290,7 @@ pub fn export_to_json(export: &Export) -> Value {
 /// The body of ListExports.
 #[must_use]
 pub fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
-    let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.text(), "ExportType": "FULL_EXPORT" });
+    let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.text(), "ExportType": of.type_text() });
     list("ExportSummaries", response.transfers.iter().map(summary).collect(), response.next.as_deref())
 }
 

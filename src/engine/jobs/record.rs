@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::changes::Changes;
 use super::{Copy, From, Job, Place, To};
 use crate::engine::account::{self, RecordKind};
 use crate::engine::catalog::TableEntry;
@@ -12,7 +13,7 @@ use crate::engine::catalog_json;
 use crate::engine::keys::SourceId;
 use crate::model::TableName;
 use crate::model::api::backup::BackupStatus;
-use crate::model::api::transfer::{Export, Failure, Import, TransferStatus};
+use crate::model::api::transfer::{Export, ExportView, ExportWindow, Failure, Import, TransferStatus};
 use crate::model::error::StoreError;
 use crate::store::{Read, Write};
 
@@ -165,6 +166,7 @@ impl ExportRecord {
             start_ms: reader.number("start_ms")?,
             end_ms: reader.optional_number("end_ms"),
             time_ms: reader.number("time_ms")?,
+            window: value.get("window").filter(|window| !window.is_null()).map(window_of).transpose()?,
             items,
             bytes,
             manifest: reader.optional_text("manifest"),
@@ -191,7 +193,7 @@ impl ExportRecord {
         let (code, message) = of.failure.as_ref().map(|failure| (&failure.code, &failure.message)).unzip();
         let value = json!({
             "arn": of.arn, "table_id": of.table_id, "status": of.status.text(), "start_ms": of.start_ms, "end_ms": of.end_ms,
-            "time_ms": of.time_ms, "manifest": of.manifest, "failure_code": code, "failure_message": message, "echo": of.echo,
+            "time_ms": of.time_ms, "window": of.window.as_ref().map(window_value), "manifest": of.manifest, "failure_code": code, "failure_message": message, "echo": of.echo,
             "source": self.source.0, "is_copied": self.is_copied, "items": self.items, "bytes": self.bytes,
         });
         account::put(batch, RecordKind::Export, &of.arn, &value)
@@ -253,6 +255,22 @@ impl ImportRecord {
     }
 }
 
+fn window_value(window: &ExportWindow) -> Value {
+    json!({ "from_ms": window.from_ms, "to_ms": window.to_ms, "view": window.view.text(), "keys": window.key_names })
+}
+
+fn window_of(value: &Value) -> Result<ExportWindow, StoreError> {
+    let reader = Reader(value);
+    let view = reader.text("view")?;
+    let names = value.get("keys").and_then(Value::as_array).ok_or_else(damaged)?;
+    Ok(ExportWindow {
+        from_ms: reader.number("from_ms")?,
+        to_ms: reader.number("to_ms")?,
+        view: ExportView::ALL.into_iter().find(|known| known.text() == view).ok_or_else(damaged)?,
+        key_names: names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+    })
+}
+
 /// The sources that backups and exports keep beside the tables.
 ///
 /// # Errors
@@ -283,6 +301,12 @@ pub(super) fn job_ids(read: &dyn Read) -> Result<Vec<u32>, StoreError> {
 pub(super) fn job_value(id: u32, job: &Job) -> Value {
     let copy = match job {
         Job::Trim { source, below } => return json!({ "id": id, "trim": source.0, "below": below }),
+        Job::Changes(of) => {
+            return json!({
+                "id": id, "changes": of.arn, "table": of.table.as_str(), "source": of.source.0, "into": of.into.0,
+                "after": of.after, "until": of.until,
+            });
+        }
         Job::Copy(copy) => copy,
     };
     let from = match &copy.from {
@@ -307,6 +331,17 @@ pub(super) fn job_of(value: &Value) -> Result<Job, StoreError> {
     if value.get("trim").is_some() {
         let reader = Reader(value);
         return Ok(Job::Trim { source: reader.source("trim")?, below: reader.number("below")? });
+    }
+    if value.get("changes").is_some() {
+        let reader = Reader(value);
+        return Ok(Job::Changes(Changes {
+            arn: reader.text("changes")?,
+            table: reader.table_name("table")?,
+            source: reader.source("source")?,
+            into: reader.source("into")?,
+            after: reader.number("after")?,
+            until: reader.number("until")?,
+        }));
     }
     let from = part("from")?;
     let from = match from.optional_text("backup") {
@@ -352,6 +387,14 @@ mod tests {
             into(&table, To::Export { arn: "arn".to_owned(), source: SourceId(3) }, Place::Items(Some(vec![0, 255]))),
             into(&backup, To::Table(name()), Place::History(7)),
             Job::Trim { source: SourceId(4), below: 5 },
+            Job::Changes(Changes {
+                arn: "arn".to_owned(),
+                table: name(),
+                source: SourceId(5),
+                into: SourceId(6),
+                after: 7,
+                until: 8,
+            }),
         ] {
             assert_eq!(job_of(&job_value(1, &job)), Ok(job));
         }

@@ -10,9 +10,52 @@ pub struct ExportRequest {
     pub prefix: Option<String>,
     /// Milliseconds since the epoch; `None` is now.
     pub time_ms: Option<u64>,
+    /// Of INCREMENTAL_EXPORT: what changed in a window, not the table as of a time.
+    pub window: Option<WindowRequest>,
     pub client_token: Option<String>,
     /// The request's JSON text: descriptions repeat members of it.
     pub echo: String,
+}
+
+/// IncrementalExportSpecification of a request; times are milliseconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowRequest {
+    pub from_ms: u64,
+    /// `None` is now.
+    pub to_ms: Option<u64>,
+    pub view: ExportView,
+}
+
+/// The window of an incremental export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportWindow {
+    /// Its first millisecond since the epoch.
+    pub from_ms: u64,
+    /// The first millisecond after it.
+    pub to_ms: u64,
+    pub view: ExportView,
+    /// The table's key attributes.
+    pub key_names: Vec<String>,
+}
+
+/// `ExportViewType`: which images of a changed item are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportView {
+    NewImage,
+    NewAndOldImages,
+}
+
+impl ExportView {
+    pub const ALL: [Self; 2] = [Self::NewImage, Self::NewAndOldImages];
+
+    /// As the API spells it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::NewImage => "NEW_IMAGE",
+            Self::NewAndOldImages => "NEW_AND_OLD_IMAGES",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +92,10 @@ pub struct Export {
     pub status: TransferStatus,
     pub start_ms: u64,
     pub end_ms: Option<u64>,
+    /// The moment of a full export; the end of an incremental one's window.
     pub time_ms: u64,
+    /// Of an incremental export.
+    pub window: Option<ExportWindow>,
     pub items: u64,
     pub bytes: u64,
     /// Key of `manifest-summary.json` in the bucket.
@@ -84,6 +130,14 @@ pub struct ImportRequest {
     pub client_token: Option<String>,
     /// The request's JSON text: descriptions repeat members of it.
     pub echo: String,
+}
+
+impl Export {
+    /// `ExportType`.
+    #[must_use]
+    pub fn type_text(&self) -> &'static str {
+        if self.window.is_some() { "INCREMENTAL_EXPORT" } else { "FULL_EXPORT" }
+    }
 }
 
 /// An import as it is.

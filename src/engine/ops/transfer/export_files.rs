@@ -12,22 +12,23 @@ use flate2::write::GzEncoder;
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
-use super::buckets;
-use crate::codec::record::Record;
+use super::{buckets, export_lines};
 use crate::codec::wire::table_description;
 use crate::codec::{calendar, digest};
 use crate::engine::jobs::ExportRecord;
 use crate::engine::{Shared, keys};
 use crate::model::Error;
 use crate::model::error::StoreError;
-use crate::store::Direction;
+use crate::store::{Direction, try_walk};
 
 /// Uncompressed bytes of a data file after which the next one begins.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Uncompressed bytes read in one view.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
-/// `version` of the manifest.
+/// `version` of a full export's manifest.
 const MANIFEST_VERSION: &str = "2020-06-30";
+/// That of an incremental one's (developer guide, "DynamoDB table export output format").
+const INCREMENTAL_MANIFEST_VERSION: &str = "2023-08-01";
 
 /// Why an export's files were not written.
 #[derive(Debug)]
@@ -54,6 +55,17 @@ impl From<io::Error> for WriteError {
     }
 }
 
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    /// Key of `manifest-summary.json`.
+    pub manifest: String,
+    /// Lines of the data files.
+    pub items: u64,
+    /// Of the items in them.
+    pub bytes: u64,
+}
+
 /// A data file under way.
 struct DataFile {
     encoder: GzEncoder<Vec<u8>>,
@@ -67,41 +79,57 @@ impl DataFile {
     }
 }
 
-/// Writes all files; the key of the manifest.
-pub fn write(shared: &Shared, record: &ExportRecord) -> Result<String, WriteError> {
+/// Writes all files.
+///
+/// # Errors
+/// Those of the store and of the directories.
+pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteError> {
     let request: Value = serde_json::from_str(&record.export.echo).unwrap_or(Value::Null);
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     let id = record.export.arn.rsplit('/').next().unwrap_or_default();
     let prefix = text("S3Prefix").unwrap_or_default().trim_end_matches('/');
-    let key = if prefix.is_empty() { format!("AWSDynamoDB/{id}") } else { format!("{prefix}/AWSDynamoDB/{id}") };
+    let above = if prefix.is_empty() { "AWSDynamoDB".to_owned() } else { format!("{prefix}/AWSDynamoDB") };
+    let key = format!("{above}/{id}");
+    // The data of incremental exports is in one directory.
+    let data_key = if record.export.window.is_some() { format!("{above}/data") } else { format!("{key}/data") };
     let bucket = buckets::root(shared).map_err(Error::from)?.join(text("S3Bucket").unwrap_or_default());
     let directory = bucket.join(buckets::relative(&key).map_err(Error::from)?);
-    fs::create_dir_all(directory.join("data"))?;
+    let data = bucket.join(buckets::relative(&data_key).map_err(Error::from)?);
+    fs::create_dir_all(&directory)?;
+    fs::create_dir_all(&data)?;
     buckets::write(&directory.join("_started"), b"")?;
 
-    let lines = write_items(shared, record, &directory, &key)?;
+    let (lines, (items, bytes)) = write_items(shared, record, (&data, &data_key))?;
     with_checksum(&directory, "manifest-files", lines.as_bytes())?;
-    let summary = json!({
+    let mut summary = json!({
         "version": MANIFEST_VERSION,
         "exportArn": record.export.arn,
         "startTime": calendar::iso(record.export.start_ms),
         "endTime": calendar::iso(shared.options.clock.now_ms()),
         "tableArn": record.export.arn.rsplitn(3, '/').last(),
         "tableId": record.export.table_id,
-        "exportTime": calendar::iso(record.export.time_ms),
         "s3Bucket": text("S3Bucket"),
         "s3Prefix": text("S3Prefix"),
         "s3SseAlgorithm": text("S3SseAlgorithm").unwrap_or("AES256"),
         "s3SseKmsKeyId": text("S3SseKmsKeyId"),
         "manifestFilesS3Key": format!("{key}/manifest-files.json"),
-        "billedSizeBytes": record.bytes,
-        "itemCount": record.items,
+        "billedSizeBytes": bytes,
+        "itemCount": items,
         "outputFormat": "DYNAMODB_JSON",
-        "exportType": "FULL_EXPORT",
+        "exportType": record.export.type_text(),
         "region": table_description::REGION,
     });
+    match &record.export.window {
+        None => summary["exportTime"] = json!(calendar::iso(record.export.time_ms)),
+        Some(window) => {
+            summary["version"] = json!(INCREMENTAL_MANIFEST_VERSION);
+            summary["exportFromTime"] = json!(calendar::iso(window.from_ms));
+            summary["exportToTime"] = json!(calendar::iso(window.to_ms));
+            summary["outputView"] = json!(window.view.text());
+        }
+    }
     with_checksum(&directory, "manifest-summary", summary.to_string().as_bytes())?;
-    Ok(format!("{key}/manifest-summary.json"))
+    Ok(Written { manifest: format!("{key}/manifest-summary.json"), items, bytes })
 }
 
 fn with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -109,26 +137,31 @@ fn with_checksum(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     buckets::write(&directory.join(format!("{name}.checksum")), STANDARD.encode(Md5::digest(bytes)).as_bytes())
 }
 
-/// Writes the data files; the lines of `manifest-files.json`.
-fn write_items(shared: &Shared, record: &ExportRecord, directory: &Path, key: &str) -> Result<String, WriteError> {
+/// Lines, and bytes of the items in them.
+type Counts = (u64, u64);
+
+/// Writes the data files into a directory with that key; the lines of `manifest-files.json`.
+fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> Result<(String, Counts), WriteError> {
+    let mut counts = (0, 0);
     let mut manifest = String::new();
     let mut number = 0_u32;
     let mut file = DataFile::new();
     let mut after = None;
     loop {
-        let (lines, items, last) = piece(shared, record, after.as_deref())?;
+        let (lines, (items, bytes), last) = piece(shared, record, after.as_deref())?;
+        counts = (counts.0 + items, counts.1 + bytes);
         file.encoder.write_all(&lines)?;
         file.items += items;
         file.bytes += lines.len();
         let is_end = last.is_none();
         if (is_end && (file.items > 0 || number == 0)) || file.bytes >= FILE_BYTES_MAX {
             let full = std::mem::replace(&mut file, DataFile::new());
-            manifest.push_str(&finish(full, (directory, key), &file_name(&record.export.arn, number))?);
+            manifest.push_str(&finish(full, data, &file_name(&record.export.arn, number))?);
             number += 1;
         }
         match last {
             Some(last) => after = Some(last),
-            None => return Ok(manifest),
+            None => return Ok((manifest, counts)),
         }
     }
 }
@@ -142,39 +175,38 @@ fn file_name(arn: &str, number: u32) -> String {
 
 fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Result<String> {
     let bytes = file.encoder.finish()?;
-    buckets::write(&directory.join("data").join(name), &bytes)?;
+    buckets::write(&directory.join(name), &bytes)?;
     let checksum = Md5::digest(&bytes);
     let etag: String = checksum.iter().map(|byte| format!("{byte:02x}")).collect();
     let line = json!({
         "itemCount": file.items,
         "md5Checksum": STANDARD.encode(checksum),
         "etag": format!("{etag}-1"),
-        "dataFileS3Key": format!("{key}/data/{name}"),
+        "dataFileS3Key": format!("{key}/{name}"),
     });
     Ok(format!("{line}\n"))
 }
 
-/// Lines of the items after a key, how many, and the last key, if there may be more.
-type Piece = (Vec<u8>, u64, Option<Vec<u8>>);
+/// Lines of the items after a key, their counts, and the last key, if there may be more.
+type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
 
 fn piece(shared: &Shared, record: &ExportRecord, after: Option<&[u8]>) -> Result<Piece, StoreError> {
     let mut range = keys::entries(record.source);
     if let Some(after) = after {
         range.lower = Bound::Excluded(after.to_vec());
     }
-    let (mut lines, mut items, mut last) = (Vec::new(), 0, None);
-    let mut failure = None;
-    shared.store.snapshot()?.walk(&range, Direction::Forward, &mut |key, bytes| {
-        lines.extend_from_slice(b"{\"Item\":");
-        let written = Record::parse(bytes).and_then(|record| record.write_dynamodb_json(&|_| true, &mut lines));
-        lines.extend_from_slice(b"}\n");
-        items += 1;
-        failure = written.err();
-        if failure.is_some() || lines.len() >= PIECE_BYTES_MAX {
+    let (mut lines, mut counts, mut last) = (Vec::new(), (0, 0), None);
+    try_walk(&*shared.store.snapshot()?, &range, Direction::Forward, |key, bytes| {
+        let written = match &record.export.window {
+            None => Some(export_lines::item(bytes, &mut lines)?),
+            Some(window) => export_lines::change(bytes, window, &mut lines)?,
+        };
+        counts = (counts.0 + u64::from(written.is_some()), counts.1 + written.unwrap_or_default());
+        if lines.len() >= PIECE_BYTES_MAX {
             last = Some(key.to_vec());
-            return ControlFlow::Break(());
+            return Ok(ControlFlow::Break(()));
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     })?;
-    failure.map_or(Ok((lines, items, last)), Err)
+    Ok((lines, counts, last))
 }

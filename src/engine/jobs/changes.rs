@@ -1,0 +1,142 @@
+//! Gathering what changed between two moments of a table, for an incremental export.
+//!
+//! One walk over the table's history, forward from the window's start. A change within the window notes its item: the first one's
+//! old image is the item as it was when the window began, the last one's time is the time of the item's change. The item as it was
+//! when the window ended is the present one if that is old enough, and otherwise what the first change after the window replaced:
+//! the walk comes to it later, as each change left a record. An item still open at the end of the history was deleted.
+
+use std::ops::ControlFlow;
+
+use super::record::{ExportRecord, job_value};
+use super::{Job, Next, release};
+use crate::codec::record::Record;
+use crate::engine::account::{self, RecordKind};
+use crate::engine::history::{self, Past};
+use crate::engine::keys::{self, SourceId};
+use crate::engine::transaction::Transaction;
+use crate::model::api::Version;
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+use crate::store::{Direction, try_walk};
+
+/// History records of one piece.
+const RECORDS_MAX: usize = 500;
+/// Bytes of history records after which a piece ends.
+const BYTES_MAX: usize = 1024 * 1024;
+
+/// The job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    /// The export's.
+    pub arn: String,
+    pub table: TableName,
+    /// The table's items.
+    pub source: SourceId,
+    /// Where the changes are gathered, each at its item's place.
+    pub into: SourceId,
+    /// How far the walk is: at first the last version before the window.
+    pub after: Version,
+    /// The last version of the window.
+    pub until: Version,
+}
+
+/// One changed item as it is gathered:
+/// ```text
+/// time u64 · is settled u8 · length of old u32 · old record · new record, both empty where there was no item
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change<'b> {
+    /// Of its last change in the window; milliseconds since the epoch.
+    pub time_ms: u64,
+    /// The new record is known.
+    is_settled: bool,
+    /// The record when the window began.
+    pub old: Option<&'b [u8]>,
+    /// The record when the window ended.
+    pub new: Option<&'b [u8]>,
+}
+
+impl<'b> Change<'b> {
+    /// # Errors
+    /// `Corrupt`.
+    pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
+        let damaged = || StoreError::Corrupt("a change for an export");
+        let (time, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (is_settled, rest) = rest.split_first().ok_or_else(damaged)?;
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| damaged())?;
+        let (old, new) = rest.split_at_checked(length).ok_or_else(damaged)?;
+        let present = |record: &'b [u8]| (!record.is_empty()).then_some(record);
+        let time_ms = u64::from_be_bytes(*time);
+        Ok(Self { time_ms, is_settled: *is_settled != 0, old: present(old), new: present(new) })
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, StoreError> {
+        let (old, new) = (self.old.unwrap_or_default(), self.new.unwrap_or_default());
+        let length = u32::try_from(old.len()).map_err(|_| StoreError::Corrupt("a record's length"))?;
+        Ok([&self.time_ms.to_be_bytes()[..], &[u8::from(self.is_settled)], &length.to_be_bytes(), old, new].concat())
+    }
+}
+
+/// Walks over some of the history; writes how far it is, or that the export can be written.
+pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: Changes) -> Result<Next, Error> {
+    let mut seen: Vec<(Version, Vec<u8>)> = Vec::new();
+    let (mut bytes, mut is_full) = (0, false);
+    let range = history::after(changes.source, changes.after);
+    try_walk(transaction.batch.as_read(), &range, Direction::Forward, |key, record| {
+        let (_, version) = keys::parse_history(key).ok_or(StoreError::Corrupt("a history key"))?;
+        bytes += record.len();
+        seen.push((version, record.to_vec()));
+        is_full = seen.len() >= RECORDS_MAX || bytes >= BYTES_MAX;
+        Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    for (version, record) in &seen {
+        note(transaction, &changes, *version, Past::parse(record)?)?;
+        changes.after = *version;
+    }
+    let name = id.to_string();
+    if is_full {
+        account::put(transaction.batch, RecordKind::Job, &name, &job_value(id, &Job::Changes(changes)))?;
+        return Ok(Next::Again);
+    }
+    account::delete(transaction.batch, RecordKind::Job, &name)?;
+    ExportRecord::change(transaction.batch, &changes.arn, |record| record.is_copied = true)?;
+    Ok(Next::Done { job: release(transaction, &changes.table)?, export: Some(changes.arn) })
+}
+
+fn note(transaction: &mut Transaction<'_>, changes: &Changes, version: Version, past: Past<'_>) -> Result<(), StoreError> {
+    let key = keys::entry_at(changes.into, past.place);
+    let gathered = transaction.batch.get(&key)?;
+    let gathered = gathered.map(Change::parse).transpose()?;
+    let present;
+    let change = match gathered {
+        Some(change) if version <= changes.until => Change { time_ms: past.time_ms, ..change },
+        Some(change) if !change.is_settled => Change { is_settled: true, new: past.old, ..change },
+        Some(_) => return Ok(()),
+        None if version <= changes.until => {
+            present = transaction.batch.get(&keys::entry_at(changes.source, past.place))?;
+            let new = match present {
+                Some(record) if Record::parse(record)?.version() <= changes.until => Some(record),
+                Some(_) | None => None,
+            };
+            Change { time_ms: past.time_ms, is_settled: new.is_some(), old: past.old, new }
+        }
+        None => return Ok(()),
+    };
+    let bytes = change.encode()?;
+    transaction.batch.put(&key, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_round_trip() {
+        for (old, new) in [(None, None), (Some(&b"old"[..]), None), (None, Some(&b"new"[..])), (Some(b"a"), Some(b"b"))] {
+            let change = Change { time_ms: 7, is_settled: new.is_some(), old, new };
+            assert_eq!(Change::parse(&change.encode().unwrap()), Ok(change));
+        }
+        assert!(Change::parse(b"short").is_err());
+    }
+}
