@@ -21,8 +21,19 @@ pub struct UmountArgs {
 }
 
 pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
-    unmount(&args.mountpoint).map_err(CliError::io(format!("cannot unmount {}", args.mountpoint.display())))?;
+    unmount(&args.mountpoint).map_err(|error| refused(&args.mountpoint, error))?;
     Ok(Outcome::Done)
+}
+
+fn refused(mountpoint: &Path, error: io::Error) -> CliError {
+    let shown = mountpoint.display();
+    match is_busy(&error) {
+        true => CliError::Message(format!(
+            "cannot unmount {shown}: a program still uses it, by an open file or as its working directory; \
+             `fuser -vm {shown}` names it. The mount goes on: end that program first, or end the mount all the same with SIGTERM to `ddbfs mount`"
+        )),
+        false => CliError::io(format!("cannot unmount {shown}"))(error),
+    }
 }
 
 /// A program that waits for changes does not hold the mount.

@@ -35,6 +35,11 @@ impl ManualClock {
     pub fn advance_ms(&self, milliseconds: u64) {
         self.0.fetch_add(milliseconds, Ordering::SeqCst);
     }
+
+    /// Sets the clock, also back.
+    pub fn set_ms(&self, now_ms: u64) {
+        self.0.store(now_ms, Ordering::SeqCst);
+    }
 }
 
 impl Clock for ManualClock {

@@ -94,6 +94,24 @@ impl Mount {
         child.wait().unwrap();
     }
 
+    /// Sends a signal to the daemon.
+    pub fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap().success(), "kill {signal}");
+    }
+
+    /// SIGTERM, and how the daemon ended.
+    pub fn terminate(&mut self) -> std::process::ExitStatus {
+        self.signal("-TERM");
+        self.child.take().unwrap().wait().unwrap()
+    }
+
+    /// KiB of memory of the daemon's own; mapped files, as the database, are not among it.
+    pub fn anonymous_kib(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// `ddbfs umount`, and the daemon's end.
     pub fn unmount(&mut self) {
         let Some(mut child) = self.child.take() else { return };
