@@ -66,6 +66,46 @@ fn policies_are_kept_with_revisions() {
 }
 
 #[test]
+fn a_stream_has_a_policy_of_its_own() {
+    let control = Control::new();
+    control.simple("Tab");
+    let stream = |is_enabled: bool| match is_enabled {
+        true => json!({ "StreamEnabled": true, "StreamViewType": "KEYS_ONLY" }),
+        false => json!({ "StreamEnabled": false }),
+    };
+    control.ok("UpdateTable", json!({ "TableName": "Tab", "StreamSpecification": stream(true) }));
+    let arn = control.describe("Tab")["LatestStreamArn"].as_str().unwrap().to_owned();
+    let missing = format!("Requested resource not found: Policy for resource {arn} not found");
+    control.fails("GetResourcePolicy", json!({ "ResourceArn": arn }), &missing);
+    assert_eq!(control.ok("DeleteResourcePolicy", json!({ "ResourceArn": arn })), json!({}));
+    let put = |policy: &str, expected: Option<&str>| {
+        control.call("PutResourcePolicy", json!({ "ResourceArn": arn, "Policy": policy, "ExpectedRevisionId": expected }))
+    };
+    let first = put("{}", Some("NO_POLICY")).unwrap()["RevisionId"].as_str().unwrap().to_owned();
+    assert_eq!(put("{}", None).unwrap()["RevisionId"], first);
+    put(r#"{"a":1}"#, Some("NO_POLICY")).unwrap_err();
+    // That of the table is another one.
+    let table = format!("{ARN}Tab");
+    control.fails(
+        "GetResourcePolicy",
+        json!({ "ResourceArn": table }),
+        &format!("Requested resource not found: Policy for resource {table} not found"),
+    );
+    // A disabled stream keeps it, and it can be changed.
+    control.ok("UpdateTable", json!({ "TableName": "Tab", "StreamSpecification": stream(false) }));
+    assert_eq!(control.ok("GetResourcePolicy", json!({ "ResourceArn": arn })), json!({ "Policy": "{}", "RevisionId": first }));
+    let second = put(r#"{"a":1}"#, Some(&first)).unwrap()["RevisionId"].as_str().unwrap().to_owned();
+    assert_ne!(first, second);
+    assert_eq!(control.ok("DeleteResourcePolicy", json!({ "ResourceArn": arn })), json!({ "RevisionId": second }));
+    control.fails("GetResourcePolicy", json!({ "ResourceArn": arn }), &missing);
+    assert_ne!(put("{}", None).unwrap()["RevisionId"], second);
+    let other = format!("{table}/stream/2026-01-01T00:00:00.000");
+    let unknown = format!("Requested resource not found: ResourceArn: {other} not found");
+    control.fails("GetResourcePolicy", json!({ "ResourceArn": other }), &unknown);
+    control.fails("PutResourcePolicy", json!({ "ResourceArn": other, "Policy": "{}" }), &unknown);
+}
+
+#[test]
 fn limits_and_endpoints() {
     let control = Control::new();
     let limits = json!({

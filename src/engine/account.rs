@@ -21,6 +21,8 @@ pub enum RecordKind {
     Job,
     /// By table name, or table name, slash, index name.
     Insights,
+    /// By stream ARN.
+    StreamPolicy,
 }
 
 impl RecordKind {
@@ -32,6 +34,7 @@ impl RecordKind {
             Self::Import => 0x03,
             Self::Job => 0x04,
             Self::Insights => 0x05,
+            Self::StreamPolicy => 0x06,
         }
     }
 }

@@ -9,6 +9,7 @@ use super::members;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{ACCOUNT, REGION};
 use crate::model::TableName;
+use crate::model::api::StreamName;
 use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource, TagResourceRequest,
     UntagResourceRequest,
@@ -164,7 +165,7 @@ pub fn endpoints_to_json(address: &str) -> Value {
     json!({ "Endpoints": [{ "Address": address, "CachePeriodInMinutes": 1440 }] })
 }
 
-/// The table that `ResourceArn` names; a stream's ARN names its table.
+/// The table that `ResourceArn` names, or the stream of one.
 fn resource(members: Members<'_>) -> Result<TableResource, WireError> {
     let arn = members.string("ResourceArn").unwrap_or_default();
     let mut parts = arn.splitn(6, ':');
@@ -181,16 +182,16 @@ fn resource(members: Members<'_>) -> Result<TableResource, WireError> {
     }
     let not_a_table = || WireError::from(ResourceError::NotATable(arn.to_owned()));
     let name = parts.next().and_then(|resource| resource.strip_prefix("table/")).ok_or_else(not_a_table)?;
-    let name = match name.split_once('/') {
-        None => name,
-        Some((name, rest)) if rest.starts_with("stream/") => name,
-        Some(_) => return Err(not_a_table()),
+    let (name, label) = match name.split_once('/') {
+        None => (name, None),
+        Some((name, rest)) => (name, Some(rest.strip_prefix("stream/").ok_or_else(not_a_table)?)),
     };
     let table_name = TableName::new(name).map_err(|_| not_a_table())?;
     if account != Some(ACCOUNT) {
         return Err(WireError::Request(NotFoundError::ResourceArn(arn.to_owned()).into()));
     }
-    Ok(TableResource { arn: arn.to_owned(), table_name })
+    let stream = label.map(|label| StreamName { table_name: table_name.clone(), label: label.to_owned() });
+    Ok(TableResource { arn: arn.to_owned(), table_name, stream })
 }
 
 #[cfg(test)]

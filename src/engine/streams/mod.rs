@@ -10,6 +10,7 @@
 pub mod capture;
 pub mod definition;
 pub mod iterator;
+pub mod policy;
 pub mod record;
 pub mod trim;
 

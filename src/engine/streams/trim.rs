@@ -121,6 +121,7 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bo
     }
     if is_over(&definition, horizon_ms) && oldest(transaction.batch.as_read(), definition.id)?.is_none() {
         transaction.batch.delete(&StoreKey::Stream(name.table_name.as_str(), &name.label).encode())?;
+        super::policy::forget(transaction.batch, name)?;
     }
     Ok(false)
 }

@@ -1,12 +1,15 @@
 //! Tags, resource policies, limits: the small operations on a table as a resource (SEMANTICS 18).
 
+use super::StreamName;
 use crate::model::TableName;
 
-/// A resource named by its ARN; both are kept, as errors repeat the text.
+/// A resource named by its ARN, which is kept, as errors repeat it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableResource {
     pub arn: String,
     pub table_name: TableName,
+    /// The ARN is that of a stream of the table.
+    pub stream: Option<StreamName>,
 }
 
 /// TagResource. Keys are distinct and legal.

@@ -1,6 +1,7 @@
 //! A table as a resource: tags, policy, limits (SEMANTICS 18). Each change is one of the catalog.
 
 mod policy;
+mod stream_policy;
 mod tags;
 
 use std::sync::Arc;

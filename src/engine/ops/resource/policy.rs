@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::found;
+use super::{found, stream_policy};
 use crate::codec::wire::kept_options;
 use crate::engine::Engine;
 use crate::engine::catalog::{self, TableEntry};
@@ -20,6 +20,9 @@ impl Engine {
     /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
     pub fn put_policy(&self, request: PutPolicyRequest) -> Result<String, Error> {
         self.shared.submit_and_wait(move |transaction| {
+            if let Some(stream) = &request.resource.stream {
+                return stream_policy::put(transaction, stream, &request);
+            }
             let old = found(transaction.table(&request.resource.table_name)?, &request.resource)?;
             let policy = policy_of(&old);
             expect(policy.as_ref(), request.expected_revision_id.as_deref(), &request.resource)?;
@@ -41,6 +44,9 @@ impl Engine {
     /// # Errors
     /// `NotFound`; `Recovery` when there is none; those of the store.
     pub fn get_policy(&self, request: &PolicyRequest) -> Result<ResourcePolicy, Error> {
+        if let Some(stream) = &request.resource.stream {
+            return stream_policy::get(self.view()?.read(), stream, &request.resource);
+        }
         let table = found(self.table(&request.resource.table_name)?, &request.resource)?;
         policy_of(&table).ok_or_else(|| RecoveryError::PolicyNotFound(request.resource.arn.clone()).into())
     }
@@ -51,6 +57,9 @@ impl Engine {
     /// `NotFound`; `Recovery` when another revision is there than was expected; those of the store.
     pub fn delete_policy(&self, request: PolicyRequest) -> Result<Option<String>, Error> {
         self.shared.submit_and_wait(move |transaction| {
+            if let Some(stream) = &request.resource.stream {
+                return stream_policy::delete(transaction, stream, &request);
+            }
             let old = found(transaction.table(&request.resource.table_name)?, &request.resource)?;
             let policy = policy_of(&old);
             expect(policy.as_ref(), request.expected_revision_id.as_deref(), &request.resource)?;
@@ -75,7 +84,12 @@ fn policy_of(table: &TableEntry) -> Option<ResourcePolicy> {
     Some(ResourcePolicy { text, revision_id: revision(table).to_string() })
 }
 
-fn expect(policy: Option<&ResourcePolicy>, expected: Option<&str>, resource: &TableResource) -> Result<(), RecoveryError> {
+/// Holds the expectation of a request to the policy that is there.
+pub(super) fn expect(
+    policy: Option<&ResourcePolicy>,
+    expected: Option<&str>,
+    resource: &TableResource,
+) -> Result<(), RecoveryError> {
     let holds = match (expected, policy) {
         (None, _) | (Some(NO_POLICY), None) => true,
         (Some(expected), Some(policy)) => policy.revision_id == expected,
