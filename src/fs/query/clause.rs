@@ -383,13 +383,13 @@ fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
 }
 
 fn filter(attribute: String, context: Context<'_>) -> ClauseFault {
-    let name = match attribute.rsplit_once('.') {
-        Some((name, operator)) if OPERATORS.contains(&operator) => name.to_owned(),
-        _ => attribute,
+    let (name, operator) = match attribute.rsplit_once('.') {
+        Some((name, operator)) if OPERATORS.contains(&operator) => (name.to_owned(), operator.to_owned()),
+        _ => (attribute, "eq".to_owned()),
     };
     let mut globals = context.schema.indexes_of(IndexKind::Global);
     let index = globals.find(|index| index.partition.first().is_some_and(|key| key.name == name));
-    ClauseFault::Filter { index: index.map(|index| index.name.to_string()), attribute: name }
+    ClauseFault::Filter { index: index.map(|index| index.name.to_string()), attribute: name, operator }
 }
 
 /// Every word that may stand here, those with a value with their `=`.

@@ -117,6 +117,7 @@ fn a_filter_is_explained_and_pointed_to_an_index() {
     check("query/@pk=101/status=open", &format!("status {message}"));
     check_hint("query/@pk=101/status=open", "write where.status.eq=… to filter all the same, or add an index on status");
     check("query/@pk=101/TopScore.ge=5", &format!("TopScore {message}"));
+    check_hint("query/@pk=101/Wins.ge=5", "write where.Wins.ge=… to filter all the same, or add an index on Wins");
     check("query/Tenant=a", &format!("Tenant {message}"));
     check_hint("query/Tenant=a", "the index ByRegion has Tenant as its partition key: gsi/ByRegion/query/Tenant=…");
     check("scan/status=open", &format!("status {message}"));

@@ -19,7 +19,7 @@ pub enum ClauseFault {
     #[error(
         "{attribute} is no key attribute here, so this would be a filter: DynamoDB reads, and charges for, every item of the query and then drops those that do not match"
     )]
-    Filter { attribute: String, index: Option<String> },
+    Filter { attribute: String, operator: String, index: Option<String> },
     /// What is wrong inside a filter, in the words of the expression language.
     #[error("{message}")]
     Expression { message: String, hint: String },
@@ -134,11 +134,11 @@ impl ClauseFault {
             Self::UnknownOperator { nearest, .. } => {
                 format!("did you mean '{nearest}'? There are lt, le, gt, ge, between, begins, and none for equality.")
             }
-            Self::Filter { attribute, index: Some(index) } => {
+            Self::Filter { attribute, index: Some(index), .. } => {
                 format!("the index {index} has {attribute} as its partition key: gsi/{index}/query/{attribute}=…")
             }
-            Self::Filter { attribute, index: None } => {
-                format!("write where.{attribute}.eq=… to filter all the same, or add an index on {attribute}")
+            Self::Filter { attribute, operator, index: None } => {
+                format!("write where.{attribute}.{operator}=… to filter all the same, or add an index on {attribute}")
             }
             Self::Expression { hint, .. } => hint.clone(),
             Self::FilterOperator { path, operator, nearest } => {
