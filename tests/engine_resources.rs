@@ -4,8 +4,16 @@
 
 mod control_support;
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use control_support::{ARN, Control};
+use ddbfs::engine::account::{self, RecordKind};
+use ddbfs::store::Store;
+use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 #[test]
 fn tags_are_added_replaced_listed_and_removed() {
@@ -67,7 +75,8 @@ fn policies_are_kept_with_revisions() {
 
 #[test]
 fn a_stream_has_a_policy_of_its_own() {
-    let control = Control::new();
+    let store = Arc::new(MemoryStore::new().unwrap());
+    let control = Control::on(store.clone(), |_| {});
     control.simple("Tab");
     let stream = |is_enabled: bool| match is_enabled {
         true => json!({ "StreamEnabled": true, "StreamViewType": "KEYS_ONLY" }),
@@ -103,6 +112,24 @@ fn a_stream_has_a_policy_of_its_own() {
     let unknown = format!("Requested resource not found: ResourceArn: {other} not found");
     control.fails("GetResourcePolicy", json!({ "ResourceArn": other }), &unknown);
     control.fails("PutResourcePolicy", json!({ "ResourceArn": other, "Policy": "{}" }), &unknown);
+    // Nor does the end of the table take it; that of the stream does.
+    let kept = || {
+        let mut count = 0;
+        let count_one = &mut |_| {
+            count += 1;
+            ControlFlow::Continue(())
+        };
+        account::walk(&*store.snapshot().unwrap(), RecordKind::StreamPolicy, None, count_one).unwrap();
+        count
+    };
+    control.ok("DeleteTable", json!({ "TableName": "Tab" }));
+    assert_eq!(control.ok("GetResourcePolicy", json!({ "ResourceArn": arn }))["Policy"], "{}");
+    assert_eq!(kept(), 1);
+    control.clock.advance_ms(DAY_MS + 1);
+    control.database.engine().run_background_work().unwrap();
+    let unknown = format!("Requested resource not found: ResourceArn: {arn} not found");
+    control.fails("GetResourcePolicy", json!({ "ResourceArn": arn }), &unknown);
+    assert_eq!(kept(), 0);
 }
 
 #[test]
