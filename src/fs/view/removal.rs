@@ -9,6 +9,7 @@ use crate::fs::FsError;
 use crate::fs::journal::process_of;
 use crate::fs::node::{Kind, Node};
 use crate::model::TableName;
+use crate::model::api::saved_query::{SavedForm, SavedQueryChange};
 
 impl View {
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
@@ -16,7 +17,7 @@ impl View {
         let (process, now) = (process_of(caller.pid), Instant::now());
         if self.tree.options.allow_drop {
             if self.tree.schema(table)?.deletion_protection {
-                self.vetoes.add(table, process, now);
+                self.veto(table, process, now);
                 return Err(FsError::Database(crate::model::Error::DeletionProtected));
             }
             self.marks.removing(table, process, now);
@@ -26,7 +27,7 @@ impl View {
             self.marks.unlinked(node.ino(), process, now);
             return Ok(());
         }
-        self.vetoes.add(table, process, now);
+        self.veto(table, process, now);
         Err(FsError::NotPermitted("a table is not deleted file by file; rmdir when it has no items, or mount with -o allow_drop"))
     }
 
@@ -62,8 +63,31 @@ impl View {
     /// An attempt to be rid of a part that goes only with its table: further deletes of that process are vetoed.
     pub(super) fn veto_after(&self, caller: Caller, node: &Node) {
         if let (Some(table), false) = (node.table(), self.tree.options.restore) {
-            self.vetoes.add(table, process_of(caller.pid), Instant::now());
+            self.veto(table, process_of(caller.pid), Instant::now());
         }
+    }
+
+    /// Bars a process from deleting in a table for a while, and puts back the saved queries that it removed just before.
+    fn veto(&self, table: &TableName, process: u32, now: Instant) {
+        let removed = self.vetoes.add(table, process, now);
+        if removed.is_empty() {
+            return;
+        }
+        let (tree, table) = (Arc::clone(&self.tree), table.clone());
+        self.run_elsewhere(Box::new(move || {
+            for (name, form) in removed {
+                // Who saved another one of that name meanwhile keeps it.
+                let change = SavedQueryChange::Put { name, form, replace: false };
+                if let Err(error) = tree.db.change_saved_queries(&table, change) {
+                    log::error!("a saved query of {table} was removed and could not be put back: {error}");
+                }
+            }
+        }));
+    }
+
+    /// This process removed a saved query, which comes back if it turns out to delete the whole table.
+    pub(in crate::fs) fn removed_saved(&self, caller: Caller, table: &TableName, name: &str, form: SavedForm) {
+        self.vetoes.removed(table, process_of(caller.pid), Instant::now(), name, form);
     }
 
     /// Does the caller remove the table of this node?

@@ -190,10 +190,16 @@ impl Entry {
     fn unlink(&self, view: &Arc<View>, caller: super::Caller, reply: super::Reply<()>) {
         let (again, entry) = (Arc::clone(view), self.clone());
         view.run_elsewhere(Box::new(move || {
-            let removed = again
-                .may_delete(&entry.table, caller)
-                .and_then(|()| change_saved(&again, &entry.table, SavedQueryChange::Remove { name: entry.name.clone() }));
+            let removed = entry.remove(&again, caller);
             reply(again.noted_at(caller, "unlink", || entry.path.clone(), removed));
         }));
+    }
+
+    fn remove(&self, view: &View, caller: super::Caller) -> Result<(), FsError> {
+        view.may_delete(&self.table, caller)?;
+        let saved = self.saved(view.tree())?;
+        change_saved(view, &self.table, SavedQueryChange::Remove { name: self.name.clone() })?;
+        view.removed_saved(caller, &self.table, &self.name, saved.form);
+        Ok(())
     }
 }
