@@ -6,6 +6,7 @@ mod control_support;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use control_support::{ARN, Control};
 use ddbfs::engine::account::{self, RecordKind};
@@ -185,7 +186,15 @@ fn a_table_is_named_by_its_arn_everywhere_and_shown_so() {
     let ends = json!({ "Enabled": true, "AttributeName": "ends" });
     control.ok("UpdateTimeToLive", json!({ "TableName": arn, "TimeToLiveSpecification": ends }));
     control.ok("UpdateTable", json!({ "TableName": arn, "TableClass": "STANDARD_INFREQUENT_ACCESS" }));
-    control.ok("CreateBackup", json!({ "TableName": arn, "BackupName": "one" }));
+    let backup = control.ok("CreateBackup", json!({ "TableName": arn, "BackupName": "one" }));
+    // A table that is being read cannot be deleted.
+    let request = json!({ "BackupArn": backup["BackupDetails"]["BackupArn"] });
+    let status = || control.ok("DescribeBackup", request.clone())["BackupDescription"]["BackupDetails"]["BackupStatus"].clone();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while status() != "AVAILABLE" {
+        assert!(Instant::now() < deadline, "{}", status());
+        std::thread::yield_now();
+    }
     control.database.engine().run_background_work().unwrap();
     assert_eq!(control.ok("DeleteTable", json!({ "TableName": arn }))["TableDescription"]["TableName"], json!("Tab"));
 }
