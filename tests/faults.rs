@@ -165,8 +165,13 @@ fn callers_wait_for_a_stopped_daemon() {
     let mount = Mount::with_samples_and(&["--http", &address]);
     let writers = Writers::start(&mount, &address);
     writers.await_more(20);
-    mount.signal("-STOP");
-    let held = Instant::now();
+    // Another process stops it and lets it go on. This one could not: a child that it starts meanwhile has the writers' files, whose close
+    // at exec waits for the daemon.
+    let script = format!("kill -STOP {pid} && echo stopped && sleep {} && kill -CONT {pid}", STOPPED.as_secs(), pid = mount.pid());
+    let mut stopper = Command::new("bash").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(stopper.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "stopped\n");
     let readers: Vec<_> =
         ["cat Pets/items/Dog/Rover.json", "ls Pets/items/Dog", "cat Pets/query/@pk=Dog/count", "stat Pets/items/Dog/Fido.json"]
             .into_iter()
@@ -177,9 +182,7 @@ fn callers_wait_for_a_stopped_daemon() {
                 (script, child)
             })
             .collect();
-    // This is the fault: so long nothing answers.
-    std::thread::sleep(STOPPED.saturating_sub(held.elapsed()));
-    mount.signal("-CONT");
+    assert!(stopper.wait().unwrap().success());
     writers.await_more(20);
     assert!(writers.all_write(), "a writer failed");
     for (script, child) in readers {
@@ -248,7 +251,8 @@ fn sixty_four_descriptors_are_enough() {
     let connections: Vec<_> = (0..100).filter_map(|_| TcpStream::connect(&address).ok()).collect();
     assert!(connections.len() > 64, "{}", connections.len());
     let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", mount.pid())).unwrap().count();
-    assert!(descriptors() <= 64);
+    // What was open before the limit may have a higher number and counts too.
+    until("the descriptors are used up", || descriptors() >= 64);
     read_all();
     drop(connections);
     until("HTTP answers again", || post(&address, "ListTables", "{}").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")));
@@ -453,23 +457,21 @@ fn a_dead_readers_slot_is_cleared_at_the_next_open() {
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("reading")));
+    let pid = child.id();
     // A slot of LMDB's reader table is 64 bytes: the transaction's number, then the process.
     let slots = || {
         let table = std::fs::read(dir.path().join("lock.mdb")).unwrap();
-        let pid = child.id().to_ne_bytes();
+        let pid = pid.to_ne_bytes();
         table.chunks_exact(64).skip(1).filter(|slot| slot[8..12] == pid).count()
     };
     assert_eq!(slots(), 1, "the reader is in the table");
-    let pid = child.id();
     assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
-    until("the reader is dead", || {
-        std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|text| text.contains("State:\tZ"))
-    });
+    // All of its threads are gone then, and its locks with them.
+    child.wait().unwrap();
     assert_eq!(slots(), 1, "its slot outlives it");
     let store = LmdbStore::open(dir.path(), LmdbOptions::default()).unwrap();
     assert_eq!(slots(), 0, "the next opening clears it");
     assert_eq!(store.snapshot().unwrap().get(b"k").unwrap(), None);
-    child.wait().unwrap();
 }
 
 #[test]
