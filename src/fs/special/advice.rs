@@ -35,10 +35,6 @@ impl Special for AdviceFile {
         Some(&self.table)
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
-    }
-
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let facts = Facts::read(&*tree.db, &self.table)?.ok_or(FsError::NotFound)?;
         Ok(markdown(&facts).into_bytes())

@@ -128,10 +128,7 @@ impl Special for ApiFile {
         Ok(usage.into_bytes())
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !flags.write {
-            return Ok(Handle::Text(self.text(view.tree(), caller)?));
-        }
+    fn open_for_writing(&self, _view: &Arc<View>, caller: Caller, _ino: u64, _flags: OpenFlags) -> Result<Handle, FsError> {
         Ok(Handle::Special(Arc::new(OpenApi {
             operation: self.operation,
             path: self.path.clone(),

@@ -14,7 +14,7 @@ use crate::fs::FsError;
 use crate::fs::handle::Handle;
 use crate::fs::node::Node;
 use crate::fs::tree::{Caller, Tree};
-use crate::fs::view::{Bytes, OpenFlags, Reply, View};
+use crate::fs::view::{Bytes, Reply, View};
 
 /// The names in `.ddb/`.
 pub const ACCESS_NAME: &str = "accesslog";
@@ -161,10 +161,7 @@ impl Special for AccessLog {
         Ok(Vec::new())
     }
 
-    fn open(&self, view: &Arc<View>, _caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if flags.write {
-            return Err(FsError::Derived);
-        }
+    fn open_for_reading(&self, view: &Arc<View>, _caller: Caller) -> Result<Handle, FsError> {
         Ok(Handle::Special(Arc::new(OpenAccessLog { ahead: view.tree().service.calls.watch() })))
     }
 }

@@ -62,8 +62,8 @@ impl Special for Control {
         Ok(USAGE.as_bytes().to_vec())
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if flags.write { Ok(Handle::Special(Arc::new(self.clone()))) } else { Ok(Handle::Text(self.text(view.tree(), caller)?)) }
+    fn open_for_writing(&self, _view: &Arc<View>, _caller: Caller, _ino: u64, _flags: OpenFlags) -> Result<Handle, FsError> {
+        Ok(Handle::Special(Arc::new(self.clone())))
     }
 }
 

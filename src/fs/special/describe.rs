@@ -35,10 +35,6 @@ impl Special for Describe {
         Some(&self.table)
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
-    }
-
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let description = tree.db.describe(&self.table)?.ok_or(FsError::NotFound)?;
         Ok(pretty(&wire::describe_table::to_json(&description)))

@@ -141,6 +141,10 @@ impl Special for Dropped {
         self.parent.table()
     }
 
+    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
+        Ok(tree.started_ms)
+    }
+
     fn kind(&self) -> Kind {
         self.kind
     }

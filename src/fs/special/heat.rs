@@ -68,6 +68,11 @@ impl Special for File {
         Some(&self.source.table)
     }
 
+    /// It changes with what is asked, not with the table.
+    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
+        Ok(tree.started_ms)
+    }
+
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         tree.source_schema(&self.source)?;
         Ok((self.render)(tree, &self.source)?.into_bytes())

@@ -218,11 +218,8 @@ impl Special for DraftSchema {
         }
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
         let text = self.text(view.tree(), caller)?;
-        if !flags.write {
-            return Ok(Handle::Text(text));
-        }
         let (table, index) = &self.directory.source;
         let target = IndexTarget { table: view.tree().schema(table)?, index: index.clone() };
         let opener = Opener { pid: caller.pid, append: flags.append };

@@ -53,6 +53,11 @@ impl Special for OfTable {
         Some(&self.table)
     }
 
+    /// It changes with what is asked, not with the table.
+    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
+        Ok(tree.started_ms)
+    }
+
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let layout = tree.db.layout().ok_or(FsError::NotFound)?;
         let metrics = layout.metrics(std::slice::from_ref(&self.table))?;

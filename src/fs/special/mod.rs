@@ -73,12 +73,12 @@ pub trait Special: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Milliseconds since the epoch.
+    /// Milliseconds since the epoch: when its table was made, or of what belongs to no table when this mount began.
     ///
     /// # Errors
     /// What it stands for is gone.
     fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        Ok(tree.started_ms)
+        self.table().map_or(Ok(tree.started_ms), |table| tree.table_time(table))
     }
 
     /// Attributes; the size is that of the text.
@@ -129,16 +129,32 @@ pub trait Special: fmt::Debug + Send + Sync {
         Err(FsError::Invalid("not a symbolic link"))
     }
 
-    /// OPEN and CREATE. A reader gets the text as it is now.
+    /// OPEN and CREATE.
     ///
     /// # Errors
     /// Gone, or written where nothing can be.
-    fn open(&self, view: &Arc<View>, caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
+    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
         match (self.kind(), flags.write) {
             (Kind::Directory, _) => Err(FsError::IsDirectory),
-            (_, true) => Err(FsError::Derived),
-            (_, false) => Ok(Handle::Text(self.text(view.tree(), caller)?)),
+            (_, true) => self.open_for_writing(view, caller, ino, flags),
+            (_, false) => self.open_for_reading(view, caller),
         }
+    }
+
+    /// OPEN of a reader, who gets the text as it is now.
+    ///
+    /// # Errors
+    /// Gone.
+    fn open_for_reading(&self, view: &Arc<View>, caller: Caller) -> Result<Handle, FsError> {
+        Ok(Handle::Text(self.text(view.tree(), caller)?))
+    }
+
+    /// OPEN of a writer, and CREATE.
+    ///
+    /// # Errors
+    /// Gone, or it cannot be written.
+    fn open_for_writing(&self, _view: &Arc<View>, _caller: Caller, _ino: u64, _flags: OpenFlags) -> Result<Handle, FsError> {
+        Err(FsError::Derived)
     }
 
     /// UNLINK.

@@ -78,10 +78,7 @@ impl Special for Plan {
         Ok(View::plan_text(tree, &self.table, caller))
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !flags.write {
-            return Ok(Handle::Text(self.text(view.tree(), caller)?));
-        }
+    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
         let target = PlanTarget(view.schema_target(&self.table)?);
         let writer = TextWriter::stream(target, Opener { pid: caller.pid, append: flags.append });
         let open: Arc<dyn OpenSpecial> = Arc::new(OpenText::new(ino, self.path.clone(), caller.pid, writer));

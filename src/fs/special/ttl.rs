@@ -52,10 +52,6 @@ impl Special for Ttl {
         true
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
-    }
-
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let state = describe(tree, &self.table)?;
         let next: Vec<Value> = tree
@@ -70,8 +66,8 @@ impl Special for Ttl {
         Ok(pretty(&json!({"status": status(state.status), "attribute": state.attribute_name, "next": next})))
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if flags.write { Ok(Handle::Special(Arc::new(self.clone()))) } else { Ok(Handle::Text(self.text(view.tree(), caller)?)) }
+    fn open_for_writing(&self, _view: &Arc<View>, _caller: Caller, _ino: u64, _flags: OpenFlags) -> Result<Handle, FsError> {
+        Ok(Handle::Special(Arc::new(self.clone())))
     }
 }
 

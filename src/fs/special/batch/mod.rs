@@ -112,10 +112,6 @@ impl Special for Directory {
         NodeKind::Directory
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
-    }
-
     fn resolve(&self, _tree: &Tree, name: &str) -> Result<Node, FsError> {
         match name {
             RESULT_NAME => Ok(result_node(&self.table)),
@@ -163,18 +159,11 @@ impl Special for BatchFile {
         true
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
-    }
-
     fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         Ok(self.kind.usage().as_bytes().to_vec())
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !flags.write {
-            return Ok(Handle::Text(self.text(view.tree(), caller)?));
-        }
+    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, _ino: u64, _flags: OpenFlags) -> Result<Handle, FsError> {
         view.tree().schema(&self.table)?;
         Ok(Handle::Special(Arc::new(open::OpenBatch::new(&self.table, self.kind, self.path.clone(), caller))))
     }
@@ -201,10 +190,6 @@ impl Special for ResultFile {
 
     fn table(&self) -> Option<&TableName> {
         Some(&self.table)
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
     }
 
     fn text(&self, tree: &Tree, caller: Caller) -> Result<Vec<u8>, FsError> {

@@ -249,10 +249,7 @@ impl Special for Attribute {
         find(&item, &self.of).map(attribute_value::text).ok_or(FsError::NotFound)
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !flags.write {
-            return Ok(Handle::Text(self.text(view.tree(), caller)?));
-        }
+    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
         let place = self.folder.place.clone();
         let (item, _) = place.load(view.tree())?;
         let value = find(&item, &self.of);

@@ -54,10 +54,7 @@ impl Special for Replacing {
         if stat.version == self.version { Ok(text) } else { Err(FsError::Stale) }
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !flags.write {
-            return Ok(Handle::Text(self.text(view.tree(), caller)?));
-        }
+    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
         let target = view.item_target(&Node::Entry(Box::new(self.place.entry(TextForm::PlainJson))))?;
         let writer = ItemWriter::stream_replacing(target, Opener { pid: caller.pid, append: flags.append }, self.version);
         Ok(Handle::Item(Arc::new(OpenText::new(ino, self.path.clone(), caller.pid, writer))))

@@ -65,18 +65,11 @@ impl Special for UpdateFile {
         true
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(self.place.table())
-    }
-
     fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         Ok(USAGE.as_bytes().to_vec())
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !flags.write {
-            return Ok(Handle::Text(self.text(view.tree(), caller)?));
-        }
+    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
         let key_schema = view.tree().schema(self.place.table())?.key.clone();
         let target = UpdateTarget { place: self.place.clone(), key_schema };
         Ok(open_stream(&self.path, caller, ino, flags, target))

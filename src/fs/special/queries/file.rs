@@ -57,10 +57,7 @@ impl Special for File {
         }
     }
 
-    fn open(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if !flags.write {
-            return Ok(Handle::Text(self.text(view.tree(), caller)?));
-        }
+    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
         super::check_name(&self.0.name)?;
         let target = RequestTarget { schema: view.tree().schema(&self.0.table)?, entry: self.0.clone() };
         let opener = Opener { pid: caller.pid, append: flags.append };

@@ -61,10 +61,6 @@ impl Special for Directory {
         Kind::Directory
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
-    }
-
     /// A link, or what a saved request gives, or else a request's file, which need not be there.
     fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
         if name.ends_with(SUFFIX) {

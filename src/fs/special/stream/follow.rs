@@ -11,7 +11,7 @@ use crate::fs::handle::Handle;
 use crate::fs::node::Node;
 use crate::fs::special::OpenSpecial;
 use crate::fs::tree::{Caller, Tree};
-use crate::fs::view::{Bytes, OpenFlags, Reply, View};
+use crate::fs::view::{Bytes, Reply, View};
 use crate::model::TableName;
 use crate::model::api::ShardPosition;
 
@@ -49,6 +49,10 @@ impl Special for Follow {
         Some(&self.table)
     }
 
+    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
+        Ok(tree.started_ms)
+    }
+
     fn waits(&self) -> bool {
         true
     }
@@ -57,10 +61,7 @@ impl Special for Follow {
         Ok(Vec::new())
     }
 
-    fn open(&self, view: &Arc<View>, _caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if flags.write {
-            return Err(FsError::Derived);
-        }
+    fn open_for_reading(&self, view: &Arc<View>, _caller: Caller) -> Result<Handle, FsError> {
         let stream = super::of_table(view.tree(), &self.table)?;
         let records = Records::at(view.tree(), stream, ShardPosition::Latest)?;
         Ok(Handle::Special(Arc::new(OpenFollow {

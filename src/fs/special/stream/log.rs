@@ -21,7 +21,7 @@ use crate::fs::handle::Handle;
 use crate::fs::node::Node;
 use crate::fs::special::OpenSpecial;
 use crate::fs::tree::{Caller, Tree, now_ms};
-use crate::fs::view::{Bytes, OpenFlags, Reply, View};
+use crate::fs::view::{Bytes, Reply, View};
 use crate::model::TableName;
 use crate::model::api::{SequenceNumber, ShardPosition, StreamName};
 
@@ -192,10 +192,7 @@ impl Special for LogFile {
         Ok(Attr::read_only(ino, log.bytes, log.modified_ms))
     }
 
-    fn open(&self, view: &Arc<View>, _caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if flags.write {
-            return Err(FsError::Derived);
-        }
+    fn open_for_reading(&self, view: &Arc<View>, _caller: Caller) -> Result<Handle, FsError> {
         let log = view.tree().service.logs.get(&self.name);
         log.lock().look(view.tree())?;
         Ok(Handle::Special(Arc::new(OpenLog { path: self.path.clone(), log })))

@@ -71,10 +71,6 @@ impl Special for Directory {
         Kind::Directory
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
-    }
-
     fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
         match name {
             log::NAME => log::node(tree, &self.table),

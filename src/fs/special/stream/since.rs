@@ -12,7 +12,7 @@ use crate::fs::handle::Handle;
 use crate::fs::node::{Kind, Node};
 use crate::fs::special::OpenSpecial;
 use crate::fs::tree::{Caller, Tree};
-use crate::fs::view::{Bytes, OpenFlags, Reply, View};
+use crate::fs::view::{Bytes, Reply, View};
 use crate::model::TableName;
 use crate::model::api::ShardPosition;
 
@@ -50,10 +50,6 @@ impl Special for Directory {
 
     fn kind(&self) -> Kind {
         Kind::Directory
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.table_time(&self.table)
     }
 
     fn resolve(&self, _tree: &Tree, name: &str) -> Result<Node, FsError> {
@@ -96,10 +92,7 @@ impl Special for Since {
         tree.table_time(&self.table)
     }
 
-    fn open(&self, view: &Arc<View>, _caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        if flags.write {
-            return Err(FsError::Derived);
-        }
+    fn open_for_reading(&self, view: &Arc<View>, _caller: Caller) -> Result<Handle, FsError> {
         let reading = Reading::start(view.tree(), &self.table, self.position)?;
         let open = OpenSince { table: self.table.clone(), position: self.position, reading: Mutex::new(reading) };
         Ok(Handle::Special(Arc::new(open)))
