@@ -3,6 +3,7 @@
 mod conditions;
 mod corrections;
 mod disagreements;
+mod files;
 mod index_texts;
 mod indexes;
 mod numbers;
@@ -15,7 +16,7 @@ mod updates;
 use ddbfs::http::{HttpOptions, RunningServer, Server};
 use serde_json::{Value, json};
 
-use crate::http_support::{call, engine, ok, options};
+use crate::http_support::{Answer, api, call, engine, exchange, ok, options};
 
 /// A server with the table `Tab`: pk S, sk N.
 pub struct Service(RunningServer);
@@ -41,9 +42,18 @@ impl Service {
     #[track_caller]
     pub fn outcome(&self, operation: &str, request: &Value) -> String {
         let answer = call(self.0.local_addr(), operation, request);
-        if answer.status == 200 {
-            return "OK".to_owned();
-        }
+        if answer.status == 200 { "OK".to_owned() } else { Self::error_of(&answer) }
+    }
+
+    /// The answer to a body of any text.
+    #[track_caller]
+    pub fn raw(&self, operation: &str, body: &str) -> Answer {
+        exchange(self.0.local_addr(), &api(operation, body))
+    }
+
+    /// An error's name without its namespace and `Exception`, a colon, a blank and its text.
+    #[track_caller]
+    pub fn error_of(answer: &Answer) -> String {
         let body = answer.json();
         let name = body["__type"].as_str().unwrap().rsplit('#').next().unwrap().trim_end_matches("Exception").to_owned();
         let text = body["message"].as_str().or(body["Message"].as_str()).unwrap_or_default();
@@ -111,20 +121,51 @@ pub fn values(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { parse(&format!("{{{text}}}")) }
 }
 
-/// A request must come to this, by the rules of [`Service::check`]: `IV: ` stands for `One or more parameter values were invalid: `,
-/// `1VE: ` for the count before a text; without the name of another error it is a validation error.
+/// A request must come to this, by the rules of [`Service::check`], written as [`expected_text`] reads it.
 #[track_caller]
 pub fn check(service: &Service, operation: &str, request: &Value, expected: &str) {
-    let expected =
-        expected.replace("1VE: ", "1 validation error detected: ").replace("IV: ", "One or more parameter values were invalid: ");
-    let expected = if expected == "OK" || expected.starts_with('~') || expected.contains(": ") && is_named(&expected) {
-        expected
-    } else {
-        format!("Validation: {expected}")
-    };
-    service.check(operation, request, &expected);
+    service.check(operation, request, &expected_text(expected));
 }
 
+/// What the shorthand of a vector stands for; without the name of another error it is a validation error.
+pub fn expected_text(expected: &str) -> String {
+    let expected = SHORTHAND.iter().fold(expected.to_owned(), |text, (short, long)| text.replace(short, long));
+    if expected == "OK" || expected.starts_with('~') || is_named(&expected) { expected } else { format!("Validation: {expected}") }
+}
+
+const SHORTHAND: [(&str, &str); 5] = [
+    ("1VE: ", "1 validation error detected: "),
+    ("IV: ", "One or more parameter values were invalid: "),
+    ("NN", "The parameter cannot be converted to a numeric value"),
+    ("NEST", "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"),
+    ("NWF: ", "Statement wasn't well formed, can't be processed: "),
+];
+
+/// `Name: ` of an error: letters alone, and no word of the texts' own.
 fn is_named(expected: &str) -> bool {
-    ["ResourceInUse: ", "ResourceNotFound: ", "LimitExceeded: ", "Serialization: "].iter().any(|name| expected.starts_with(name))
+    const ERRORS: [&str; 22] = [
+        "Validation",
+        "ResourceInUse",
+        "ResourceNotFound",
+        "LimitExceeded",
+        "Serialization",
+        "ConditionalCheckFailed",
+        "TransactionCanceled",
+        "TransactionConflict",
+        "IdempotentParameterMismatch",
+        "ItemCollectionSizeLimitExceeded",
+        "UnknownOperation",
+        "TableNotFound",
+        "TableInUse",
+        "BackupNotFound",
+        "BackupInUse",
+        "PolicyNotFound",
+        "ImportNotFound",
+        "ExportNotFound",
+        "ImportConflict",
+        "DuplicateItem",
+        "AccessDenied",
+        "TrimmedDataAccess",
+    ];
+    expected.split_once(": ").is_some_and(|(name, _)| ERRORS.contains(&name))
 }
