@@ -153,6 +153,17 @@ fn background_returns_when_the_mount_answers_and_umount_ends_the_process() {
 }
 
 #[test]
+fn an_interrupted_wait_is_no_error_in_the_log() {
+    let dir = sampled();
+    let script = format!(
+        "mkdir point; {DDBFS} mount --background --data data point && cd point && for i in 1 2 3 4 5; do timeout -s INT 0.5 cat .ddb/accesslog; done \
+         > /dev/null; cd ..; {DDBFS} umount point; cat data/ddbfs.log"
+    );
+    let output = Command::new("bash").arg("-c").arg(script).current_dir(dir.path()).output().unwrap();
+    assert_eq!((String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)), ("".into(), "".into()));
+}
+
+#[test]
 fn umount_ends_readers_that_wait() {
     let mut mount = Mount::with_samples();
     let enable = r#"{"TableName":"Pets","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;

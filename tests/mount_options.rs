@@ -236,6 +236,50 @@ fn completions_and_manual_pages_come_from_the_commands() {
 }
 
 #[test]
+fn manual_pages_keep_the_lines_of_their_tables_and_name_only_pages_that_are_made() {
+    let dir = tempfile::tempdir().unwrap();
+    ok(dir.path(), "ddbfs man --out pages");
+    let shown = ok(dir.path(), "MANWIDTH=80 man -l pages/ddbfs-mount.1 | cat");
+    for line in [
+        "         http=        http=127.0.0.1:8000: serve the DynamoDB API too, as --http does\n",
+        "         ddbfs#DIR  /mnt  fuse        rw,noatime  0  0\n",
+        "         DIR        /mnt  fuse.ddbfs  rw,noatime  0  0\n",
+    ] {
+        assert!(shown.contains(line), "{line:?} in\n{shown}");
+    }
+    let named = ok(dir.path(), "for page in pages/*; do man -l $page; done | grep -oE 'ddbfs-[a-z-]+\\(1\\)' | sort -u");
+    for name in named.lines() {
+        let page = dir.path().join("pages").join(name.replace("(1)", ".1"));
+        assert!(page.exists(), "{name} is named and not made");
+    }
+    assert!(named.contains("ddbfs-index-create(1)"), "{named}");
+    assert_eq!(ok(dir.path(), "ddbfs man index create | diff - pages/ddbfs-index-create.1"), "");
+}
+
+#[test]
+fn a_directory_with_files_is_mounted_over_only_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    ok(dir.path(), "mkdir m && echo precious > m/file");
+    let refused = bash_in(dir.path(), "ddbfs mount --data data m");
+    let (_, err) = texts(&refused);
+    assert!(refused.status.code() == Some(1) && err.contains("holds files") && err.contains("-o nonempty"), "{err}");
+    let shown = ok(
+        dir.path(),
+        "ddbfs mount --background --data data -o nonempty m && ls m && ddbfs umount m && until [ -e m/file ]; do sleep 0.1; done; cat m/file",
+    );
+    assert_eq!(shown, "README.md\nprecious\n");
+}
+
+#[test]
+fn df_shows_what_the_disk_of_the_data_shows() {
+    let mount = Mount::empty();
+    // What is kept for root stays the same while others write.
+    let kept =
+        |path: &str| ok(mount.dir.path(), &format!("stat -f -c '%S %f %a' {path} | awk '{{print int($1 * ($2 - $3) / 65536)}}'"));
+    assert_eq!(kept("mnt"), kept("data"));
+}
+
+#[test]
 fn the_systemd_unit_is_one() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/ddbfs.service");
     let text = std::fs::read_to_string(unit).unwrap();

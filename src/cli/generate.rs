@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::builder::Resettable;
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
@@ -19,8 +20,8 @@ pub struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The page of this command instead of the one of ddbfs itself
-    command: Option<String>,
+    /// The page of this command instead of the one of ddbfs itself: mount, or index create
+    command: Vec<String>,
     /// Write every page into this directory: ddbfs.1, ddbfs-mount.1, …
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
@@ -37,36 +38,53 @@ pub fn man(args: &ManArgs) -> Result<Outcome, CliError> {
     if let Some(directory) = &args.out {
         return write_all(&pages, directory);
     }
-    let wanted = args.command.as_ref().map_or("ddbfs".to_owned(), |command| format!("ddbfs-{command}"));
+    let wanted = ["ddbfs"].into_iter().chain(args.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
     match pages.iter().find(|(name, _)| *name == wanted) {
         Some((_, command)) => print(&page(command)?),
         None => {
-            let names: Vec<&str> = pages.iter().filter_map(|(name, _)| name.strip_prefix("ddbfs-")).collect();
-            Err(CliError::Usage(format!("no command {:?}; there are {}", wanted.trim_start_matches("ddbfs-"), names.join(", "))))
+            let names: Vec<String> =
+                pages.iter().filter_map(|(name, _)| Some(name.strip_prefix("ddbfs-")?.replace('-', " "))).collect();
+            Err(CliError::Usage(format!("no command {:?}; there are {}", args.command.join(" "), names.join(", "))))
         }
     }
 }
 
-/// Every page with its name: the program's, then its commands'.
+/// Every page with its name: the program's, then its commands' and theirs.
 fn pages() -> Vec<(String, clap::Command)> {
-    let mut program = Cli::command();
+    let mut program = without_help(Cli::command());
     program.build();
-    let commands: Vec<clap::Command> = program.get_subcommands().filter(|command| command.get_name() != "help").cloned().collect();
-    let mut pages = vec![("ddbfs".to_owned(), program)];
-    for command in commands {
-        let name = format!("ddbfs-{}", command.get_name());
-        pages.push((name.clone(), command.display_name(name)));
-    }
+    let mut pages = Vec::new();
+    add_pages("ddbfs", &program, &mut pages);
     pages
 }
 
+/// `help` shows the pages; it has none.
+fn without_help(command: clap::Command) -> clap::Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
+}
+
+fn add_pages(name: &str, command: &clap::Command, pages: &mut Vec<(String, clap::Command)>) {
+    pages.push((name.to_owned(), command.clone().display_name(name)));
+    for command in command.get_subcommands() {
+        add_pages(&format!("{name}-{}", command.get_name()), command, pages);
+    }
+}
+
 fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
+    let after = command.get_after_help().map(ToString::to_string);
     let mut text = Vec::new();
-    clap_mangen::Man::new(command.clone())
+    clap_mangen::Man::new(command.clone().after_help(Resettable::Reset))
         .section(SECTION)
         .render(&mut text)
         .map_err(CliError::io("cannot make the manual page"))?;
+    text.extend(after.map(|after| as_it_is(&after)).unwrap_or_default().into_bytes());
     Ok(text)
+}
+
+/// The text below the options with its own lines and columns: groff_man(7).
+fn as_it_is(text: &str) -> String {
+    let line = |line: &str| format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq"));
+    format!(".SH EXTRA\n.nf\n{}.fi\n", text.lines().map(line).collect::<String>())
 }
 
 fn write_all(pages: &[(String, clap::Command)], directory: &Path) -> Result<Outcome, CliError> {

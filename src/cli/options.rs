@@ -50,6 +50,11 @@ const KNOWN: &[Known] = &[
     },
     Known { word: "noxattr", help: "no extended attributes, and no requests for them", set: |o, _| set(&mut o.no_xattr, true) },
     Known {
+        word: "nonempty",
+        help: "the mountpoint may hold files, which are hidden while the mount lasts",
+        set: |o, _| set(&mut o.nonempty, true),
+    },
+    Known {
         word: "allow_other",
         help: "other users may come in, as the permission bits say; if you are not root,\n/etc/fuse.conf must have user_allow_other",
         set: |o, _| set(&mut o.allow_other, true),
@@ -124,6 +129,7 @@ const FOREIGN: [&str; 3] = ["x-", "X-", "comment="];
 pub struct Options {
     pub view: ViewOptions,
     read_only: bool,
+    nonempty: bool,
     no_xattr: bool,
     allow_other: bool,
     uid: Option<u32>,
@@ -167,6 +173,7 @@ impl Options {
     /// The part that is the kernel's.
     pub fn apply(&self, mount: &mut MountOptions) {
         mount.read_only = self.read_only;
+        mount.nonempty = self.nonempty;
         mount.no_xattr = self.no_xattr;
         mount.allow_other = self.allow_other;
         mount.uid = self.uid;
@@ -242,6 +249,7 @@ mod tests {
                 Options { view: ViewOptions { show_all: true, last_writer_wins: true, ..view }, ..Options::default() },
             ),
             ("allow_drop,restore", Options { view: ViewOptions { allow_drop: true, restore: true, ..view }, ..Options::default() }),
+            ("nonempty", Options { nonempty: true, ..Options::default() }),
             ("noxattr,allow_other", Options { no_xattr: true, allow_other: true, ..Options::default() }),
             ("uid=1000,gid=5,umask=077", Options { uid: Some(1000), gid: Some(5), umask: Some(0o77), ..Options::default() }),
             ("http=127.0.0.1:1", Options { http: Some("127.0.0.1:1".to_owned()), ..Options::default() }),

@@ -44,6 +44,8 @@ pub struct MountOptions {
     /// The data directory, which must not be below the mountpoint.
     pub data: Option<PathBuf>,
     pub read_only: bool,
+    /// The mountpoint may hold files, which are hidden while the mount lasts.
+    pub nonempty: bool,
     /// Other users may come in; the kernel then holds to the permission bits.
     pub allow_other: bool,
     /// Whose files they are; else the mounting user's and group's.
@@ -66,6 +68,7 @@ impl MountOptions {
             mountpoint: mountpoint.into(),
             data: None,
             read_only: false,
+            nonempty: false,
             allow_other: false,
             uid: None,
             gid: None,
@@ -124,9 +127,9 @@ impl WhenFinished {
 /// Mounts a view. A dead mount of ours at that place is cleared away first.
 ///
 /// # Errors
-/// No such directory, something is mounted there, the data is below it, or the kernel refuses.
+/// No such directory, something is mounted there, files are in it, the data is below it, or the kernel refuses.
 pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
-    let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref())?;
+    let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref(), options.nonempty)?;
     let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();

@@ -10,6 +10,8 @@ use std::process::Command;
 const FILESYSTEM_TYPES: [&str; 2] = ["fuse.ddbfs", "fuse"];
 /// The source that all our mounts name, alone or before `#` and the data directory, as in fstab.
 const FILESYSTEM_SOURCE: &str = "ddbfs";
+const NOT_EMPTY: &str =
+    "holds files, which the mount would hide; choose an empty directory, or mount with -o nonempty to hide them for the while";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// What is mounted at a path.
@@ -57,7 +59,7 @@ pub fn source_name(data: Option<&Path>) -> String {
 }
 
 /// Checks a directory before it is mounted on; its absolute path.
-pub fn prepare(mountpoint: &Path, data: Option<&Path>) -> io::Result<PathBuf> {
+pub fn prepare(mountpoint: &Path, data: Option<&Path>, nonempty: bool) -> io::Result<PathBuf> {
     let refuse = |why: String| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", mountpoint.display()));
     match state(mountpoint)? {
         MountState::Nothing => {}
@@ -79,7 +81,15 @@ pub fn prepare(mountpoint: &Path, data: Option<&Path>) -> io::Result<PathBuf> {
     {
         return Err(refuse("the data directory is below it; choose another mountpoint".to_owned()));
     }
+    if !nonempty && holds_files(&path) {
+        return Err(refuse(NOT_EMPTY.to_owned()));
+    }
     Ok(path)
+}
+
+/// What cannot be looked into is taken to be empty.
+fn holds_files(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut names| names.next().is_some())
 }
 
 /// Ends a ddbfs mount, live or dead.
@@ -201,16 +211,17 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_directory_can_be_mounted_on_unless_the_data_is_below() {
+    fn a_directory_can_be_mounted_on_when_it_is_empty_or_that_is_allowed_and_the_data_is_not_below() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         let data = path.join("data");
         std::fs::create_dir(&data).unwrap();
         assert_eq!(state(&path).unwrap(), MountState::Nothing);
-        assert_eq!(prepare(&path, None).unwrap(), path);
-        assert!(prepare(&path, Some(&data)).is_err());
-        assert!(prepare(&data, Some(&path)).is_ok());
-        assert!(prepare(&path.join("none"), None).is_err());
+        assert_eq!(prepare(&path, None, true).unwrap(), path);
+        assert!(prepare(&path, None, false).unwrap_err().to_string().contains("-o nonempty"));
+        assert!(prepare(&path, Some(&data), true).is_err());
+        assert!(prepare(&data, Some(&path), false).is_ok());
+        assert!(prepare(&path.join("none"), None, false).is_err());
         assert!(unmount(&path).is_err());
     }
 }

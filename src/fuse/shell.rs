@@ -363,8 +363,8 @@ impl Filesystem for Shell {
     fn statfs(&self, _request: &Request, _ino: INodeNo, reply: ReplyStatfs) {
         guard("statfs", || {
             let stat = self.view.statfs();
-            let (block, free) = (stat.block_bytes, stat.blocks_free);
-            reply.statfs(stat.blocks, free, free, stat.files, stat.files_free, block, stat.name_bytes_max, block);
+            let (block, free, available) = (stat.block_bytes, stat.blocks_free, stat.blocks_available);
+            reply.statfs(stat.blocks, free, available, stat.files, stat.files_free, block, stat.name_bytes_max, block);
         });
     }
 

@@ -135,6 +135,8 @@ pub struct StoreInfo {
     pub used_bytes: u64,
     /// Bytes free on its filesystem.
     pub free_bytes: u64,
+    /// Free there too, but kept for root.
+    pub reserved_bytes: u64,
     pub total_bytes: u64,
 }
 

@@ -103,6 +103,8 @@ pub struct FilesystemStat {
     pub block_bytes: u32,
     pub blocks: u64,
     pub blocks_free: u64,
+    /// Of these, what others than root may take.
+    pub blocks_available: u64,
     /// Inode numbers, for programs that refuse to write without.
     pub files: u64,
     pub files_free: u64,
@@ -302,7 +304,8 @@ impl View {
         FilesystemStat {
             block_bytes: STATFS_BLOCK_BYTES,
             blocks: total.div_ceil(block),
-            blocks_free: info.free_bytes / block,
+            blocks_free: (info.free_bytes + info.reserved_bytes) / block,
+            blocks_available: info.free_bytes / block,
             files: u64::from(u32::MAX),
             files_free: u64::from(u32::MAX) / 2,
             name_bytes_max: NAME_BYTES_MAX as u32,

@@ -141,7 +141,12 @@ impl LmdbEnvironment {
         let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
         let page_bytes = opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()));
         let disk = disk_space(self.directory.path()).unwrap_or_default();
-        StoreInfo { used_bytes: pages * page_bytes, free_bytes: disk.free_bytes, total_bytes: disk.total_bytes }
+        StoreInfo {
+            used_bytes: pages * page_bytes,
+            free_bytes: disk.free_bytes,
+            reserved_bytes: disk.reserved_bytes,
+            total_bytes: disk.total_bytes,
+        }
     }
 
     #[cfg(test)]

@@ -19,6 +19,8 @@ pub(super) fn effective_user() -> libc::uid_t {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DiskSpace {
     pub free_bytes: u64,
+    /// Free too, but kept for root.
+    pub reserved_bytes: u64,
     pub total_bytes: u64,
 }
 
@@ -37,6 +39,7 @@ pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
     let fragment = stat.f_frsize as u64;
     Ok(DiskSpace {
         free_bytes: (stat.f_bavail as u64).saturating_mul(fragment),
+        reserved_bytes: (stat.f_bfree as u64).saturating_sub(stat.f_bavail as u64).saturating_mul(fragment),
         total_bytes: (stat.f_blocks as u64).saturating_mul(fragment),
     })
 }
