@@ -307,6 +307,12 @@ fn import(control: &Control, root: &TempDir, files: &[(&str, &[u8])], change: Va
     ended(control, "Import", &control.ok("ImportTable", body))
 }
 
+/// What an import says of the items that it did not take.
+fn error_log(root: &TempDir, import: &Value) -> String {
+    let id = import["ImportArn"].as_str().unwrap().rsplit('/').next().unwrap();
+    fs::read_to_string(root.path().join("import-logs").join(id).join("error")).unwrap()
+}
+
 #[test]
 fn csv_columns_are_strings_except_keys() {
     let (control, root) = with_buckets();
@@ -328,6 +334,27 @@ fn csv_with_a_header_list_and_another_delimiter() {
 }
 
 #[test]
+fn rows_and_lines_beyond_bounds_are_counted_and_the_rest_is_imported() {
+    let (control, root) = with_buckets();
+    let mut wide = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    wide.write_all(b"pk,n,x\none,1,2\n").unwrap();
+    // A row of nothing but commas, and a field that never ends as long as there is memory.
+    wide.write_all(&vec![b','; 32 << 20]).unwrap();
+    wide.write_all(format!("\n\"{}\",1,2\ntwo,2,3\n", "x".repeat(32 << 20)).as_bytes()).unwrap();
+    let gzip = json!({ "InputCompressionType": "GZIP" });
+    let found = import(&control, &root, &[("a.csv.gz", &wide.finish().unwrap())], gzip);
+    assert_eq!((&found["ImportedItemCount"], &found["ErrorCount"]), (&json!(2), &json!(2)), "{found}");
+    let log = error_log(&root, &found);
+    assert!(log.contains("The row has more than 16384 columns"), "{log}");
+    assert!(log.contains("The row is longer than 1 MiB; an item has at most 400 KB"), "{log}");
+    let lines = format!("{{\"Item\":{{\"pk\":{{\"S\":\"{}\"}}}}}}\n{{\"Item\":{{\"pk\":{{\"S\":\"b\"}}}}}}\n", "x".repeat(4 << 20));
+    let (control, root) = with_buckets();
+    let found = import(&control, &root, &[("a.json", lines.as_bytes())], json!({ "InputFormat": "DYNAMODB_JSON" }));
+    assert_eq!((&found["ImportedItemCount"], &found["ErrorCount"]), (&json!(1), &json!(1)), "{found}");
+    assert!(error_log(&root, &found).contains("The line is longer than 3 MiB"));
+}
+
+#[test]
 fn bad_items_are_counted_and_logged_and_the_rest_is_imported() {
     let (control, root) = with_buckets();
     let lines = br#"{"Item":{"pk":{"S":"a"},"n":{"N":"1"}}}
@@ -344,8 +371,7 @@ not JSON
         (&json!("FAILED"), &json!("ItemValidationError"), [6, 2, 4])
     );
     assert_eq!(control.column("New", "n"), ["2"]);
-    let id = found["ImportArn"].as_str().unwrap().rsplit('/').next().unwrap();
-    let log = fs::read_to_string(root.path().join("import-logs").join(id).join("error")).unwrap();
+    let log = error_log(&root, &found);
     let mut faults: Vec<(u64, String)> = Vec::new();
     for line in log.lines() {
         let fault: Value = serde_json::from_str(line).unwrap();

@@ -32,6 +32,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::store::heap;
+
 /// Mount a DynamoDB-compatible database and work with it as files.
 #[derive(Debug, Parser)]
 #[command(name = "ddbfs", version, about, after_help = EXAMPLES)]
@@ -126,6 +128,7 @@ impl CliError {
 /// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
 #[must_use]
 pub fn main() -> ExitCode {
+    heap::tune();
     let args: Vec<OsString> = std::env::args_os().collect();
     match helper::arguments(&args) {
         Ok(by_mount) => run(Cli::parse_from(by_mount.unwrap_or(args))),

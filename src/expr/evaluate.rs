@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use memchr::memmem;
+
 use super::condition::{Condition, Operand};
 use super::order::{begins_with, compare};
 use super::syntax::Comparator;
@@ -146,10 +148,8 @@ fn compares(left: Option<&AttributeValue>, comparator: Comparator, right: Option
 /// A substring, a member of a set (of the set's scalar type), an equal element of a list.
 fn contains(value: &AttributeValue, element: &AttributeValue) -> bool {
     match (value, element) {
-        (AttributeValue::S(text), AttributeValue::S(part)) => text.contains(part.as_str()),
-        (AttributeValue::B(bytes), AttributeValue::B(part)) => {
-            part.is_empty() || bytes.windows(part.len()).any(|window| window == part.as_slice())
-        }
+        (AttributeValue::S(text), AttributeValue::S(part)) => memmem::find(text.as_bytes(), part.as_bytes()).is_some(),
+        (AttributeValue::B(bytes), AttributeValue::B(part)) => memmem::find(bytes, part).is_some(),
         (AttributeValue::Ss(set), AttributeValue::S(member)) => set.binary_search(member).is_ok(),
         (AttributeValue::Ns(set), AttributeValue::N(member)) => set.binary_search(member).is_ok(),
         (AttributeValue::Bs(set), AttributeValue::B(member)) => set.binary_search(member).is_ok(),

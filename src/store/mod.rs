@@ -7,6 +7,7 @@
 //! writer thread, which runs queued jobs in one transaction, syncs once, and then tells each job (group commit).
 
 mod commits;
+pub mod heap;
 pub mod lmdb;
 pub mod long_key;
 pub mod memory;

@@ -9,13 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
+use super::import_rows::Rows;
 use crate::codec::dynamodb_json;
 use crate::model::api::transfer::{Compression, ImportRequest, InputFormat};
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Item, TableSchema};
 
 /// The longest line: an item of 400 KB, its binaries in base64, its characters escaped.
-const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const LINE_BYTES_MAX: u64 = 3 * 1024 * 1024;
+const LINE_TOO_LONG: &str = "The line is longer than 3 MiB; an item has at most 400 KB";
 
 /// One item of a file.
 #[derive(Debug)]
@@ -46,18 +48,35 @@ fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> i
     let mut line = Vec::new();
     loop {
         line.clear();
-        let bytes = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        let mut bytes = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
         if bytes == 0 {
             return Ok(());
         }
-        if bytes as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n") {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 16 MiB"));
+        let is_cut = bytes as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n");
+        if is_cut {
+            bytes += skip_line(&mut reader)?;
         }
-        if line.iter().all(u8::is_ascii_whitespace) {
+        if line.iter().all(u8::is_ascii_whitespace) && !is_cut {
             continue;
         }
-        if !take(Line { item: item_of(&line), bytes }) {
+        let item = if is_cut { Err(LINE_TOO_LONG.to_owned()) } else { item_of(&line) };
+        if !take(Line { item, bytes }) {
             return Ok(());
+        }
+    }
+}
+
+/// Reads to the end of the line and keeps nothing; how many bytes that were.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<usize> {
+    let mut skipped = 0;
+    loop {
+        let piece = reader.fill_buf()?;
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let read = end.map_or(piece.len(), |end| end + 1);
+        reader.consume(read);
+        skipped += read;
+        if end.is_some() || read == 0 {
+            return Ok(skipped);
         }
     }
 }
@@ -75,41 +94,34 @@ fn read_rows(
     schema: &TableSchema,
     take: &mut dyn FnMut(Line) -> bool,
 ) -> io::Result<()> {
-    let mut rows = csv::ReaderBuilder::new().delimiter(request.delimiter).has_headers(false).flexible(true).from_reader(reader);
-    let mut header = request.header.clone();
-    let mut row = csv::StringRecord::new();
+    let mut rows = Rows::new(BufReader::new(reader), request.delimiter);
     let types: Vec<(String, KeyAttributeType)> =
         schema.attribute_definitions().into_iter().map(|of| (of.name, of.attribute_type)).collect();
-    loop {
-        let bytes = match rows.read_record(&mut row) {
-            Ok(false) => return Ok(()),
-            Ok(true) => row.as_slice().len() + row.len(),
-            Err(error) if error.is_io_error() => return Err(io::Error::other(error)),
-            Err(error) => {
-                if take(Line { item: Err(error.to_string()), bytes: 0 }) {
-                    continue;
-                }
-                return Ok(());
-            }
-        };
-        match &header {
-            None => header = Some(row.iter().map(str::to_owned).collect()),
-            Some(names) => {
-                if !take(Line { item: item_of_row(names, &row, &types), bytes }) {
-                    return Ok(());
-                }
-            }
+    let header: Vec<String> = match &request.header {
+        Some(names) => names.clone(),
+        None => match rows.next()? {
+            None => return Ok(()),
+            Some(Ok(names)) => names.into_iter().map(str::to_owned).collect(),
+            Some(Err(error)) => return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the header: {error}"))),
+        },
+    };
+    while let Some(row) = rows.next()? {
+        let bytes = row.as_ref().map_or(0, |fields| fields.iter().map(|field| field.len() + 1).sum());
+        let item = row.map_err(|error| error.to_string()).and_then(|fields| item_of_row(&header, &fields, &types));
+        if !take(Line { item, bytes }) {
+            return Ok(());
         }
     }
+    Ok(())
 }
 
 /// Every column is a string, except key attributes, which have their types. An empty cell is no attribute.
-fn item_of_row(header: &[String], row: &csv::StringRecord, types: &[(String, KeyAttributeType)]) -> Result<Item, String> {
+fn item_of_row(header: &[String], row: &[&str], types: &[(String, KeyAttributeType)]) -> Result<Item, String> {
     if row.len() != header.len() {
         return Err(format!("The row has {} columns, the header {}", row.len(), header.len()));
     }
     let mut item = Item::default();
-    for (name, text) in header.iter().zip(row).filter(|(_, text)| !text.is_empty()) {
+    for (name, text) in header.iter().zip(row.iter().copied()).filter(|(_, text)| !text.is_empty()) {
         let attribute_type = types.iter().find(|(of, _)| of == name).map(|(_, attribute_type)| *attribute_type);
         let value = match attribute_type {
             None | Some(KeyAttributeType::S) => AttributeValue::S(text.to_owned()),

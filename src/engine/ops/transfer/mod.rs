@@ -10,6 +10,7 @@ mod export_files;
 mod export_lines;
 mod import;
 mod import_files;
+mod import_rows;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

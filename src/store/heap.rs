@@ -1,0 +1,110 @@
+//! The process's heap: memory that a burst needed goes back to the system when it is over.
+//!
+//! The allocator keeps what is freed for itself. That is right for the many small pieces of usual work and wrong for what one large
+//! request, a thousand open files or a scan of everything needed once. So large blocks are always the system's own and go back when
+//! they are freed, and whoever frees much otherwise says so with [`after_burst`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Freed together, this is a burst: less is soon used again.
+pub const BURST_BYTES: usize = 8 * 1024 * 1024;
+/// From the end of a burst until its memory goes back: the next one may begin at once, and what it held is freed by then.
+const QUIET: Duration = Duration::from_millis(500);
+/// Larger blocks are mapped for themselves.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const MAPPED_BYTES_MIN: libc::c_int = 4 * 1024 * 1024;
+/// Free bytes at the heap's end that are kept.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_BYTES: libc::c_int = 16 * 1024 * 1024;
+/// Heaps that threads may have: each keeps what is freed in it.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const ARENAS_MAX: libc::c_int = 8;
+
+/// A thread waits to give memory back.
+static WAITS: AtomicBool = AtomicBool::new(false);
+
+/// Sets how the allocator keeps memory. Once, before there are threads.
+pub fn tune() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    for (parameter, value) in
+        [(libc::M_MMAP_THRESHOLD, MAPPED_BYTES_MIN), (libc::M_TRIM_THRESHOLD, KEPT_BYTES), (libc::M_ARENA_MAX, ARENAS_MAX)]
+    {
+        // SAFETY: takes two numbers, and only sets the allocator's own limits.
+        #[allow(unsafe_code)]
+        let done = unsafe { libc::mallopt(parameter, value) };
+        if done == 0 {
+            log::debug!("the allocator does not take the value {value} for its parameter {parameter}");
+        }
+    }
+}
+
+/// Tells that about `bytes` were freed, or will be in a moment. Returns at once; cheap when they are few.
+pub fn freed(bytes: usize) {
+    if bytes >= BURST_BYTES {
+        after_burst();
+    }
+}
+
+/// Gives free memory back to the system soon, on a thread of its own. Returns at once; one of many calls does it for all.
+pub fn after_burst() {
+    if WAITS.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let give_back = || {
+        std::thread::sleep(QUIET);
+        // What is freed from here on is another burst's.
+        WAITS.store(false, Ordering::Release);
+        trim();
+    };
+    if std::thread::Builder::new().name("heap".to_owned()).spawn(give_back).is_err() {
+        WAITS.store(false, Ordering::Release);
+    }
+}
+
+fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: any thread may call it at any time; it touches free memory alone.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Anonymous memory of this process, in bytes.
+    #[cfg(target_os = "linux")]
+    fn resident() -> usize {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+    }
+
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn memory_goes_back_after_a_burst() {
+        let before = resident();
+        // Small pieces with holes that stay between them: nothing but a trim gives the rest back.
+        let mut pieces: Vec<Vec<u8>> = (0..200_000).map(|_| vec![1; 1000]).collect();
+        assert!(resident() > before + 150_000_000);
+        let mut place = 0;
+        pieces.retain(|_| {
+            place += 1;
+            place % 100 == 0
+        });
+        after_burst();
+        let started = Instant::now();
+        while resident() > before + 50_000_000 {
+            assert!(started.elapsed() < Duration::from_secs(20), "{} bytes more than before", resident() - before);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        drop(pieces);
+    }
+}
