@@ -164,6 +164,33 @@ fn an_interrupted_wait_is_no_error_in_the_log() {
 }
 
 #[test]
+fn the_log_of_a_background_mount_goes_through_no_symlink_and_into_no_foreign_directory() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let dir = tempfile::tempdir().unwrap();
+    let (point, victim) = (dir.path().join("point"), dir.path().join("victim"));
+    std::fs::create_dir(&point).unwrap();
+    let check_refused = |data: &Path, why: &str| {
+        let (code, out, err) = ddbfs(data, &["mount", "--background", point.to_str().unwrap()], "");
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert!(err.contains(why), "{err}");
+        assert!(!victim.exists(), "the symlink was followed");
+    };
+    let make = |name: &str| {
+        let data = dir.path().join(name);
+        std::fs::create_dir(&data).unwrap();
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)).unwrap();
+        symlink(&victim, data.join("ddbfs.log")).unwrap();
+        data
+    };
+    check_refused(&make("own"), "is a symlink");
+    let foreign = make("foreign");
+    chown(&foreign, Some(65534), None).unwrap();
+    check_refused(&foreign, "belongs to another user");
+    symlink(dir.path().join("own"), dir.path().join("link")).unwrap();
+    check_refused(&dir.path().join("link/"), "is a symlink");
+}
+
+#[test]
 fn umount_ends_readers_that_wait() {
     let mut mount = Mount::with_samples();
     let enable = r#"{"TableName":"Pets","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;

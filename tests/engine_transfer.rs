@@ -6,6 +6,7 @@ mod control_support;
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,6 +62,17 @@ fn json_file(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
+/// Everything below the directory is its owner's alone.
+fn check_modes(directory: &Path) {
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        let metadata = entry.metadata().unwrap();
+        assert_eq!(metadata.mode() & 0o777, if metadata.is_dir() { 0o700 } else { 0o600 }, "{:?}", entry.path());
+        if metadata.is_dir() {
+            check_modes(&entry.path());
+        }
+    }
+}
+
 fn unzipped(path: &Path) -> String {
     let mut text = String::new();
     flate2::read::GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
@@ -105,6 +117,7 @@ fn an_export_is_the_table_as_of_its_time_and_can_be_imported() {
     assert!(lines.lines().any(|line| line == r#"{"Item":{"pk":{"S":"k7"},"b":{"B":"AQ=="},"n":{"N":"7"}}}"#), "{}", &lines[..200]);
     assert!(!lines.contains("later"));
     assert!(bucket.join(format!("some/where/AWSDynamoDB/{id}/_started")).exists());
+    check_modes(&bucket.join("some"));
     assert_eq!(control.ok("ListExports", json!({}))["ExportSummaries"][0]["ExportStatus"], "COMPLETED");
 
     let source = json!({ "S3Bucket": "out", "S3KeyPrefix": format!("some/where/AWSDynamoDB/{id}/data/") });
@@ -371,6 +384,7 @@ not JSON
         (&json!("FAILED"), &json!("ItemValidationError"), [6, 2, 4])
     );
     assert_eq!(control.column("New", "n"), ["2"]);
+    check_modes(&root.path().join("import-logs"));
     let log = error_log(&root, &found);
     let mut faults: Vec<(u64, String)> = Vec::new();
     for line in log.lines() {

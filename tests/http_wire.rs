@@ -1,4 +1,4 @@
-//! The wire: compressed bodies, signatures that are checked, HTTP/1.0, and peers that are slow, silent, endless or many.
+//! The wire: compressed bodies, signatures that are checked, HTTP/1.0, and peers that are slow, silent, endless, many or strangers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -389,4 +389,93 @@ fn status_line(stream: &TcpStream) -> Option<String> {
         Err(error) => Some(error.kind().to_string()),
         Ok(read) => Some(String::from_utf8_lossy(&bytes[..read]).lines().next().unwrap_or_default().to_owned()),
     }
+}
+
+/// What a client of this user is answered when it speaks to the server.
+fn as_user(uid: &str, addr: SocketAddr, python: &str) -> String {
+    let script = format!(
+        "import encodings.idna, os, socket\nos.setgroups([]); os.setuid({uid})\ns = socket.create_connection(('{}', {}), 30)\ns.settimeout(30)\n{python}",
+        addr.ip(),
+        addr.port()
+    );
+    let output = Command::new("python3").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const NOBODY: &str = "65534";
+/// Asks whether the server is well, and prints the whole answer.
+const ASK: &str =
+    "s.sendall(b'GET / HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n')\nprint(s.makefile().read())";
+
+#[test]
+fn only_processes_of_the_servers_user_and_root_are_served() {
+    let server = start();
+    let refused = as_user(NOBODY, server.local_addr(), ASK);
+    assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+    for part in ["uid 65534", "--auth", "--http-allow-users"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    // Root is served as is the server's own user, which this is.
+    assert!(as_user("0", server.local_addr(), ASK).contains("healthy"));
+    // A stranger that sends a write and is gone at once has written nothing.
+    let body = r#"{"TableName":"Tab","AttributeDefinitions":[{"AttributeName":"k","AttributeType":"S"}],"KeySchema":[{"AttributeName":"k","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}"#;
+    let request = String::from_utf8(api("CreateTable", body)).unwrap();
+    for _ in 0..20 {
+        as_user(NOBODY, server.local_addr(), &format!("s.sendall({request:?}.encode())\ns.close()"));
+    }
+    assert_eq!(ok(server.local_addr(), "ListTables", &json!({}))["TableNames"], json!([]));
+    server.shutdown();
+}
+
+#[test]
+fn other_users_are_served_where_that_is_asked_for_or_requests_are_signed() {
+    let open = Server::start(HttpOptions { allow_users: true, ..options() }, engine()).unwrap();
+    assert!(as_user(NOBODY, open.local_addr(), ASK).contains("healthy"));
+    let key = Some("key:secret".parse().unwrap());
+    let signed = Server::start(HttpOptions { credentials: key, ..options() }, engine()).unwrap();
+    assert!(as_user(NOBODY, signed.local_addr(), ASK).contains("healthy"));
+}
+
+#[test]
+fn a_host_or_origin_named_twice_and_a_foreign_one_in_the_request_line_are_refused() {
+    let server = start();
+    let addr = server.local_addr();
+    let get = |target: &str, headers: &str| exchange(addr, format!("GET {target} HTTP/1.1\r\n{headers}\r\n").as_bytes());
+    assert_eq!(get("/", "Host: localhost\r\n").status, 200);
+    assert_eq!(get("http://localhost:8000/", "Host: localhost\r\n").status, 200);
+    assert_eq!(get("/", "Host: localhost\r\nHost: evil.example\r\n").status, 400);
+    assert_eq!(get("/", "Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example\r\n").status, 400);
+    for target in ["http://evil.example/", "http://localhost@evil.example/"] {
+        let refused = get(target, "Host: localhost\r\n");
+        assert_eq!(refused.status, 403, "{target}");
+        assert!(refused.text().contains("--http-allow-host"), "{}", refused.text());
+    }
+    let refused = get("/", "Host: localhost\r\nOrigin: ftp://localhost\r\n");
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().contains("--http-allow-origin"), "{}", refused.text());
+}
+
+#[test]
+fn idle_connections_give_way_to_new_ones() {
+    let server = start();
+    let addr = server.local_addr();
+    // Half of them have asked something and are kept alive, the others say nothing.
+    let mut idle: Vec<TcpStream> = Vec::new();
+    for _ in 0..512 {
+        let mut kept = TcpStream::connect(addr).unwrap();
+        kept.write_all(&raw("GET /", &[], "")).unwrap();
+        assert_eq!(read_answer(&mut kept).status, 200);
+        idle.push(kept);
+    }
+    idle.extend((0..600).map(|_| TcpStream::connect(addr).unwrap()));
+    // Shorter than what idle connections are given.
+    let mut next = TcpStream::connect(addr).unwrap();
+    next.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    next.write_all(&raw("GET /", &[], "")).unwrap();
+    assert_eq!(read_answer(&mut next).status, 200);
+    // The first, idle for longest, is closed; the one just answered goes on.
+    is_left(&mut idle[0]);
+    next.write_all(&raw("GET /", &[], "")).unwrap();
+    assert_eq!(read_answer(&mut next).status, 200);
 }

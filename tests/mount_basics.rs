@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Mount, get, put, s};
+use support::{FLAT, Mount, create_table, get, put, s};
 
 #[test]
 fn a_mount_shows_tables_items_and_indexes() {
@@ -162,4 +162,25 @@ fn nothing_is_mounted_over_a_live_mount() {
     first.sh("ls").ok();
     first.end();
     assert!(state(&path).is_err() || state(&path).unwrap() == MountState::Nothing);
+}
+
+#[test]
+fn tables_of_the_api_with_the_names_of_our_own_files_are_shown_by_other_names() {
+    let mount = Mount::with_tables();
+    for (name, file) in [(".ddb", "%2Eddb"), ("README.md", "%52EADME.md")] {
+        create_table(&*mount.db, &FLAT.replace("Flat", name));
+        assert!(mount.sh("ls").ok().lines().any(|line| line == file), "{}", mount.sh("ls").ok());
+        mount
+            .sh(&format!(
+                "echo '{{\"v\":1}}' > {file}/items/a.json; test \"$(cat {file}/items/a.json)\" = '{{\"id\":\"a\",\"v\":1}}'"
+            ))
+            .ok();
+        assert_eq!(get(&*mount.db, name, r#"{"id":"a"}"#).unwrap().0.len(), 2);
+        assert!(mount.sh(&format!("cat {file}/describe.json")).ok().contains(&format!("\"{name}\"")));
+        // What has the name itself is ours still.
+        mount.sh("grep -q ddbfs README.md; ls .ddb/help").ok();
+        mount.sh(&format!("rm {file}/items/a.json; rmdir {file}")).ok();
+        assert!(!mount.sh("ls").ok().contains(file));
+    }
+    assert!(mount.sh("mkdir %2EDDB").status != 0);
 }

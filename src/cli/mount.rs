@@ -16,6 +16,7 @@ use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::engine::EngineOptions;
 use crate::fs::View;
 use crate::fuse::{self, MountOptions, Mounted};
+use crate::store::lmdb::open_beside;
 
 /// What the background process prints on its standard output once the mount answers.
 const READY: &str = "ready";
@@ -80,7 +81,9 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let view = View::new(opened.database.clone(), options.view);
     // Before the mount: who sees the mount may call the API.
     let address = args.address.as_ref().or(options.http.as_ref());
-    let server = address.map(|address| serve::start(address, &args.http, opened.database.clone())).transpose()?;
+    let mut http = args.http.clone();
+    http.http_allow_users |= options.http_allow_users;
+    let server = address.map(|address| serve::start(address, &http, opened.database.clone())).transpose()?;
     let mounted =
         fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
 
@@ -150,12 +153,6 @@ fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
 }
 
 fn open_log(data_dir: &Path) -> Result<std::fs::File, CliError> {
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-    let doing = || format!("cannot write the log in {}", data_dir.display());
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(CliError::io(doing()))?;
-    // An empty directory becomes ours alone when it is opened, but not one that holds other files, such as the log.
-    if std::fs::read_dir(data_dir).map_err(CliError::io(doing()))?.next().is_none() {
-        std::fs::set_permissions(data_dir, std::fs::Permissions::from_mode(0o700)).map_err(CliError::io(doing()))?;
-    }
-    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(data_dir.join(LOG_FILE)).map_err(CliError::io(doing()))
+    open_beside(data_dir, LOG_FILE)
+        .map_err(|error| CliError::Message(format!("cannot write the log in {}: {error}", data_dir.display())))
 }

@@ -78,6 +78,11 @@ const KNOWN: &[Known] = &[
             Ok(())
         },
     },
+    Known {
+        word: "http_allow_users",
+        help: "as --http-allow-users: the API serves processes of every user",
+        set: |o, _| set(&mut o.http_allow_users, true),
+    },
 ];
 
 /// What mount(8) and fstab(5) pass to everybody. Nothing of ours follows from these words: set-id bits, devices and programs never
@@ -137,6 +142,8 @@ pub struct Options {
     umask: Option<u16>,
     /// Address of the HTTP API.
     pub http: Option<String>,
+    /// Beside what the command line says.
+    pub http_allow_users: bool,
 }
 
 impl Options {
@@ -252,6 +259,7 @@ mod tests {
             ("nonempty", Options { nonempty: true, ..Options::default() }),
             ("noxattr,allow_other", Options { no_xattr: true, allow_other: true, ..Options::default() }),
             ("uid=1000,gid=5,umask=077", Options { uid: Some(1000), gid: Some(5), umask: Some(0o77), ..Options::default() }),
+            ("http_allow_users", Options { http_allow_users: true, ..Options::default() }),
             ("http=127.0.0.1:1", Options { http: Some("127.0.0.1:1".to_owned()), ..Options::default() }),
         ];
         for (list, expected) in cases {

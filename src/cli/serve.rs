@@ -34,6 +34,9 @@ pub struct HttpArgs {
     /// Allow an address other hosts can reach; without --auth there is no access control
     #[arg(long)]
     http_allow_remote: bool,
+    /// Serve processes of every user of this machine; otherwise, without --auth, only your own and root's
+    #[arg(long)]
+    pub http_allow_users: bool,
     /// Accept this Host header beside the loopback names (repeatable)
     #[arg(long, value_name = "HOST")]
     http_allow_host: Vec<String>,
@@ -68,6 +71,7 @@ pub fn start(address: &str, args: &HttpArgs, database: Arc<dyn Browse>) -> Resul
         .map_err(|_| CliError::Message(format!("--http {address}: expected IP:PORT, for instance {HTTP_ADDRESS}")))?;
     let options = HttpOptions {
         allow_non_loopback: args.http_allow_remote,
+        allow_users: args.http_allow_users,
         allowed_hosts: args.http_allow_host.clone(),
         allowed_origins: args.http_allow_origin.clone(),
         credentials: args.auth.clone(),

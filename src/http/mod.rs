@@ -8,20 +8,23 @@
 //! error     failures to replies                        reply      headers, bodies, request ids
 //! body      bodies within limits                    compression  gzip and deflate
 //! in_flight, patience   memory and time of all connections
+//! crowd     how many there are                         peer       whose process is at the other end
 //! ```
 //!
-//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections, 256 MiB of bodies at once, 5 seconds for a head, 10
+//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 256 MiB of bodies at once, 5 seconds for a head, 10
 //! for the next byte of a body or for an answer to be taken, both at no less than 16 KiB a second, 60 seconds between requests. A
 //! panic in a handler is an InternalServerError of its request.
 
 pub mod auth;
 pub mod body;
 pub mod compression;
+pub mod crowd;
 pub mod dispatch;
 pub mod error;
 pub mod in_flight;
 pub mod origin;
 pub mod patience;
+pub mod peer;
 pub mod reply;
 pub mod route;
 pub mod server;

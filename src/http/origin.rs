@@ -5,15 +5,41 @@
 
 use std::net::IpAddr;
 
+use hyper::StatusCode;
+
 /// Why a request is refused, as the sentence that its sender gets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("The request has no Host header.")]
     NoHost,
-    #[error("The host \"{}\" is not served here; name it with the allowed-host option if it is this machine.", .0.escape_debug())]
+    #[error("The request has more than one Host header.")]
+    Hosts,
+    #[error("The request has more than one Origin header.")]
+    Origins,
+    #[error("The host \"{}\" is not served here; start ddbfs with --http-allow-host HOST if it is a name of this machine.", .0.escape_debug())]
     Host(String),
-    #[error("Web pages of \"{}\" may not use this server; name the origin with the allowed-origin option to allow it.", .0.escape_debug())]
+    #[error("Web pages of \"{}\" may not use this server; start ddbfs with --http-allow-origin ORIGIN to allow them.", .0.escape_debug())]
     Origin(String),
+}
+
+impl Refused {
+    /// Of a request that is none: 400.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Hosts | Self::Origins => StatusCode::BAD_REQUEST,
+            Self::NoHost | Self::Host(_) | Self::Origin(_) => StatusCode::FORBIDDEN,
+        }
+    }
+}
+
+/// The hosts that a request names.
+#[derive(Debug, Clone)]
+pub struct Named<'a> {
+    /// In the request line: `POST http://host/`, as proxies are asked. It counts, and so must be ours, whatever `Host` says.
+    pub target: Option<&'a str>,
+    /// The `Host` headers.
+    pub headers: Vec<&'a str>,
 }
 
 /// Hosts and origins that are served.
@@ -28,17 +54,24 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Checks the headers `Host` (or the request line's authority) and `Origin`.
+    /// Checks the hosts of a request, and its `Origin` headers.
     ///
     /// # Errors
-    /// [`Refused`], HTTP 403.
-    pub fn check(&self, host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
-        let host = host.ok_or(Refused::NoHost)?;
-        if !self.serves(without_port(host)) {
-            return Err(Refused::Host(host.to_owned()));
+    /// [`Refused`], HTTP 400 or 403.
+    pub fn check(&self, hosts: &Named<'_>, origins: &[&str]) -> Result<(), Refused> {
+        let named = match (hosts.target, hosts.headers.as_slice()) {
+            (_, [_, _, ..]) => return Err(Refused::Hosts),
+            (None, []) => return Err(Refused::NoHost),
+            (target, headers) => target.into_iter().chain(headers.first().copied()),
+        };
+        for host in named {
+            if !self.serves(without_port(host)) {
+                return Err(Refused::Host(host.to_owned()));
+            }
         }
-        match origin {
-            Some(origin) if !self.trusts(origin) => Err(Refused::Origin(origin.to_owned())),
+        match origins {
+            [_, _, ..] => Err(Refused::Origins),
+            [origin] if !self.trusts(origin) => Err(Refused::Origin((*origin).to_owned())),
             _ => Ok(()),
         }
     }
@@ -59,7 +92,10 @@ impl Gate {
         if self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin)) {
             return true;
         }
-        let Some((_, host)) = origin.split_once("://") else { return false };
+        let Some((scheme, host)) = origin.split_once("://") else { return false };
+        if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
+            return false;
+        }
         let host = without_port(host);
         let address: Option<IpAddr> = host.trim_start_matches('[').trim_end_matches(']').parse().ok();
         address.map_or_else(|| is_loopback_name(host), |address| address.is_loopback())
@@ -88,7 +124,9 @@ mod tests {
         let gate =
             Gate { hosts: vec!["box.example".to_owned()], origins: vec!["https://app.example".to_owned()], any_address: false };
         let check = |host: Option<&str>, origin: Option<&str>, expected: bool| {
-            assert_eq!(gate.check(host, origin).is_ok(), expected, "{host:?} {origin:?}");
+            let hosts = Named { target: None, headers: host.into_iter().collect() };
+            let origins: Vec<&str> = origin.into_iter().collect();
+            assert_eq!(gate.check(&hosts, &origins).is_ok(), expected, "{host:?} {origin:?}");
         };
         check(Some("localhost:8000"), None, true);
         check(Some("127.0.0.1:8000"), None, true);
@@ -106,8 +144,30 @@ mod tests {
         check(Some("localhost"), Some("https://evil.example"), false);
         check(Some("localhost"), Some("http://localhost.evil.example"), false);
         check(Some("localhost"), Some("null"), false);
+        check(Some("localhost"), Some("HTTPS://127.0.0.1:1"), true);
+        for origin in ["ftp://localhost", "chrome-extension://localhost", "://localhost", "file://"] {
+            check(Some("localhost"), Some(origin), false);
+        }
         let open = Gate { any_address: true, ..Gate::default() };
-        assert!(open.check(Some("192.168.0.7:8000"), None).is_ok());
-        assert!(open.check(Some("evil.example"), None).is_err());
+        let at = |host: &'static str| Named { target: None, headers: vec![host] };
+        assert!(open.check(&at("192.168.0.7:8000"), &[]).is_ok());
+        assert!(open.check(&at("evil.example"), &[]).is_err());
+    }
+
+    #[test]
+    fn every_host_counts_and_nothing_is_named_twice() {
+        let gate = Gate::default();
+        let check = |target: Option<&'static str>, headers: &[&'static str], origins: &[&str], expected: Option<Refused>| {
+            let found = gate.check(&Named { target, headers: headers.to_vec() }, origins).err();
+            assert_eq!(found, expected, "{target:?} {headers:?} {origins:?}");
+        };
+        let evil = || Some(Refused::Host("evil.example".to_owned()));
+        check(Some("localhost"), &[], &[], None);
+        check(Some("localhost"), &["127.0.0.1:8000"], &[], None);
+        check(Some("evil.example"), &["localhost"], &[], evil());
+        check(Some("localhost"), &["evil.example"], &[], evil());
+        check(None, &["localhost", "localhost"], &[], Some(Refused::Hosts));
+        check(Some("localhost"), &["localhost", "evil.example"], &[], Some(Refused::Hosts));
+        check(None, &["localhost"], &["http://localhost", "http://localhost"], Some(Refused::Origins));
     }
 }

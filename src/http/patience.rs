@@ -1,13 +1,14 @@
 //! A connection that gives up on a peer that is silent where it should speak, or does not take its answer.
 //!
-//! The reading side knows three phases. A new connection and one that has begun a request head have [`HEAD_TIMEOUT`] for the
+//! The reading side knows four phases. A new connection and one that has begun a request head have [`HEAD_TIMEOUT`] for the
 //! head; between requests a kept-alive connection may idle for [`IDLE_TIMEOUT`]; during a request the handler watches the body.
+//! New ones that have sent nothing and idle ones give way to others when there are too many.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -27,22 +28,62 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 const HEAD: u8 = 0;
 const IDLE: u8 = 1;
 const REQUEST: u8 = 2;
+/// Connected, and nothing sent yet.
+const NEW: u8 = 3;
+
+/// Where idle times are counted from.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Where a connection stands; shared with the handler of its requests.
 #[derive(Debug, Clone)]
-pub struct Phase(Arc<AtomicU8>);
+pub struct Phase(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    phase: AtomicU8,
+    /// Microseconds after [`START`]: the beginning of the phase, if it is [`NEW`] or [`IDLE`].
+    idle_since: AtomicU64,
+}
+
+fn now() -> u64 {
+    u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
 
 impl Default for Phase {
     fn default() -> Self {
-        Self(Arc::new(AtomicU8::new(HEAD)))
+        Self(Arc::new(State { phase: AtomicU8::new(NEW), idle_since: AtomicU64::new(now()) }))
     }
 }
 
 impl Phase {
+    /// How long nothing was sent and nothing is owed; `None` while something is.
+    #[must_use]
+    pub fn idle_time(&self) -> Option<Duration> {
+        let since = matches!(self.get(), NEW | IDLE).then(|| self.0.idle_since.load(Ordering::Acquire))?;
+        Some(Duration::from_micros(now().saturating_sub(since)))
+    }
+
+    /// Nothing was ever sent.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.get() == NEW
+    }
+
+    fn get(&self) -> u8 {
+        self.0.phase.load(Ordering::Acquire)
+    }
+
+    /// Bytes have come; whether they are the first after a pause.
+    fn head_begins(&self) -> bool {
+        let step = |from: u8| self.0.phase.compare_exchange(from, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        // A new connection's time for its head runs already.
+        !step(NEW) && step(IDLE)
+    }
+
     /// A request begins; it ends when what is returned is dropped.
     #[must_use]
     pub fn request(&self) -> RequestPhase {
-        self.0.store(REQUEST, Ordering::Release);
+        self.0.phase.store(REQUEST, Ordering::Release);
         RequestPhase(self.clone())
     }
 }
@@ -53,7 +94,9 @@ pub struct RequestPhase(Phase);
 
 impl Drop for RequestPhase {
     fn drop(&mut self) {
-        self.0.0.store(IDLE, Ordering::Release);
+        let state = &self.0.0;
+        state.idle_since.store(now(), Ordering::Release);
+        state.phase.store(IDLE, Ordering::Release);
     }
 }
 
@@ -84,7 +127,7 @@ impl PatientStream {
 
     /// Polled while nothing is there to read: the deadline of the phase.
     fn poll_read_deadline(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        let phase = self.phase.0.load(Ordering::Acquire);
+        let phase = self.phase.get();
         if phase == REQUEST {
             return Poll::Pending;
         }
@@ -125,7 +168,7 @@ impl AsyncRead for PatientStream {
             return this.poll_read_deadline(cx).map(Err);
         }
         // The first bytes after a pause begin a head.
-        if this.phase.0.compare_exchange(IDLE, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+        if this.phase.head_begins() {
             this.wait(HEAD, HEAD_TIMEOUT);
             this.behind = None;
         }

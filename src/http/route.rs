@@ -23,8 +23,9 @@ use super::compression::{self, ContentEncoding, InflateError};
 use super::dispatch;
 use super::error::{self, Failure};
 use super::in_flight::{InFlight, Share};
-use super::origin::Gate;
+use super::origin::{Gate, Named};
 use super::patience::Phase;
+use super::peer::Stranger;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::sigv4::{Signed, Verifier};
 use super::target;
@@ -64,12 +65,12 @@ impl std::fmt::Debug for Service {
 }
 
 impl Service {
-    /// Answers one request, whatever happens.
-    pub async fn answer(&self, request: Request<Incoming>, phase: &Phase) -> Response<ReplyBody> {
+    /// Answers one request, whatever happens; a stranger's with why there is nothing for him.
+    pub async fn answer(&self, request: Request<Incoming>, phase: &Phase, stranger: Option<&Stranger>) -> Response<ReplyBody> {
         let mut held = Held { share: self.in_flight.share(), phase: phase.request() };
         let (head, incoming) = request.into_parts();
         let has_origin = head.headers.contains_key(ORIGIN);
-        let mut reply = match self.admit(&head) {
+        let mut reply = match self.admit(&head, stranger) {
             Err(refusal) => refusal,
             Ok(()) => {
                 let mut reply = self.route(&head, incoming, &mut held.share).await;
@@ -87,18 +88,18 @@ impl Service {
         reply.into_response(&self.ids, held, accepted)
     }
 
-    /// Size of the head, `Host` and `Origin`; before anything else of the request is looked at.
-    fn admit(&self, head: &Parts) -> Result<(), Reply> {
+    /// Who asks, size of the head, `Host` and `Origin`; before anything else of the request is looked at.
+    fn admit(&self, head: &Parts, stranger: Option<&Stranger>) -> Result<(), Reply> {
+        if let Some(stranger) = stranger {
+            return Err(plain(StatusCode::FORBIDDEN, &format!("{stranger}\n")));
+        }
         let fields: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
         let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
         if fields + target > HEAD_BYTES_MAX {
             return Err(plain(StatusCode::BAD_REQUEST, "The request line and headers are larger than 16 KB."));
         }
-        let authority = head.uri.authority().map(|authority| authority.as_str());
-        // A Host of other bytes than text is no host of ours.
-        let host = head.headers.get(HOST).map_or(authority, |value| Some(value.to_str().unwrap_or("?")));
-        let origin = head.headers.get(ORIGIN).map(|value| value.to_str().unwrap_or("?"));
-        self.gate.check(host, origin).map_err(|refused| plain(StatusCode::FORBIDDEN, &refused.to_string()))
+        let hosts = Named { target: head.uri.host(), headers: texts(head, &HOST) };
+        self.gate.check(&hosts, &texts(head, &ORIGIN)).map_err(|refused| plain(refused.status(), &refused.to_string()))
     }
 
     async fn route(&self, head: &Parts, incoming: Incoming, share: &mut Share) -> Reply {
@@ -223,6 +224,11 @@ impl Body {
     fn text(&self) -> &[u8] {
         self.inflated.as_deref().unwrap_or(&self.sent)
     }
+}
+
+/// Every value of a header; bytes that are no text are no host or origin of ours.
+fn texts<'a>(head: &'a Parts, name: &HeaderName) -> Vec<&'a str> {
+    head.headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
 }
 
 fn header<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {

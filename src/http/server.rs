@@ -12,19 +12,19 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
+use super::crowd::{Crowd, Seat};
 use super::in_flight::InFlight;
 use super::origin::Gate;
-use super::patience::{PatientStream, Phase};
+use super::patience::PatientStream;
+use super::peer::{self, Stranger};
 use super::reply::RequestIds;
 use super::route::{HEAD_BYTES_MAX, Service};
 use super::sigv4::{Credentials, Verifier};
 use crate::database::Database;
 use crate::engine::clock::{Clock, SystemClock};
 
-/// Connections at a time; more wait to be accepted.
-pub const CONNECTIONS_MAX: usize = 1024;
 /// Bytes of all bodies in memory, unless configured.
 pub const IN_FLIGHT_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Threads that answer requests, at least and at most: as many as there are processors.
@@ -40,6 +40,9 @@ pub struct HttpOptions {
     pub addr: SocketAddr,
     /// Whoever reaches an address that is not loopback reads and writes everything: only on explicit wish.
     pub allow_non_loopback: bool,
+    /// Processes of every user of this machine may use a loopback address without a signature. Otherwise only those of the user that
+    /// this process runs as, and root's.
+    pub allow_users: bool,
     /// Host names that are served beside the loopback ones, without port.
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server beside those from loopback: `https://example.org`.
@@ -56,12 +59,13 @@ pub struct HttpOptions {
 }
 
 impl HttpOptions {
-    /// Loopback only, no foreign hosts or origins, any signature.
+    /// Loopback only, no other users, no foreign hosts or origins, any signature.
     #[must_use]
     pub fn new(addr: SocketAddr) -> Self {
         Self {
             addr,
             allow_non_loopback: false,
+            allow_users: false,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             credentials: None,
@@ -80,8 +84,7 @@ pub struct Server;
 pub struct RunningServer {
     addr: SocketAddr,
     stop: watch::Sender<bool>,
-    /// Holds one permit per connection.
-    connections: Arc<Semaphore>,
+    connections: Arc<Crowd>,
     runtime: Option<Runtime>,
 }
 
@@ -109,6 +112,8 @@ impl Server {
         let listener = StdListener::bind(options.addr)?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
+        // A key opens the port to whoever has it, an address of other machines to everybody.
+        let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
         let (in_flight, ids) = (InFlight::new(options.in_flight_bytes_max), RequestIds::new(seed()));
@@ -118,12 +123,13 @@ impl Server {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_name("ddbfs-http").enable_all().build()?;
         let (stop, stopped) = watch::channel(false);
-        let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let connections = Crowd::new();
         let listener = {
             let _inside = runtime.enter();
             TcpListener::from_std(listener)?
         };
-        runtime.spawn(accept(listener, service, Arc::clone(&connections), stopped));
+        let door = Door { listener, checks_users, service, connections: Arc::clone(&connections) };
+        runtime.spawn(door.accept(stopped));
         Ok(RunningServer { addr, stop, connections, runtime: Some(runtime) })
     }
 }
@@ -140,9 +146,8 @@ impl RunningServer {
         let Some(runtime) = self.runtime.take() else { return };
         // The accept loop holds a receiver; without one there is nobody to tell.
         let _ = self.stop.send(true);
-        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
-        let idle = self.connections.acquire_many(all);
-        if runtime.block_on(async { tokio::time::timeout(SHUTDOWN_TIMEOUT, idle).await }).is_err() {
+        let gone = self.connections.gone();
+        if runtime.block_on(async { tokio::time::timeout(SHUTDOWN_TIMEOUT, gone).await }).is_err() {
             log::warn!("HTTP requests did not end within {SHUTDOWN_TIMEOUT:?}; their connections are broken off");
         }
         runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
@@ -163,25 +168,43 @@ fn seed() -> u64 {
     now.as_secs().rotate_left(32) ^ u64::from(now.subsec_nanos()) ^ u64::from(std::process::id()).rotate_left(48)
 }
 
-async fn accept(listener: TcpListener, service: Arc<Service>, connections: Arc<Semaphore>, mut stopped: watch::Receiver<bool>) {
-    loop {
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
-        let stream = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stop_of(&mut stopped) => return,
-        };
-        match stream {
-            Ok((stream, _)) => {
-                let serving = connection(stream, Arc::clone(&service), stopped.clone());
-                tokio::spawn(async move {
-                    serving.await;
-                    drop(permit);
-                });
-            }
-            Err(error) => {
-                log::warn!("HTTP accept failed: {error}");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
+/// Where connections come in.
+struct Door {
+    listener: TcpListener,
+    /// Whether strangers are told that they are.
+    checks_users: bool,
+    service: Arc<Service>,
+    connections: Arc<Crowd>,
+}
+
+impl Door {
+    async fn accept(self, mut stopped: watch::Receiver<bool>) {
+        loop {
+            let next = async {
+                let (stream, stranger) = self.next().await;
+                self.connections.seat(stranger.is_none()).await.map(|seat| (stream, stranger, seat))
+            };
+            let (stream, stranger, seat) = tokio::select! {
+                Some(next) = next => next,
+                () = stop_of(&mut stopped) => return,
+                else => return,
+            };
+            tokio::spawn(connection(stream, Arc::clone(&self.service), stranger, seat, stopped.clone()));
+        }
+    }
+
+    /// The next connection, and why it is not served if it is not.
+    async fn next(&self) -> (TcpStream, Option<Stranger>) {
+        loop {
+            let error = match self.listener.accept().await {
+                Ok((stream, peer)) => match stream.local_addr() {
+                    Ok(local) => return (stream, self.checks_users.then(|| peer::check(peer, local).err()).flatten()),
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            log::warn!("HTTP accept failed: {error}");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
         }
     }
 }
@@ -192,25 +215,34 @@ async fn stop_of(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|&stopped| stopped).await;
 }
 
-async fn connection(stream: TcpStream, service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+async fn connection(
+    stream: TcpStream,
+    service: Arc<Service>,
+    stranger: Option<Stranger>,
+    seat: Seat,
+    mut stopped: watch::Receiver<bool>,
+) {
     // Answers are whole; waiting to join small ones only delays them.
     let _ = stream.set_nodelay(true);
-    let phase = Phase::default();
-    let io = TokioIo::new(PatientStream::new(stream, phase.clone()));
+    let io = TokioIo::new(PatientStream::new(stream, seat.phase.clone()));
+    let is_served = stranger.is_none();
     let handler = service_fn(|request| {
-        let (service, phase) = (Arc::clone(&service), phase.clone());
-        async move { Ok::<_, Infallible>(service.answer(request, &phase).await) }
+        let (service, phase, stranger) = (Arc::clone(&service), seat.phase.clone(), stranger.clone());
+        async move { Ok::<_, Infallible>(service.answer(request, &phase, stranger.as_ref()).await) }
     });
     // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
     let mut builder = http1::Builder::new();
     // A client may end its side after a request (`nc -N`, HTTP/1.0); it is owed the answer.
-    builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None).half_close(true);
+    builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None).half_close(true).keep_alive(is_served);
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
     let ended = tokio::select! {
         ended = serving.as_mut() => Some(ended),
         () = stop_of(&mut stopped) => None,
+        () = seat.dismissed() => None,
     };
     let ended = match ended {
+        // Nothing was asked, so nothing is owed.
+        None if seat.phase.is_new() => return,
         Some(ended) => ended,
         None => {
             serving.as_mut().graceful_shutdown();

@@ -3,6 +3,7 @@
 use super::{Special, SpecialNode};
 use crate::fs::FsError;
 use crate::fs::node::Node;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree};
 use crate::inspect::advice::{Facts, markdown};
 use crate::model::TableName;
@@ -19,7 +20,7 @@ struct AdviceFile {
 /// Of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(AdviceFile { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(AdviceFile { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 impl Special for AdviceFile {

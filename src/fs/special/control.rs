@@ -7,6 +7,7 @@ use crate::fs::FsError;
 use crate::fs::handle::Handle;
 use crate::fs::node::Node;
 use crate::fs::special;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree};
 use crate::fs::view::{OpenFlags, Reply, View};
 use crate::fs::write::{draft, index_draft};
@@ -34,7 +35,7 @@ struct Control {
 /// Of that table or draft.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Control { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(Control { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 impl Special for Control {

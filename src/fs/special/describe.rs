@@ -4,6 +4,7 @@ use super::{Special, SpecialNode};
 use crate::codec::wire;
 use crate::fs::FsError;
 use crate::fs::node::Node;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree, pretty};
 use crate::model::TableName;
 
@@ -19,7 +20,7 @@ struct Describe {
 /// Of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Describe { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(Describe { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 impl Special for Describe {

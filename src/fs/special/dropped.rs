@@ -9,6 +9,7 @@ use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::handle::Handle;
 use crate::fs::node::{Kind, Node};
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree};
 use crate::fs::view::{OpenFlags, Reply, View};
 use crate::model::TableName;
@@ -96,7 +97,7 @@ pub fn make_link(tree: &Tree, parent: &Node, name: &str, target: &str) -> Node {
 pub fn keep_folders<'f>(tree: &Tree, table: &TableName, folders: impl Iterator<Item = &'f str>) {
     let mut names = tree.dropped.lock();
     for folder in folders.filter(|folder| *folder != "items" && !folder.starts_with("items/")) {
-        names.add(&format!("{table}/{folder}"), Kind::Directory);
+        names.add(&format!("{}/{folder}", table_name(table)), Kind::Directory);
     }
 }
 

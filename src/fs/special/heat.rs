@@ -12,6 +12,7 @@ use crate::codec::metrics::heat_svg::{self, Lane};
 use crate::database::{PartitionKey, Source};
 use crate::fs::FsError;
 use crate::fs::node::{Node, base};
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree, names};
 use crate::model::layout::CollectionWarning;
 use crate::model::{IndexKind, TableName};
@@ -49,7 +50,7 @@ pub(super) fn resolve(source: &Source, (directory, parent): (&str, Node), name: 
 pub fn picture_node(table: &TableName) -> Node {
     SpecialNode::node(File {
         source: base(table),
-        path: format!("{table}/{PICTURE_NAME}"),
+        path: format!("{}/{PICTURE_NAME}", table_name(table)),
         parent: Node::Table(table.clone()),
         render: picture,
     })

@@ -11,6 +11,7 @@ use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Listed, Lister};
 use crate::fs::handle::{Handle, OpenText};
 use crate::fs::node::{Kind, Node};
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree, now_ms};
 use crate::fs::view::{OpenFlags, Outcome, Performer, View};
 use crate::fs::write::index_draft::{IndexTarget, template};
@@ -110,7 +111,7 @@ pub fn drop_index(view: &View, source: &Source) -> Result<(), FsError> {
 }
 
 fn node(table: &TableName, index: IndexName) -> Node {
-    let path = format!("{table}/gsi/{index}");
+    let path = format!("{}/gsi/{index}", table_name(table));
     SpecialNode::node(Draft { source: (table.clone(), index), path })
 }
 

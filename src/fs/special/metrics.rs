@@ -6,6 +6,7 @@ use crate::codec::metrics::{capacity, points, prometheus};
 use crate::database::layout::Layout;
 use crate::fs::FsError;
 use crate::fs::node::Node;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree, pretty};
 use crate::model::TableName;
 use crate::model::layout::{Metrics, TableMetrics};
@@ -37,7 +38,7 @@ pub fn points_node(table: &TableName) -> Node {
 }
 
 fn of_table(table: &TableName, name: &str, render: Render) -> Node {
-    SpecialNode::node(OfTable { table: table.clone(), path: format!("{table}/{name}"), render })
+    SpecialNode::node(OfTable { table: table.clone(), path: format!("{}/{name}", table_name(table)), render })
 }
 
 impl Special for OfTable {

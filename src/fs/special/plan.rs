@@ -8,6 +8,7 @@ use super::{OpenSpecial, Special, SpecialNode};
 use crate::fs::FsError;
 use crate::fs::handle::{Handle, OpenText};
 use crate::fs::node::Node;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree};
 use crate::fs::view::{OpenFlags, View};
 use crate::fs::write::schema_target::PlanTarget;
@@ -50,7 +51,7 @@ struct Plan {
 /// Of that table or draft.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Plan { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(Plan { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 impl Special for Plan {

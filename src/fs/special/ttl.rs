@@ -10,6 +10,7 @@ use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
 use crate::fs::handle::Handle;
 use crate::fs::node::Node;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree, names, pretty};
 use crate::fs::view::{OpenFlags, Reply, View};
 use crate::model::TableName;
@@ -32,7 +33,7 @@ struct Ttl {
 /// Of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Ttl { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(Ttl { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 impl Special for Ttl {

@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 pub use folders::Folders;
+pub use root::table_name;
 pub(super) use schema::pretty;
 
 use super::FsError;
@@ -377,12 +378,12 @@ impl Tree {
         match node {
             Node::Root => String::new(),
             Node::Readme => root::README_NAME.to_owned(),
-            Node::Table(table) => table.to_string(),
-            Node::DraftFolder(table, path) => format!("{table}/{path}"),
+            Node::Table(table) => root::table_name(table),
+            Node::DraftFolder(table, path) => format!("{}/{path}", root::table_name(table)),
             Node::Schema(source) => format!("{}/{}", self.source_path(source), table::SCHEMA_NAME),
             Node::Stats(source) => format!("{}/{}", self.source_path(source), table::STATS_NAME),
             Node::Items(source) => format!("{}/{}", self.source_path(source), table::ITEMS_NAME),
-            Node::Indexes(table, kind) => format!("{table}/{}", index::kind_name(*kind)),
+            Node::Indexes(table, kind) => format!("{}/{}", root::table_name(table), index::kind_name(*kind)),
             Node::Index(source) => self.source_path(source),
             Node::Collection(source, partition) => {
                 format!("{}/{}/{}", self.source_path(source), table::ITEMS_NAME, names::collection_name(partition))
@@ -414,12 +415,13 @@ impl Tree {
     }
 
     pub(in crate::fs) fn source_path(&self, source: &Source) -> String {
-        let Some(index) = &source.index else { return source.table.to_string() };
+        let table = root::table_name(&source.table);
+        let Some(index) = &source.index else { return table };
         let schema = self.db.schema(&source.table).ok().flatten();
         let kind = schema.as_ref().and_then(|schema| schema.index(index.as_str())).map(|index| index.kind);
         match kind {
-            Some(kind) => format!("{}/{}/{index}", source.table, index::kind_name(kind)),
-            None => format!("{}/{index}", source.table),
+            Some(kind) => format!("{table}/{}/{index}", index::kind_name(kind)),
+            None => format!("{table}/{index}"),
         }
     }
 

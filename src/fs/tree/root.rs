@@ -18,7 +18,7 @@ pub fn resolve(tree: &Tree, name: &str) -> Result<Node, FsError> {
         service::NAME => Ok(service::node()),
         help::NAME if !is_table(tree, name)? => Ok(help::node("", help::ROOT, Node::Root)),
         // A leading dot is legal in a table's name but no shell glob sees it; such a table is still found by name.
-        _ => Ok(Node::Table(TableName::new(name).map_err(|_| FsError::NotFound)?)),
+        _ => taken_table(name).map_or_else(|| TableName::new(name).map_err(|_| FsError::NotFound), Ok).map(Node::Table),
     }
 }
 
@@ -29,8 +29,8 @@ pub fn list(tree: &Tree) -> Result<Vec<Listed>, FsError> {
         let drafts = tree.drafts.lock();
         drafts.names().filter(|draft| tables.binary_search(draft).is_err()).cloned().collect()
     };
-    names.extend(tables.into_iter().chain(drafts).filter(|table| !is_taken(table)).map(|table| {
-        let name = table.to_string();
+    names.extend(tables.into_iter().chain(drafts).map(|table| {
+        let name = table_name(&table);
         listed(&Node::Table(table), &name)
     }));
     names.extend(tree.shown(&Node::Root, &[service::NAME]));
@@ -45,7 +45,23 @@ fn is_table(tree: &Tree, name: &str) -> Result<bool, FsError> {
     }
 }
 
-/// Table names that mean something else here; such tables are reached through the HTTP API only.
-fn is_taken(table: &TableName) -> bool {
-    matches!(table.as_str(), README_NAME | service::NAME)
+/// Names of tables that mean something else here.
+const TAKEN: [&str; 2] = [README_NAME, service::NAME];
+
+/// A table's directory: its name; if that is taken, with the first character as `%XX`, as keys are written (FILESYSTEM 2).
+#[must_use]
+pub fn table_name(table: &TableName) -> String {
+    let name = table.as_str();
+    match name.split_at_checked(1) {
+        Some((first, rest)) if TAKEN.contains(&name) => format!("%{:02X}{rest}", first.as_bytes()[0]),
+        _ => name.to_owned(),
+    }
+}
+
+/// The table behind such a name.
+fn taken_table(name: &str) -> Option<TableName> {
+    if !name.starts_with('%') {
+        return None;
+    }
+    TAKEN.iter().filter_map(|taken| TableName::new(*taken).ok()).find(|table| table_name(table).eq_ignore_ascii_case(name))
 }

@@ -13,6 +13,7 @@ use crate::fs::handle::OpenText;
 use crate::fs::journal::session_of;
 use crate::fs::special::dropped;
 use crate::fs::tree::pretty;
+use crate::fs::tree::table_name;
 use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, Step};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
@@ -79,7 +80,7 @@ impl View {
         if !done.is_empty() {
             let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
             self.warn(
-                &format!("{table}/schema.json"),
+                &format!("{}/schema.json", table_name(table)),
                 vec![format!("these steps were done before the failure: {}", names.join(", "))],
             );
         }

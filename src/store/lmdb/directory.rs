@@ -1,9 +1,9 @@
 //! The data directory: ours alone, and open once in this process.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -36,24 +36,7 @@ pub(super) struct DataDirectory {
 impl DataDirectory {
     /// Creates or checks the directory and the files in it.
     pub fn take(dir: &Path) -> Result<Self, StoreError> {
-        let failed = |error: io::Error| io_error(dir, &error);
-        if let Err(error) = fs::symlink_metadata(dir) {
-            if error.kind() != io::ErrorKind::NotFound {
-                return Err(failed(error));
-            }
-            DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir).map_err(failed)?;
-        }
-        let metadata = fs::symlink_metadata(dir).map_err(failed)?;
-        if !metadata.is_dir() {
-            return Err(refused(dir, if metadata.is_symlink() { "is a symlink" } else { "is not a directory" }));
-        }
-        check_owner(dir, &metadata)?;
-        let has_data = check_file(&dir.join(DATA_FILE))?;
-        check_file(&dir.join(LOCK_FILE))?;
-        close_to_others(dir, &metadata, has_data)?;
-
-        // The environment gets the path as it is now, whatever the working directory becomes.
-        let path = fs::canonicalize(dir).map_err(failed)?;
+        let (path, metadata) = prepare(dir)?;
         let id = (metadata.dev(), metadata.ino());
         if !OPEN.lock().insert(id) {
             return Err(refused(dir, "is already open in this process"));
@@ -74,6 +57,47 @@ impl Drop for DataDirectory {
     fn drop(&mut self) {
         OPEN.lock().remove(&self.id);
     }
+}
+
+/// Creates or checks the directory and the store's files in it; its canonical path, which stays its path whatever the working
+/// directory becomes.
+pub(super) fn prepare(dir: &Path) -> Result<(PathBuf, Metadata), StoreError> {
+    // A slash at the end, or a dot, would lead through a symlink.
+    let plain: PathBuf = dir.components().collect();
+    let failed = |error: io::Error| io_error(dir, &error);
+    if let Err(error) = fs::symlink_metadata(&plain) {
+        if error.kind() != io::ErrorKind::NotFound {
+            return Err(failed(error));
+        }
+        DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(&plain).map_err(failed)?;
+    }
+    let metadata = fs::symlink_metadata(&plain).map_err(failed)?;
+    if !metadata.is_dir() {
+        return Err(refused(dir, if metadata.is_symlink() { "is a symlink" } else { "is not a directory" }));
+    }
+    check_owner(dir, &metadata)?;
+    let has_data = check_files(&plain)?;
+    close_to_others(dir, &metadata, has_data)?;
+    let path = fs::canonicalize(&plain).map_err(failed)?;
+    // Again, now that nobody else can change them any more.
+    check_files(&path)?;
+    Ok((path, metadata))
+}
+
+/// Opens a file beside the store's, to append to, with the same care.
+pub(super) fn open_file(dir: &Path, name: &str) -> Result<File, StoreError> {
+    let (dir, _) = prepare(dir)?;
+    let file = dir.join(name);
+    check_file(&file)?;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options.open(&file).map_err(|error| io_error(&file, &error))
+}
+
+/// Checks the store's files; whether there is data.
+fn check_files(dir: &Path) -> Result<bool, StoreError> {
+    check_file(&dir.join(LOCK_FILE))?;
+    check_file(&dir.join(DATA_FILE))
 }
 
 /// Whether the file is there; it must be a plain file of ours, and is closed to others.

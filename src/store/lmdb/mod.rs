@@ -92,6 +92,15 @@ impl LmdbStore {
     }
 }
 
+/// Opens a file of the data directory beside the store's own, to append to: mode 0600, never through a symlink. The directory is made
+/// or checked as by [`LmdbStore::open`].
+///
+/// # Errors
+/// The directory or the file is refused, or the system does not give it.
+pub fn open_beside(dir: &Path, name: &str) -> Result<std::fs::File, StoreError> {
+    directory::open_file(dir, name)
+}
+
 #[cfg(test)]
 impl LmdbStore {
     /// Entries of LMDB's database, pointers included.

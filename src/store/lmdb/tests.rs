@@ -51,7 +51,9 @@ fn a_directory_that_is_not_safely_ours_is_refused() {
     let real = dir.path().join("real");
     drop(open(&real).expect("a store"));
     symlink(&real, dir.path().join("link")).expect("a symlink");
-    check_refused(&dir.path().join("link"), "is a symlink");
+    for link in ["link", "link/", "link/.", "link//"] {
+        check_refused(&dir.path().join(link), "is a symlink");
+    }
 
     for file in ["data.mdb", "lock.mdb"] {
         let other = dir.path().join(format!("other-{file}"));

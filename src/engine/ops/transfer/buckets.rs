@@ -1,7 +1,8 @@
 //! Directories as buckets: keys are paths in them, and never lead out of them.
 
-use std::fs;
-use std::io;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use crate::engine::Shared;
@@ -62,8 +63,34 @@ pub fn files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> 
 /// Those of the filesystem.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
-    fs::write(&temporary, bytes)?;
+    // What a run before left may be anything.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => ours().create_new(true).write(true).open(&temporary)?.write_all(bytes)?,
+    }
     fs::rename(temporary, path)
+}
+
+/// Makes a directory, and those above it, for its owner alone: what is in tables is nobody else's.
+///
+/// # Errors
+/// Those of the filesystem.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Opens a file of its owner alone, to append to; not through a symlink.
+///
+/// # Errors
+/// Those of the filesystem.
+pub fn append(path: &Path) -> io::Result<File> {
+    ours().create(true).append(true).open(path)
+}
+
+fn ours() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The files of an export: compressed lines of items, manifests, checksums (SEMANTICS 20.3).
 
-use std::fs;
 use std::io::{self, Write};
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
@@ -95,8 +94,8 @@ pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteErr
     let bucket = buckets::root(shared).map_err(Error::from)?.join(text("S3Bucket").unwrap_or_default());
     let directory = bucket.join(buckets::relative(&key).map_err(Error::from)?);
     let data = bucket.join(buckets::relative(&data_key).map_err(Error::from)?);
-    fs::create_dir_all(&directory)?;
-    fs::create_dir_all(&data)?;
+    buckets::make_directory(&directory)?;
+    buckets::make_directory(&data)?;
     buckets::write(&directory.join("_started"), b"")?;
 
     let (lines, (items, bytes)) = write_items(shared, record, (&data, &data_key))?;

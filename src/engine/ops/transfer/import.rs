@@ -1,6 +1,6 @@
 //! ImportTable (SEMANTICS 20.4): a new table, filled from a bucket by a thread.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -194,8 +194,8 @@ impl Running<'_> {
             "importArn": self.import.arn,
             "errorMessages": [message],
         });
-        let directory = self.log.parent().map_or(Ok(()), fs::create_dir_all);
-        let append = || OpenOptions::new().create(true).append(true).open(&self.log)?.write_all(format!("{line}\n").as_bytes());
+        let directory = self.log.parent().map_or(Ok(()), buckets::make_directory);
+        let append = || buckets::append(&self.log)?.write_all(format!("{line}\n").as_bytes());
         if let Err(error) = directory.and_then(|()| append()) {
             log::warn!("cannot write {}: {error}", self.log.display());
         }

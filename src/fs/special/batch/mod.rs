@@ -25,6 +25,7 @@ use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::handle::Handle;
 use crate::fs::journal::session_of;
 use crate::fs::node::{Kind as NodeKind, Node};
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree, listed};
 use crate::fs::view::{OpenFlags, View};
 use crate::model::TableName;
@@ -92,7 +93,7 @@ struct Directory {
 /// Of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Directory { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(Directory { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 impl Special for Directory {
@@ -139,7 +140,7 @@ struct BatchFile {
 }
 
 fn file_node(table: &TableName, kind: Kind) -> Node {
-    SpecialNode::node(BatchFile { table: table.clone(), kind, path: format!("{table}/{NAME}/{}", kind.name()) })
+    SpecialNode::node(BatchFile { table: table.clone(), kind, path: format!("{}/{NAME}/{}", table_name(table), kind.name()) })
 }
 
 impl Special for BatchFile {
@@ -176,7 +177,7 @@ struct ResultFile {
 }
 
 fn result_node(table: &TableName) -> Node {
-    SpecialNode::node(ResultFile { table: table.clone(), path: format!("{table}/{NAME}/{RESULT_NAME}") })
+    SpecialNode::node(ResultFile { table: table.clone(), path: format!("{}/{NAME}/{RESULT_NAME}", table_name(table)) })
 }
 
 impl Special for ResultFile {

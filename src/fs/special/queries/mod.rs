@@ -18,6 +18,7 @@ use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::node::{Kind, Node};
 use crate::fs::query::QueryPath;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Tree, listed};
 use crate::fs::view::View;
 use crate::model::TableName;
@@ -41,7 +42,7 @@ struct Directory {
 /// Of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Directory { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(Directory { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 impl Special for Directory {
@@ -175,7 +176,7 @@ struct Entry {
 
 impl Entry {
     fn new(table: &TableName, name: &str) -> Self {
-        Self { table: table.clone(), name: name.to_owned(), path: format!("{table}/{NAME}/{name}") }
+        Self { table: table.clone(), name: name.to_owned(), path: format!("{}/{NAME}/{name}", table_name(table)) }
     }
 
     fn saved(&self, tree: &Tree) -> Result<SavedQuery, FsError> {

@@ -10,6 +10,7 @@ use crate::fs::FsError;
 use crate::fs::handle::Handle;
 use crate::fs::node::Node;
 use crate::fs::special::OpenSpecial;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree};
 use crate::fs::view::{Bytes, Reply, View};
 use crate::model::TableName;
@@ -33,7 +34,7 @@ struct Follow {
 /// There is no table; it has no stream.
 pub fn node(tree: &Tree, table: &TableName) -> Result<Node, FsError> {
     super::of_table(tree, table)?;
-    Ok(SpecialNode::node(Follow { table: table.clone(), path: format!("{table}/{}/{NAME}", super::NAME) }))
+    Ok(SpecialNode::node(Follow { table: table.clone(), path: format!("{}/{}/{NAME}", table_name(table), super::NAME) }))
 }
 
 impl Special for Follow {

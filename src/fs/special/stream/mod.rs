@@ -18,6 +18,7 @@ use super::{Special, SpecialNode, help};
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::node::{Kind, Node};
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Tree, listed};
 use crate::model::TableName;
 use crate::model::api::StreamName;
@@ -34,7 +35,7 @@ struct Directory {
 /// Of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Directory { table: table.clone(), path: format!("{table}/{NAME}") })
+    SpecialNode::node(Directory { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
 }
 
 /// The newest stream of a table.

@@ -11,6 +11,7 @@ use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::handle::Handle;
 use crate::fs::node::{Kind, Node};
 use crate::fs::special::OpenSpecial;
+use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree};
 use crate::fs::view::{Bytes, Reply, View};
 use crate::model::TableName;
@@ -32,7 +33,7 @@ struct Directory {
 /// The directory.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Directory { table: table.clone(), path: format!("{table}/{}/{NAME}", super::NAME) })
+    SpecialNode::node(Directory { table: table.clone(), path: format!("{}/{}/{NAME}", table_name(table), super::NAME) })
 }
 
 impl Special for Directory {

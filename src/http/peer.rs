@@ -1,0 +1,205 @@
+//! Whose process is at the other end of a connection from this machine.
+//!
+//! A loopback port is open to every user of the machine, while the mount and the data directory are not. The kernel knows the user
+//! of each socket: sock_diag(7) finds one by its addresses at a cost that does not depend on how many there are, and
+//! `/proc/net/tcp` lists them all, for where there is no sock_diag. A socket that its process has closed belongs to
+//! nobody (both say user 0 then, with inode 0), so that who connects, sends and leaves is not taken for root.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Everything may be read by root anyway.
+const ROOT: u32 = 0;
+
+/// sock_diag(7): the request and its answer are of this type; errors are of type 2.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// nlmsghdr, and what follows it: inet_diag_req_v2, of the answer inet_diag_msg. All numbers are the machine's, ports and addresses
+/// the network's.
+const HEADER_BYTES: usize = 16;
+const REQUEST_BYTES: usize = HEADER_BYTES + 56;
+const ANSWER_BYTES: usize = HEADER_BYTES + 72;
+
+/// Who asks is not one of those who are served; `Display` is the sentence that he gets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stranger {
+    #[error(
+        "This server answers processes of its own user (uid {own}) and of root; yours has uid {uid}. Start ddbfs with --auth \
+         ACCESS_KEY:SECRET to serve whoever signs with that key, or with --http-allow-users to serve every user of this machine."
+    )]
+    Other { uid: u32, own: u32 },
+    #[error(
+        "This server answers processes of its own user (uid {own}) and of root, and the system does not tell whose process yours is. \
+         Start ddbfs with --auth ACCESS_KEY:SECRET to serve whoever signs with that key, or with --http-allow-users to serve every \
+         user of this machine."
+    )]
+    Unknown { own: u32 },
+}
+
+/// Checks that the process at `peer`, connected to our `local`, is of our user or of root.
+///
+/// # Errors
+/// [`Stranger`], HTTP 403.
+pub fn check(peer: SocketAddr, local: SocketAddr) -> Result<(), Stranger> {
+    // SAFETY: takes nothing, cannot fail.
+    let own = unsafe { libc::geteuid() };
+    match user_of(peer, local) {
+        Some(uid) if uid == own || uid == ROOT => Ok(()),
+        Some(uid) => Err(Stranger::Other { uid, own }),
+        None => Err(Stranger::Unknown { own }),
+    }
+}
+
+/// The user of the socket that is bound to `peer` and connected to `local`; `None` when there is none, or none that is open.
+fn user_of(peer: SocketAddr, local: SocketAddr) -> Option<u32> {
+    let (peer, local) = (canonical(peer), canonical(local));
+    diagnosed(peer, local).or_else(|_| listed(peer, local)).ok().flatten()
+}
+
+/// A socket of IPv6 that speaks IPv4 is known by its IPv4 address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Asks sock_diag(7). An error is also a socket that is not known, which no sock_diag at all looks like.
+fn diagnosed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
+    let mut answer = [0_u8; 512];
+    let length = ask_kernel(&request(peer, local), &mut answer)?;
+    let answer = answer.get(..length).unwrap_or_default();
+    let number = |at: usize| field(answer, at).map(u32::from_ne_bytes);
+    let (kind, ports) = (field(answer, 4).map(u16::from_ne_bytes), field::<4>(answer, HEADER_BYTES + 4));
+    // The kernel falls back to whoever listens at that address.
+    let is_the_socket = kind == Some(SOCK_DIAG_BY_FAMILY) && length >= ANSWER_BYTES && ports == Some(port_pair(peer, local));
+    match (number(HEADER_BYTES + 64), number(HEADER_BYTES + 68)) {
+        (Some(uid), Some(inode)) if is_the_socket => Ok((inode != 0).then_some(uid)),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+fn port_pair(from: SocketAddr, to: SocketAddr) -> [u8; 4] {
+    let ([a, b], [c, d]) = (from.port().to_be_bytes(), to.port().to_be_bytes());
+    [a, b, c, d]
+}
+
+/// An inet_diag_req_v2 for the socket from `peer` to `local`, of any cookie.
+fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
+    let family = if peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let mut bytes = Vec::with_capacity(REQUEST_BYTES);
+    bytes.extend((REQUEST_BYTES as u32).to_ne_bytes());
+    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    bytes.extend([0; 8]);
+    bytes.extend([family as u8, libc::IPPROTO_TCP as u8, 0, 0]);
+    bytes.extend(u32::MAX.to_ne_bytes());
+    bytes.extend(port_pair(peer, local));
+    for address in [peer, local] {
+        let mut room = [0; 16];
+        match address.ip() {
+            IpAddr::V4(ip) => room[..4].copy_from_slice(&ip.octets()),
+            IpAddr::V6(ip) => room = ip.octets(),
+        }
+        bytes.extend(room);
+    }
+    bytes.extend([0; 4]);
+    bytes.extend([0xFF; 8]);
+    bytes
+}
+
+/// Sends a netlink request and takes the answer, which is there when the sending returns.
+fn ask_kernel(request: &[u8], answer: &mut [u8]) -> io::Result<usize> {
+    let checked = |result: libc::ssize_t| usize::try_from(result).map_err(|_| io::Error::last_os_error());
+    // SAFETY: takes no pointers; a descriptor that is not negative is ours alone.
+    let socket = unsafe {
+        let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(fd)
+    };
+    // SAFETY: the slices live through the calls and are as long as said; an unbound netlink socket sends to the kernel.
+    unsafe {
+        checked(libc::send(socket.as_raw_fd(), request.as_ptr().cast(), request.len(), libc::MSG_DONTWAIT))?;
+        checked(libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), libc::MSG_DONTWAIT))
+    }
+}
+
+/// Looks the socket up in `/proc/net/tcp` and `tcp6`.
+fn listed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
+    let v6 = |address: SocketAddr| match address.ip() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
+        IpAddr::V6(ip) => ip.octets(),
+    };
+    if let (IpAddr::V4(from), IpAddr::V4(to)) = (peer.ip(), local.ip()) {
+        let list = std::fs::read_to_string("/proc/net/tcp")?;
+        let found = find(&list, &listed_address(&from.octets(), peer.port()), &listed_address(&to.octets(), local.port()));
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    let list = std::fs::read_to_string("/proc/net/tcp6")?;
+    Ok(find(&list, &listed_address(&v6(peer), peer.port()), &listed_address(&v6(local), local.port())))
+}
+
+/// An address as proc_net(5) writes it: the network's bytes, four at a time as a number of the machine, in hexadecimal.
+fn listed_address(octets: &[u8], port: u16) -> String {
+    let words = octets.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_ne_bytes));
+    let text: String = words.map(|word| format!("{word:08X}")).collect();
+    format!("{text}:{port:04X}")
+}
+
+/// The user in the line of an open socket between these addresses.
+fn find(list: &str, from: &str, to: &str) -> Option<u32> {
+    list.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let is_it = fields.get(1) == Some(&from) && fields.get(2) == Some(&to) && fields.get(9).is_some_and(|inode| *inode != "0");
+        if is_it { fields.get(7)?.parse().ok() } else { None }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Shutdown, TcpListener, TcpStream};
+
+    /// By either way, the user of a connection to `listen` by `connect`.
+    fn users_of(listen: &str, connect: impl Fn(u16) -> String) {
+        // SAFETY: takes nothing, cannot fail.
+        let own = unsafe { libc::geteuid() };
+        let listener = TcpListener::bind(listen).unwrap();
+        let client = TcpStream::connect(connect(listener.local_addr().unwrap().port())).unwrap();
+        let (served, peer) = listener.accept().unwrap();
+        let (peer, local) = (canonical(peer), canonical(served.local_addr().unwrap()));
+        assert_eq!(diagnosed(peer, local).unwrap_or(Some(own)), Some(own), "{listen}");
+        assert_eq!(listed(peer, local).unwrap(), Some(own), "{listen}");
+        assert_eq!(check(peer, local), Ok(()));
+        // A client that will send no more is still one; a client that has closed is nobody.
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(user_of(peer, local), Some(own), "{listen}");
+        drop(client);
+        assert_eq!(user_of(peer, local), None, "{listen}");
+        assert_eq!(check(peer, local), Err(Stranger::Unknown { own }));
+    }
+
+    #[test]
+    fn the_user_of_a_connection_is_known_until_it_is_closed() {
+        users_of("127.0.0.1:0", |port| format!("127.0.0.1:{port}"));
+        users_of("127.0.0.1:0", |port| format!("[::ffff:127.0.0.1]:{port}"));
+        users_of("[::1]:0", |port| format!("[::1]:{port}"));
+    }
+
+    #[test]
+    fn lines_of_proc_are_found_by_both_addresses() {
+        let list = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+            0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1\n\
+            1: 0100007F:9C40 0100007F:1F40 01 00000000:00000000 00:00000000 00000000  1000        0 12 1\n\
+            2: 0100007F:9C41 0100007F:1F40 06 00000000:00000000 03:00000000 00000000     0        0 0 3\n";
+        assert_eq!(find(list, "0100007F:9C40", "0100007F:1F40"), Some(1000));
+        assert_eq!(find(list, "0100007F:9C41", "0100007F:1F40"), None);
+        assert_eq!(find(list, "0100007F:9C42", "0100007F:1F40"), None);
+    }
+}
