@@ -367,3 +367,28 @@ fn whole_directories_are_restored_on_demand() {
     mount.sh("rm -r Orders").failed();
     assert_eq!(contents(&mount, "Orders"), expected);
 }
+
+/// Without an option: into a table that the copying program itself makes.
+#[test]
+fn a_whole_directory_is_copied_into_a_new_table() {
+    let mount = tables();
+    mount.sh(FILL).ok();
+    mount.sh("ln -s '../query/@pk=u1/desc' Orders/queries/latest").ok();
+    let expected = contents(&mount, "Orders");
+    for script in [
+        "cp -r Orders Copy",
+        "cp -a Orders Copy",
+        "cp -R --preserve=all Orders/. Copy",
+        "rsync -a Orders/ Copy/",
+        "rsync -rt Orders/ Copy",
+    ] {
+        mount.sh(script).ok();
+        assert_eq!(contents(&mount, "Copy"), expected, "{script}");
+        mount.sh("cmp Orders/queries/latest/items.ndjson Copy/queries/latest/items.ndjson; diff <(cd Orders; ls -R) <(cd Copy; ls -R)").ok();
+        // The program is gone: derived files are what they were.
+        for lie in ["echo lies > Copy/stats.json", "touch Copy/gsi/by-status/items/none", "cp Orders/stats.json Copy/stats.json"] {
+            mount.sh(lie).failed();
+        }
+        mount.sh("rm -r Copy/items/* && rmdir Copy").ok();
+    }
+}

@@ -553,8 +553,11 @@ fn failures_are_told_to_their_own_session() {
     let p = orders();
     assert_eq!(p.write(O1, "{\"status\":open}"), Err("EINVAL"));
     let expected = "write Orders/items/u1/o1.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes. The item is unchanged.\n";
-    assert_eq!(p.read(".ddb/errors/last").unwrap(), expected);
-    assert_eq!(p.stat(".ddb/errors/last").unwrap().size, expected.len() as u64);
+    let told = p.read(".ddb/errors/last").unwrap();
+    let (said, time) = told.split_at(expected.len());
+    assert_eq!(said, expected);
+    assert!(time.starts_with("  20") && time.ends_with(" s ago\n") && time.len() == 39, "{time:?}");
+    assert_eq!(p.stat(".ddb/errors/last").unwrap().size, told.len() as u64);
     let elsewhere = Elsewhere::new();
     let other = p.of_process(elsewhere.pid());
     assert_eq!(other.read(".ddb/errors/last").unwrap(), "");

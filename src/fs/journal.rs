@@ -5,9 +5,13 @@
 //! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+
+use super::node::Node;
+use crate::codec::calendar;
 
 /// Failures kept for `errors.ndjson` (FILESYSTEM 9).
 pub const ENTRIES_MAX: usize = 1_000;
@@ -33,11 +37,25 @@ pub struct Failed {
     pub text: String,
     /// Milliseconds since the epoch.
     pub time_ms: u64,
+    /// The thread that called.
+    pub thread: u32,
+}
+
+/// A name that was looked up and is not there: a mistake, or a program that only wants to know. Told when nothing says more.
+#[derive(Debug, Clone)]
+pub struct Missed {
+    pub parent: Arc<Node>,
+    pub name: String,
+    /// Milliseconds since the epoch.
+    pub time_ms: u64,
+    /// The thread that called.
+    pub thread: u32,
 }
 
 impl Failed {
-    /// The text of `.ddb/errors/last`.
-    fn render(&self) -> String {
+    /// The text of `.ddb/errors/last`, at a time in milliseconds since the epoch. Its length does not depend on that time.
+    #[must_use]
+    pub fn render(&self, now_ms: u64) -> String {
         let exception = self.exception.map(|word| format!(" {word}")).unwrap_or_default();
         let mut out = format!("{} {}: {}{exception}\n", self.operation, escape(&self.path), self.errno);
         for line in self.text.lines() {
@@ -48,6 +66,7 @@ impl Failed {
             out.push('\n');
         }
         cut(&mut out);
+        out.push_str(&format!("  {}, {:>6} ago\n", calendar::iso(self.time_ms), age(now_ms.saturating_sub(self.time_ms))));
         out
     }
 
@@ -55,6 +74,7 @@ impl Failed {
         let mut text = self.text.clone();
         cut(&mut text);
         let line = serde_json::json!({
+            "time": calendar::iso(self.time_ms),
             "time_ms": self.time_ms,
             "operation": self.operation,
             "path": self.path,
@@ -63,6 +83,16 @@ impl Failed {
             "text": text,
         });
         format!("{line}\n")
+    }
+}
+
+/// A span of time in its largest unit.
+fn age(ms: u64) -> String {
+    match ms / 1000 {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min", seconds / 60),
+        seconds @ 3600..86_400 => format!("{} h", seconds / 3600),
+        seconds => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -95,6 +125,8 @@ struct State {
     /// (path, sentence, milliseconds since the epoch)
     warnings: VecDeque<(String, String, u64)>,
     last: HashMap<u32, Failed>,
+    /// The last name missed by each session.
+    missed: HashMap<u32, Missed>,
     /// Sessions, the one whose failure is oldest first.
     order: VecDeque<u32>,
 }
@@ -106,13 +138,19 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Keeps a failure of a session.
-    pub fn record(&self, session: u32, failed: Failed) {
+    /// Keeps a failure that follows from another one, which stays the last of its session.
+    pub fn append(&self, failed: Failed) {
         let mut state = self.state.lock();
         if state.all.len() == ENTRIES_MAX {
             state.all.pop_front();
         }
-        state.all.push_back(failed.clone());
+        state.all.push_back(failed);
+    }
+
+    /// Keeps a failure of a session.
+    pub fn record(&self, session: u32, failed: Failed) {
+        self.append(failed.clone());
+        let mut state = self.state.lock();
         state.order.retain(|&known| known != session);
         state.order.push_back(session);
         state.last.insert(session, failed);
@@ -150,16 +188,34 @@ impl Journal {
         lines.collect()
     }
 
-    /// `.ddb/errors/last` as that session reads it; empty when nothing failed.
+    /// A session missed a name.
+    pub fn miss(&self, session: u32, missed: Missed) {
+        let mut state = self.state.lock();
+        if state.missed.len() >= SESSIONS_MAX {
+            state.missed.clear();
+        }
+        state.missed.insert(session, missed);
+    }
+
+    /// The name was made: whoever missed it before was about to, or need not be told any more.
+    pub fn made(&self, parent_ino: u64, name: &[u8]) {
+        let mut state = self.state.lock();
+        if !state.missed.is_empty() {
+            state.missed.retain(|_, missed| missed.parent.ino() != parent_ino || missed.name.as_bytes() != name);
+        }
+    }
+
+    /// The last failure of a session, and the name that it missed last.
     #[must_use]
-    pub fn last(&self, session: u32) -> String {
-        self.state.lock().last.get(&session).map(Failed::render).unwrap_or_default()
+    pub fn last(&self, session: u32) -> (Option<Failed>, Option<Missed>) {
+        let state = self.state.lock();
+        (state.last.get(&session).cloned(), state.missed.get(&session).cloned())
     }
 
     /// The same, if it was a call on this path.
     #[must_use]
-    pub fn last_at(&self, session: u32, path: &str) -> Option<String> {
-        self.state.lock().last.get(&session).filter(|failed| failed.path == path).map(Failed::render)
+    pub fn last_at(&self, session: u32, path: &str, now_ms: u64) -> Option<String> {
+        self.state.lock().last.get(&session).filter(|failed| failed.path == path).map(|failed| failed.render(now_ms))
     }
 
     /// `.ddb/errors.ndjson`, the oldest first.
@@ -248,7 +304,19 @@ mod tests {
             errno: "EINVAL",
             exception: Some("ValidationException"),
             text: "  {\"status\":open}\n            ^ expected a JSON value at byte 10\nhint: strings need quotes.\n".to_owned(),
-            time_ms: 1,
+            time_ms: 1_767_323_045_678,
+            thread: 1,
+        }
+    }
+
+    fn last(journal: &Journal, session: u32) -> String {
+        journal.last(session).0.map(|failed| failed.render(failed.time_ms + 12_000)).unwrap_or_default()
+    }
+
+    #[test]
+    fn ages() {
+        for (seconds, expected) in [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (200_000, "2 d")] {
+            assert_eq!(age(seconds * 1000), expected);
         }
     }
 
@@ -256,15 +324,15 @@ mod tests {
     fn the_last_failure_reads_as_the_contract_shows_it() {
         let journal = Journal::default();
         journal.record(7, failed("Orders/items/u1/o1.json"));
-        let expected = "write Orders/items/u1/o1.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes.\n";
-        assert_eq!(journal.last(7), expected);
+        let expected = "write Orders/items/u1/o1.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes.\n  2026-01-02T03:04:05.678Z,   12 s ago\n";
+        assert_eq!(last(&journal, 7), expected);
     }
 
     #[test]
     fn sessions_never_see_each_other() {
         let journal = Journal::default();
         journal.record(7, failed("a"));
-        assert_eq!(journal.last(8), "");
+        assert_eq!(last(&journal, 8), "");
         assert_eq!(journal.all().lines().count(), 1);
     }
 
@@ -275,15 +343,15 @@ mod tests {
             journal.record(session, failed(&format!("p{session}")));
         }
         assert_eq!(journal.all().lines().count(), ENTRIES_MAX);
-        assert_eq!(journal.last(0), "");
-        assert!(journal.last(2_999).starts_with("write p2999: "));
+        assert_eq!(last(&journal, 0), "");
+        assert!(last(&journal, 2_999).starts_with("write p2999: "));
     }
 
     #[test]
     fn control_bytes_are_shown_not_sent() {
         let journal = Journal::default();
         journal.record(1, failed("a\u{1b}[2Jb"));
-        assert!(journal.last(1).starts_with("write a\\u{1b}[2Jb: "));
+        assert!(last(&journal, 1).starts_with("write a\\u{1b}[2Jb: "));
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub fn nearest<'w>(text: &str, words: &[&'w str]) -> Option<&'w str> {
 }
 
 /// The word that `head`, without its `=`, looks like a misspelling of: one edit, two in words of five characters or more.
-pub(super) fn misspelt<'w>(head: &str, words: &'w [String]) -> Option<&'w str> {
+pub(in crate::fs) fn misspelt<'w>(head: &str, words: &'w [String]) -> Option<&'w str> {
     let close = |word: &&str| {
         let word = word.trim_end_matches('=');
         let allowed = if word.chars().count() < 5 { 1 } else { 2 };

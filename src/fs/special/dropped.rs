@@ -1,8 +1,11 @@
-//! With `-o restore`: files and directories that a program restores in a place of derived ones. What is written to them is taken and
+//! With `-o restore`, and in a table that a program copies another one into: files and directories that a program restores in a place of derived ones. What is written to them is taken and
 //! forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 use super::{OpenSpecial, Special, SpecialNode};
 use crate::fs::FsError;
@@ -45,6 +48,44 @@ impl DroppedNames {
             self.order.retain(|other| other != path);
         }
     }
+}
+
+/// Programs that copy directories with all that is in them.
+const COPIERS: [&str; 2] = ["cp", "rsync"];
+/// Tables that are being copied into; of more the derived files are refused.
+const COPIES_MAX: usize = 1_000;
+
+/// Tables whose directories were made by a program that copies, for as long as it runs.
+#[derive(Debug, Default)]
+pub struct Copies {
+    list: Mutex<Vec<(TableName, u32)>>,
+    /// Entries of the list, so that nobody locks it while it is empty.
+    count: AtomicUsize,
+}
+
+impl Copies {
+    /// This process made the table's directory.
+    pub fn begin(&self, table: &TableName, process: u32) {
+        let mut list = self.list.lock();
+        list.retain(|(_, process)| is_copier(*process));
+        if list.len() < COPIES_MAX && is_copier(process) {
+            list.push((table.clone(), process));
+        }
+        self.count.store(list.len(), Ordering::Release);
+    }
+
+    /// Is a program at work that copies into this table?
+    #[must_use]
+    pub fn holds(&self, table: &TableName) -> bool {
+        self.count.load(Ordering::Acquire) > 0
+            && self.list.lock().iter().any(|(other, process)| other == table && is_copier(*process))
+    }
+}
+
+/// Told by its name; a process in another pid namespace, or gone, is none.
+fn is_copier(process: u32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    COPIERS.contains(&name.trim_end())
 }
 
 #[derive(Debug, Clone)]

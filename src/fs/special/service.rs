@@ -100,7 +100,7 @@ fn errors() -> Node {
 
 /// Of the reader's own session.
 fn last_error() -> Node {
-    let render = |tree: &Tree, caller: Caller| tree.journal.last(session_of(caller.pid));
+    let render = |tree: &Tree, caller: Caller| tree.last_failure(session_of(caller.pid));
     SpecialNode::node(File { path: ".ddb/errors/last", parent: errors, render })
 }
 

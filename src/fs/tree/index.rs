@@ -44,6 +44,19 @@ pub fn list_indexes(tree: &Tree, table: &TableName, kind: IndexKind) -> Result<V
     Ok(names.chain(drafts.into_iter().filter(is_draft)).collect())
 }
 
+/// What an index has, listed or not.
+pub const NAMES: &[&str] = &[
+    SCHEMA_NAME,
+    STATS_NAME,
+    ITEMS_NAME,
+    QUERY_NAME,
+    SCAN_NAME,
+    partitions::NAME,
+    absence::VIOLATIONS_NAME,
+    absence::MISSING_NAME,
+    help::NAME,
+];
+
 pub fn resolve(tree: &Tree, source: &Source, name: &str) -> Result<Node, FsError> {
     match name {
         SCHEMA_NAME => Ok(Node::Schema(source.clone())),

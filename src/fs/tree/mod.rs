@@ -8,6 +8,7 @@ mod draft;
 mod folders;
 mod index;
 pub(super) mod items;
+mod missing;
 pub mod names;
 mod query;
 mod root;
@@ -23,6 +24,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 pub use folders::Folders;
+pub(super) use missing::is_worth_telling;
 pub use root::table_name;
 pub(super) use schema::pretty;
 
@@ -32,7 +34,7 @@ use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
 use super::node::{AliasFolder, Kind, Node};
 use super::options::ViewOptions;
-use super::special::dropped::{self, DroppedNames};
+use super::special::dropped::{self, Copies, DroppedNames};
 use super::special::plan::Plans;
 use super::special::state::ServiceState;
 use super::write::scratch::FileId;
@@ -55,6 +57,8 @@ pub struct Tree {
     pub(super) service: ServiceState,
     pub plans: Mutex<Plans>,
     pub(super) dropped: Mutex<DroppedNames>,
+    /// Tables that a program copies others into.
+    pub(super) copies: Copies,
     /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
     pub started_ms: u64,
     created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
@@ -90,6 +94,7 @@ impl Tree {
             service: ServiceState::default(),
             plans: Mutex::default(),
             dropped: Mutex::default(),
+            copies: Copies::default(),
             started_ms: now_ms(),
             created: Mutex::default(),
         }
@@ -102,11 +107,21 @@ impl Tree {
     pub fn resolve(&self, parent: &Node, name: &[u8]) -> Result<Node, FsError> {
         let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
         let resolved = self.resolve_text(parent, name);
-        if !self.options.restore || !dropped::is_place(parent) {
+        if !self.restores_in(parent) {
             return resolved;
         }
         let is_there = resolved.as_ref().is_ok_and(|node| self.attr(node, Caller::default()).is_ok());
         if is_there { resolved } else { dropped::find(self, parent, name).map_or(resolved, Ok) }
+    }
+
+    /// May a name that means nothing be made in this directory, and forgotten?
+    pub(super) fn restores_in(&self, directory: &Node) -> bool {
+        dropped::is_place(directory) && directory.table().is_some_and(|table| self.restores(table))
+    }
+
+    /// Is what is written to derived files of this table taken and dropped?
+    pub(super) fn restores(&self, table: &TableName) -> bool {
+        self.options.restore || self.copies.holds(table)
     }
 
     fn resolve_text(&self, parent: &Node, name: &str) -> Result<Node, FsError> {
@@ -144,10 +159,8 @@ impl Tree {
         let start = Node::Table(table.clone());
         let step = |parent: Node, name: &str| match self.resolve(&parent, name.as_bytes()) {
             // What was made in the draft and is nothing in the table.
-            Err(FsError::NotFound) if self.options.restore && dropped::is_place(&parent) => {
-                Ok(dropped::make(self, &parent, name, Kind::Directory))
-            }
-            Ok(node) if self.options.restore && dropped::is_place(&parent) && self.attr(&node, Caller::default()).is_err() => {
+            Err(FsError::NotFound) if self.restores_in(&parent) => Ok(dropped::make(self, &parent, name, Kind::Directory)),
+            Ok(node) if self.restores_in(&parent) && self.attr(&node, Caller::default()).is_err() => {
                 Ok(dropped::make(self, &parent, name, Kind::Directory))
             }
             resolved => resolved,

@@ -31,6 +31,30 @@ const SHOWN: &[&str] = &[
     help::NAME,
 ];
 
+/// What a table has, listed or not.
+pub const NAMES: &[&str] = &[
+    SCHEMA_NAME,
+    STATS_NAME,
+    ITEMS_NAME,
+    GLOBAL_NAME,
+    LOCAL_NAME,
+    partitions::NAME,
+    queries::NAME,
+    QUERY_NAME,
+    SCAN_NAME,
+    batch::NAME,
+    stream::NAME,
+    ttl::NAME,
+    describe::NAME,
+    plan::NAME,
+    control::NAME,
+    advice::NAME,
+    metrics::CAPACITY_NAME,
+    metrics::POINTS_NAME,
+    heat::PICTURE_NAME,
+    help::NAME,
+];
+
 pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
     if name == SCHEMA_NAME {
         return Ok(Node::Schema(base(table)));

@@ -43,7 +43,7 @@ impl View {
             None => self.make_directory(caller, parent, text),
         };
         let node = match made {
-            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.options.restore && dropped::is_place(parent) => {
+            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.restores_in(parent) => {
                 dropped::make(&self.tree, parent, text, Kind::Directory)
             }
             made => made?,
@@ -168,7 +168,7 @@ impl View {
             _ => Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1")),
         };
         let node = match made {
-            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.options.restore && dropped::is_place(parent) => {
+            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.restores_in(parent) => {
                 dropped::make_link(&self.tree, parent, text(name)?, text(target)?)
             }
             made => made?,

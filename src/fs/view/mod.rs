@@ -36,6 +36,7 @@ mod workers;
 mod xattr;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
@@ -51,9 +52,9 @@ use super::attr::Attr;
 use super::directory_stream::{DirectoryStream, Listed};
 use super::handle::{Handle, Handles};
 use super::inode_table::InodeTable;
-use super::journal::{Failed, session_of};
+use super::journal::{Failed, Missed, process_of, session_of};
 use super::node::Node;
-use super::tree::{Tree, now_ms};
+use super::tree::{Tree, is_worth_telling, now_ms};
 use super::write::Failure;
 use creations::Creations;
 use marks::Marks;
@@ -187,6 +188,9 @@ impl View {
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
         let parent = self.node(parent)?;
         let found = self.find(caller, &parent, name);
+        if matches!(found, Err(FsError::NotFound)) {
+            self.missed(caller, &parent, name);
+        }
         self.noted(caller, "lookup", &parent, name, found)
     }
 
@@ -201,6 +205,16 @@ impl View {
             return Err(FsError::NotFound);
         }
         self.remember(node, attr)
+    }
+
+    /// What a person may have misspelt, or believed to be there, is kept for `.ddb/errors/last`.
+    fn missed(&self, caller: Caller, parent: &Arc<Node>, name: &[u8]) {
+        if let Ok(name) = std::str::from_utf8(name)
+            && is_worth_telling(parent, name)
+        {
+            let missed = Missed { parent: Arc::clone(parent), name: name.to_owned(), time_ms: now_ms(), thread: caller.pid };
+            self.tree.journal.miss(self.tree.service.last.session(caller.pid), missed);
+        }
     }
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
@@ -312,7 +326,7 @@ impl View {
         }
     }
 
-    /// Remembers a failed call on `name` in `parent` for `.ddb/errors/last`.
+    /// Remembers a failed call on `name` in `parent` for `.ddb/errors/last`, and that one which succeeded made the name.
     fn noted<T>(
         &self,
         caller: Caller,
@@ -321,6 +335,9 @@ impl View {
         name: &[u8],
         result: Result<T, FsError>,
     ) -> Result<T, FsError> {
+        if result.is_ok() && operation != "lookup" {
+            self.tree.journal.made(parent.ino(), name);
+        }
         self.noted_at(caller, operation, || self.child_path(parent, name), result)
     }
 
@@ -356,8 +373,18 @@ impl View {
 
     fn record(&self, caller: Caller, operation: &'static str, path: String, error: &FsError, text: String) {
         let errno = error.errno().name();
-        let failed = Failed { operation, path, errno, exception: error.exception(), text, time_ms: now_ms() };
+        let exception = error.exception();
+        let failed = Failed { operation, path, errno, exception, text, time_ms: now_ms(), thread: caller.pid };
+        if self.follows_veto(caller, &failed.path) {
+            return self.tree.journal.append(failed);
+        }
         self.tree.journal.record(session_of(caller.pid), failed);
+    }
+
+    /// Is a failure on this path one more of a process that was told already why it may not delete that table?
+    fn follows_veto(&self, caller: Caller, path: &str) -> bool {
+        let table = path.split('/').next().unwrap_or_default();
+        self.vetoes.any() && self.vetoes.was_told(table, process_of(caller.pid), Instant::now())
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {

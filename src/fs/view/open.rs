@@ -107,7 +107,7 @@ impl View {
 
     fn open_for_writing(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match self.open_writer(caller, node, flags) {
-            Err(FsError::Derived) if self.tree.options.restore && node.table().is_some() => Ok(dropped::sink()),
+            Err(FsError::Derived) if node.table().is_some_and(|table| self.tree.restores(table)) => Ok(dropped::sink()),
             opened => opened,
         }
     }
@@ -253,7 +253,9 @@ impl View {
         }
         // tar makes a file in the place of a link, for the while.
         let node = match std::str::from_utf8(name) {
-            Ok(name) if node.kind() == Kind::Symlink && self.tree.options.restore && !exists => {
+            Ok(name)
+                if node.kind() == Kind::Symlink && !exists && parent.table().is_some_and(|table| self.tree.restores(table)) =>
+            {
                 dropped::make(&self.tree, parent, name, Kind::File)
             }
             _ => node,
@@ -292,7 +294,7 @@ impl View {
     /// A file that is forgotten, where the mount restores and there can be none.
     fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node, FsError> {
         match (std::str::from_utf8(name), &error) {
-            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.tree.options.restore && dropped::is_place(parent) => {
+            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.tree.restores_in(parent) => {
                 Ok(dropped::make(&self.tree, parent, name, Kind::File))
             }
             _ => Err(error),

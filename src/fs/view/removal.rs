@@ -38,13 +38,14 @@ impl View {
         }
         let (process, now, ino) = (process_of(caller.pid), Instant::now(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
-        let is_part = is_definition || self.tree.options.restore && is_part_of_table(node);
+        let is_part = is_definition || is_part_of_table(node) && node.table().is_some_and(|table| self.tree.restores(table));
         let of_copy = node.table().filter(|_| is_part).is_some_and(|table| self.marks.is_to_be_made(table, ino, process, now));
         of_copy || self.marks.is_unlinked(ino, process, now)
     }
 
     /// A process made the directory of a draft.
     pub(super) fn made_draft(&self, caller: Caller, table: &TableName) {
+        self.tree.copies.begin(table, process_of(caller.pid));
         if is_copier(process_of(caller.pid)) {
             self.marks.copying(table, process_of(caller.pid), Instant::now());
         }
@@ -62,7 +63,9 @@ impl View {
 
     /// An attempt to be rid of a part that goes only with its table: further deletes of that process are vetoed.
     pub(super) fn veto_after(&self, caller: Caller, node: &Node) {
-        if let (Some(table), false) = (node.table(), self.tree.options.restore) {
+        if let Some(table) = node.table()
+            && !self.tree.restores(table)
+        {
             self.veto(table, process_of(caller.pid), Instant::now());
         }
     }
@@ -109,7 +112,9 @@ impl View {
 
     /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
     pub(super) fn unlink_derived(self: &Arc<Self>, caller: Caller, node: &Node, error: FsError) -> Result<(), FsError> {
-        if !self.tree.options.restore || !matches!(error, FsError::Derived | FsError::NotPermitted(_)) {
+        if !node.table().is_some_and(|table| self.tree.restores(table))
+            || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
+        {
             return Err(error);
         }
         self.marks.unlinked(node.ino(), process_of(caller.pid), Instant::now());

@@ -38,9 +38,13 @@ impl View {
         let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
         let view = Arc::clone(self);
         let again = path.clone();
+        let (made_in, made) = (new_parent.ino(), to.1.to_owned());
         let reply: Moved = Box::new(move |ended| {
             reply(match ended {
-                Ok(()) => Ok(()),
+                Ok(()) => {
+                    view.tree.journal.made(made_in, &made);
+                    Ok(())
+                }
                 Err(Failure { error, report }) if report.is_empty() => view.noted_at(caller, "rename", || path, Err(error)),
                 Err(failure) => Err(view.noted_failure(caller, "rename", &again, failure)),
             });

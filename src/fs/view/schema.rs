@@ -182,7 +182,7 @@ impl View {
 
     /// The folders `items/K(pk)` of a draft as empty collections; false when there is no draft, or the table has no sort key.
     fn keep_draft_folders(&self, request: &CreateTableRequest) -> bool {
-        if let (true, Some(draft)) = (self.tree.options.restore, self.tree.drafts.lock().get(&request.table_name)) {
+        if let (true, Some(draft)) = (self.tree.restores(&request.table_name), self.tree.drafts.lock().get(&request.table_name)) {
             dropped::keep_folders(&self.tree, &request.table_name, draft.folders());
         }
         let key = |kind| request.key_schema.iter().find(|element| element.key_type == kind).map(|element| &element.attribute_name);

@@ -27,10 +27,19 @@ struct Removed {
     form: SavedForm,
 }
 
+#[derive(Debug)]
+struct Veto {
+    table: TableName,
+    process: u32,
+    until: Instant,
+    /// The process was told why.
+    told: bool,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Vetoes {
-    list: Mutex<Vec<(TableName, u32, Instant)>>,
+    list: Mutex<Vec<Veto>>,
     removed: Mutex<Vec<Removed>>,
 }
 
@@ -53,9 +62,10 @@ impl Vetoes {
     #[must_use]
     pub fn add(&self, table: &TableName, pid: u32, now: Instant) -> Vec<(String, SavedForm)> {
         let mut list = self.list.lock();
-        list.retain(|(_, _, until)| *until > now);
+        list.retain(|veto| veto.until > now);
+        let told = list.iter().any(|veto| veto.table == *table && veto.process == pid && veto.told);
         if list.len() < VETOES_MAX {
-            list.push((table.clone(), pid, now + VETO));
+            list.push(Veto { table: table.clone(), process: pid, until: now + VETO, told });
         }
         drop(list);
         let mut removed = self.removed.lock();
@@ -67,8 +77,16 @@ impl Vetoes {
     /// May this process not delete in that table?
     pub fn holds(&self, table: &TableName, pid: u32, now: Instant) -> bool {
         let mut list = self.list.lock();
-        list.retain(|(_, _, until)| *until > now);
-        list.iter().any(|(vetoed, process, _)| vetoed == table && *process == pid)
+        list.retain(|veto| veto.until > now);
+        list.iter().any(|veto| veto.table == *table && veto.process == pid)
+    }
+
+    /// Has a process that is vetoed in that table been told so? From now on it has: its first failure says why, those that
+    /// follow are of the same attempt.
+    pub fn was_told(&self, table: &str, pid: u32, now: Instant) -> bool {
+        let mut list = self.list.lock();
+        let mut vetoes = list.iter_mut().filter(|veto| veto.table.as_str() == table && veto.process == pid && veto.until > now);
+        vetoes.any(|veto| std::mem::replace(&mut veto.told, true))
     }
 }
 
@@ -84,6 +102,8 @@ mod tests {
         assert!(vetoes.holds(&orders, 7, now));
         assert!(!vetoes.holds(&pets, 7, now));
         assert!(!vetoes.holds(&orders, 8, now));
+        assert!(!vetoes.was_told("Pets", 7, now) && !vetoes.was_told("Orders", 8, now));
+        assert!(!vetoes.was_told("Orders", 7, now) && vetoes.was_told("Orders", 7, now));
         assert!(!vetoes.holds(&orders, 7, now + VETO));
     }
 

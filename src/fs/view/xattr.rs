@@ -5,6 +5,7 @@ use super::{Caller, View};
 use crate::fs::FsError;
 use crate::fs::journal::session_of;
 use crate::fs::special::item::facts::Facts;
+use crate::fs::tree::now_ms;
 
 /// What the names of our own begin with.
 const PREFIX: &[u8] = b"user.ddb.";
@@ -20,7 +21,7 @@ impl View {
         };
         let node = self.node(ino)?;
         let value = match fact {
-            b"error" => self.tree.journal.last_at(session_of(caller.pid), &self.tree.path(&node)),
+            b"error" => self.tree.journal.last_at(session_of(caller.pid), &self.tree.path(&node), now_ms()),
             fact => Facts::of_node(&self.tree, &node)?.get(&String::from_utf8_lossy(fact)),
         };
         value.map(String::into_bytes).ok_or(FsError::NoAttribute)
