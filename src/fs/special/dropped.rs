@@ -1,5 +1,5 @@
-//! With `-o restore`, and in a table that a program copies another one into: files and directories that a program restores in a place of derived ones. What is written to them is taken and
-//! forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
+//! With `-o restore`, and in a table that a program copies another one into: files and directories that a program restores in a place
+//! of derived ones. What is written to them is taken and forgotten; their names are remembered for a while, since programs write to one name, set its times, and rename it to another.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use crate::fs::journal::session_of;
 use crate::fs::special::dropped;
 use crate::fs::tree::pretty;
 use crate::fs::tree::table_name;
+use crate::fs::write::Drafts;
 use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, Step};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
@@ -169,26 +170,28 @@ impl View {
     /// that is at work in them finds them at every moment.
     pub(in crate::fs) fn create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
         let table = request.table_name.clone();
-        let made = self.keep_draft_folders(&request);
-        if let Err(error) = self.tree.db.create_table(request) {
+        let made = self.keep_draft_folders(&self.tree.drafts.lock(), &request);
+        if let Err(error) = self.tree.db.create_table(request.clone()) {
             if made {
                 self.tree.folders.lock().drop_table(&table);
             }
             return Err(error);
         }
-        self.tree.drafts.lock().created(&table);
+        // Other processes went on making folders in the draft.
+        let mut drafts = self.tree.drafts.lock();
+        self.keep_draft_folders(&drafts, &request);
+        drafts.created(&table);
         Ok(())
     }
 
     /// The folders `items/K(pk)` of a draft as empty collections; false when there is no draft, or the table has no sort key.
-    fn keep_draft_folders(&self, request: &CreateTableRequest) -> bool {
-        if let (true, Some(draft)) = (self.tree.restores(&request.table_name), self.tree.drafts.lock().get(&request.table_name)) {
+    fn keep_draft_folders(&self, drafts: &Drafts, request: &CreateTableRequest) -> bool {
+        if let (true, Some(draft)) = (self.tree.restores(&request.table_name), drafts.get(&request.table_name)) {
             dropped::keep_folders(&self.tree, &request.table_name, draft.folders());
         }
         let key = |kind| request.key_schema.iter().find(|element| element.key_type == kind).map(|element| &element.attribute_name);
         let (Some(partition), Some(_)) = (key(KeyType::Hash), key(KeyType::Range)) else { return false };
         let Some(definition) = request.attribute_definitions.iter().find(|one| one.name == *partition) else { return false };
-        let drafts = self.tree.drafts.lock();
         let Some(draft) = drafts.get(&request.table_name) else { return false };
         let mut kept = self.tree.folders.lock();
         for name in draft.children("items") {
