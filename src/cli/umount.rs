@@ -11,6 +11,10 @@ use crate::fuse;
 
 /// Below a mountpoint: ends reads that wait.
 const RELEASE: (&str, &str) = (".ddb/ctl", "release");
+/// Below a mountpoint: its scratch files.
+const SCRATCH: &str = ".ddb/scratch.ndjson";
+/// Dropped files that are named.
+const NAMED_MAX: usize = 10;
 /// How long programs may take to close what they read.
 const PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(20);
@@ -21,8 +25,43 @@ pub struct UmountArgs {
 }
 
 pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
+    let dropped = scratch_files(&args.mountpoint);
     unmount(&args.mountpoint).map_err(|error| refused(&args.mountpoint, error))?;
+    if let Some(sentence) = dropped.and_then(|lines| dropped_sentence(&lines)) {
+        eprintln!("{sentence}");
+    }
     Ok(Outcome::Done)
+}
+
+/// What the mount tells of its scratch files; `None` of one that does not answer, which is unmounted all the same.
+fn scratch_files(mountpoint: &Path) -> Option<String> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let path = mountpoint.join(SCRATCH);
+    std::thread::spawn(move || {
+        // Nobody listens any more when it took too long.
+        let _ = sender.send(std::fs::read_to_string(path));
+    });
+    receiver.recv_timeout(PATIENCE).ok()?.ok()
+}
+
+/// What goes with the mount: files that were in memory only.
+fn dropped_sentence(lines: &str) -> Option<String> {
+    let files = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let dropped: Vec<_> = files.filter(|file| file["kept_until"].is_null()).collect();
+    if dropped.is_empty() {
+        return None;
+    }
+    let bytes = |file: &serde_json::Value| file["bytes"].as_u64().unwrap_or(0);
+    let named = dropped.iter().take(NAMED_MAX);
+    let names: Vec<_> =
+        named.map(|file| format!("{} ({} bytes)", file["path"].as_str().unwrap_or_default().escape_debug(), bytes(file))).collect();
+    let more = match dropped.len() - names.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let total: u64 = dropped.iter().map(bytes).sum();
+    let count = if dropped.len() == 1 { "1 scratch file".to_owned() } else { format!("{} scratch files", dropped.len()) };
+    Some(format!("dropped with the mount: {count}, {total} bytes, in memory only: {}{more}", names.join(", ")))
 }
 
 fn refused(mountpoint: &Path, error: io::Error) -> CliError {
@@ -54,4 +93,22 @@ fn unmount(mountpoint: &Path) -> io::Result<()> {
 /// umount(2) says so by its number, fusermount3 in words.
 fn is_busy(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EBUSY) || error.to_string().contains("busy")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_is_named() {
+        let kept = r#"{"path":"Tab/items/a.bak","bytes":5,"kept_until":"2026-01-01T00:00:00.000Z"}"#;
+        let file = |number: usize| format!("{{\"path\":\"Tab/items/.f{number}\",\"bytes\":7,\"kept_until\":null}}\n");
+        assert_eq!(dropped_sentence(kept), None);
+        assert_eq!(dropped_sentence(""), None);
+        let one = "dropped with the mount: 1 scratch file, 7 bytes, in memory only: Tab/items/.f1 (7 bytes)";
+        assert_eq!(dropped_sentence(&format!("{kept}\n{}", file(1))).as_deref(), Some(one));
+        let many: String = (0..12).map(file).collect();
+        let sentence = dropped_sentence(&many).unwrap_or_default();
+        assert!(sentence.contains("12 scratch files, 84 bytes") && sentence.ends_with(" and 2 more"), "{sentence}");
+    }
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::codec::digest::Digest;
 use crate::codec::row::Row;
 use crate::model::api::absence::Absence;
+use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, BatchWriteItemRequest, BatchWriteItemResponse, CreateTableRequest,
@@ -297,6 +298,23 @@ pub trait Browse: Database {
 
     /// Changes the saved queries of a table, durably.
     fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error>;
+
+    /// Starts a delete that parks the item's text, both or neither; `done` hears of it after the commit.
+    fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>);
+
+    /// The parked files of a table, by folder and name: in one folder, in no folder (`Some(None)`), or all.
+    fn parked(
+        &self,
+        table: &TableName,
+        folder: Option<Option<&AttributeValue>>,
+        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+    ) -> Result<(), Error>;
+
+    /// The parked file at a place, and its content.
+    fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error>;
+
+    /// Changes parked files, durably; was there something to change?
+    fn change_parked(&self, change: ParkedChange) -> Result<bool, Error>;
 
     /// Changes whenever any content may have changed, through any front end or process.
     fn commit_id(&self) -> u64;

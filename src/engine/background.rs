@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::ops::recovery::system_backups;
 use super::transaction::Transaction;
-use super::{Shared, index_life, partitions, streams, time_to_live};
+use super::{Shared, index_life, parked, partitions, streams, time_to_live};
 use crate::model::Error;
 use crate::model::error::StoreError;
 
@@ -140,6 +140,7 @@ fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
     time_to_live::sweep::sweep(shared)?;
     streams::trim::trim(shared)?;
     system_backups::expire(shared)?;
+    parked::expire(shared)?;
     partitions::upkeep::round(shared)?;
     Ok(None)
 }

@@ -10,6 +10,7 @@
 //! online         indexes that UpdateTable makes, see `check/online.rs`
 //! lag            writes that global indexes do not show yet, see `check/lag.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
+//! parked         parked files can be read and lie at their places, see `check/parked.rs`
 //! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
@@ -19,6 +20,7 @@ mod groups;
 mod lag;
 mod lists;
 mod online;
+mod parked;
 mod report;
 mod tokens;
 
@@ -62,11 +64,12 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from, keys::partitions_from] {
         check.unknown_sources(&known, space)?;
     }
-    for space in [keys::backfills_from, keys::violations_from, keys::all_pending_from] {
+    for space in [keys::backfills_from, keys::violations_from, keys::all_pending_from, keys::all_parked_from] {
         check.unknown_sources(&known, space)?;
     }
     let streams = check.streams()?;
     check.unknown_sources(&streams, keys::all_stream_records_from)?;
+    parked::check(view.read(), &mut check.reporter)?;
     tokens::check(view.read(), &mut check.reporter)?;
     Ok(check.reporter.into_report())
 }

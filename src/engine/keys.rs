@@ -18,6 +18,7 @@
 //! 18 · index u32                        how far the backfill of an index is, see `index_life`
 //! 19 · list u32 · digest 16 · order     the item at that place of a table is kept out of an index; no value. A list's id is a source id
 //! 1A · table u32 · version u64          a write that the global indexes of a table do not show yet, see `index_lag`
+//! 1B · table u32 · folder · name        a parked file, see `parked`; folder is 00, or 01 and the digest 16 of a partition key
 //! ```
 //! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
 //! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
@@ -55,6 +56,7 @@ const PARTITIONS: u8 = 0x14;
 const BACKFILL: u8 = 0x18;
 const VIOLATION: u8 = 0x19;
 const PENDING: u8 = 0x1A;
+const PARKED: u8 = 0x1B;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -112,6 +114,8 @@ pub enum StoreKey<'a> {
     Violation(SourceId, &'a [u8]),
     /// Table and version of the write.
     Pending(SourceId, Version),
+    /// Table, digest of the folder's partition key if it is in one, file name.
+    Parked(SourceId, Option<&'a Digest>, &'a str),
 }
 
 impl StoreKey<'_> {
@@ -134,6 +138,7 @@ impl StoreKey<'_> {
             Self::Backfill(index) => source_head(BACKFILL, *index).to_vec(),
             Self::Violation(list, place) => [&source_head(VIOLATION, *list)[..], place].concat(),
             Self::Pending(table, version) => [&source_head(PENDING, *table)[..], &version.to_be_bytes()].concat(),
+            Self::Parked(table, folder, name) => [&parked_head(*table, *folder)[..], name.as_bytes()].concat(),
             Self::Account(kind, name) => [&[ACCOUNT, kind.tag()], name.as_bytes()].concat(),
             Self::Partitions(source) => source_head(PARTITIONS, *source).to_vec(),
         }
@@ -143,6 +148,13 @@ impl StoreKey<'_> {
 fn source_head(space: u8, source: SourceId) -> [u8; SOURCE_HEAD_BYTES] {
     let [a, b, c, d] = source.0.to_be_bytes();
     [space, a, b, c, d]
+}
+
+fn parked_head(table: SourceId, folder: Option<&Digest>) -> Vec<u8> {
+    match folder {
+        None => [&source_head(PARKED, table)[..], &[0]].concat(),
+        Some(digest) => [&source_head(PARKED, table)[..], &[1], digest].concat(),
+    }
 }
 
 /// Where an entry of a table or index is.
@@ -211,10 +223,10 @@ fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
     (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
 }
 
-/// The source of the key of an entry, collection, counters, stream record, expiry, backfill, violation, pending write or partitions; `None` when it is none of them.
+/// The source of the key of an entry, collection, counters, stream record, expiry, backfill, violation, pending write, parked file or partitions; `None` when it is none of them.
 #[must_use]
 pub fn source_of(key: &[u8]) -> Option<SourceId> {
-    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY, BACKFILL, VIOLATION, PENDING, PARTITIONS];
+    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY, BACKFILL, VIOLATION, PENDING, PARKED, PARTITIONS];
     spaces.into_iter().find_map(|space| parse_source(space, key)).map(|(source, _)| source)
 }
 
@@ -381,6 +393,36 @@ pub fn parse_pending(key: &[u8]) -> Option<Version> {
     Some(u64::from_be_bytes(rest.try_into().ok()?))
 }
 
+/// Every parked file from `table` on, over all tables.
+#[must_use]
+pub fn all_parked_from(table: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(PARKED, table).to_vec()), upper: Bound::Excluded(vec![PARKED + 1]) }
+}
+
+/// The parked files of a table.
+#[must_use]
+pub fn parked(table: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(PARKED, table))
+}
+
+/// The parked files of a table in one folder, or in none.
+#[must_use]
+pub fn parked_in(table: SourceId, folder: Option<&Digest>) -> KeyRange {
+    KeyRange::prefix(&parked_head(table, folder))
+}
+
+/// Table, folder and file name of a parked file's key; `None` when it is none.
+#[must_use]
+pub fn parse_parked(key: &[u8]) -> Option<(SourceId, Option<Digest>, &str)> {
+    let (table, rest) = parse_source(PARKED, key)?;
+    let (folder, name) = match rest.split_first()? {
+        (0, name) => (None, name),
+        (1, rest) => rest.split_first_chunk::<DIGEST_BYTES>().map(|(digest, name)| (Some(*digest), name))?,
+        _ => return None,
+    };
+    Some((table, folder, std::str::from_utf8(name).ok()?))
+}
+
 /// All streams, by table name and label.
 #[must_use]
 pub fn streams() -> KeyRange {
@@ -490,6 +532,7 @@ mod tests {
         let address = EntryAddress { source: SourceId(258), digest, order: vec![0x61, 0, 0] };
         let entry = [&[4, 0, 0, 1, 2][..], &[7; 16], &[0x61, 0, 0]].concat();
         let collection = [&[5, 0, 0, 0, 9][..], &[7; 16]].concat();
+        let parked = [&[0x1B, 0, 0, 0, 1, 1][..], &[7; 16], &[0x61]].concat();
         let cases: &[(StoreKey<'_>, &[u8])] = &[
             (StoreKey::Meta(Meta::Format), &[1, 1]),
             (StoreKey::Meta(Meta::NextSource), &[1, 2]),
@@ -511,12 +554,17 @@ mod tests {
             (StoreKey::Backfill(SourceId(1)), &[0x18, 0, 0, 0, 1]),
             (StoreKey::Violation(SourceId(1), &[7, 8]), &[0x19, 0, 0, 0, 1, 7, 8]),
             (StoreKey::Pending(SourceId(1), 2), &[0x1A, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
+            (StoreKey::Parked(SourceId(1), None, "a"), &[0x1B, 0, 0, 0, 1, 0, 0x61]),
+            (StoreKey::Parked(SourceId(1), Some(&digest), "a"), &parked),
         ];
         for (key, bytes) in cases {
             assert_eq!(key.encode(), *bytes, "{key:?}");
         }
         assert_eq!(EntryAddress::parse(&entry), Some(address));
         assert_eq!(parse_collection(&collection), Some((SourceId(9), digest)));
+        assert_eq!(parse_parked(&parked), Some((SourceId(1), Some(digest), "a")));
+        assert_eq!(parse_parked(&[0x1B, 0, 0, 0, 1, 0, 0x61]), Some((SourceId(1), None, "a")));
+        assert_eq!(parse_parked(&[0x1B, 0, 0, 0, 1, 2, 0x61]), None);
         assert_eq!(parse_purge(&[3, 0, 0, 0, 1]), Some(SourceId(1)));
         assert_eq!(parse_table(&[2, 0x61]), Some("a"));
         let stream = StreamName { table_name: TableName::new("abc").unwrap(), label: "2".into() };

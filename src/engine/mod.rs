@@ -32,6 +32,7 @@
 //! watched.rs      which tables need them
 //! table_states.rs tables that take their time to come and go
 //! tokens.rs       client request tokens of transactions
+//! parked.rs       files that were items
 //! purge.rs        removal of dropped tables in the background
 //! check.rs        everything derived, recomputed and compared
 //! ```
@@ -58,6 +59,7 @@ pub mod jobs;
 pub mod keys;
 pub mod meter;
 pub mod ops;
+pub mod parked;
 pub mod partitions;
 pub mod purge;
 pub mod read;
@@ -199,6 +201,8 @@ pub struct Shared {
     pub(crate) signal: Arc<background::Signal>,
     /// When the next backup of a deleted table may be over; 0 before that was looked up.
     pub(crate) system_backups_due_ms: AtomicU64,
+    /// When parked files are looked at next for those whose time is over.
+    pub(crate) parked_due_ms: AtomicU64,
     pub(crate) meter: meter::Meter,
     pub(crate) upkeep: partitions::Upkeep,
     pub(crate) throttle: Option<Throttle>,
@@ -264,6 +268,7 @@ impl Engine {
             busy_tables: Watched::new(index_life::has_work),
             signal: Arc::default(),
             system_backups_due_ms: AtomicU64::new(0),
+            parked_due_ms: AtomicU64::new(0),
             meter: meter::Meter::default(),
             upkeep: partitions::Upkeep::default(),
             throttle,

@@ -92,7 +92,8 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
 pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
     let mut left = KEYS_PER_JOB;
     let entries = [keys::entries(source), keys::collections(source)];
-    let lists = [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source)];
+    let lists =
+        [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source), keys::parked(source)];
     for range in entries.into_iter().chain(lists) {
         let doomed = first_keys(transaction.batch.as_read(), &range, left)?;
         for key in &doomed {

@@ -17,37 +17,39 @@ pub struct Attr {
     pub modified_ms: u64,
     /// False for index entries and everything else that is derived.
     pub writable: bool,
+    /// Names; 0 of a file that is open and has none any more.
+    pub links: u32,
 }
 
 impl Attr {
     /// A directory.
     #[must_use]
     pub fn directory(ino: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::Directory, size: 0, modified_ms, writable: true }
+        Self { ino, kind: Kind::Directory, size: 0, modified_ms, writable: true, links: 1 }
     }
 
     /// A file that cannot be written.
     #[must_use]
     pub fn read_only(ino: u64, size: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::File, size, modified_ms, writable: false }
+        Self { ino, kind: Kind::File, size, modified_ms, writable: false, links: 1 }
     }
 
     /// A file that can be written.
     #[must_use]
     pub fn file(ino: u64, size: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::File, size, modified_ms, writable: true }
+        Self { ino, kind: Kind::File, size, modified_ms, writable: true, links: 1 }
     }
 
     /// A symlink; its size is the target's length.
     #[must_use]
     pub fn symlink(ino: u64, target: &str, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::Symlink, size: target.len() as u64, modified_ms, writable: true }
+        Self { ino, kind: Kind::Symlink, size: target.len() as u64, modified_ms, writable: true, links: 1 }
     }
 
     /// `X.json`.
     #[must_use]
     pub fn entry(ino: u64, stat: &EntryStat, writable: bool) -> Self {
-        Self { ino, kind: Kind::File, size: stat.plain_json_bytes, modified_ms: stat.modified_ms, writable }
+        Self { ino, kind: Kind::File, size: stat.plain_json_bytes, modified_ms: stat.modified_ms, writable, links: 1 }
     }
 
     /// May a name that was found keep standing for this inode without being looked up again? So it is with the directories of tables

@@ -52,7 +52,7 @@ pub enum FsError {
     TooLarge,
     #[error("the name or key is too long")]
     NameTooLong,
-    #[error("scratch files are full: 8 MiB a file, 64 MiB in all")]
+    #[error("scratch files are full: 8 MiB a file, 64 MiB in all; ls -l .ddb/scratch lists them, rm there frees them")]
     ScratchFull,
     #[error("open files hold 512 MiB, which is all they may; close some")]
     OpenFull,

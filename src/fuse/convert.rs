@@ -52,7 +52,7 @@ pub fn file_attr(attr: &Attr, owner: Owner) -> FileAttr {
         crtime: time,
         kind: file_type(attr.kind),
         perm: permissions(attr, owner.umask),
-        nlink: 1,
+        nlink: attr.links,
         uid: owner.uid,
         gid: owner.gid,
         rdev: 0,

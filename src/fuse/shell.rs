@@ -369,11 +369,11 @@ impl Filesystem for Shell {
     }
 
     /// ENOSYS, where there are to be none: the kernel asks no more. So for the other three.
-    fn setxattr(&self, _: &Request, _ino: INodeNo, name: &OsStr, _value: &[u8], _flags: i32, _at: u32, reply: ReplyEmpty) {
+    fn setxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, _value: &[u8], _flags: i32, _at: u32, reply: ReplyEmpty) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply_empty(reply, self.view.setxattr(name.as_bytes()));
+        reply_empty(reply, self.view.setxattr(caller(request), ino.0, name.as_bytes()));
     }
 
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {

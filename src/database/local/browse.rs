@@ -7,7 +7,9 @@ use super::LocalDatabase;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
-use crate::database::{Browse, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
+use crate::database::{
+    Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm,
+};
 use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
 use crate::engine::counters::CollectionValue;
@@ -17,9 +19,11 @@ use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
 use crate::engine::view::View;
 use crate::model::api::absence::Absence;
+use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::{PutItemRequest, TableDescription};
+use crate::model::api::{DeleteItemResponse, PutItemRequest, TableDescription};
 use crate::model::error::StoreError;
+use crate::model::layout::MeteredOperation;
 use crate::model::{AttributeValue, Error, IndexKind, Key, KeyAttribute, TableName, TableSchema};
 use crate::store::{Direction, KeyRange, StoreInfo, try_walk};
 
@@ -175,6 +179,29 @@ impl Browse for LocalDatabase {
 
     fn expiring(&self, table: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
         self.engine.expiring(table, count)
+    }
+
+    fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
+        let timer = self.engine.timer(MeteredOperation::DeleteItem);
+        let tables = vec![request.delete.table_name.clone()];
+        self.engine.park_item_then(request, timer.then(tables, done));
+    }
+
+    fn parked(
+        &self,
+        table: &TableName,
+        folder: Option<Option<&AttributeValue>>,
+        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.engine.view()?.parked(table, folder, visit)
+    }
+
+    fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error> {
+        self.engine.view()?.parked_at(place)
+    }
+
+    fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
+        self.engine.change_parked(change)
     }
 
     fn store_info(&self) -> StoreInfo {

@@ -18,13 +18,17 @@ impl Engine {
 }
 
 /// What needs no table.
-fn check_shape(request: &DeleteItemRequest) -> Result<Guard, Error> {
+pub(in crate::engine) fn check_shape(request: &DeleteItemRequest) -> Result<Guard, Error> {
     request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
     let guard = Guard::of_request(&request.condition, &request.placeholders)?;
     Ok(guard.with(request.precondition, request.return_old_on_condition_failure))
 }
 
-fn delete(transaction: &mut Transaction<'_>, request: &DeleteItemRequest, guard: &Guard) -> Result<DeleteItemResponse, Error> {
+pub(in crate::engine) fn delete(
+    transaction: &mut Transaction<'_>,
+    request: &DeleteItemRequest,
+    guard: &Guard,
+) -> Result<DeleteItemResponse, Error> {
     let table = transaction.active_table(&request.table_name)?;
     let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
     guard.check_paths(&table)?;

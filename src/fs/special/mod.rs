@@ -20,9 +20,11 @@ pub mod item;
 pub mod last;
 pub mod metrics;
 pub mod mount_control;
+pub mod parked;
 pub mod partitions;
 pub mod plan;
 pub mod queries;
+pub mod scratch;
 pub mod service;
 pub mod state;
 pub mod stream;
@@ -40,6 +42,7 @@ use super::node::{Kind, Node};
 use super::tree::{Caller, Tree};
 use super::view::{Bytes, Call, OpenFlags, Performer, Reply, View};
 use crate::model::TableName;
+use crate::model::api::parked::ParkedPlace;
 
 /// A file, directory or symlink of its own kind. It holds what it names, and no state.
 pub trait Special: fmt::Debug + Send + Sync {
@@ -53,6 +56,11 @@ pub trait Special: fmt::Debug + Send + Sync {
 
     /// The directory it is in.
     fn parent(&self) -> Node;
+
+    /// Where it is parked, if it is a parked file.
+    fn parked(&self) -> Option<&ParkedPlace> {
+        None
+    }
 
     /// The table it belongs to.
     fn table(&self) -> Option<&TableName> {

@@ -1,6 +1,6 @@
 //! `/.ddb/`: service files, for lookup only; what is below it is listed, save what blocks or has parameters.
 
-use super::{Special, SpecialNode, about, api, calls, heat, help, last, metrics, mount_control};
+use super::{Special, SpecialNode, about, api, calls, heat, help, last, metrics, mount_control, scratch};
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::journal::session_of;
@@ -84,6 +84,8 @@ pub fn node() -> Node {
             (help::NAME, help::topics_node),
             (last::NAME, last::node),
             (calls::SLOW_NAME, calls::slow_node),
+            (scratch::NAME, scratch::node),
+            (scratch::LINES_NAME, scratch::lines_node),
             (about::STATS_NAME, about::stats_node),
             (metrics::PROMETHEUS_NAME, metrics::prometheus_node),
             (api::TRANSACT_NAME, api::transact_node),
@@ -112,7 +114,7 @@ fn warnings() -> Node {
     SpecialNode::node(File {
         path: ".ddb/warnings.ndjson",
         parent: node,
-        render: |tree, _| tree.journal.warnings() + &heat::warnings(tree),
+        render: |tree, _| tree.journal.warnings() + &scratch::warnings(tree) + &heat::warnings(tree),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::names::{self, Parsed, Suffix};
-use super::{Tree, items};
+use super::{Tree, items, scratch};
 use crate::database::{Entries, EntryKey, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
@@ -17,7 +17,7 @@ use crate::model::{Key, TableSchema};
 /// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
 pub fn resolve(tree: &Tree, source: &Source, partition: &PartitionKey, name: &str) -> Result<Node, FsError> {
     let Some((stem, suffix)) = names::split_suffix(name) else {
-        return items::resolve_scratch(tree, source, Some(partition), name);
+        return scratch::resolve(tree, source, Some(partition), name);
     };
     let schema = tree.source_schema(source)?;
     let types = stem_types(&schema, source)?;
@@ -100,9 +100,13 @@ pub fn attr(tree: &Tree, source: &Source, partition: &PartitionKey) -> Result<At
         return Ok(Attr::directory(node.ino(), collection.modified_ms));
     }
     let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
-    let since_ms = tree.folders.lock().since(&source.table, value).ok_or(FsError::NotFound)?;
     // The table may be gone.
     tree.schema(&source.table)?;
+    let since_ms = tree.folders.lock().since(&source.table, value);
+    let since_ms = match since_ms {
+        Some(since_ms) => since_ms,
+        None => scratch::parked_in_ms(tree, source, partition)?.ok_or(FsError::NotFound)?,
+    };
     Ok(Attr::directory(node.ino(), since_ms))
 }
 

@@ -6,19 +6,18 @@ use std::ops::ControlFlow;
 use super::collection::{EntryLister, entry_node};
 use super::names::{self, Parsed, Suffix};
 use super::table::base;
-use super::{Tree, listed};
+use super::{Tree, listed, scratch};
 use crate::codec::digest::Digest;
 use crate::codec::dynamodb_json;
 use crate::codec::json::indent::indent;
-use crate::database::{Entries, EntryKey, EntryStat, PartitionKey, Source, TextForm};
+use crate::database::{Entries, EntryKey, EntryStat, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Found, Listed, Lister, fetch_tail};
 use crate::fs::node::{AliasFolder, AliasNode, EntryNode, Node};
 use crate::fs::query::Wanted;
 use crate::fs::special::item;
-use crate::fs::write::scratch::FileId;
-use crate::fs::write::{KeyPart, TargetKey, is_refused_probe, is_scratch_name};
+use crate::fs::write::{KeyPart, TargetKey};
 use crate::model::error::StoreError;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Error, Item, Key, TableSchema};
@@ -35,7 +34,7 @@ fn is_flat(schema: &TableSchema, source: &Source) -> bool {
 
 /// `K(pk).json`.
 fn resolve_flat(tree: &Tree, schema: &TableSchema, source: &Source, name: &str) -> Result<Node, FsError> {
-    let Some((stem, suffix)) = names::split_suffix(name) else { return resolve_scratch(tree, source, None, name) };
+    let Some((stem, suffix)) = names::split_suffix(name) else { return scratch::resolve(tree, source, None, name) };
     let types = [schema.key.partition.attribute_type];
     let value = match names::parse(stem, &types)? {
         Parsed::Values(values) => values.into_iter().next(),
@@ -56,7 +55,7 @@ fn resolve_flat(tree: &Tree, schema: &TableSchema, source: &Source, name: &str) 
 /// `K(pk)/`, or `K(a),K(b)/` of an index with several partition attributes.
 fn resolve_folder(tree: &Tree, schema: &TableSchema, source: &Source, name: &str) -> Result<Node, FsError> {
     if name.starts_with('.') {
-        return resolve_scratch(tree, source, None, name);
+        return scratch::resolve(tree, source, None, name);
     }
     let types = partition_types(schema, source)?;
     let partition = match names::parse(name, &types)? {
@@ -96,7 +95,7 @@ pub fn resolve_in_alias(tree: &Tree, folder: &AliasFolder, name: &str) -> Result
         return super::collection::resolve(tree, &source, &partition, name);
     }
     let Some((stem, suffix)) = names::split_suffix(name) else {
-        return resolve_scratch_in(tree, &Node::AliasFolder(Box::new(folder.clone())), name);
+        return scratch::resolve_in(tree, &Node::AliasFolder(Box::new(folder.clone())), name);
     };
     let schema = tree.source_schema(&source)?;
     let sort = schema.key.sort.as_ref().ok_or(FsError::NotFound)?;
@@ -139,36 +138,6 @@ pub fn alias_attr(tree: &Tree, alias: &AliasNode) -> Result<Attr, FsError> {
         Node::Entry(entry) => Ok(Attr { ino: Node::Alias(Box::new(alias.clone())).ino(), ..attr(tree, &entry)? }),
         _ => Err(FsError::NotFound),
     }
-}
-
-/// A name that is no item: a file in memory, if it was made. What programs probe for everywhere is refused here and not earlier:
-/// `CVS` and `4913` are keys too, and tables.
-pub fn resolve_scratch(tree: &Tree, source: &Source, partition: Option<&PartitionKey>, name: &str) -> Result<Node, FsError> {
-    resolve_scratch_in(tree, &scratch_directory(source, partition).ok_or(FsError::NotFound)?, name)
-}
-
-/// A file in memory in this directory, if it was made.
-pub fn resolve_scratch_in(tree: &Tree, directory: &Node, name: &str) -> Result<Node, FsError> {
-    if !is_scratch_name(name) || is_refused_probe(name) {
-        return Err(FsError::NotFound);
-    }
-    tree.scratch.lock().find(directory, name).map(Node::Scratch).ok_or(FsError::NotFound)
-}
-
-/// The directory that a scratch file is in. `None` where there are none: below an index.
-pub fn scratch_directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> {
-    if source.index.is_some() {
-        return None;
-    }
-    Some(match partition {
-        Some(partition) => Node::Collection(source.clone(), partition.clone()),
-        None => Node::Items(source.clone()),
-    })
-}
-
-pub fn scratch_attr(tree: &Tree, id: FileId) -> Result<Attr, FsError> {
-    let attributes = tree.scratch.lock().attributes(id)?;
-    Ok(Attr::file(Node::Scratch(id).ino(), attributes.size, attributes.modified_ms))
 }
 
 /// What is stored under this key, if no waiting delete hides it.

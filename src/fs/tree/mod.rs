@@ -13,6 +13,7 @@ pub mod names;
 mod query;
 mod root;
 mod schema;
+pub(super) mod scratch;
 mod stats;
 mod table;
 
@@ -50,6 +51,8 @@ pub struct Tree {
     pub folders: Mutex<Folders>,
     pub drafts: Mutex<Drafts>,
     pub scratch: Mutex<ScratchFiles<Node>>,
+    /// When the tables with scratch files were made, milliseconds since the epoch.
+    scratch_births: Mutex<HashMap<TableName, u64>>,
     deferred: Mutex<DeferredDeletes<(TableName, Key)>>,
     /// Entries of `deferred`, so that nobody locks it while it is empty.
     hidden: AtomicUsize,
@@ -88,6 +91,7 @@ impl Tree {
             folders: Mutex::default(),
             drafts: Mutex::default(),
             scratch: Mutex::default(),
+            scratch_births: Mutex::default(),
             deferred: Mutex::default(),
             hidden: AtomicUsize::new(0),
             journal: Journal::default(),
@@ -197,7 +201,7 @@ impl Tree {
             Node::Entry(entry) => items::attr(self, entry),
             Node::Base(source, key) => index::base_attr(self, source, key),
             Node::Query(_) | Node::QueryResult(..) | Node::QueryLink(..) => query::attr(self, node),
-            Node::Scratch(id) => items::scratch_attr(self, *id),
+            Node::Scratch(id) => scratch::attr(self, *id, node.ino()),
             Node::Alias(alias) => items::alias_attr(self, alias),
             Node::AliasFolder(folder) => items::alias_folder_attr(self, folder),
             Node::Special(special) => special.0.attr(self, caller, node.ino()),
@@ -378,7 +382,7 @@ impl Tree {
     }
 
     /// Works on the waiting deletes.
-    pub(super) fn with_deferred<T>(&self, work: impl FnOnce(&mut DeferredDeletes<(TableName, Key)>) -> T) -> T {
+    pub(in crate::fs) fn with_deferred<T>(&self, work: impl FnOnce(&mut DeferredDeletes<(TableName, Key)>) -> T) -> T {
         let mut deferred = self.deferred.lock();
         let out = work(&mut deferred);
         self.hidden.store(usize::from(!deferred.is_empty()), Ordering::Release);

@@ -92,7 +92,7 @@ pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsErr
 
 /// A file in memory beside `schema.json`, if it was made.
 pub fn resolve_scratch(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
-    tree.scratch.lock().find(&Node::Table(table.clone()), name).map(Node::Scratch).ok_or(FsError::NotFound)
+    tree.find_scratch(&Node::Table(table.clone()), name).map(Node::Scratch).ok_or(FsError::NotFound)
 }
 
 pub fn attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {

@@ -11,8 +11,9 @@ use crate::fs::attr::Attr;
 use crate::fs::journal::process_of;
 use crate::fs::node::{EntryNode, Kind, Node};
 use crate::fs::special::{dropped, index_draft, last};
-use crate::fs::tree::now_ms;
+use crate::fs::tree::{now_ms, scratch};
 use crate::fs::write::{draft, is_refused_probe};
+use crate::model::api::parked::ParkedChange;
 use crate::model::api::{DeleteItemRequest, DeleteTableRequest, PutItemRequest, ReturnValues};
 use crate::model::error::InUseError;
 use crate::model::{Error, TableName};
@@ -189,6 +190,7 @@ impl View {
         match self.tree.resolve(&parent, name) {
             Ok(Node::Entry(entry)) if entry.source.index.is_none() => self.delete_item(caller, &entry, reply),
             Ok(node) if self.goes_with_table(caller, &node) => reply(Ok(())),
+            Ok(Node::Scratch(id)) => self.unlink_scratch(id, reply),
             Ok(Node::Special(special)) => {
                 let (view, node) = (Arc::clone(self), Node::Special(special.clone()));
                 let reply: Reply<()> =
@@ -196,7 +198,7 @@ impl View {
                 special.0.unlink(self, caller, reply);
             }
             Ok(node) => {
-                let ended = self.unlink_other(caller, &parent, &node, name);
+                let ended = self.unlink_other(caller, &node);
                 let is_definition = matches!(&node, Node::Schema(source) if source.index.is_none());
                 reply(if is_definition { ended } else { ended.or_else(|error| self.unlink_derived(caller, &node, error)) });
             }
@@ -204,12 +206,8 @@ impl View {
         }
     }
 
-    fn unlink_other(&self, caller: Caller, parent: &Node, node: &Node, name: &[u8]) -> Result<(), FsError> {
+    fn unlink_other(&self, caller: Caller, node: &Node) -> Result<(), FsError> {
         match node {
-            Node::Scratch(_) => {
-                let name = std::str::from_utf8(name).map_err(|_| FsError::NotFound)?;
-                self.tree.scratch.lock().remove(parent, name)
-            }
             Node::Schema(source) if source.index.is_none() => {
                 if self.tree.is_draft(&source.table)? {
                     return self.tree.drafts.lock().unlink_schema(&source.table);
@@ -286,7 +284,7 @@ impl View {
     ///
     /// # Errors
     /// `NotEmpty`, `NotFound`, or the directory is part of the tree.
-    pub fn rmdir(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
+    pub fn rmdir(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
         let parent = self.node(parent)?;
         let removed = self.tree.resolve(&parent, name).and_then(|node| {
             self.attr_of(&node, caller)?;
@@ -295,14 +293,15 @@ impl View {
         self.noted(caller, "rmdir", &parent, name, removed)
     }
 
-    fn rmdir_node(&self, caller: Caller, node: &Node) -> Result<(), FsError> {
+    fn rmdir_node(self: &Arc<Self>, caller: Caller, node: &Node) -> Result<(), FsError> {
         match node {
             Node::Table(table) if self.tree.is_draft(table)? => self.tree.drafts.lock().remove(table),
             Node::Table(table) => self.delete_table(caller, table),
             Node::DraftFolder(table, path) => self.tree.drafts.lock().remove_folder(table, path),
-            Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(source, partition),
+            Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(node, source, partition),
             Node::AliasFolder(folder) => {
                 let removed = self.tree.folders.lock().remove_alias(&folder.table, &folder.digest);
+                self.tree.scratch.lock().remove_directory(node);
                 removed.map(drop).ok_or(FsError::NotFound)
             }
             Node::Items(_) | Node::Indexes(..) => {
@@ -327,9 +326,11 @@ impl View {
         }
     }
 
-    fn delete_table(&self, caller: Caller, table: &TableName) -> Result<(), FsError> {
+    fn delete_table(self: &Arc<Self>, caller: Caller, table: &TableName) -> Result<(), FsError> {
         self.tree.schema(table)?;
         self.may_delete(table, caller)?;
+        // What was renamed away is not seen, and would be in the way.
+        self.settle_deletes(|(of, _)| of == table);
         self.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty: !self.tree.options.allow_drop })
     }
 
@@ -343,16 +344,26 @@ impl View {
             Err(error) => return Err(error.into()),
         }
         self.tree.folders.lock().drop_table(table);
+        self.tree.drop_scratch_of(table);
         self.tree.service.index_drafts.drop_table(table);
         self.marks.removed(table);
         Ok(())
     }
 
-    fn remove_collection(&self, source: &Source, partition: &PartitionKey) -> Result<(), FsError> {
+    /// The scratch files in it go with it; those that are parked are only in `.ddb/scratch/` from now on.
+    fn remove_collection(self: &Arc<Self>, node: &Node, source: &Source, partition: &PartitionKey) -> Result<(), FsError> {
+        let value = partition.first().ok_or(FsError::NotFound)?;
+        // What was renamed away is not seen, and would be in the way.
+        self.settle_deletes(|(table, key)| *table == source.table && key.partition == *value);
         if self.tree.db.collection(source, partition)?.is_some() {
             return Err(FsError::NotEmpty);
         }
-        let value = partition.first().ok_or(FsError::NotFound)?;
-        if self.tree.folders.lock().remove(&source.table, value) { Ok(()) } else { Err(FsError::NotFound) }
+        let was_kept = self.tree.folders.lock().remove(&source.table, value);
+        let had_parked = scratch::parked_in_ms(&self.tree, source, partition)?.is_some() && {
+            let folder = Some(value.clone());
+            self.tree.db.change_parked(ParkedChange::Leave { table: source.table.clone(), folder })?
+        };
+        self.tree.scratch.lock().remove_directory(node);
+        if was_kept || had_parked { Ok(()) } else { Err(FsError::NotFound) }
     }
 }

@@ -1,4 +1,5 @@
-//! The keeper: one thread that deletes renamed-away items when they are due and drops idle scratch files.
+//! The keeper: one thread that deletes renamed-away items when they are due, and parks their texts, and drops idle scratch files and
+//! those whose directory is gone.
 
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -6,10 +7,19 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::View;
 use super::put::item_number;
+use super::{Reply, View};
+use crate::codec::json::indent::indent;
+use crate::database::{Done, EntryKey};
+use crate::fs::FsError;
+use crate::fs::node::base;
+use crate::fs::special::scratch::warning;
 use crate::fs::tree::now_ms;
-use crate::model::api::{DeleteItemRequest, Precondition, Version};
+use crate::fs::tree::scratch::{directory_of, item_path, place_in};
+use crate::fs::write::deferred::Hidden;
+use crate::fs::write::scratch::FileId;
+use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse, Precondition};
 use crate::model::{Error, Key, TableName};
 
 /// How long the keeper sleeps when nothing waits.
@@ -43,6 +53,7 @@ fn keep(view: &Weak<View>) {
         let Some(view) = view.upgrade() else { return };
         view.delete_due();
         view.tree.scratch.lock().expire(now_ms());
+        view.tree.drop_scratch_of_gone_directories();
         most_inodes = give_memory_back(most_inodes, view.known_inodes());
         let mut stop = view.keeper.stop.lock();
         // Asked under the lock of `stop`, which whoever hides an item takes before it wakes us.
@@ -74,60 +85,213 @@ fn give_memory_back(most_inodes: usize, inodes: usize) -> usize {
     inodes
 }
 
+/// An item that is hidden: its table and key.
+type Place = (TableName, Key);
+
+/// What becomes of the text of a hidden item.
+enum Fate {
+    /// It stays in the store, with this content.
+    Parked(ParkedPlace, Vec<u8>),
+    /// It goes with the item.
+    Gone,
+}
+
+/// Nobody waits for the outcome.
+fn unheard() -> Reply<()> {
+    Box::new(|_| {})
+}
+
 impl View {
     /// Hidden items whose time has come are deleted, unless they were changed meanwhile.
     fn delete_due(self: &Arc<Self>) {
+        let now_ms = now_ms();
+        self.delete_those(|_, hidden| hidden.is_due(now_ms));
+    }
+
+    /// Deletes the hidden items that are meant, their texts parked.
+    fn delete_those(self: &Arc<Self>, is_meant: impl Fn(&Place, &Hidden) -> bool) {
         let _deleting = self.keeper.deleting.lock();
-        let due = self.tree.with_deferred(|deferred| deferred.due(now_ms()));
-        for (place, version) in due {
-            self.delete_hidden(place, version);
+        let due = self.tree.with_deferred(|deferred| deferred.take(is_meant));
+        for (place, hidden) in due {
+            self.delete_hidden(place, hidden, unheard());
         }
     }
 
-    fn delete_hidden(self: &Arc<Self>, place: (TableName, Key), version: Version) {
-        let schema = match self.tree.db.schema(&place.0) {
-            Ok(Some(schema)) => schema,
+    /// Deletes a hidden item, and parks its text where its scratch file is now; `reply` hears how it ended.
+    fn delete_hidden(self: &Arc<Self>, place: Place, hidden: Hidden, reply: Reply<()>) {
+        match self.fate(&place, hidden) {
+            Ok(fate) => self.delete_hidden_so(place, hidden, fate, reply),
+            Err(error) => {
+                self.show_again(&place, hidden);
+                reply(Err(error));
+            }
+        }
+    }
+
+    /// What becomes of a hidden item's text: it is parked where its scratch file is.
+    fn fate(&self, place: &Place, hidden: Hidden) -> Result<Fate, FsError> {
+        let found = self.tree.scratch.lock().place(hidden.file).map(|(directory, name)| (directory.clone(), name.to_owned()));
+        // Removed, or moved onto an item, it is kept nowhere or there.
+        let Some((directory, name)) = found else { return Ok(Fate::Gone) };
+        let parked = place_in(&directory, &name).ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
+        let entry = EntryKey { index: None, base: place.1.clone() };
+        let (text, stat) = self.tree.db.text(&base(&place.0), &entry, hidden.form)?.ok_or(FsError::NotFound)?;
+        if stat.version != hidden.version {
+            return Err(FsError::Stale);
+        }
+        Ok(Fate::Parked(parked, if self.tree.options.pretty { indent(&text) } else { text }))
+    }
+
+    fn delete_hidden_so(self: &Arc<Self>, place: Place, hidden: Hidden, fate: Fate, reply: Reply<()>) {
+        let schema = match self.tree.schema(&place.0) {
+            Ok(schema) => schema,
             // The table is gone, and the item with it.
-            _ => {
-                self.tree.with_deferred(|deferred| deferred.cancel(&place));
-                return;
+            Err(error) => {
+                self.show_again(&place, hidden);
+                return reply(Err(error));
             }
         };
         let mut request = DeleteItemRequest::new(place.0.clone(), place.1.to_item(&schema.key));
-        request.precondition = Some(Precondition::Version(version));
+        request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
         let view = Arc::clone(self);
-        self.tree.db.delete_item_then(
-            request,
-            Box::new(move |outcome| {
-                match outcome {
-                    Ok(_) => {
-                        // Whoever read it may make another.
-                        view.reads.forget_all(item_number(&place.0, &place.1));
-                        if composite {
-                            view.tree.folders.lock().keep(&place.0, &place.1.partition, now_ms());
-                        }
+        let parked = match &fate {
+            Fate::Parked(parked, text) => Some((parked.clone(), text.clone())),
+            Fate::Gone => None,
+        };
+        let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
+            let ended = match outcome {
+                Ok(_) => {
+                    view.hidden_deleted(&place, composite);
+                    if let Some((parked, text)) = parked {
+                        view.was_parked(&place, hidden.file, parked, &text);
                     }
-                    // Written by somebody else meanwhile: it stays.
-                    Err(Error::ConditionalCheckFailed { .. }) => {}
-                    Err(error) => log::warn!("an item renamed away could not be deleted: {error}"),
+                    Ok(())
                 }
-                view.tree.with_deferred(|deferred| {
-                    if deferred.hidden_version(&place) == Some(version) {
-                        deferred.cancel(&place);
-                    }
-                });
-            }),
-        );
+                // Written by somebody else meanwhile: it stays.
+                Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
+                Err(error) => {
+                    log::warn!("an item renamed away could not be deleted: {error}");
+                    Err(error.into())
+                }
+            };
+            view.show_again(&place, hidden);
+            reply(ended);
+        });
+        match fate {
+            Fate::Parked(place, content) => self.tree.db.park_item_then(ParkRequest { delete: request, place, content }, done),
+            Fate::Gone => self.tree.db.delete_item_then(request, done),
+        }
+    }
+
+    /// The item is hidden no more: it is gone, or to be seen again.
+    fn show_again(&self, place: &Place, hidden: Hidden) {
+        self.tree.with_deferred(|deferred| {
+            if deferred.hidden_version(place) == Some(hidden.version) {
+                deferred.cancel(place);
+            }
+        });
+    }
+
+    fn hidden_deleted(&self, place: &Place, composite: bool) {
+        // Whoever read it may make another.
+        self.reads.forget_all(item_number(&place.0, &place.1));
+        if composite {
+            self.tree.folders.lock().keep(&place.0, &place.1.partition, now_ms());
+        }
+    }
+
+    /// The text of a deleted item is in the store: its file need not be in memory. One that was removed or moved meanwhile is so in the
+    /// store too.
+    fn was_parked(self: &Arc<Self>, item: &Place, file: FileId, parked: ParkedPlace, text: &[u8]) {
+        let now_at = {
+            let mut scratch = self.tree.scratch.lock();
+            let now_at = scratch.place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
+            if now_at.as_ref() == Some(&(directory_of(&parked), parked.name.clone())) {
+                scratch.remove_if_same(file, text);
+            }
+            now_at
+        };
+        let change = match now_at.map(|(directory, name)| place_in(&directory, &name)) {
+            Some(Some(to)) if to != parked => ParkedChange::Move { from: parked, to },
+            Some(_) => return self.warn_of_parked(item, &parked),
+            None => ParkedChange::Remove(parked),
+        };
+        self.change_parked_later(change);
+    }
+
+    fn warn_of_parked(&self, (table, key): &Place, parked: &ParkedPlace) {
+        let entry = EntryKey { index: None, base: key.clone() };
+        let sentence = warning(&directory_of(parked), &parked.name, now_ms().saturating_add(PARKED_KEPT_MS));
+        self.warn(&item_path(table, &entry), vec![sentence]);
+    }
+
+    fn change_parked_later(self: &Arc<Self>, change: ParkedChange) {
+        let view = Arc::clone(self);
+        self.run_elsewhere(Box::new(move || {
+            if let Err(error) = view.tree.db.change_parked(change) {
+                log::warn!("a parked file could not be moved or removed: {error}");
+            }
+        }));
+    }
+
+    /// UNLINK of a scratch file. That of a hidden item takes the item with it, now.
+    pub(super) fn unlink_scratch(self: &Arc<Self>, file: FileId, reply: Reply<()>) {
+        let _deleting = self.keeper.deleting.lock();
+        let due = self.tree.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
+        let view = Arc::clone(self);
+        let removed: Reply<()> = Box::new(move |ended| match ended {
+            Ok(()) => view.forget_scratch(file, reply),
+            Err(error) => reply(Err(error)),
+        });
+        match due.into_iter().next() {
+            Some((place, hidden)) => self.delete_hidden_so(place, hidden, Fate::Gone, removed),
+            None => removed(Ok(())),
+        }
+    }
+
+    /// The name of a scratch file goes, and what is parked under it.
+    pub(super) fn forget_scratch(self: &Arc<Self>, file: FileId, reply: Reply<()>) {
+        let place = self.tree.scratch.lock().place(file).and_then(|(directory, name)| place_in(directory, name));
+        let removed = self.tree.scratch.lock().remove(file);
+        match place.map(|place| (self.tree.db.parked_at(&place), place)) {
+            Some((Ok(Some(_)), place)) if removed.is_ok() => {
+                let view = Arc::clone(self);
+                self.run_elsewhere(Box::new(move || {
+                    reply(view.tree.db.change_parked(ParkedChange::Remove(place)).map(drop).map_err(FsError::from));
+                }));
+            }
+            _ => reply(removed),
+        }
+    }
+
+    /// Performs the deletes that wait and are meant, and waits for them.
+    pub(super) fn settle_deletes(self: &Arc<Self>, is_meant: impl Fn(&Place) -> bool) {
+        if !self.tree.hides_any() {
+            return;
+        }
+        let deleting = self.keeper.deleting.lock();
+        let due = self.tree.with_deferred(|deferred| deferred.take(|place, _| is_meant(place)));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let mut waiting = 0;
+        for (place, hidden) in due {
+            let sender = sender.clone();
+            let heard: Reply<()> = Box::new(move |_| {
+                // The receiver waits below.
+                let _ = sender.send(());
+            });
+            self.delete_hidden(place, hidden, heard);
+            waiting += 1;
+        }
+        drop(deleting);
+        for _ in 0..waiting {
+            let _ = receiver.recv();
+        }
     }
 
     /// Performs the deletes that wait, now.
     pub(in crate::fs) fn flush_deletes(self: &Arc<Self>) {
-        let _deleting = self.keeper.deleting.lock();
-        let due = self.tree.with_deferred(|deferred| deferred.due_at_shutdown());
-        for (place, version) in due {
-            self.delete_hidden(place, version);
-        }
+        self.delete_those(|_, _| true);
     }
 
     /// Ends the keeper and performs the deletes that wait. Call after the last request; the database is closed by its owner.
@@ -140,9 +304,11 @@ impl View {
         {
             log::error!("the keeper thread had failed");
         }
-        let due = self.tree.with_deferred(|deferred| deferred.due_at_shutdown());
-        for (place, version) in due {
-            self.delete_hidden(place, version);
+        self.settle_deletes(|_| true);
+        let dropped = self.tree.scratch.lock().all();
+        if let Some(first) = dropped.first() {
+            let path = format!("{}/{}", self.tree.path(&first.directory), first.name);
+            log::info!("dropped with the mount: {} scratch files in memory, the first {path}", dropped.len());
         }
     }
 }

@@ -85,6 +85,7 @@ pub struct View {
     keeper: keeper::Keeper,
     workers: Workers,
     waiting: waiting::WaitingReads,
+    unkept: xattr::Unkept,
 }
 
 /// New attributes; `None` leaves as it is.
@@ -129,6 +130,7 @@ impl View {
             keeper: keeper::Keeper::default(),
             workers: Workers::default(),
             waiting: waiting::WaitingReads::default(),
+            unkept: xattr::Unkept::default(),
             tree,
             inodes: InodeTable::default(),
             handles: Handles::default(),
@@ -243,11 +245,14 @@ impl View {
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
         let handle = handle.and_then(|handle| self.handles.get(handle));
+        if let Some(Handle::Scratch(id)) = handle.as_deref() {
+            return crate::fs::tree::scratch::attr(&self.tree, *id, ino);
+        }
         let attr = match self.attr_of(&*self.node(ino)?, caller) {
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
                 let (open, since_ms) = self.handles.of_inode(ino).ok_or(FsError::NotFound)?;
-                Attr::file(ino, open.size().ok_or(FsError::NotFound)?, since_ms)
+                Attr { links: 0, ..Attr::file(ino, open.size().ok_or(FsError::NotFound)?, since_ms) }
             }
             attr => attr?,
         };

@@ -190,9 +190,10 @@ impl View {
         Ok(Handle::Special(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer))))
     }
 
-    fn open_scratch(&self, id: FileId, truncate: bool) -> Result<Handle, FsError> {
+    pub(in crate::fs) fn open_scratch(&self, id: FileId, truncate: bool) -> Result<Handle, FsError> {
         let mut scratch = self.tree.scratch.lock();
-        scratch.open(id, now_ms())?;
+        // Parked since it was looked up: the kernel looks the name up again.
+        scratch.open(id, now_ms()).map_err(|_| FsError::Stale)?;
         if truncate {
             scratch.truncate(id, 0, now_ms())?;
         }
@@ -315,10 +316,10 @@ impl View {
                 if !is_scratch_name(name) {
                     return Err(FsError::NotSupported);
                 }
-                self.tree.scratch.lock().create(parent.clone(), name, mode, now_ms())
+                self.tree.create_scratch(parent, name, mode, now_ms())
             }
-            Node::Table(_) if is_schema_scratch_name(name) => {
-                Ok(self.tree.scratch.lock().create(parent.clone(), name, mode, now_ms())?)
+            Node::Table(table) if is_schema_scratch_name(name) && !self.tree.is_draft(table)? => {
+                self.tree.create_scratch(parent, name, mode, now_ms())
             }
             Node::DraftFolder(..) => Err(Draft::file_refused()),
             Node::Table(table) if self.tree.is_draft(table)? => Err(Draft::file_refused()),
@@ -445,6 +446,7 @@ impl View {
             (Some(size), Some(handle)) => match &*handle {
                 Handle::Item(open) => self.run(caller, open, Call::Truncate(size), answer),
                 Handle::Special(open) => Arc::clone(open).truncate(self, caller, size, answer),
+                Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
             },
             (Some(_), None) if self.is_derived(&node) => answer(Err(FsError::Derived)),

@@ -8,10 +8,12 @@ use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Kind, Node, base};
 use crate::fs::special::dropped;
+use crate::fs::tree::scratch::place_in;
 use crate::fs::tree::{items, now_ms};
 use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{Failure, Target, is_refused_probe, is_schema_scratch_name, is_scratch_name};
+use crate::model::api::parked::{ParkedChange, ParkedPlace};
 use crate::model::api::{Precondition, PutItemRequest};
 use crate::model::error::ValueError;
 use crate::model::{Error, TableName};
@@ -68,6 +70,8 @@ impl View {
         }
         let new = self.tree.resolve(to.0, to.1);
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
+        // A parked file goes when another takes its place.
+        let new = new.and_then(|new| if is_parked(&new) { Err(FsError::NotFound) } else { Ok(new) });
         if flags.no_replace && exists {
             return reply(Err(plain(FsError::Exists)));
         }
@@ -93,6 +97,9 @@ impl View {
             (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
                 self.rekey_folder(caller, old, &new, reply);
             }
+            (Node::Special(special), new) if special.0.parked().is_some() => {
+                self.move_parked(caller, special.0.parked().cloned(), new, (to, flags.no_replace), reply);
+            }
             (Node::Special(special), _) if from.0 == to.0 => {
                 let (view, special, name) = (Arc::clone(self), special.clone(), to.1.to_vec());
                 self.run_elsewhere(Box::new(move || {
@@ -102,12 +109,12 @@ impl View {
             }
             (Node::Special(_), _) => reply(Err(plain(FsError::CrossDevice))),
             (Node::Scratch(id), Ok(new @ (Node::Entry(_) | Node::Alias(_)))) => {
-                self.put_scratch(caller, *id, from, &new, flags.no_replace, reply);
+                self.put_scratch(caller, Moving::Memory(*id), &new, flags.no_replace, reply);
             }
             (Node::Scratch(id), Ok(Node::Schema(source))) if source.index.is_none() => {
-                reply(self.put_schema(*id, from, source.table.clone()));
+                reply(self.put_schema(*id, source.table.clone()));
             }
-            (Node::Scratch(_), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => reply(self.move_scratch(from, to).map_err(plain)),
+            (Node::Scratch(id), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => self.move_scratch(*id, to, reply),
             (Node::Entry(old), Ok(Node::Scratch(_)) | Err(FsError::NotFound)) if old.source.index.is_none() => {
                 reply(self.hide_item(old, to).map_err(plain));
             }
@@ -134,8 +141,8 @@ impl View {
     }
 
     /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
-    fn put_scratch(self: &Arc<Self>, caller: Caller, id: FileId, from: (&Node, &[u8]), new: &Node, no_replace: bool, reply: Moved) {
-        let mut request = match self.scratch_request(caller, id, new, no_replace) {
+    fn put_scratch(self: &Arc<Self>, caller: Caller, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
+        let mut request = match self.scratch_request(caller, &moving, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
@@ -146,7 +153,7 @@ impl View {
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
         let known = key.as_ref().and_then(|key| self.known_version(&table, key, caller.pid));
         request.precondition = request.precondition.or(known.map(Precondition::Version));
-        let (view, from) = (Arc::clone(self), (from.0.clone(), from.1.to_vec()));
+        let view = Arc::clone(self);
         self.put(
             request,
             caller.pid,
@@ -155,11 +162,11 @@ impl View {
                     if let Some(key) = &key {
                         view.wrote(&table, key, caller.pid, version);
                     }
-                    if let Ok(name) = std::str::from_utf8(&from.1) {
+                    match moving {
                         // It may have been unlinked meanwhile.
-                        let _ = view.tree.scratch.lock().remove(&from.0, name);
+                        Moving::Memory(id) => view.forget_scratch(id, Box::new(|_| reply(Ok(())))),
+                        Moving::Parked(place) => view.change_parked(ParkedChange::Remove(place), Box::new(|_| reply(Ok(())))),
                     }
-                    reply(Ok(()));
                 }
                 Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(plain(FsError::Exists))),
                 Err(Error::ConditionalCheckFailed { .. }) => reply(Err(moved(FsError::Stale, &[], "The item is unchanged."))),
@@ -171,9 +178,9 @@ impl View {
         );
     }
 
-    fn scratch_request(&self, caller: Caller, id: FileId, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
+    fn scratch_request(&self, caller: Caller, moving: &Moving, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
         let target = self.item_target(new).map_err(plain)?;
-        let text = self.tree.scratch.lock().content(id).map_err(plain)?;
+        let text = self.moving_text(moving).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
             self.bring_back(&target, caller.pid);
@@ -184,7 +191,7 @@ impl View {
     }
 
     /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
-    fn put_schema(&self, id: FileId, from: (&Node, &[u8]), table: TableName) -> Result<(), Failure> {
+    fn put_schema(&self, id: FileId, table: TableName) -> Result<(), Failure> {
         let text = self.tree.scratch.lock().content(id).map_err(plain)?;
         let target = self.schema_target(&table).map_err(plain)?;
         let stored = target.request(&text, None).and_then(|commit| {
@@ -192,30 +199,108 @@ impl View {
             Ok(self.store_schema(&target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
-        if let Ok(name) = std::str::from_utf8(from.1) {
-            // It may have been unlinked meanwhile.
-            let _ = self.tree.scratch.lock().remove(from.0, name);
-        }
+        // It may have been unlinked meanwhile.
+        let _ = self.tree.scratch.lock().remove(id);
         Ok(())
     }
 
-    fn move_scratch(&self, from: (&Node, &[u8]), to: (&Node, &[u8])) -> Result<(), FsError> {
-        let old = std::str::from_utf8(from.1).map_err(|_| FsError::NotFound)?;
-        let new = scratch_name(to)?;
-        self.tree.scratch.lock().rename((from.0, old), (to.0.clone(), &new), now_ms())
+    fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>, FsError> {
+        match moving {
+            Moving::Memory(id) => self.tree.scratch.lock().content(*id),
+            Moving::Parked(place) => Ok(self.tree.db.parked_at(place)?.ok_or(FsError::NotFound)?.1),
+        }
+    }
+
+    /// A file in memory to another scratch name. What is parked under its old name follows, what is under the new one goes.
+    fn move_scratch(self: &Arc<Self>, id: FileId, to: (&Node, &[u8]), reply: Moved) {
+        let moved = scratch_name(to).and_then(|name| {
+            self.tree.remember_birth(to.0)?;
+            let mut scratch = self.tree.scratch.lock();
+            let from = scratch.place(id).map(|(directory, name)| (directory.clone(), name.to_owned()));
+            scratch.rename(id, (to.0.clone(), &name), now_ms())?;
+            Ok((from.and_then(|(directory, name)| place_in(&directory, &name)), place_in(to.0, &name)))
+        });
+        let places = match moved {
+            Ok(places) => places,
+            Err(error) => return reply(Err(plain(error))),
+        };
+        let is_parked = |place: &ParkedPlace| matches!(self.tree.db.parked_at(place), Ok(Some(_)));
+        match places {
+            (Some(from), Some(to)) if from != to && is_parked(&from) => {
+                self.change_parked(ParkedChange::Move { from, to }, Box::new(|ended| reply(ended.map_err(plain))));
+            }
+            (Some(from), Some(to)) if from != to && is_parked(&to) => {
+                self.change_parked(ParkedChange::Remove(to), Box::new(|ended| reply(ended.map_err(plain))));
+            }
+            _ => reply(Ok(())),
+        }
+    }
+
+    /// A parked file onto an item is a PutItem; to another scratch name it stays parked.
+    fn move_parked(
+        self: &Arc<Self>,
+        caller: Caller,
+        from: Option<ParkedPlace>,
+        new: Result<Node, FsError>,
+        (to, no_replace): ((&Node, &[u8]), bool),
+        reply: Moved,
+    ) {
+        let Some(from) = from else { return reply(Err(plain(FsError::NotFound))) };
+        match new {
+            Ok(new @ (Node::Entry(_) | Node::Alias(_))) => {
+                self.put_scratch(caller, Moving::Parked(from), &new, no_replace, reply);
+            }
+            new @ (Ok(Node::Scratch(_)) | Err(FsError::NotFound)) => match parking_place(to) {
+                Ok(to) => {
+                    let (view, hidden) = (Arc::clone(self), new.ok());
+                    let change = ParkedChange::Move { from, to };
+                    let done = move |ended: Result<(), FsError>| {
+                        if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
+                            // Its place is taken.
+                            let _ = view.tree.scratch.lock().remove(id);
+                        }
+                        reply(ended.map_err(plain));
+                    };
+                    self.change_parked(change, Box::new(done));
+                }
+                Err(error) => reply(Err(plain(error))),
+            },
+            Ok(_) | Err(_) => reply(Err(plain(FsError::CrossDevice))),
+        }
+    }
+
+    fn change_parked(self: &Arc<Self>, change: ParkedChange, reply: Reply<()>) {
+        let view = Arc::clone(self);
+        self.run_elsewhere(Box::new(move || reply(view.tree.db.change_parked(change).map(drop).map_err(FsError::from))));
     }
 
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
     fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
-        let name = scratch_name(to)?;
+        let name = parking_place(to)?.name;
         let (text, stat) = items::text(&self.tree, old)?;
-        self.tree.scratch.lock().create_with(to.0.clone(), &name, &text, now_ms())?;
+        let file = self.tree.fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
-        self.tree.with_deferred(|deferred| deferred.hide(place, stat.version, now_ms()));
+        self.tree.with_deferred(|deferred| deferred.hide(place, stat.version, (file, old.form), now_ms()));
         drop(self.keeper.stop.lock());
         self.keeper.wake.notify_all();
         Ok(())
     }
+}
+
+/// A scratch file that becomes an item.
+enum Moving {
+    Memory(FileId),
+    Parked(ParkedPlace),
+}
+
+fn is_parked(node: &Node) -> bool {
+    matches!(node, Node::Special(special) if special.0.parked().is_some())
+}
+
+/// Where an item that is moved to this name is parked.
+fn parking_place(to: (&Node, &[u8])) -> Result<ParkedPlace, FsError> {
+    let name = scratch_name(to)?;
+    place_in(to.0, &name).ok_or(FsError::NotPermitted("an item's text is kept in items/ only, in a folder whose key is known"))
 }
 
 /// The names of a rename, each in its directory.

@@ -1,14 +1,35 @@
 //! Extended attributes. `user.ddb.*` of an item tell what is known of it, to who asks by name: they are not listed, since `cp -a`,
-//! `tar --xattrs` and `rsync -X` would carry them away. Others are not kept; setting them succeeds where programs would complain.
+//! `tar --xattrs` and `rsync -X` would carry them away. Others are not kept, and setting them is refused as by a filesystem that has none:
+//! `cp -a` and `mv` then go on in silence. Programs that complain all the same are told yes, and a warning says what was not kept.
+
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Caller, View};
 use crate::fs::FsError;
-use crate::fs::journal::session_of;
+use crate::fs::journal::{process_of, session_of};
 use crate::fs::special::item::facts::Facts;
 use crate::fs::tree::now_ms;
 
 /// What the names of our own begin with.
 const PREFIX: &[u8] = b"user.ddb.";
+
+/// Programs that report every attribute that cannot be set, and those that then fail.
+const COMPLAINERS: [&str; 6] = ["rsync", "tar", "gtar", "bsdtar", "star", "unzip"];
+
+/// The process that was warned last that its attributes are not kept: once is enough.
+#[derive(Debug, Default)]
+pub struct Unkept(AtomicU32);
+
+impl Unkept {
+    fn is_news(&self, process: u32) -> bool {
+        self.0.swap(process, Ordering::Relaxed) != process
+    }
+}
+
+fn complains(pid: u32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    COMPLAINERS.contains(&name.trim_end())
+}
 
 impl View {
     /// GETXATTR.
@@ -30,14 +51,22 @@ impl View {
     /// SETXATTR: nothing is kept.
     ///
     /// # Errors
-    /// `Derived` of what is known, `NotSupported` of what would be a promise to keep.
-    pub fn setxattr(&self, name: &[u8]) -> Result<(), FsError> {
-        match name {
-            name if name.starts_with(PREFIX) => Err(FsError::Derived),
-            // `rsync -X` and `tar --xattrs` report what cannot be set.
-            name if name.starts_with(b"user.") => Ok(()),
-            _ => Err(FsError::NotSupported),
+    /// `Derived` of what is known, `NotSupported` of the rest, save for programs that would complain.
+    pub fn setxattr(&self, caller: Caller, ino: u64, name: &[u8]) -> Result<(), FsError> {
+        if name.starts_with(PREFIX) {
+            return Err(FsError::Derived);
         }
+        let process = process_of(caller.pid);
+        if !name.starts_with(b"user.") || !complains(process) {
+            return Err(FsError::NotSupported);
+        }
+        if self.unkept.is_news(process) {
+            let path = self.node(ino).map(|node| self.tree.path(&node)).unwrap_or_default();
+            let name = String::from_utf8_lossy(name);
+            let sentence = format!("files here keep no extended attributes: {name} of this and other files was not kept");
+            self.warn(&path, vec![sentence]);
+        }
+        Ok(())
     }
 
     /// REMOVEXATTR: there is none.

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use super::scratch::FileId;
+use crate::database::TextForm;
 use crate::model::api::Version;
 
 /// How long a delete waits for the name to be written again.
@@ -15,11 +17,24 @@ pub struct DeferredDeletes<K> {
     hidden: HashMap<K, Hidden>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Hidden {
+/// What is known of a hidden item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hidden {
     /// The version renamed away. A later one, written through another front end, is neither hidden nor deleted.
-    version: Version,
+    pub version: Version,
+    /// The scratch file that it became.
+    pub file: FileId,
+    /// The form that its text has there.
+    pub form: TextForm,
     deadline_ms: u64,
+}
+
+impl Hidden {
+    /// Is it time to delete it?
+    #[must_use]
+    pub fn is_due(&self, now_ms: u64) -> bool {
+        self.deadline_ms <= now_ms
+    }
 }
 
 impl<K> Default for DeferredDeletes<K> {
@@ -29,9 +44,10 @@ impl<K> Default for DeferredDeletes<K> {
 }
 
 impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
-    /// Hides `version` of an item; its delete is due [`DELETE_DELAY_MS`] after `now_ms`.
-    pub fn hide(&mut self, key: K, version: Version, now_ms: u64) {
-        self.hidden.insert(key, Hidden { version, deadline_ms: now_ms.saturating_add(DELETE_DELAY_MS) });
+    /// Hides `version` of an item, whose text is in a scratch file; its delete is due [`DELETE_DELAY_MS`] after `now_ms`.
+    pub fn hide(&mut self, key: K, version: Version, (file, form): (FileId, TextForm), now_ms: u64) {
+        let deadline_ms = now_ms.saturating_add(DELETE_DELAY_MS);
+        self.hidden.insert(key, Hidden { version, file, form, deadline_ms });
     }
 
     /// Is the stored `version` of this item hidden? To a lookup, a listing or an O_EXCL open it is then not there.
@@ -53,16 +69,32 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
 
     /// Items to delete now, each with `Precondition::Version` of its version. They stay hidden until [`Self::cancel`] is called
     /// after the delete, so that the name does not come back in between; and are handed out once only.
-    pub fn due(&mut self, now_ms: u64) -> Vec<(K, Version)> {
-        self.take(|deadline_ms| deadline_ms <= now_ms)
+    ///
+    /// These are those that are meant, [`Hidden::is_due`] or not.
+    pub fn take(&mut self, is_meant: impl Fn(&K, &Hidden) -> bool) -> Vec<(K, Hidden)> {
+        let due = self.hidden.iter_mut().filter(|(key, hidden)| hidden.deadline_ms != u64::MAX && is_meant(key, hidden));
+        due.map(|(key, hidden)| {
+            // Handed out: never due again.
+            let taken = (key.clone(), *hidden);
+            hidden.deadline_ms = u64::MAX;
+            taken
+        })
+        .collect()
     }
 
-    /// Items to delete before a clean shutdown: all that wait.
-    pub fn due_at_shutdown(&mut self) -> Vec<(K, Version)> {
-        self.take(|deadline_ms| deadline_ms != u64::MAX)
+    /// The item that became this scratch file, as long as it is hidden.
+    #[must_use]
+    pub fn of_file(&self, file: FileId) -> Option<(&K, &Hidden)> {
+        self.hidden.iter().find(|(_, hidden)| hidden.file == file)
     }
 
-    /// When [`Self::due`] next has something; `None` when nothing waits.
+    /// The items that wait, each with the scratch file that it became.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<(K, FileId)> {
+        self.hidden.iter().map(|(key, hidden)| (key.clone(), hidden.file)).collect()
+    }
+
+    /// When the next is due; `None` when nothing waits.
     #[must_use]
     pub fn next_deadline_ms(&self) -> Option<u64> {
         self.hidden.values().map(|hidden| hidden.deadline_ms).filter(|&deadline| deadline != u64::MAX).min()
@@ -72,32 +104,28 @@ impl<K: Eq + Hash + Clone> DeferredDeletes<K> {
     pub fn is_empty(&self) -> bool {
         self.hidden.is_empty()
     }
-
-    fn take(&mut self, is_due: impl Fn(u64) -> bool) -> Vec<(K, Version)> {
-        let due = self.hidden.iter_mut().filter(|(_, hidden)| is_due(hidden.deadline_ms));
-        due.map(|(key, hidden)| {
-            // Handed out: never due again.
-            hidden.deadline_ms = u64::MAX;
-            (key.clone(), hidden.version)
-        })
-        .collect()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const FILE: (FileId, TextForm) = (FileId(1), TextForm::PlainJson);
+
+    fn keys(taken: Vec<(&'static str, Hidden)>) -> Vec<(&'static str, Version)> {
+        taken.into_iter().map(|(key, hidden)| (key, hidden.version)).collect()
+    }
+
     #[test]
     fn hides_until_the_delete_is_done() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, 1_000);
+        deletes.hide("x", 7, FILE, 1_000);
         assert!(deletes.is_hidden(&"x", 7));
-        assert!(deletes.due(2_999).is_empty());
+        assert!(deletes.take(|_, hidden| hidden.is_due(2_999)).is_empty());
         assert_eq!(deletes.next_deadline_ms(), Some(3_000));
-        assert_eq!(deletes.due(3_000), [("x", 7)]);
+        assert_eq!(keys(deletes.take(|_, hidden| hidden.is_due(3_000))), [("x", 7)]);
         assert!(deletes.is_hidden(&"x", 7));
-        assert!(deletes.due(9_000).is_empty(), "handed out once");
+        assert!(deletes.take(|_, hidden| hidden.is_due(9_000)).is_empty(), "handed out once");
         assert_eq!(deletes.next_deadline_ms(), None);
         assert!(deletes.cancel(&"x"));
         assert!(!deletes.is_hidden(&"x", 7) && deletes.is_empty());
@@ -106,25 +134,28 @@ mod tests {
     #[test]
     fn writing_again_cancels() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, 0);
+        deletes.hide("x", 7, FILE, 0);
         assert!(deletes.cancel(&"x"));
         assert!(!deletes.cancel(&"x"));
-        assert!(deletes.due(u64::MAX).is_empty());
+        assert!(deletes.take(|_, hidden| hidden.is_due(u64::MAX)).is_empty());
     }
 
     #[test]
     fn a_version_written_elsewhere_is_not_hidden() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, 0);
+        deletes.hide("x", 7, FILE, 0);
         assert!(!deletes.is_hidden(&"x", 8));
         assert!(!deletes.is_hidden(&"y", 7));
     }
 
     #[test]
-    fn shutdown_takes_all_that_wait() {
+    fn those_that_wait_are_taken_before_their_time() {
         let mut deletes = DeferredDeletes::default();
-        deletes.hide("x", 7, 0);
-        assert_eq!(deletes.due_at_shutdown(), [("x", 7)]);
-        assert!(deletes.due_at_shutdown().is_empty());
+        deletes.hide("x", 7, FILE, 0);
+        assert!(deletes.take(|_, hidden| hidden.file == FileId(2)).is_empty());
+        assert_eq!(deletes.of_file(FileId(1)).map(|(key, _)| *key), Some("x"));
+        assert_eq!(keys(deletes.take(|_, _| true)), [("x", 7)]);
+        assert!(deletes.take(|_, _| true).is_empty());
+        assert!(deletes.of_file(FileId(1)).is_some() && deletes.of_file(FileId(2)).is_none());
     }
 }

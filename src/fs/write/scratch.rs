@@ -1,24 +1,25 @@
 //! Scratch files: what editors and shells write beside items (`.o1.json.swp`, `sedAb12`, `o1.json.bak`), in bounded memory until
 //! renamed onto an item's name or idle for an hour (FILESYSTEM 4).
 //!
-//! A file is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open ones included, is counted
-//! when a page is made and given back when it goes.
+//! A small file is its bytes. A larger one is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open
+//! ones included, is counted when it is taken and given back when it goes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
+use std::sync::Arc;
 
 use crate::fs::FsError;
 
 /// One file.
 pub const SCRATCH_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// All files together: their pages, and a kilobyte each for names and tables.
+/// All files together: their content, and [`FILE_COST_BYTES`] each.
 pub const SCRATCH_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// A file that is not open and was not used for so long is dropped.
 pub const IDLE_MS_MAX: u64 = 60 * 60 * 1000;
 
 const PAGE_BYTES: usize = 4096;
 /// What a file costs beside its pages: its name, its entries in the tables.
-const FILE_COST_BYTES: u64 = 1024;
+const FILE_COST_BYTES: u64 = 512;
 
 /// A scratch file, whatever its name is by now. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,7 +40,7 @@ pub struct ScratchAttributes {
 /// All scratch files, by directory identity `D` and name. Times are milliseconds since the epoch.
 #[derive(Debug)]
 pub struct ScratchFiles<D> {
-    ids: HashMap<D, BTreeMap<String, FileId>>,
+    ids: HashMap<Arc<D>, BTreeMap<Arc<str>, FileId>>,
     files: HashMap<FileId, File<D>>,
     used_bytes: u64,
     last_id: u64,
@@ -48,14 +49,30 @@ pub struct ScratchFiles<D> {
 #[derive(Debug)]
 struct File<D> {
     /// `None` once unlinked.
-    place: Option<(D, String)>,
-    /// By page number; a missing page is zeros. Bytes at and after `size` are zero.
-    pages: BTreeMap<u64, Box<[u8]>>,
+    place: Option<(Arc<D>, Arc<str>)>,
+    content: Content,
     size: u64,
     mode: u32,
     modified_ms: u64,
     used_ms: u64,
     handles: u32,
+}
+
+/// Bytes at and after a file's size are zero.
+#[derive(Debug)]
+enum Content {
+    /// Of the first page; what is not there is zeros.
+    Small(Vec<u8>),
+    /// By page number; a missing page is zeros.
+    Pages(BTreeMap<u64, Box<[u8]>>),
+}
+
+/// A file and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed<D> {
+    pub directory: Arc<D>,
+    pub name: Arc<str>,
+    pub id: FileId,
 }
 
 impl<D> Default for ScratchFiles<D> {
@@ -76,10 +93,8 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         self.charge(FILE_COST_BYTES)?;
         self.last_id += 1;
         let id = FileId(self.last_id);
-        let place = Some((directory.clone(), name.to_owned()));
-        let file = File { place, pages: BTreeMap::new(), size: 0, mode, modified_ms: now_ms, used_ms: now_ms, handles: 0 };
-        self.files.insert(id, file);
-        self.ids.entry(directory).or_default().insert(name.to_owned(), id);
+        self.files.insert(id, File::new(mode, now_ms));
+        self.put_at(id, directory, name);
         Ok(id)
     }
 
@@ -92,9 +107,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         self.charge(FILE_COST_BYTES)?;
         self.last_id += 1;
         let id = FileId(self.last_id);
-        let pages = BTreeMap::new();
-        let file = File { place: None, pages, size: 0, mode: 0o644, modified_ms: now_ms, used_ms: now_ms, handles: 0 };
-        self.files.insert(id, file);
+        self.files.insert(id, File::new(0o644, now_ms));
         if let Err(error) = self.write(id, 0, content, now_ms) {
             self.drop_if_unused(id);
             return Err(error);
@@ -111,13 +124,31 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
 
     /// Names and files of a directory, by name.
     pub fn list(&self, directory: &D) -> impl Iterator<Item = (&str, FileId)> {
-        self.ids.get(directory).into_iter().flatten().map(|(name, id)| (name.as_str(), *id))
+        self.ids.get(directory).into_iter().flatten().map(|(name, id)| (&**name, *id))
+    }
+
+    /// All files that have a name.
+    #[must_use]
+    pub fn all(&self) -> Vec<Placed<D>> {
+        let of = |(directory, names): (&Arc<D>, &BTreeMap<Arc<str>, FileId>)| {
+            let directory = Arc::clone(directory);
+            let placed =
+                |(name, id): (&Arc<str>, &FileId)| Placed { directory: Arc::clone(&directory), name: Arc::clone(name), id: *id };
+            names.iter().map(placed).collect::<Vec<_>>()
+        };
+        self.ids.iter().flat_map(of).collect()
+    }
+
+    /// The directories that have files.
+    #[must_use]
+    pub fn directories(&self) -> Vec<Arc<D>> {
+        self.ids.keys().cloned().collect()
     }
 
     /// Directory and name of a file that still has one.
     #[must_use]
     pub fn place(&self, id: FileId) -> Option<(&D, &str)> {
-        self.files.get(&id)?.place.as_ref().map(|(directory, name)| (directory, name.as_str()))
+        self.files.get(&id)?.place.as_ref().map(|(directory, name)| (&**directory, &**name))
     }
 
     /// One more handle; it keeps the data of an unlinked file.
@@ -184,10 +215,11 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     pub fn write(&mut self, id: FileId, offset: u64, data: &[u8], now_ms: u64) -> Result<(), FsError> {
         let end = offset.checked_add(data.len() as u64).filter(|&end| end <= SCRATCH_FILE_BYTES_MAX);
         let end = end.ok_or(FsError::ScratchFull)?;
-        let new_pages = self.file(id)?.missing_pages(offset, end);
-        self.charge(new_pages * PAGE_BYTES as u64)?;
         let file = self.file(id)?;
-        file.write(offset, data);
+        let (before, needed) = (file.content.cost(), file.content.cost_with(offset, end));
+        self.charge(needed.saturating_sub(before))?;
+        let file = self.file(id)?;
+        file.content.write(offset, data);
         if !data.is_empty() {
             file.size = file.size.max(end);
         }
@@ -205,22 +237,26 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
             return Err(FsError::ScratchFull);
         }
         let file = self.file(id)?;
-        let dropped = file.truncate(size);
+        let before = file.content.cost();
+        file.size = size;
+        file.content.truncate(size);
+        let after = file.content.cost();
         file.modified_ms = now_ms;
         file.used_ms = now_ms;
-        self.used_bytes -= dropped * PAGE_BYTES as u64;
+        self.used_bytes -= before - after;
         Ok(())
     }
 
-    /// rename(2) of one scratch name to another; a file of that name goes.
+    /// rename(2) to another scratch name; a file of that name goes.
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn rename(&mut self, from: (&D, &str), to: (D, &str), now_ms: u64) -> Result<(), FsError> {
-        let id = self.find(from.0, from.1).ok_or(FsError::NotFound)?;
-        self.file(id)?.used_ms = now_ms;
-        if from != (&to.0, to.1) {
-            self.unlink(from.0, from.1);
+    pub fn rename(&mut self, id: FileId, to: (D, &str), now_ms: u64) -> Result<(), FsError> {
+        let file = self.file(id)?;
+        file.used_ms = now_ms;
+        let (directory, name) = file.place.clone().ok_or(FsError::NotFound)?;
+        if (&*directory, &*name) != (&to.0, to.1) {
+            self.unlink(&directory, &name);
             self.put_at(id, to.0, to.1);
         }
         Ok(())
@@ -230,10 +266,25 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn remove(&mut self, directory: &D, name: &str) -> Result<(), FsError> {
-        let id = self.unlink(directory, name).ok_or(FsError::NotFound)?;
+    pub fn remove(&mut self, id: FileId) -> Result<(), FsError> {
+        let (directory, name) = self.file(id)?.place.clone().ok_or(FsError::NotFound)?;
+        self.unlink(&directory, &name);
         self.drop_if_unused(id);
         Ok(())
+    }
+
+    /// A file's content is kept elsewhere: without it, unless it was changed or is open. Is its name free?
+    pub fn remove_if_same(&mut self, id: FileId, content: &[u8]) -> bool {
+        let is_open = self.files.get(&id).is_none_or(|file| file.handles > 0);
+        !is_open && self.content(id).is_ok_and(|text| text == content) && self.remove(id).is_ok()
+    }
+
+    /// A directory is gone, and its files with it. Open handles keep their data.
+    pub fn remove_directory(&mut self, directory: &D) {
+        for id in self.ids.get(directory).into_iter().flatten().map(|(_, id)| *id).collect::<Vec<_>>() {
+            // It has that name.
+            let _ = self.remove(id);
+        }
     }
 
     /// A directory has another identity from now on.
@@ -244,15 +295,19 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
     }
 
     /// Drops files that are not open and were not used for [`IDLE_MS_MAX`]; their places.
-    pub fn expire(&mut self, now_ms: u64) -> Vec<(D, String)> {
+    pub fn expire(&mut self, now_ms: u64) -> Vec<Placed<D>> {
         let idle = |file: &File<D>| file.handles == 0 && now_ms.saturating_sub(file.used_ms) >= IDLE_MS_MAX;
-        let places: Vec<_> = self.files.values().filter(|file| idle(file)).filter_map(|file| file.place.clone()).collect();
-        for (directory, name) in &places {
-            if let Some(id) = self.unlink(directory, name) {
-                self.drop_if_unused(id);
-            }
+        let files = self.files.iter().filter(|(_, file)| idle(file));
+        let placed = files.filter_map(|(id, file)| {
+            let (directory, name) = file.place.clone()?;
+            Some(Placed { directory, name, id: *id })
+        });
+        let placed: Vec<_> = placed.collect();
+        for file in &placed {
+            // It has a name.
+            let _ = self.remove(file.id);
         }
-        places
+        placed
     }
 
     /// Memory counted against [`SCRATCH_BYTES_MAX`].
@@ -278,10 +333,13 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         if let Some(old) = self.unlink(&directory, name) {
             self.drop_if_unused(old);
         }
+        // The files of a directory share it.
+        let directory = self.ids.get_key_value(&directory).map_or_else(|| Arc::new(directory), |(shared, _)| Arc::clone(shared));
+        let name: Arc<str> = Arc::from(name);
         if let Some(file) = self.files.get_mut(&id) {
-            file.place = Some((directory.clone(), name.to_owned()));
+            file.place = Some((Arc::clone(&directory), Arc::clone(&name)));
         }
-        self.ids.entry(directory).or_default().insert(name.to_owned(), id);
+        self.ids.entry(directory).or_default().insert(name, id);
     }
 
     /// Takes a name away; the file that had it.
@@ -301,7 +359,7 @@ impl<D: Eq + Hash + Clone> ScratchFiles<D> {
         if self.files.get(&id).is_some_and(|file| file.place.is_none() && file.handles == 0)
             && let Some(file) = self.files.remove(&id)
         {
-            self.used_bytes -= FILE_COST_BYTES + file.pages.len() as u64 * PAGE_BYTES as u64;
+            self.used_bytes -= FILE_COST_BYTES + file.content.cost();
         }
     }
 }
@@ -319,11 +377,9 @@ fn pages(start: u64, end: u64) -> impl Iterator<Item = (u64, std::ops::Range<usi
 }
 
 impl<D> File<D> {
-    fn missing_pages(&self, start: u64, end: u64) -> u64 {
-        if start == end {
-            return 0;
-        }
-        pages(start, end).filter(|(page, ..)| !self.pages.contains_key(page)).count() as u64
+    fn new(mode: u32, now_ms: u64) -> Self {
+        let content = Content::Small(Vec::new());
+        Self { place: None, content, size: 0, mode, modified_ms: now_ms, used_ms: now_ms, handles: 0 }
     }
 
     fn read(&self, offset: u64, size: usize) -> Vec<u8> {
@@ -331,38 +387,106 @@ impl<D> File<D> {
         let end = start.saturating_add(size as u64).min(self.size);
         let mut out = vec![0; (end - start) as usize];
         if start < end {
-            for (page, part, place) in pages(start, end) {
-                if let Some(bytes) = self.pages.get(&page) {
-                    out[place].copy_from_slice(&bytes[part]);
-                }
-            }
+            self.content.read(start, end, &mut out);
         }
         out
     }
+}
 
-    fn write(&mut self, offset: u64, data: &[u8]) {
-        if data.is_empty() {
-            return;
-        }
-        for (page, part, place) in pages(offset, offset + data.len() as u64) {
-            let bytes = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
-            bytes[part].copy_from_slice(&data[place]);
+impl Content {
+    /// Memory that it takes.
+    fn cost(&self) -> u64 {
+        match self {
+            Self::Small(bytes) => bytes.capacity() as u64,
+            Self::Pages(pages) => pages.len() as u64 * PAGE_BYTES as u64,
         }
     }
 
-    /// How many pages went.
-    fn truncate(&mut self, size: u64) -> u64 {
-        self.size = size;
-        let kept = size.div_ceil(PAGE_BYTES as u64);
-        let dropped = self.pages.split_off(&kept).len() as u64;
-        // What comes after the end must read as zeros when the file grows again.
-        let in_page = (size % PAGE_BYTES as u64) as usize;
-        if in_page > 0
-            && let Some(last) = self.pages.get_mut(&(kept - 1))
-        {
-            last[in_page..].fill(0);
+    /// Memory that it takes once `start..end` is written.
+    fn cost_with(&self, start: u64, end: u64) -> u64 {
+        if start == end {
+            return self.cost();
         }
-        dropped
+        match self {
+            Self::Small(bytes) if end <= PAGE_BYTES as u64 => Self::room(bytes, end as usize) as u64,
+            // Its own page first.
+            Self::Small(bytes) => {
+                let of_first = u64::from(!bytes.is_empty() && start >= PAGE_BYTES as u64);
+                (of_first + pages(start, end).count() as u64) * PAGE_BYTES as u64
+            }
+            Self::Pages(known) => {
+                let missing = pages(start, end).filter(|(page, ..)| !known.contains_key(page)).count();
+                self.cost() + missing as u64 * PAGE_BYTES as u64
+            }
+        }
+    }
+
+    /// Room for `end` bytes: no more than the first write needs, then by doubling.
+    fn room(bytes: &Vec<u8>, end: usize) -> usize {
+        match bytes.capacity() {
+            capacity if capacity >= end => capacity,
+            0 => end,
+            capacity => end.max(capacity.saturating_mul(2).min(PAGE_BYTES)),
+        }
+    }
+
+    fn read(&self, start: u64, end: u64, out: &mut [u8]) {
+        match self {
+            Self::Small(bytes) => {
+                let there = bytes.get(start as usize..(end as usize).min(bytes.len())).unwrap_or_default();
+                out[..there.len()].copy_from_slice(there);
+            }
+            Self::Pages(known) => {
+                for (page, part, place) in pages(start, end) {
+                    if let Some(bytes) = known.get(&page) {
+                        out[place].copy_from_slice(&bytes[part]);
+                    }
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) {
+        let end = offset + data.len() as u64;
+        if data.is_empty() {
+            return;
+        }
+        if let Self::Small(bytes) = self {
+            if end <= PAGE_BYTES as u64 {
+                let (start, end) = (offset as usize, end as usize);
+                bytes.reserve_exact(Self::room(bytes, end) - bytes.len());
+                bytes.resize(bytes.len().max(end), 0);
+                return bytes[start..end].copy_from_slice(data);
+            }
+            let mut first = std::mem::take(bytes);
+            let is_any = !first.is_empty();
+            first.resize(PAGE_BYTES, 0);
+            *self = Self::Pages(is_any.then(|| (0, first.into_boxed_slice())).into_iter().collect());
+        }
+        if let Self::Pages(known) = self {
+            for (page, part, place) in pages(offset, end) {
+                let bytes = known.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
+                bytes[part].copy_from_slice(&data[place]);
+            }
+        }
+    }
+
+    fn truncate(&mut self, size: u64) {
+        match self {
+            _ if size == 0 => *self = Self::Small(Vec::new()),
+            Self::Small(bytes) => bytes.truncate(usize::try_from(size).unwrap_or(usize::MAX)),
+            Self::Pages(known) => {
+                let kept = size.div_ceil(PAGE_BYTES as u64);
+                known.split_off(&kept);
+                // What comes after the end must read as zeros when the file grows again.
+                let in_page = (size % PAGE_BYTES as u64) as usize;
+                if in_page > 0
+                    && let Some(last) = known.get_mut(&(kept - 1))
+                {
+                    last[in_page..].fill(0);
+                }
+            }
+        }
     }
 }
 
@@ -386,7 +510,7 @@ mod tests {
         let b = scratch.create("e", "b", 0o644, 7).unwrap();
         scratch.open(b, 7).unwrap();
         scratch.write(b, 0, b"old", 7).unwrap();
-        scratch.rename((&"d", ".a"), ("e", "b"), 8).unwrap();
+        scratch.rename(a, ("e", "b"), 8).unwrap();
         assert_eq!(scratch.find(&"d", ".a"), None);
         assert_eq!(scratch.find(&"e", "b"), Some(a));
         assert_eq!(scratch.place(a), Some((&"e", "b")));
@@ -394,8 +518,8 @@ mod tests {
         scratch.release(b, 9);
         assert_eq!(scratch.content(b), Err(FsError::NotFound));
         assert_eq!(scratch.list(&"e").collect::<Vec<_>>(), [("b", a)]);
-        scratch.remove(&"e", "b").unwrap();
-        assert_eq!(scratch.remove(&"e", "b"), Err(FsError::NotFound));
+        scratch.remove(a).unwrap();
+        assert_eq!(scratch.remove(a), Err(FsError::NotFound));
         assert_eq!(scratch.used_bytes(), 0);
     }
 
@@ -403,7 +527,7 @@ mod tests {
     fn renaming_onto_itself_keeps_the_file() {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
-        scratch.rename((&"d", "a"), ("d", "a"), 0).unwrap();
+        scratch.rename(a, ("d", "a"), 0).unwrap();
         assert_eq!(scratch.find(&"d", "a"), Some(a));
     }
 
@@ -413,6 +537,41 @@ mod tests {
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
         scratch.move_directory(&"d", &"e");
         assert_eq!((scratch.find(&"d", "a"), scratch.find(&"e", "a"), scratch.place(a)), (None, Some(a), Some((&"e", "a"))));
+        scratch.open(a, 0).unwrap();
+        scratch.write(a, 0, b"x", 0).unwrap();
+        scratch.remove_directory(&"e");
+        assert_eq!((scratch.find(&"e", "a"), scratch.content(a)), (None, Ok(b"x".to_vec())), "an open handle keeps the data");
+        scratch.release(a, 0);
+        assert_eq!((scratch.used_bytes(), scratch.directories().len()), (0, 0));
+    }
+
+    #[test]
+    fn a_small_file_costs_its_bytes_and_a_little() {
+        let mut scratch = files();
+        for number in 0..10_000 {
+            let id = scratch.create("d", &format!("f{number}"), 0o600, 0).unwrap();
+            scratch.write(id, 0, &[b'x'; 100], 0).unwrap();
+        }
+        assert_eq!(scratch.used_bytes(), 10_000 * (100 + FILE_COST_BYTES));
+        let id = scratch.create("d", "grows", 0o600, 0).unwrap();
+        for at in 0..10_000 {
+            scratch.write(id, at, b"x", 0).unwrap();
+        }
+        assert_eq!(scratch.content(id), Ok(vec![b'x'; 10_000]));
+        scratch.remove_directory(&"d");
+        assert_eq!(scratch.used_bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_kept_elsewhere_goes_unless_it_was_changed_or_is_open() {
+        let mut scratch = files();
+        let a = scratch.create_with("d", "a", b"text", 0).unwrap();
+        assert!(!scratch.remove_if_same(a, b"other"));
+        scratch.open(a, 0).unwrap();
+        assert!(!scratch.remove_if_same(a, b"text"));
+        scratch.release(a, 0);
+        assert!(scratch.remove_if_same(a, b"text"));
+        assert!(!scratch.remove_if_same(a, b"text") && scratch.find(&"d", "a").is_none());
     }
 
     #[test]
@@ -429,7 +588,8 @@ mod tests {
         }
         assert_eq!(scratch.create_with("d", "f0", &block, 0), Err(FsError::ScratchFull));
         assert!(scratch.find(&"d", "f0").is_some(), "a failure leaves the old file");
-        scratch.remove(&"d", "f6").unwrap();
+        let last = scratch.find(&"d", "f6").unwrap();
+        scratch.remove(last).unwrap();
         let used = scratch.used_bytes();
         scratch.create_with("d", "f0", &block, 0).unwrap();
         assert_eq!(scratch.used_bytes(), used);
@@ -445,12 +605,13 @@ mod tests {
     fn idle_files_go_open_ones_stay() {
         let mut scratch = files();
         let a = scratch.create("d", "a", 0o600, 0).unwrap();
-        scratch.create("d", "b", 0o600, 10).unwrap();
+        let b = scratch.create("d", "b", 0o600, 10).unwrap();
+        let ids = |placed: Vec<Placed<&'static str>>| placed.iter().map(|file| file.id).collect::<Vec<_>>();
         scratch.open(a, 0).unwrap();
         assert!(scratch.expire(IDLE_MS_MAX).is_empty());
-        assert_eq!(scratch.expire(IDLE_MS_MAX + 10), [("d", "b".to_owned())]);
+        assert_eq!(ids(scratch.expire(IDLE_MS_MAX + 10)), [b]);
         scratch.release(a, IDLE_MS_MAX);
-        assert_eq!(scratch.expire(2 * IDLE_MS_MAX), [("d", "a".to_owned())]);
+        assert_eq!(ids(scratch.expire(2 * IDLE_MS_MAX)), [a]);
         assert_eq!(scratch.used_bytes(), 0);
     }
 
@@ -500,7 +661,7 @@ mod tests {
                 }
                 prop_assert_eq!(&scratch.content(id).unwrap(), &model);
             }
-            scratch.remove(&"d", "a").unwrap();
+            scratch.remove(id).unwrap();
             prop_assert_eq!(scratch.used_bytes(), 0);
         }
     }

@@ -24,6 +24,7 @@ pub mod legacy;
 pub mod list_streams;
 pub mod list_tables;
 pub mod never_used;
+pub mod parked;
 pub mod put_item;
 pub mod query;
 pub mod resource;

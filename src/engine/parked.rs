@@ -1,0 +1,318 @@
+//! Parked files: the text of an item that was moved to a name that is no item's, written in the transaction that deletes the item and
+//! kept for [`PARKED_KEPT_MS`].
+//!
+//! The value under [`StoreKey::Parked`], numbers big-endian:
+//!
+//! ```text
+//! 00        version u8, 1
+//! 01        flags u8: bit 0, its folder was removed: it is listed, and no longer in any folder
+//! 02        parked at u64, milliseconds since the epoch
+//! 0A        type of the folder's partition key u8: 0 in no folder, else S, N or B as ASCII
+//! 0B        n u16, bytes of that key
+//! 0D        the key in ordered encoding, see `codec::key`: n bytes, of the digest in the record's key
+//! 0D + n    the content, to the end
+//! ```
+//!
+//! A file goes with its table: it lies under the table's source id, which is never used again, and is removed with its entries.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::keys::{self, SourceId, StoreKey};
+use super::ops::delete_item;
+use super::transaction::Transaction;
+use super::view::View;
+use super::{Done, Engine, Shared};
+use crate::codec::digest::Digest;
+use crate::codec::key::{decode, encode, partition_digest};
+use crate::model::api::DeleteItemResponse;
+use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::error::StoreError;
+use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, Error, TableName};
+use crate::store::{Direction, KeyRange, Read, try_walk};
+
+const VERSION: u8 = 1;
+/// The flag of a file whose folder was removed.
+const LEFT: u8 = 1;
+/// Removed in one transaction.
+const REMOVED_MAX: usize = 100;
+/// How often files are looked at that another process may have parked.
+const LOOK_MS: u64 = 60 * 60 * 1000;
+
+const BAD: StoreError = StoreError::Corrupt("parked file");
+
+/// A stored file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked<'r> {
+    pub is_placed: bool,
+    pub parked_ms: u64,
+    /// The partition key of its folder.
+    pub folder: Option<AttributeValue>,
+    pub content: &'r [u8],
+}
+
+impl<'r> Parked<'r> {
+    /// # Errors
+    /// `Corrupt` when the bytes are not of this format.
+    pub fn parse(bytes: &'r [u8]) -> Result<Self, StoreError> {
+        let ([VERSION, flags], rest) = bytes.split_first_chunk().ok_or(BAD)? else { return Err(BAD) };
+        let (parked_ms, rest) = rest.split_first_chunk().ok_or(BAD)?;
+        let ([folder_type, high, low], rest) = rest.split_first_chunk().ok_or(BAD)?;
+        let (key, content) = rest.split_at_checked(usize::from(u16::from_be_bytes([*high, *low]))).ok_or(BAD)?;
+        let folder = match key_type(*folder_type)? {
+            None if key.is_empty() => None,
+            Some(key_type) => match decode(key_type, key)? {
+                (value, []) => Some(value),
+                _ => return Err(BAD),
+            },
+            None => return Err(BAD),
+        };
+        if flags & !LEFT != 0 {
+            return Err(BAD);
+        }
+        Ok(Self { is_placed: flags & LEFT == 0, parked_ms: u64::from_be_bytes(*parked_ms), folder, content })
+    }
+
+    /// The stored bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` of a folder that is no key.
+    pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
+        let (mut key, mut folder_type) = (Vec::new(), 0);
+        if let Some(folder) = &self.folder {
+            encode(folder, &mut key);
+            folder_type = match folder {
+                AttributeValue::S(_) => b'S',
+                AttributeValue::N(_) => b'N',
+                AttributeValue::B(_) => b'B',
+                _ => return Err(BAD),
+            };
+        }
+        let flags = if self.is_placed { 0 } else { LEFT };
+        let key_bytes = u16::try_from(key.len()).map_err(|_| BAD)?.to_be_bytes();
+        let head = [&[VERSION, flags][..], &self.parked_ms.to_be_bytes(), &[folder_type], &key_bytes];
+        Ok([&head.concat(), &key, self.content].concat())
+    }
+
+    /// When it is dropped, milliseconds since the epoch.
+    fn until_ms(&self) -> u64 {
+        self.parked_ms.saturating_add(PARKED_KEPT_MS)
+    }
+
+    fn stat(&self, table: &TableName, name: &str) -> ParkedStat {
+        ParkedStat {
+            place: ParkedPlace { table: table.clone(), folder: self.folder.clone(), name: name.to_owned() },
+            bytes: self.content.len() as u64,
+            parked_ms: self.parked_ms,
+            is_placed: self.is_placed,
+        }
+    }
+}
+
+fn key_type(byte: u8) -> Result<Option<KeyAttributeType>, StoreError> {
+    Ok(Some(match byte {
+        0 => return Ok(None),
+        b'S' => KeyAttributeType::S,
+        b'N' => KeyAttributeType::N,
+        b'B' => KeyAttributeType::B,
+        _ => return Err(BAD),
+    }))
+}
+
+/// What the key of a folder's files holds of it.
+#[must_use]
+pub fn folder_digest(folder: Option<&AttributeValue>) -> Option<Digest> {
+    folder.map(|value| partition_digest(&[value]))
+}
+
+fn key_of(table: SourceId, place: &ParkedPlace) -> Vec<u8> {
+    StoreKey::Parked(table, folder_digest(place.folder.as_ref()).as_ref(), &place.name).encode()
+}
+
+impl Engine {
+    /// Starts the delete of an item whose text is parked in the same transaction; `done` hears of it after the commit. An item that
+    /// is not there parks nothing.
+    pub fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
+        match delete_item::check_shape(&request.delete) {
+            Ok(guard) => self.shared.submit(
+                move |transaction| {
+                    let table = transaction.active_table(&request.place.table)?;
+                    let response = delete_item::delete(transaction, &request.delete, &guard)?;
+                    if response.existed {
+                        put(transaction, table.source, &request.place, &request.content)?;
+                    }
+                    Ok(response)
+                },
+                done,
+            ),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Carries out a change; was there something to change?
+    ///
+    /// # Errors
+    /// `ResourceNotFound` without the table; those of the store.
+    pub fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
+        self.shared.submit_and_wait(move |transaction| apply(transaction, &change))
+    }
+}
+
+fn put(transaction: &mut Transaction<'_>, table: SourceId, place: &ParkedPlace, content: &[u8]) -> Result<(), Error> {
+    let parked_ms = transaction.now_ms();
+    let file = Parked { is_placed: true, parked_ms, folder: place.folder.clone(), content };
+    transaction.batch.put(&key_of(table, place), &file.encode()?)?;
+    transaction.shared.parked_due_ms.fetch_min(file.until_ms(), Ordering::AcqRel);
+    Ok(())
+}
+
+fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result<bool, Error> {
+    match change {
+        ParkedChange::Remove(place) => {
+            let table = transaction.active_table(&place.table)?;
+            Ok(transaction.batch.delete(&key_of(table.source, place))?)
+        }
+        ParkedChange::Move { from, to } => {
+            let (old, new) = (transaction.active_table(&from.table)?, transaction.active_table(&to.table)?);
+            let old_key = key_of(old.source, from);
+            let Some(bytes) = transaction.batch.get(&old_key)?.map(<[u8]>::to_vec) else { return Ok(false) };
+            let file = Parked { is_placed: true, folder: to.folder.clone(), ..Parked::parse(&bytes)? };
+            transaction.batch.delete(&old_key)?;
+            transaction.batch.put(&key_of(new.source, to), &file.encode()?)?;
+            Ok(true)
+        }
+        ParkedChange::Leave { table, folder } => {
+            let table = transaction.active_table(table)?;
+            leave(transaction, &keys::parked_in(table.source, folder_digest(folder.as_ref()).as_ref()))
+        }
+    }
+}
+
+/// The files of a range are in no folder any more.
+fn leave(transaction: &mut Transaction<'_>, range: &KeyRange) -> Result<bool, Error> {
+    let mut left = Vec::new();
+    try_walk(transaction.batch.as_read(), range, Direction::Forward, |key, bytes| {
+        let file = Parked::parse(bytes)?;
+        if file.is_placed {
+            left.push((key.to_vec(), Parked { is_placed: false, ..file }.encode()?));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    for (key, bytes) in &left {
+        transaction.batch.put(key, bytes)?;
+    }
+    Ok(!left.is_empty())
+}
+
+impl View<'_> {
+    /// The file at a place and its content; `None` when there is none, or its time is over.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error> {
+        let Some(table) = self.table(&place.table)? else { return Ok(None) };
+        let Some(bytes) = self.read().get(&key_of(table.source, place))? else { return Ok(None) };
+        let file = Parked::parse(bytes)?;
+        let is_over = file.until_ms() <= self.now_ms();
+        Ok((!is_over).then(|| (file.stat(&place.table, &place.name), file.content.to_vec())))
+    }
+
+    /// The files of a table in one folder, or in none; with `None` instead of either, of the whole table. By folder and name.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn parked(
+        &self,
+        table: &TableName,
+        folder: Option<Option<&AttributeValue>>,
+        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let Some(entry) = self.table(table)? else { return Ok(()) };
+        let range = match folder {
+            Some(folder) => keys::parked_in(entry.source, folder_digest(folder).as_ref()),
+            None => keys::parked(entry.source),
+        };
+        let now_ms = self.now_ms();
+        Ok(try_walk(self.read(), &range, Direction::Forward, |key, bytes| {
+            let (_, _, name) = keys::parse_parked(key).ok_or(BAD)?;
+            let file = Parked::parse(bytes)?;
+            Ok(if file.until_ms() <= now_ms { ControlFlow::Continue(()) } else { visit(file.stat(table, name)) })
+        })?)
+    }
+}
+
+/// Removes files whose time is over. Looks at them only when one may be.
+///
+/// # Errors
+/// Those of the store.
+pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
+    let now_ms = shared.options.clock.now_ms();
+    if now_ms < shared.parked_due_ms.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    // One that is parked meanwhile makes it earlier again.
+    shared.parked_due_ms.store(u64::MAX, Ordering::Release);
+    let (over, next) = over(&*shared.store.snapshot()?, now_ms)?;
+    shared.parked_due_ms.fetch_min(next.min(now_ms.saturating_add(LOOK_MS)), Ordering::AcqRel);
+    for doomed in over.chunks(REMOVED_MAX) {
+        let doomed = doomed.to_vec();
+        shared.submit_in_background(move |transaction| remove(transaction, &doomed, now_ms))?;
+    }
+    Ok(())
+}
+
+/// The keys of files whose time is over, and when that is of the next.
+fn over(read: &dyn Read, now_ms: u64) -> Result<(Vec<Vec<u8>>, u64), StoreError> {
+    let (mut over, mut next) = (Vec::new(), u64::MAX);
+    read.walk(&keys::all_parked_from(SourceId(0)), Direction::Forward, &mut |key, bytes| {
+        match Parked::parse(bytes).map(|file| file.until_ms()) {
+            Ok(until_ms) if until_ms <= now_ms => over.push(key.to_vec()),
+            Ok(until_ms) => next = next.min(until_ms),
+            // For `check` to tell.
+            Err(_) => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((over, next))
+}
+
+fn remove(transaction: &mut Transaction<'_>, doomed: &[Vec<u8>], now_ms: u64) -> Result<(), Error> {
+    for key in doomed {
+        // Another may have been parked there since.
+        let is_over = match transaction.batch.get(key)? {
+            Some(bytes) => Parked::parse(bytes)?.until_ms() <= now_ms,
+            None => false,
+        };
+        if is_over {
+            transaction.batch.delete(key)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_exact_bytes() {
+        let head = [1, 0, 0, 0, 0, 0, 0, 0, 1, 2];
+        let flat = [&head[..], &[0, 0, 0], b"{}\n"].concat();
+        let file = Parked { is_placed: true, parked_ms: 258, folder: None, content: b"{}\n" };
+        assert_eq!((file.encode(), Parked::parse(&flat)), (Ok(flat.clone()), Ok(file.clone())));
+        let key = [b'u', b'1', 0, 0];
+        let foldered = [&[1, 1][..], &head[2..], b"S", &[0, 4], &key, b"{}\n"].concat();
+        let file = Parked { is_placed: false, folder: Some(AttributeValue::S("u1".to_owned())), ..file };
+        assert_eq!((file.encode(), Parked::parse(&foldered)), (Ok(foldered.clone()), Ok(file)));
+        for cut in 0..17 {
+            assert!(Parked::parse(&foldered[..cut]).is_err(), "{cut}");
+        }
+        for (place, byte) in [(0, 2), (1, 2), (10, b'X'), (10, 0), (12, 3), (12, 5)] {
+            let mut bad = foldered.clone();
+            bad[place] = byte;
+            assert!(Parked::parse(&bad).is_err(), "{place} {byte}");
+        }
+    }
+}

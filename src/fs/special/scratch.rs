@@ -1,0 +1,206 @@
+//! `.ddb/scratch/`: every scratch file, parked ones of all processes among them, under one name each; `.ddb/scratch.ndjson` tells what a
+//! program asks of them.
+//!
+//! ```text
+//! Table,name                beside schema.json
+//! Table,items,name          in items/
+//! Table,items,folder,name   in the folder of an item collection
+//! ```
+//! Names of tables and folders hold no comma. In a table with folders, what lies in `items/` itself begins with a dot, which no folder
+//! does. A name that is too long ends in `~` and the digest of the whole.
+
+use super::{Special, SpecialNode, service};
+use crate::codec::calendar::iso;
+use crate::codec::digest::digest;
+use crate::codec::file_name::NAME_BYTES_MAX;
+use crate::fs::FsError;
+use crate::fs::directory_stream::{FixedLister, Lister};
+use crate::fs::node::{Kind, Node, base};
+use crate::fs::tree::scratch::{self, Listing, folder_name};
+use crate::fs::tree::{Caller, Tree, listed, now_ms};
+use crate::model::TableName;
+use crate::model::api::parked::PARKED_KEPT_MS;
+
+/// The name in `.ddb/`.
+pub const NAME: &str = "scratch";
+/// The same as lines.
+pub const LINES_NAME: &str = "scratch.ndjson";
+const PATH: &str = ".ddb/scratch";
+const ITEMS: &str = "items,";
+
+#[derive(Debug)]
+struct Directory;
+
+#[derive(Debug)]
+struct Lines;
+
+/// `.ddb/scratch/`
+#[must_use]
+pub fn node() -> Node {
+    SpecialNode::node(Directory)
+}
+
+/// `.ddb/scratch.ndjson`
+#[must_use]
+pub fn lines_node() -> Node {
+    SpecialNode::node(Lines)
+}
+
+/// What a file in that directory is called here.
+fn name_of(directory: &Node, name: &str) -> String {
+    let table = directory.table().map(ToString::to_string).unwrap_or_default();
+    let whole = match (directory, folder_name(directory)) {
+        (Node::Table(_), _) => format!("{table},{name}"),
+        (_, None) => format!("{table},{ITEMS}{name}"),
+        (_, Some(folder)) => format!("{table},{ITEMS}{folder},{name}"),
+    };
+    if whole.len() <= NAME_BYTES_MAX { whole } else { shortened(&whole) }
+}
+
+fn shortened(whole: &str) -> String {
+    let end: String = digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut cut = NAME_BYTES_MAX - 1 - end.len();
+    while !whole.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    format!("{}~{end}", &whole[..cut])
+}
+
+/// The directory and name that a name here stands for.
+fn parse(tree: &Tree, name: &str) -> Result<(Node, String), FsError> {
+    let (table, rest) = name.split_once(',').ok_or(FsError::NotFound)?;
+    let table = TableName::new(table).map_err(|_| FsError::NotFound)?;
+    let Some(rest) = rest.strip_prefix(ITEMS) else { return Ok((Node::Table(table), rest.to_owned())) };
+    let items = Node::Items(base(&table));
+    if tree.schema(&table)?.key.sort.is_none() || rest.starts_with('.') {
+        return Ok((items, rest.to_owned()));
+    }
+    let (folder, rest) = rest.split_once(',').ok_or(FsError::NotFound)?;
+    Ok((tree.resolve(&items, folder.as_bytes())?, rest.to_owned()))
+}
+
+impl Special for Directory {
+    fn path(&self) -> &str {
+        PATH
+    }
+
+    fn parent(&self) -> Node {
+        service::node()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Directory
+    }
+
+    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
+        let (directory, own) = match parse(tree, name) {
+            Ok(parsed) if name_of(&parsed.0, &parsed.1) == name => parsed,
+            _ => return long(tree, name),
+        };
+        if let Some(id) = tree.scratch.lock().find(&directory, &own) {
+            return Ok(Node::Scratch(id));
+        }
+        let place = scratch::place_in(&directory, &own).ok_or(FsError::NotFound)?;
+        tree.db.parked_at(&place)?.map(|_| super::parked::node(place)).ok_or(FsError::NotFound)
+    }
+
+    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
+        let files = scratch::list(tree)?;
+        let names = files.iter().map(|file| listed(&file.node, &name_of(&file.directory, &file.name)));
+        Ok(Box::new(FixedLister::new(names.collect())))
+    }
+
+    fn create_refused(&self) -> FsError {
+        FsError::NotPermitted("here are the scratch files of items/ folders; they are made there")
+    }
+}
+
+/// One whose name was shortened.
+fn long(tree: &Tree, name: &str) -> Result<Node, FsError> {
+    if !name.contains('~') {
+        return Err(FsError::NotFound);
+    }
+    let found = scratch::list(tree)?.into_iter().find(|file| name_of(&file.directory, &file.name) == name);
+    found.map(|file| file.node).ok_or(FsError::NotFound)
+}
+
+impl Special for Lines {
+    fn path(&self) -> &str {
+        ".ddb/scratch.ndjson"
+    }
+
+    fn parent(&self) -> Node {
+        service::node()
+    }
+
+    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let lines: Vec<String> = scratch::list(tree)?.iter().map(|file| line(tree, file)).collect();
+        Ok(lines.concat().into_bytes())
+    }
+}
+
+fn line(tree: &Tree, file: &Listing) -> String {
+    let waits = match file.node {
+        Node::Scratch(id) => tree.with_deferred(|deferred| deferred.of_file(id).is_some()),
+        _ => false,
+    };
+    let line = serde_json::json!({
+        "name": name_of(&file.directory, &file.name),
+        "path": format!("{}/{}", tree.path(&file.directory), file.name),
+        "bytes": file.bytes,
+        "modified": iso(file.modified_ms),
+        "parked": file.until_ms.is_some(),
+        "kept_until": file.until_ms.or(waits.then(|| now_ms() + PARKED_KEPT_MS)).map(iso),
+    });
+    format!("{line}\n")
+}
+
+/// What the move of an item to a name that is no item's means, for `.ddb/warnings.ndjson`.
+#[must_use]
+pub fn warning(directory: &Node, name: &str, until_ms: u64) -> String {
+    format!(
+        "was moved to {name}, which is no item's name, so that there is no such item any more; its text is {PATH}/{} until {}: \
+         mv it back to restore the item, rm it to let it go",
+        name_of(directory, name),
+        iso(until_ms)
+    )
+}
+
+/// The same of what will be parked unless it is written again, as lines.
+#[must_use]
+pub fn warnings(tree: &Tree) -> String {
+    let waiting = tree.with_deferred(|deferred| deferred.waiting());
+    let lines = waiting.into_iter().filter_map(|((table, key), file)| {
+        let place = tree.scratch.lock().place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
+        let (directory, name) = place?;
+        let entry = crate::database::EntryKey { index: None, base: key };
+        let item = scratch::item_path(&table, &entry);
+        let text = warning(&directory, &name, now_ms() + PARKED_KEPT_MS);
+        let line = serde_json::json!({"time_ms": now_ms(), "path": item, "text": text});
+        Some(format!("{line}\n"))
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::AttributeValue;
+
+    #[test]
+    fn names_say_table_folder_and_file() {
+        let table = TableName::new("Orders").unwrap();
+        let folder = Node::Collection(base(&table), vec![AttributeValue::S("a,b".to_owned())]);
+        let cases = [
+            (Node::Table(table.clone()), "schema.json~", "Orders,schema.json~"),
+            (Node::Items(base(&table)), "o1.json.bak", "Orders,items,o1.json.bak"),
+            (folder, "x,y", "Orders,items,a%2Cb,x,y"),
+        ];
+        for (directory, name, expected) in cases {
+            assert_eq!(name_of(&directory, name), expected);
+        }
+        let long = "é".repeat(127);
+        let name = name_of(&Node::Items(base(&table)), &long);
+        assert!(name.len() <= NAME_BYTES_MAX && name != name_of(&Node::Items(base(&table)), &long[2..]), "{name}");
+    }
+}
