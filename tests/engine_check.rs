@@ -14,6 +14,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::check::{CheckReport, DifferenceKind, check};
 use ddbfs::engine::keys::{EntryAddress, SourceId, StoreKey, place_in_source};
+use ddbfs::engine::parked::{Parked, folder_digest};
 use ddbfs::engine::streams::record::StoredRecord;
 use ddbfs::model::api::{
     DeleteItemRequest, KeySchemaElement, Origin, PutItemRequest, StreamEvent, TimeToLiveSpecification, UpdateTimeToLiveRequest,
@@ -136,6 +137,18 @@ fn table_of_damage() {
     check_kinds(put(StoreKey::Collection(SourceId(77), digest).encode(), vec![0; 24]), &[UnknownSource]);
     let stray = EntryAddress::of_item(SourceId(78), &item_key("bbb")).encode();
     check_kinds(put(stray, encoded(&item("bbb", "3"), 2)), &[UnknownSource]);
+    let parked = |table, folder: Option<&str>| {
+        let folder = folder.map(s);
+        let digest = folder_digest(folder.as_ref());
+        let file = Parked { is_placed: true, parked_ms: NOW_MS, folder, content: b"text" };
+        (StoreKey::Parked(table, digest.as_ref(), "a.bak").encode(), file.encode().unwrap())
+    };
+    let (in_s3, in_none) = (parked(TABLE, Some("S3")), parked(TABLE, None));
+    check_kinds(put(in_s3.0.clone(), in_s3.1.clone()), &[]);
+    check_kinds(put(in_none.0, in_s3.1), &[Misplaced]);
+    check_kinds(put(in_s3.0, vec![2]), &[Unreadable]);
+    let (key, value) = parked(SourceId(79), None);
+    check_kinds(put(key, value), &[UnknownSource]);
 }
 
 const STREAM: SourceId = SourceId(2);

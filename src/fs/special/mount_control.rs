@@ -13,7 +13,7 @@ use crate::fs::view::{OpenFlags, Reply, View};
 pub const NAME: &str = "ctl";
 
 const USAGE: &str = "\
-flush      perform at once what waits: items renamed away by an editor are deleted after 2 seconds
+flush      perform at once what waits: items renamed away by an editor are deleted, and their texts parked, after 2 seconds
 release    end every read that waits (stream/follow, .ddb/accesslog) as at the end of a file, so that the mount can be unmounted
 clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
 ";
