@@ -88,7 +88,8 @@ fn a_kill_at_any_moment_leaves_the_item_or_its_parked_text_and_never_both() {
         std::thread::sleep(Duration::from_micros(300 * (round % 6)));
         mount.kill();
         mount.start(&[]);
-        let left = mount.ok(&format!("ls Tab/items/u1/o{round}.json 2> /dev/null; ls .ddb/scratch | grep -c ',o{round}.bak$' || true"));
+        let left =
+            mount.ok(&format!("ls Tab/items/u1/o{round}.json 2> /dev/null; ls .ddb/scratch | grep -c ',o{round}.bak$' || true"));
         let (item, parked) = (left.contains(".json"), left.ends_with("1\n"));
         assert!(item != parked, "round {round}: {left}");
     }
