@@ -42,7 +42,7 @@ impl Guard {
     /// `Expression`.
     pub fn of_request(parameter: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
         let has_expression = parameter.expression().is_some();
-        let values_missing = (!has_expression).then_some("ConditionExpression is null");
+        let values_missing = (!has_expression).then_some(ExpressionParameter::OF_CONDITION);
         placeholders::check(placeholders, has_expression, values_missing)?;
         let mut used = PlaceholderUse::default();
         let guard = Self::parse(parameter, placeholders, &mut used)?;

@@ -11,6 +11,7 @@ use crate::expr::update::{self, Action, Effect, SetValue, Update};
 use crate::expr::{PlaceholderUse, legacy, placeholders};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateParameter, UpdateReturnValues};
 use crate::model::error::UpdateError;
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::limits::ITEM_BYTES_MAX;
 use crate::model::{Error, Item, Key, PathElement};
 
@@ -46,7 +47,7 @@ impl UpdatePlan {
     /// `Expression`, `Legacy`.
     pub fn parse(update: &UpdateParameter, condition: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
         let has_expression = update.expression().is_some() || condition.expression().is_some();
-        let values_missing = (!has_expression).then_some("UpdateExpression and ConditionExpression are null");
+        let values_missing = (!has_expression).then_some(ExpressionParameter::OF_UPDATE);
         placeholders::check(placeholders, has_expression, values_missing)?;
         let mut used = PlaceholderUse::default();
         let update = match update {

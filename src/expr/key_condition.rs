@@ -4,7 +4,7 @@
 use super::condition::{self, Condition, Operand};
 use super::legacy;
 use super::order::{begins_with, compare};
-use super::placeholders::{PlaceholderUse, Scope};
+use super::placeholders::PlaceholderUse;
 use super::syntax::Comparator;
 use crate::model::api::Placeholders;
 use crate::model::api::legacy::{ComparisonOperator, LegacyCondition};
@@ -76,7 +76,7 @@ impl AttributeCondition {
     }
 }
 
-/// A key condition of legal shape: one condition on each of some top-level attributes. Made by [`parse`].
+/// A key condition of legal shape: one condition on each of some top-level attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyConditionShape {
     conditions: Vec<AttributeCondition>,
@@ -112,17 +112,13 @@ pub struct KeyCondition {
     pub range: Option<SortRange>,
 }
 
-/// Parses a KeyConditionExpression and checks its shape; placeholders it names count as used.
+/// Parses a KeyConditionExpression as any condition; placeholders it names count as used. What it means is
+/// [`KeyConditionShape::of_condition`]'s to say.
 ///
 /// # Errors
 /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
-pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<KeyConditionShape, Error> {
-    let mut scope = Scope::new(placeholders, used);
-    let mut conditions = Vec::new();
-    condition::parse(text, &mut scope)
-        .and_then(|condition| gather(condition, &mut conditions))
-        .map_err(|fault| ExpressionError::Invalid { parameter: ExpressionParameter::KeyCondition, fault })?;
-    Ok(KeyConditionShape { conditions })
+pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Condition, ExpressionError> {
+    condition::parse_parameter(text, ExpressionParameter::KeyCondition, placeholders, used)
 }
 
 /// Takes the AND-ed conditions apart, each onto `into`.
@@ -229,6 +225,25 @@ fn other_operand(operand: Operand) -> Result<AttributeValue, ExpressionFault> {
 }
 
 impl KeyConditionShape {
+    /// The shape of a KeyConditionExpression's text.
+    ///
+    /// # Errors
+    /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
+    pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Self, ExpressionError> {
+        Self::of_condition(parse(text, placeholders, used)?)
+    }
+
+    /// The shape of a KeyConditionExpression that was parsed.
+    ///
+    /// # Errors
+    /// `Invalid KeyConditionExpression: …` ([`ExpressionError::Invalid`]).
+    pub fn of_condition(condition: Condition) -> Result<Self, ExpressionError> {
+        let mut conditions = Vec::new();
+        gather(condition, &mut conditions)
+            .map_err(|fault| ExpressionError::Invalid { parameter: ExpressionParameter::KeyCondition, fault })?;
+        Ok(Self { conditions })
+    }
+
     /// The shape that KeyConditions say.
     ///
     /// # Errors
@@ -377,7 +392,7 @@ mod tests {
 
     fn run(expression: &str, schema: KeySchemaView<'_>) -> Result<KeyCondition, String> {
         let mut used = PlaceholderUse::default();
-        let shape = parse(expression, &placeholders(), &mut used).map_err(|error| error.to_string())?;
+        let shape = KeyConditionShape::parse(expression, &placeholders(), &mut used).map_err(|error| error.to_string())?;
         shape.resolve(schema).map_err(|error| error.to_string())
     }
 
@@ -545,7 +560,7 @@ mod tests {
             names: Some([("#pk".to_owned(), "pk".to_owned()), ("#x".to_owned(), "x".to_owned())].into()),
             values: Some([(":p".to_owned(), text("p"))].into()),
         };
-        assert!(parse("#pk = :p", &given, &mut used).is_ok());
+        assert!(KeyConditionShape::parse("#pk = :p", &given, &mut used).is_ok());
         let text = used.finish(&given).map_err(|error| error.to_string());
         assert_eq!(text, Err("Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}".to_owned()));
     }

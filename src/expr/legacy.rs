@@ -18,11 +18,12 @@ use crate::model::{AttributeType, AttributeValue, DocumentPath};
 /// The first bad entry in the order sent; a ConditionalOperator without entries.
 pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyError> {
     let mut conditions = given.conditions.iter().map(of_attribute).collect::<Result<Vec<_>, _>>()?;
-    if conditions.is_empty() && given.operator.is_some() {
-        return Err(LegacyError::OperatorAlone);
-    }
     if conditions.len() <= 1 {
-        return Ok(conditions.pop());
+        return match given.operator {
+            None => Ok(conditions.pop()),
+            Some(_) if conditions.is_empty() => Err(LegacyError::OperatorAlone),
+            Some(_) => Err(LegacyError::OperatorOfOne),
+        };
     }
     Ok(Some(match given.operator.unwrap_or_default() {
         ConditionalOperator::And => Condition::And(conditions),

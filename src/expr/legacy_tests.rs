@@ -168,7 +168,10 @@ fn conditional_operators() {
     assert_eq!(holds(&two(Some(ConditionalOperator::Or))), Ok(true));
     assert_eq!(holds(&all(vec![])), Ok(true));
     let alone = LegacyConditions { conditions: vec![], operator: Some(ConditionalOperator::Or) };
-    assert_eq!(holds(&alone), Err("IV: ConditionalOperator cannot be used without Filter or Expected".to_owned()));
+    assert_eq!(holds(&alone), Err("ConditionalOperator cannot be used without Filter or Expected".to_owned()));
+    let one = LegacyConditions { conditions: vec![comparison("n", Op::Eq, "5")], operator: Some(ConditionalOperator::And) };
+    let text = "ConditionalOperator can only be used when Filter or Expected has two or more elements";
+    assert_eq!(holds(&one), Err(text.to_owned()));
 }
 
 fn run(old: &str, updates: &[(&str, AttributeAction, Option<&str>)]) -> Result<Item, String> {

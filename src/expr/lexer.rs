@@ -184,12 +184,6 @@ fn symbol(text: &str, first: char) -> (TokenKind, usize) {
     (kind, first.len_utf8())
 }
 
-/// Is `text` a placeholder of the sign `sign` (`#` or `:`)?
-#[must_use]
-pub fn is_placeholder(text: &str, sign: char) -> bool {
-    text.strip_prefix(sign).is_some_and(|word| !word.is_empty() && word_length(word) == word.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,14 +223,5 @@ mod tests {
             tokens.advance();
         }
         assert_eq!(tokens.syntax_error(), ExpressionFault::Syntax { token: "<EOF>".into(), near: "c".into() });
-    }
-
-    #[test]
-    fn placeholders_are_a_sign_and_a_word() {
-        for (text, expected) in
-            [("#a", true), ("#1_", true), ("#", false), ("a", false), ("#a b", false), (":a", false), ("#é", false)]
-        {
-            assert_eq!(is_placeholder(text, '#'), expected, "{text}");
-        }
     }
 }

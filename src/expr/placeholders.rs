@@ -6,19 +6,22 @@
 
 use std::collections::BTreeSet;
 
-use super::lexer::is_placeholder;
 use crate::model::api::Placeholders;
-use crate::model::error::expression::ExpressionFault;
+use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, ValueError};
-use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDER_BYTES_MAX, PLACEHOLDERS_BYTES_MAX};
+use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDERS_BYTES_MAX};
 use crate::model::{AttributeValue, Error};
 
 /// Checks names and values before any expression is parsed. `any_expression`: the request has an expression at all.
-/// `values_missing`: no expression that can use values is there; the text that says so (`FilterExpression is null`).
+/// `values_missing`: the parameters that could use values, when none of them is there.
 ///
 /// # Errors
 /// [`ExpressionError`], names first.
-pub fn check(placeholders: &Placeholders, any_expression: bool, values_missing: Option<&'static str>) -> Result<(), Error> {
+pub fn check(
+    placeholders: &Placeholders,
+    any_expression: bool,
+    values_missing: Option<&'static [ExpressionParameter]>,
+) -> Result<(), Error> {
     check_names(placeholders, any_expression)?;
     check_values(placeholders, values_missing)?;
     check_size(placeholders)?;
@@ -43,9 +46,7 @@ fn check_names(placeholders: &Placeholders, any_expression: bool) -> Result<(), 
         return Err(ExpressionError::NamesEmpty);
     }
     for (alias, name) in names {
-        if alias.len() > PLACEHOLDER_BYTES_MAX || !is_placeholder(alias, '#') {
-            return Err(ExpressionError::NameKeySyntax(alias.clone()));
-        }
+        Placeholders::check_alias(alias, '#').map_err(ExpressionError::NameKey)?;
         let fault = match name.len() {
             0 => ValueError::EmptyAttributeName,
             1..=ATTRIBUTE_NAME_BYTES_MAX => continue,
@@ -56,18 +57,19 @@ fn check_names(placeholders: &Placeholders, any_expression: bool) -> Result<(), 
     Ok(())
 }
 
-fn check_values(placeholders: &Placeholders, values_missing: Option<&'static str>) -> Result<(), ExpressionError> {
+fn check_values(
+    placeholders: &Placeholders,
+    values_missing: Option<&'static [ExpressionParameter]>,
+) -> Result<(), ExpressionError> {
     let Some(values) = &placeholders.values else { return Ok(()) };
-    if let Some(missing) = values_missing {
-        return Err(ExpressionError::ValuesWithoutExpression { missing });
+    if let Some(parameters) = values_missing {
+        return Err(ExpressionError::ValuesWithoutExpression(parameters));
     }
     if values.is_empty() {
         return Err(ExpressionError::ValuesEmpty);
     }
     for (alias, value) in values {
-        if alias.len() > PLACEHOLDER_BYTES_MAX || !is_placeholder(alias, ':') {
-            return Err(ExpressionError::ValueKeySyntax(alias.clone()));
-        }
+        Placeholders::check_alias(alias, ':').map_err(ExpressionError::ValueKey)?;
         if value.nesting() > NESTING_LEVELS_MAX {
             return Err(ExpressionError::InvalidValue { alias: alias.clone(), fault: ValueError::Nesting });
         }
@@ -149,28 +151,32 @@ mod tests {
         }
     }
 
-    fn check_text(given: &Placeholders, any: bool, missing: Option<&'static str>, expected: &str) {
+    fn check_text(given: &Placeholders, any: bool, missing: Option<&'static [ExpressionParameter]>, expected: &str) {
         let text = check(given, any, missing).map_or_else(|error| error.to_string(), |()| "ok".to_owned());
         assert_eq!(text, expected);
     }
 
     #[test]
     fn table_of_checks() {
-        let null = Some("FilterExpression is null");
+        let null = Some(ExpressionParameter::OF_SCAN);
         check_text(&placeholders(None, None), false, null, "ok");
         let names = placeholders(Some(&[("#a", "x")]), None);
         check_text(&names, true, null, "ok");
         check_text(&names, false, null, "ExpressionAttributeNames can only be specified when using expressions");
         check_text(&placeholders(Some(&[]), None), true, null, "ExpressionAttributeNames must not be empty");
-        let bad = placeholders(Some(&[("a", "x")]), None);
-        check_text(&bad, true, null, "ExpressionAttributeNames contains invalid key: Syntax error; key: \"a\"");
+        for (alias, fault) in [
+            ("a", "Syntax error; key: \"a\""),
+            ("#", "Syntax error; key: \"#\""),
+            ("#a b", "Syntax error; key: \"#a b\""),
+            ("#é", "Syntax error; key: \"#é\""),
+            (":a", "Syntax error; key: \":a\""),
+            ("", "The expression attribute map contains an empty key;"),
+        ] {
+            let bad = placeholders(Some(&[(alias, "x")]), None);
+            check_text(&bad, true, null, &format!("ExpressionAttributeNames contains invalid key: {fault}"));
+        }
         let empty = placeholders(Some(&[("#a", "")]), None);
-        check_text(
-            &empty,
-            true,
-            null,
-            "ExpressionAttributeNames contains invalid value for key #a: One or more parameter values were invalid: Empty attribute name",
-        );
+        check_text(&empty, true, null, "ExpressionAttributeNames contains invalid value: Empty attribute name for key #a");
         let values = placeholders(None, Some(&[":v"]));
         check_text(&values, true, None, "ok");
         check_text(

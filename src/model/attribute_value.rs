@@ -7,9 +7,6 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::error::ValueError;
 use super::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX};
 use super::number::Number;
@@ -129,7 +126,7 @@ impl AttributeValue {
             return Err(ValueError::EmptyStringSet);
         }
         if !sort_distinct(&mut elements) {
-            return Err(ValueError::DuplicateStrings(elements.join(", ")));
+            return Err(ValueError::DuplicateStrings(elements));
         }
         Ok(Self::Ss(elements))
     }
@@ -157,8 +154,7 @@ impl AttributeValue {
             return Err(ValueError::EmptyBinarySet);
         }
         if !sort_distinct(&mut elements) {
-            let spelled: Vec<String> = elements.iter().map(|element| STANDARD.encode(element)).collect();
-            return Err(ValueError::DuplicateBinaries(spelled.join(", ")));
+            return Err(ValueError::DuplicateBinaries(elements));
         }
         Ok(Self::Bs(elements))
     }

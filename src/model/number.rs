@@ -223,6 +223,7 @@ impl FromStr for Number {
             return Err(NumberError::Empty);
         }
         let spelled = Spelled::parse(text.as_bytes()).ok_or_else(|| NumberError::Syntax(text.to_owned()))?;
+        spelled.check_exponent(text)?;
         spelled.number()
     }
 }
@@ -279,6 +280,20 @@ impl Spelled {
             // Fewer than 38 zeros, as the sum has at most 38 digits.
             let scale = 10_u128.pow(u32::try_from(skipped).unwrap_or(0) + 1);
             self.coefficient = self.coefficient * scale + u128::from(digit);
+        }
+    }
+
+    /// The service's decimals have an exponent of 32 bits; where it takes 32 bits to say how many digits stand before the point,
+    /// the sum wraps, and what is far too large is told to be too small (SEMANTICS 28.1).
+    fn check_exponent(&self, text: &str) -> Result<(), NumberError> {
+        const LARGEST: i64 = i32::MAX as i64;
+        match self.exponent {
+            exponent if exponent.unsigned_abs() >= i64::MAX.unsigned_abs() => Err(NumberError::Unreadable),
+            exponent if !(-LARGEST..=LARGEST).contains(&exponent) => Err(NumberError::Syntax(text.to_owned())),
+            exponent if self.significant > 0 && exponent.saturating_add_unsigned(self.significant) > LARGEST => {
+                Err(NumberError::Underflow)
+            }
+            _ => Ok(()),
         }
     }
 

@@ -5,8 +5,10 @@ use serde_json::Value;
 use super::{Answered, Context, Failure, Operation};
 use crate::codec::wire::{batch_get_item, batch_write_item};
 use crate::model::Error;
+use crate::model::error::Layer;
 
-pub const OPERATIONS: &[Operation] = &[Operation::read("BatchGetItem", get), Operation::started("BatchWriteItem", write)];
+pub const OPERATIONS: &[Operation] =
+    &[Operation::read("BatchGetItem", get).read_by(Layer::Read), Operation::started("BatchWriteItem", write)];
 
 fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = batch_get_item::request(json)?;

@@ -5,8 +5,7 @@ use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
 use crate::codec::wire::{WireError, table_description, transaction};
 use crate::model::error::exception::{INTERNAL, VALIDATION};
-use crate::model::error::prefix::VALIDATION_PREFIX;
-use crate::model::error::{Cancellation, Throttled};
+use crate::model::error::{Cancellation, Layer, Throttled};
 use crate::model::{Error, Item};
 
 /// Why a request to the API failed.
@@ -139,15 +138,12 @@ impl Failure {
     }
 
     fn text(&self, operation: Option<&Operation>) -> Option<String> {
-        let prefixed = |text: String, family: bool| match operation {
-            Some(operation) if operation.prefixed && family => format!("{VALIDATION_PREFIX}{text}"),
-            _ => text,
-        };
+        let layer = operation.map_or(Layer::Older, |operation| operation.layer);
         match self {
             Self::UnknownOperation | Self::Wire(WireError::NotAnObject) => None,
             Self::NotServed(name) => Some(format!("{name} is not served by this version of ddbfs")),
-            Self::Wire(error) => Some(prefixed(error.to_string(), error.takes_validation_prefix())),
-            Self::Operation(error) => Some(prefixed(error.to_string(), error.takes_validation_prefix())),
+            Self::Wire(error) => Some(error.text(layer)),
+            Self::Operation(error) => Some(error.text(layer)),
         }
     }
 }
@@ -173,7 +169,11 @@ mod tests {
         let null_false = || Failure::Wire(ValueError::NullFalse.into());
         let text = ValueError::NullFalse.to_string();
         let validation = "com.amazon.coral.validate#ValidationException";
-        check(&null_false(), "PutItem", (400, json!({ "__type": validation, "message": format!("{VALIDATION_PREFIX}{text}") })));
+        check(
+            &null_false(),
+            "PutItem",
+            (400, json!({ "__type": validation, "message": format!("1 validation error detected: {text}") })),
+        );
         check(&null_false(), "GetItem", (400, json!({ "__type": validation, "message": text })));
         check(&null_false(), "", (400, json!({ "__type": validation, "message": text })));
         let unknown = "com.amazon.coral.service#UnknownOperationException";

@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::{Answered, Context, Failure, Operation};
 use crate::codec::wire::{Reporting, delete_item, get_item, page, put_item, query, scan, update_item};
 use crate::model::Error;
+use crate::model::error::Layer;
 
 pub const OPERATIONS: &[Operation] = &[
-    Operation::read("GetItem", get),
-    Operation::started("PutItem", put).prefixed(),
-    Operation::started("UpdateItem", update).prefixed(),
-    Operation::started("DeleteItem", delete).prefixed(),
-    Operation::read("Query", run_query).prefixed(),
+    Operation::read("GetItem", get).read_by(Layer::Read),
+    Operation::started("PutItem", put).read_by(Layer::Write),
+    Operation::started("UpdateItem", update).read_by(Layer::Write),
+    Operation::started("DeleteItem", delete).read_by(Layer::Write),
+    Operation::read("Query", run_query).read_by(Layer::Query),
     Operation::read("Scan", run_scan),
 ];
 

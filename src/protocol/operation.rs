@@ -12,7 +12,7 @@ use super::failure::Failure;
 use crate::database::admin::Administration;
 use crate::database::{Database, Done};
 use crate::model::Error;
-use crate::model::error::StoreError;
+use crate::model::error::{Layer, StoreError};
 
 /// Which of the two services of the API an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,8 +102,8 @@ pub struct Operation {
     pub name: &'static str,
     pub service: Service,
     pub handler: Handler,
-    /// Puts a count before some families of validation texts (SEMANTICS 3.2, 27).
-    pub prefixed: bool,
+    /// Who reads its values, and so words some of its errors.
+    pub layer: Layer,
 }
 
 impl Operation {
@@ -126,13 +126,13 @@ impl Operation {
     }
 
     const fn new(name: &'static str, handler: Handler) -> Self {
-        Self { name, service: Service::DynamoDb, handler, prefixed: false }
+        Self { name, service: Service::DynamoDb, handler, layer: Layer::Older }
     }
 
-    /// The same with the count before its validation texts.
+    /// The same, read by that layer.
     #[must_use]
-    pub const fn prefixed(self) -> Self {
-        Self { prefixed: true, ..self }
+    pub const fn read_by(self, layer: Layer) -> Self {
+        Self { layer, ..self }
     }
 
     /// The same as one of DynamoDB Streams.

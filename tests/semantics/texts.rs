@@ -73,14 +73,14 @@ fn section_3_2_attribute_values() {
         (r#"{"SS":[]}"#, "1VE: IV: An string set  may not be empty"),
         (r#"{"NS":[]}"#, "1VE: IV: An number set  may not be empty"),
         (r#"{"BS":[]}"#, "1VE: IV: Binary sets should not be empty"),
-        (r#"{"SS":["a","a"]}"#, "1VE: IV: Input collection [a, a] contains duplicates."),
-        (r#"{"BS":["YQ==","YQ=="]}"#, "1VE: IV: Input collection [YQ==, YQ==]of type BS contains duplicates."),
+        (r#"{"SS":["a","a"]}"#, "1VE: IV: Input collection [\"a\", \"a\"] contains duplicates."),
+        (r#"{"BS":["YQ==","YQ=="]}"#, "1VE: IV: Input collection [\"YQ==\",\"YQ==\"]of type BS contains duplicates."),
         (r#"{"NS":["1","1.0"]}"#, "~Input collection contains duplicates"),
         (r#"{"NULL":false}"#, "1VE: IV: Null attribute value types must have the value of true"),
         (&nested(31), "OK"),
         (
             &nested(32),
-            "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit",
+            "1VE: Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit",
         ),
         (r#"{"SS":["","a"]}"#, "OK"),
         (r#"{"M":{}}"#, "OK"),
@@ -283,7 +283,7 @@ fn section_8_legacy_parameters() {
     ];
     for (condition, expected) in expected_rows {
         let request = with(put(&key("k", 1)), json!({"Expected": {"a": parse(condition)}}));
-        check(&service, "PutItem", &request, expected);
+        check(&service, "PutItem", &request, &format!("1VE: {expected}"));
     }
     let update_rows = [
         (r#"{"Action":"PUT"}"#, "IV: Only DELETE action is allowed when no attribute value is specified"),

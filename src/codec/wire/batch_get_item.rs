@@ -11,6 +11,7 @@ use crate::codec::dynamodb_json;
 use crate::codec::row::Row;
 use crate::model::Item;
 use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, TableKeys};
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{BatchError, StoreError};
 use crate::model::limits::BATCH_GET_KEYS_MAX;
 
@@ -69,6 +70,8 @@ fn table_keys(name: &str, json: &Value) -> Result<TableKeys, WireError> {
     let table_name = names::table_at("requestItems", name)?;
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
+    members::check_placeholders_wanted(members, &[ExpressionParameter::Projection])?;
+    let attributes_to_get = members::attributes_to_get(members)?;
     let sent = members.list("Keys").unwrap_or_default();
     let keys = sent.iter().map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
     // As written: 1 and 1.0 are two keys here, and both bring the item.
@@ -80,7 +83,7 @@ fn table_keys(name: &str, json: &Value) -> Result<TableKeys, WireError> {
         keys,
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         projection_expression: members.owned("ProjectionExpression"),
-        attributes_to_get: members::attributes_to_get(members),
+        attributes_to_get,
         placeholders: members::placeholders(members)?,
     })
 }

@@ -34,7 +34,13 @@ struct Violation {
 enum Broken {
     Required,
     Rule(Rule),
+    /// Told without the value and where it stands.
+    UpdateReturnValues,
 }
+
+/// What UpdateItem says of a wrong ReturnValues. The list is the service's own, its spelling too.
+pub const UPDATE_RETURN_VALUES: &str =
+    "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
 
 impl Violations {
     /// One broken rule at `path`.
@@ -47,6 +53,16 @@ impl Violations {
     pub fn first_rule_only(mut self) -> Self {
         if let Some(at) = self.0.iter().position(|violation| matches!(violation.broken, Broken::Rule(_))) {
             self.0 = vec![self.0.swap_remove(at)];
+        }
+        self
+    }
+
+    /// As PutItem and DeleteItem list them: among several, a wrong ReturnValues has UpdateItem's sentence (SEMANTICS 28.2).
+    #[must_use]
+    pub fn of_write(mut self) -> Self {
+        if self.0.len() > 1 {
+            let wrong = |violation: &&mut Violation| violation.path == "returnValues" && violation.broken != Broken::Required;
+            self.0.iter_mut().filter(wrong).for_each(|violation| violation.broken = Broken::UpdateReturnValues);
         }
         self
     }
@@ -66,6 +82,10 @@ impl fmt::Display for Violations {
                 f.write_str("; ")?;
             }
             match &violation.value {
+                _ if violation.broken == Broken::UpdateReturnValues => {
+                    f.write_str(UPDATE_RETURN_VALUES)?;
+                    continue;
+                }
                 Some(value) => write!(f, "Value '{value}'")?,
                 None => f.write_str("Value null")?,
             }
@@ -79,6 +99,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Required => f.write_str("Member must not be null"),
+            Self::UpdateReturnValues => f.write_str(UPDATE_RETURN_VALUES),
             Self::Rule(rule) => write!(f, "{rule}"),
         }
     }

@@ -1,11 +1,11 @@
 //! What can be wrong with a request before any table is looked at.
 
-use super::constraint::Violations;
+use super::constraint::{UPDATE_RETURN_VALUES, Violations};
 use super::json_type::SerializationError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
 use crate::model::error::{
-    BatchError, ExpressionError, QueryError, RecoveryError, ResourceError, SchemaError, TransactionError, UpdateTableError,
+    BatchError, ExpressionError, Layer, QueryError, RecoveryError, ResourceError, SchemaError, TransactionError, UpdateTableError,
     ValueError,
 };
 
@@ -37,10 +37,8 @@ pub enum WireError {
     /// Of PutItem and DeleteItem, another legal value: ValidationException.
     #[error("ReturnValues can only be ALL_OLD or NONE")]
     ReturnValues,
-    /// Of UpdateItem, no legal value: ValidationException. The list is the service's own, its spelling too.
-    #[error(
-        "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
-    )]
+    /// Of UpdateItem, no legal value: ValidationException.
+    #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
     UpdateReturnValues,
     /// What an operation could have said too.
     #[error(transparent)]
@@ -63,19 +61,22 @@ impl WireError {
         }
     }
 
-    /// Is it of a family that takes the prefix of [`crate::model::error::prefix`]?
+    /// The text as an operation of that layer gives it.
     #[must_use]
-    pub fn takes_validation_prefix(&self) -> bool {
+    pub fn text(&self, layer: Layer) -> String {
         match self {
-            Self::ReturnValues => true,
-            Self::Request(error) => error.takes_validation_prefix(),
-            Self::NotAnObject
-            | Self::Serialization(_)
-            | Self::Constraints(_)
-            | Self::TableNameMissing
-            | Self::TableNameEmpty
-            | Self::QueryLimit
-            | Self::UpdateReturnValues => false,
+            Self::ReturnValues if layer == Layer::Write => format!("1 validation error detected: {self}"),
+            Self::Request(error) => error.text(layer),
+            other => other.to_string(),
+        }
+    }
+
+    /// As PutItem and DeleteItem list several.
+    #[must_use]
+    pub fn of_write(self) -> Self {
+        match self {
+            Self::Constraints(violations) => Self::Constraints(violations.of_write()),
+            other => other,
         }
     }
 

@@ -125,7 +125,10 @@ fn base64_text(text: &str) -> Result<(), SerializationError> {
     }
     let content = text.trim_end_matches('=');
     if content.contains('=') {
-        return Err(SerializationError::Base64Character('='));
+        // The service reads from the end: bits that padding leaves over are told before a pad that stands too early.
+        let last = content.get(content.len().saturating_sub(2)..).unwrap_or_default();
+        let is_whole = super::attribute_value::decode_base64(&format!("A{last}=")).is_some();
+        return Err(if is_whole { SerializationError::Base64Character('=') } else { SerializationError::Base64Last });
     }
     match super::attribute_value::decode_base64(text) {
         Some(_) => Ok(()),

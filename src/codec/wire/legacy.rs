@@ -11,6 +11,7 @@ use crate::model::api::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
 };
 use crate::model::api::{ConditionParameter, UpdateParameter};
+use crate::model::attribute_value::check_attribute_name;
 
 /// The conditions under `name`, with `ConditionalOperator`.
 pub fn parameter(members: Members<'_>, name: &str) -> Result<ConditionParameter, WireError> {
@@ -34,6 +35,7 @@ pub fn conditions(members: Members<'_>, name: &str) -> Result<Option<Vec<LegacyC
 }
 
 fn condition(attribute: &str, json: &Value, is_expected: bool) -> Result<LegacyCondition, WireError> {
+    check_attribute_name(attribute)?;
     let attribute = attribute.to_owned();
     let Some(members) = Members::of(json) else { return Ok(LegacyCondition { attribute, ..LegacyCondition::default() }) };
     let operator = members.string("ComparisonOperator");
@@ -59,6 +61,7 @@ pub fn update(members: Members<'_>) -> Result<UpdateParameter, WireError> {
 }
 
 fn attribute_update(attribute: &str, json: &Value) -> Result<AttributeUpdate, WireError> {
+    check_attribute_name(attribute)?;
     let attribute = attribute.to_owned();
     let Some(members) = Members::of(json) else { return Ok(AttributeUpdate { attribute, ..AttributeUpdate::default() }) };
     Ok(AttributeUpdate {

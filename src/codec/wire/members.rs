@@ -7,6 +7,8 @@ use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::{constraint, json_type, legacy};
 use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
+use crate::model::attribute_value::check_attribute_name;
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{ExpressionError, ValueError};
 use crate::model::{Error, Item};
 
@@ -162,9 +164,14 @@ pub fn filter(members: Members<'_>, legacy_name: &str) -> Result<ConditionParame
 }
 
 /// `AttributesToGet`.
-pub fn attributes_to_get(members: Members<'_>) -> Option<Vec<String>> {
-    let names = members.list("AttributesToGet")?.iter().filter_map(Value::as_str);
-    Some(names.map(str::to_owned).collect())
+///
+/// # Errors
+/// A name that no attribute can have.
+pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, WireError> {
+    let Some(names) = members.list("AttributesToGet") else { return Ok(None) };
+    let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    names.iter().try_for_each(|name| check_attribute_name(name))?;
+    Ok(Some(names))
 }
 
 /// Is `ReturnValuesOnConditionCheckFailure` ALL_OLD?
@@ -204,10 +211,27 @@ pub fn select(members: Members<'_>) -> Option<Select> {
     }
 }
 
+/// Names and values may only come with an expression that can use them. Told before the values of Key, Item and ExclusiveStartKey
+/// are looked at (SEMANTICS 28.7). `users` can use values, and names; a ProjectionExpression only names.
+///
+/// # Errors
+/// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].
+pub fn check_placeholders_wanted(members: Members<'_>, users: &'static [ExpressionParameter]) -> Result<(), WireError> {
+    let is_used = users.iter().any(|user| members.has(user.name()));
+    if members.has("ExpressionAttributeNames") && !is_used && !members.has("ProjectionExpression") {
+        return Err(ExpressionError::NamesWithoutExpression.into());
+    }
+    if members.has("ExpressionAttributeValues") && !is_used {
+        return Err(ExpressionError::ValuesWithoutExpression(users).into());
+    }
+    Ok(())
+}
+
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`; whether they fit an expression is the operation's to say.
 pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = Placeholders::default();
     if let Some(names) = members.structure("ExpressionAttributeNames") {
+        names.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, '#')).map_err(ExpressionError::NameKey)?;
         let read = |(key, json): (&String, &Value)| match json.as_str() {
             Some(name) if !name.is_empty() => Ok((key.clone(), name.to_owned())),
             _ => Err(ExpressionError::InvalidName { alias: key.clone(), fault: ValueError::EmptyAttributeName }),
@@ -215,6 +239,7 @@ pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
         placeholders.names = Some(names.iter().map(read).collect::<Result<_, _>>()?);
     }
     if let Some(values) = members.structure("ExpressionAttributeValues") {
+        values.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, ':')).map_err(ExpressionError::ValueKey)?;
         let read = |(key, json): (&String, &Value)| match attribute_value::value(json) {
             Ok(value) => Ok((key.clone(), value)),
             Err(fault) => Err(ExpressionError::InvalidValue { alias: key.clone(), fault }),

@@ -2,25 +2,21 @@
 
 use super::attribute_value;
 use super::capacity::Reporting;
-use super::error::WireError;
 use super::shape::Members;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
 use crate::codec::row::Row;
 use crate::model::Item;
 use crate::model::api::{Page, Select};
-use crate::model::error::{QueryError, StoreError, ValueError};
+use crate::model::error::{StoreError, ValueError};
 
-const FAULT_PREFIX: &str = "One or more parameter values were invalid: ";
-
-/// `ExclusiveStartKey`, its values checked.
-pub fn start_key(members: Members<'_>) -> Result<Option<Item>, WireError> {
-    let key = members.get("ExclusiveStartKey").map(attribute_value::item).transpose();
-    key.map_err(|fault: ValueError| {
-        let text = fault.to_string();
-        let inner = text.strip_prefix(FAULT_PREFIX).unwrap_or(&text).to_owned();
-        QueryError::StartKeyValue { inner }.into()
-    })
+/// `ExclusiveStartKey`, or what is wrong with its values.
+pub fn start_key(members: Members<'_>) -> (Option<Item>, Option<ValueError>) {
+    match members.get("ExclusiveStartKey").map(attribute_value::item) {
+        None => (None, None),
+        Some(Ok(key)) => (Some(key), None),
+        Some(Err(fault)) => (None, Some(fault)),
+    }
 }
 
 /// Writes a page's body row by row, without building items.

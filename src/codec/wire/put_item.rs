@@ -10,6 +10,7 @@ use super::shape::{Member, Structure};
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
 use crate::model::api::{PutItemRequest, PutItemResponse};
+use crate::model::error::expression::ExpressionParameter;
 
 pub static SHAPE: Structure = Structure {
     name: "PutItemInput",
@@ -35,9 +36,10 @@ pub static SHAPE: Structure = Structure {
 pub fn request(json: &Value) -> Result<PutItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::data_table(members)?;
-    members::constrained(json, &SHAPE)?;
+    members::constrained(json, &SHAPE).map_err(WireError::of_write)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_CONDITION)?;
     let item = members::item(members, "Item")?;
     let return_values = members::return_values(members)?;
     Ok(PutItemRequest {

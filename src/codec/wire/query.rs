@@ -9,6 +9,7 @@ use super::names;
 use super::page;
 use super::shape::{Member, Rule, Shape, Structure};
 use crate::model::api::QueryRequest;
+use crate::model::error::expression::ExpressionParameter;
 
 pub static SHAPE: Structure = Structure {
     name: "QueryInput",
@@ -43,7 +44,8 @@ pub fn request(json: &Value) -> Result<QueryRequest, WireError> {
     check_constraints(json, members.integer("Limit"))?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix_of_query(members)?;
-    let exclusive_start_key = page::start_key(members)?;
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_QUERY)?;
+    let (exclusive_start_key, start_key_fault) = page::start_key(members);
     Ok(QueryRequest {
         table_name,
         index_name: names::index(members)?,
@@ -51,13 +53,14 @@ pub fn request(json: &Value) -> Result<QueryRequest, WireError> {
         key_conditions: legacy::conditions(members, "KeyConditions")?,
         filter: members::filter(members, "QueryFilter")?,
         projection_expression: members.owned("ProjectionExpression"),
-        attributes_to_get: members::attributes_to_get(members),
+        attributes_to_get: members::attributes_to_get(members)?,
         placeholders: members::placeholders(members)?,
         select: members::select(members),
         limit: members.count("Limit"),
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         scan_index_forward: members.boolean("ScanIndexForward").unwrap_or(true),
         exclusive_start_key,
+        start_key_fault,
         return_consumed_capacity: members::return_consumed_capacity(members),
     })
 }

@@ -9,6 +9,7 @@ use super::page;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use crate::model::api::{ScanRequest, Segment};
 use crate::model::error::QueryError;
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::limits::SEGMENTS_MAX;
 
 pub static SHAPE: Structure = Structure {
@@ -47,19 +48,21 @@ pub fn request(json: &Value) -> Result<ScanRequest, WireError> {
         &["AttributesToGet", "ScanFilter", "ConditionalOperator"],
         &["ProjectionExpression", "FilterExpression"],
     )?;
-    let exclusive_start_key = page::start_key(members)?;
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_SCAN)?;
+    let (exclusive_start_key, start_key_fault) = page::start_key(members);
     let segment = segment(members)?;
     Ok(ScanRequest {
         index_name: names::index(members)?,
         filter: members::filter(members, "ScanFilter")?,
         projection_expression: members.owned("ProjectionExpression"),
-        attributes_to_get: members::attributes_to_get(members),
+        attributes_to_get: members::attributes_to_get(members)?,
         placeholders: members::placeholders(members)?,
         select: members::select(members),
         limit: members.count("Limit"),
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         segment,
         exclusive_start_key,
+        start_key_fault,
         return_consumed_capacity: members::return_consumed_capacity(members),
         ..ScanRequest::new(table_name)
     })

@@ -12,6 +12,7 @@ use crate::model::api::{
     ConditionParameter, ConsumedCapacity, Page, ReturnConsumedCapacity, ReturnValues, Segment, Select, TableDescription,
     TableStatus, UpdateParameter, UpdateReturnValues,
 };
+use crate::model::error::ValueError;
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema};
 
@@ -69,7 +70,7 @@ fn several_violations_are_reported_together() {
          Value 'hi' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value set: [INDEXES, TOTAL, NONE]; \
          Value null at 'tableName' failed to satisfy constraint: Member must not be null; \
          Value null at 'item' failed to satisfy constraint: Member must not be null; \
-         Value 'ALL' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]",
+         Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]",
     );
     refused(
         get,
@@ -238,7 +239,14 @@ fn expressions_and_legacy_parameters_do_not_mix() {
 fn an_update_is_checked_in_its_own_order() {
     let key = json!({"pk": {"S": "a"}});
     let values = "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
-    refused(update, json!({"TableName": "abc", "ReturnValues": "ALL"}), values);
+    refused(update, json!({"TableName": "abc", "Key": key, "ReturnValues": "ALL"}), values);
+    refused(
+        update,
+        json!({"TableName": "abc", "ReturnValues": "ALL"}),
+        "2 validation errors detected: \
+         Value 'ALL' at 'returnValues' failed to satisfy constraint: Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]; \
+         Value null at 'key' failed to satisfy constraint: Member must not be null",
+    );
     refused(
         update,
         json!({"TableName": "abc", "Key": key, "ReturnConsumedCapacity": "ALL", "ReturnItemCollectionMetrics": "ALL"}),
@@ -279,14 +287,13 @@ fn put_and_delete_check_what_they_return() {
 fn bad_values_of_placeholders_and_start_keys_say_where() {
     refused(
         query,
-        json!({"TableName": "abc", "ExpressionAttributeValues": {":a": {"NULL": false}}}),
+        json!({"TableName": "abc", "KeyConditionExpression": "a = :a", "ExpressionAttributeValues": {":a": {"NULL": false}}}),
         "ExpressionAttributeValues contains invalid value: One or more parameter values were invalid: Null attribute value types must have the value of true for key :a",
     );
-    refused(
-        scan,
-        json!({"TableName": "abc", "ExclusiveStartKey": {"a": {"SS": []}}}),
-        "The provided starting key is invalid: An string set  may not be empty",
-    );
+    let Ok(read) = super::scan::request(&json!({"TableName": "abc", "ExclusiveStartKey": {"a": {"SS": []}}})) else {
+        panic!("what is wrong with a start key is told later")
+    };
+    assert_eq!((read.exclusive_start_key, read.start_key_fault), (None, Some(ValueError::EmptyStringSet)));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use super::error::WireError;
 use super::legacy;
 use super::members;
 use super::names;
-use super::shape::{Member, Members, Shape, Structure};
+use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
 use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateReturnValues};
+use crate::model::error::expression::ExpressionParameter;
 
 pub static SHAPE: Structure = Structure {
     name: "UpdateItemInput",
@@ -32,12 +33,27 @@ pub static SHAPE: Structure = Structure {
     ],
 };
 
+/// What is held against a request without a key, before anything else and all at once (SEMANTICS 28.2).
+static WITHOUT_KEY: Structure = Structure {
+    name: "UpdateItemInput",
+    members: &[
+        members::RETURN_CONSUMED_CAPACITY,
+        members::TABLE_NAME.required().rules(&[Rule::LengthMin(1)]),
+        members::CONDITIONAL_OPERATOR,
+        members::RETURN_VALUES,
+        members::KEY.required(),
+    ],
+};
+
 /// Reads a body.
 ///
 /// # Errors
 /// The service's first objection that needs no table.
 pub fn request(json: &Value) -> Result<UpdateItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
+    if !members.has("Key") {
+        members::constrained(json, &WITHOUT_KEY)?;
+    }
     let table_name = names::data_table(members)?;
     let return_values = return_values(members)?;
     members::constrained(json, &SHAPE).map_err(WireError::first_rule_only)?;
@@ -47,6 +63,7 @@ pub fn request(json: &Value) -> Result<UpdateItemRequest, WireError> {
         &["AttributeUpdates", "Expected", "ConditionalOperator"],
         &["UpdateExpression", "ConditionExpression"],
     )?;
+    members::check_placeholders_wanted(members, ExpressionParameter::OF_UPDATE)?;
     let key = members::item(members, "Key")?;
     let update = legacy::update(members)?;
     Ok(UpdateItemRequest {

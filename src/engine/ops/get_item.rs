@@ -6,6 +6,7 @@ use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::{Engine, item_key};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
 use crate::model::api::{ConsumedCapacity, GetItemRequest, GetItemResponse, Placeholders};
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::{AttributeValue, Error};
 
 impl Engine {
@@ -46,7 +47,7 @@ impl Engine {
 /// `Expression`, `Legacy`.
 pub(super) fn parse_projection(asked: Asked<'_>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
     // No expression of a read by key can use values; the wire form has no member for them.
-    placeholders::check(given, asked.has_expression(), Some("ProjectionExpression is null"))?;
+    placeholders::check(given, asked.has_expression(), Some(&[ExpressionParameter::Projection]))?;
     let mut used = PlaceholderUse::default();
     let paths = asked.paths(given, &mut used)?;
     used.finish(given)?;

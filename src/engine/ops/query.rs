@@ -10,11 +10,9 @@ use crate::engine::{Engine, Rows};
 use crate::expr::{KeyConditionShape, PlaceholderUse, ProjectionPaths, key_condition, placeholders};
 use crate::model::api::{Page, QueryRequest};
 use crate::model::error::QueryError;
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Error, IndexKind};
 use crate::store::Direction;
-
-/// What Query puts before the text of a missing projection.
-const SPECIFIC_PREFIX: &str = "1 validation error detected: ";
 
 impl Engine {
     /// One page, its rows given to `rows` as they are found.
@@ -39,24 +37,28 @@ struct Shape {
 
 impl Shape {
     fn check(request: &QueryRequest) -> Result<Self, Error> {
-        start_key::check_values(request.exclusive_start_key.as_ref())?;
         let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
-        select::check(request.select, asked.parameter(), request.index_name.is_some(), SPECIFIC_PREFIX)?;
+        select::check(request.select, asked.parameter(), request.index_name.is_some())?;
         let condition = request.key_condition_expression.as_deref();
         let has_condition = condition.is_some() || request.filter.expression().is_some();
-        let values_missing = (!has_condition).then_some("FilterExpression and KeyConditionExpression are null");
+        let values_missing = (!has_condition).then_some(ExpressionParameter::OF_QUERY);
         placeholders::check(&request.placeholders, asked.has_expression() || has_condition, values_missing)?;
         let mut used = PlaceholderUse::default();
         let condition = match (condition, &request.key_conditions) {
             (Some(_), Some(_)) => return Err(projected::mixed("KeyConditions", "KeyConditionExpression").into()),
             (Some(text), None) => Some(key_condition::parse(text, &request.placeholders, &mut used)?),
-            (None, Some(conditions)) => Some(KeyConditionShape::of_conditions(conditions)?),
-            (None, None) => None,
+            (None, _) => None,
         };
         let filter = Filter::parse(&request.filter, &request.placeholders, &mut used)?;
         let projection = asked.paths(&request.placeholders, &mut used)?;
         used.finish(&request.placeholders)?;
-        let condition = condition.ok_or(QueryError::NoKeyCondition)?;
+        // What the key condition means is looked at after all that is only read (SEMANTICS 28.7).
+        let condition = match (condition, &request.key_conditions) {
+            (Some(condition), _) => KeyConditionShape::of_condition(condition)?,
+            (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions)?,
+            (None, None) => return Err(QueryError::NoKeyCondition.into()),
+        };
+        start_key::check_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
         Ok(Self { condition, filter, projection })
     }
 
@@ -65,8 +67,8 @@ impl Shape {
         if request.consistent_read && source.is_index(IndexKind::Global) {
             return Err(QueryError::ConsistentOnGlobal.into());
         }
-        let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, false)).transpose()?;
         let condition = self.condition.resolve(source.key_schema())?;
+        let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, false)).transpose()?;
         let start = start.map(|start| start.of_query(&source, &condition)).transpose()?;
         if let Some(paths) = &self.projection {
             projected::check_no_path_into_keys(paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;

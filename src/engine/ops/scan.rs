@@ -11,6 +11,7 @@ use crate::engine::{Engine, Rows};
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
 use crate::model::api::{Page, ScanRequest};
 use crate::model::error::QueryError;
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Error, IndexKind};
 use crate::store::Direction;
 
@@ -31,16 +32,16 @@ impl Engine {
 /// The checks that need no table.
 fn check(request: &ScanRequest) -> Result<(Option<Filter>, Option<ProjectionPaths>), Error> {
     request.segment.map_or(Ok(()), segment::check)?;
-    start_key::check_values(request.exclusive_start_key.as_ref())?;
     let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
-    select::check(request.select, asked.parameter(), request.index_name.is_some(), "")?;
+    select::check(request.select, asked.parameter(), request.index_name.is_some())?;
     let has_filter = request.filter.expression().is_some();
-    let values_missing = (!has_filter).then_some("FilterExpression is null");
+    let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);
     placeholders::check(&request.placeholders, asked.has_expression() || has_filter, values_missing)?;
     let mut used = PlaceholderUse::default();
     let filter = Filter::parse(&request.filter, &request.placeholders, &mut used)?;
     let projection = asked.paths(&request.placeholders, &mut used)?;
     used.finish(&request.placeholders)?;
+    start_key::check_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
     Ok((filter, projection))
 }
 

@@ -27,16 +27,11 @@ pub struct Selection {
     pub fetch: bool,
 }
 
-/// The checks that need no table. `projection` is the parameter that selects attributes, if one does; `prefix` is what the operation puts before one of the texts.
+/// The checks that need no table. `projection` is the parameter that selects attributes, if one does.
 ///
 /// # Errors
 /// [`QueryError`].
-pub fn check(
-    select: Option<Select>,
-    projection: Option<&'static str>,
-    has_index: bool,
-    prefix: &'static str,
-) -> Result<(), QueryError> {
+pub fn check(select: Option<Select>, projection: Option<&'static str>, has_index: bool) -> Result<(), QueryError> {
     let alone = |what| match projection {
         Some(parameter) => Err(QueryError::ProjectionWithSelect { parameter, what }),
         None => Ok(()),
@@ -44,7 +39,7 @@ pub fn check(
     match select {
         None => Ok(()),
         Some(Select::SpecificAttributes) if projection.is_some() => Ok(()),
-        Some(Select::SpecificAttributes) => Err(QueryError::SpecificWithoutProjection { prefix }),
+        Some(Select::SpecificAttributes) => Err(QueryError::SpecificWithoutProjection),
         Some(Select::AllAttributes) => alone("ALL_ATTRIBUTES"),
         Some(Select::Count) => alone("only the Count"),
         Some(Select::AllProjectedAttributes) => {

@@ -6,16 +6,28 @@ use crate::codec::key::partition_digest;
 use crate::engine::keys::EntryAddress;
 use crate::expr::KeyCondition;
 use crate::model::api::Segment;
-use crate::model::error::QueryError;
+use crate::model::error::{KeyError, QueryError, ValueError};
 use crate::model::{AttributeValue, IndexSchema, Item, KeyAttribute};
 
-/// The check that needs no table.
+/// The check that needs no table. `fault`: what was found in the values when they were read.
 ///
 /// # Errors
 /// `StartKeyValue`.
-pub fn check_values(start: Option<&Item>) -> Result<(), QueryError> {
+pub fn check_values(start: Option<&Item>, fault: Option<&ValueError>) -> Result<(), QueryError> {
+    if let Some(fault) = fault {
+        return Err(QueryError::StartKeyValue(fault.clone()));
+    }
     let mut values = start.into_iter().flat_map(|item| item.0.values());
-    values.try_for_each(AttributeValue::check_nesting).map_err(|fault| QueryError::StartKeyValue { inner: fault.to_string() })
+    values.try_for_each(AttributeValue::check_nesting).map_err(QueryError::StartKeyValue)
+}
+
+fn check_not_empty(item: &Item, name: &str) -> Result<(), QueryError> {
+    let fault = match item.get(name) {
+        Some(AttributeValue::S(text)) if text.is_empty() => KeyError::EmptyString(name.to_owned()),
+        Some(AttributeValue::B(bytes)) if bytes.is_empty() => KeyError::EmptyBinary(name.to_owned()),
+        _ => return Ok(()),
+    };
+    Err(QueryError::StartKeyEmpty(fault))
 }
 
 /// A start key with exactly the attributes and types of its source's cursor. Where it lies is still to be checked.
@@ -45,6 +57,7 @@ impl<'r> StartKey<'r> {
         if !source.table.schema.key.attributes().all(|attribute| has_type(item, attribute)) {
             return Err(QueryError::StartKeySchema);
         }
+        source.cursor_attributes().iter().try_for_each(|attribute| check_not_empty(item, &attribute.name))?;
         Ok(Self { item })
     }
 

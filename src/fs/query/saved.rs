@@ -10,7 +10,7 @@ use super::{QueryKind, QueryPath};
 use crate::codec::digest::{Digest, digest};
 use crate::codec::wire;
 use crate::codec::wire::error::WireError;
-use crate::expr::{KeyCondition, KeyConditionShape, KeySchemaView, PlaceholderUse, SortRange, key_condition, projection};
+use crate::expr::{KeyCondition, KeyConditionShape, KeySchemaView, PlaceholderUse, SortRange, projection};
 use crate::fs::FsError;
 use crate::model::api::{ConditionParameter, Placeholders, QueryRequest, ScanRequest, Select};
 use crate::model::{DocumentPath, Error, IndexName, TableSchema};
@@ -90,7 +90,7 @@ fn of_query(schema: &TableSchema, index: Option<&IndexName>, request: QueryReque
     let context = context(schema, index, QueryKind::Query)?;
     let mut used = PlaceholderUse::default();
     let shape = match (&request.key_condition_expression, &request.key_conditions) {
-        (Some(text), _) => key_condition::parse(text, &request.placeholders, &mut used)?,
+        (Some(text), _) => KeyConditionShape::parse(text, &request.placeholders, &mut used).map_err(Error::from)?,
         (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions).map_err(Error::from)?,
         (None, None) => return Err(refused("KeyConditionExpression", "a query needs one")),
     };

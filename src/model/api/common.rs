@@ -1,5 +1,7 @@
 //! Members that several operations share.
 
+use crate::model::error::expression::AliasFault;
+use crate::model::limits::PLACEHOLDER_BYTES_MAX;
 use std::collections::BTreeMap;
 
 use super::legacy::LegacyConditions;
@@ -12,6 +14,22 @@ pub struct Placeholders {
     pub names: Option<BTreeMap<String, String>>,
     /// `:x` to value.
     pub values: Option<BTreeMap<String, AttributeValue>>,
+}
+
+impl Placeholders {
+    /// A key of a name, `sign` `#`, or of a value, `:`: the sign and a word (SEMANTICS 7.2).
+    ///
+    /// # Errors
+    /// Empty, too long, other characters.
+    pub fn check_alias(alias: &str, sign: char) -> Result<(), AliasFault> {
+        let is_of_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        match alias.strip_prefix(sign) {
+            _ if alias.is_empty() => Err(AliasFault::Empty),
+            _ if alias.len() > PLACEHOLDER_BYTES_MAX => Err(AliasFault::TooLong(alias.len())),
+            Some(word) if !word.is_empty() && word.chars().all(is_of_word) => Ok(()),
+            _ => Err(AliasFault::Syntax(alias.to_owned())),
+        }
+    }
 }
 
 /// A condition on an item: of a write, or the filter of a read.

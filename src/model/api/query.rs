@@ -2,6 +2,7 @@
 
 use super::common::{ConditionParameter, Page, Placeholders, ReturnConsumedCapacity, Select};
 use super::legacy::LegacyCondition;
+use crate::model::error::ValueError;
 use crate::model::{IndexName, Item, TableName};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,8 @@ pub struct QueryRequest {
     pub consistent_read: bool,
     pub scan_index_forward: bool,
     pub exclusive_start_key: Option<Item>,
+    /// What is wrong with the values of ExclusiveStartKey; told after what is wrong with the expressions.
+    pub start_key_fault: Option<ValueError>,
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -50,6 +53,7 @@ impl QueryRequest {
             consistent_read: false,
             scan_index_forward: true,
             exclusive_start_key: None,
+            start_key_fault: None,
             return_consumed_capacity: ReturnConsumedCapacity::None,
         }
     }

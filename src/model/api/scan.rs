@@ -1,6 +1,7 @@
 //! Scan.
 
 use super::common::{ConditionParameter, Page, Placeholders, ReturnConsumedCapacity, Select};
+use crate::model::error::ValueError;
 use crate::model::{IndexName, Item, TableName};
 
 /// A part of a parallel scan; `index < total`.
@@ -25,6 +26,8 @@ pub struct ScanRequest {
     pub consistent_read: bool,
     pub segment: Option<Segment>,
     pub exclusive_start_key: Option<Item>,
+    /// What is wrong with the values of ExclusiveStartKey; told after what is wrong with the expressions.
+    pub start_key_fault: Option<ValueError>,
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -51,6 +54,7 @@ impl ScanRequest {
             consistent_read: false,
             segment: None,
             exclusive_start_key: None,
+            start_key_fault: None,
             return_consumed_capacity: ReturnConsumedCapacity::None,
         }
     }

@@ -12,15 +12,38 @@ pub enum ExpressionParameter {
     Update,
 }
 
-impl std::fmt::Display for ExpressionParameter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+impl ExpressionParameter {
+    /// What can use values in PutItem, DeleteItem and the actions of a transaction.
+    pub const OF_CONDITION: &[Self] = &[Self::Condition];
+    /// The same of UpdateItem.
+    pub const OF_UPDATE: &[Self] = &[Self::Update, Self::Condition];
+    /// The same of Query.
+    pub const OF_QUERY: &[Self] = &[Self::Filter, Self::KeyCondition];
+    /// The same of Scan.
+    pub const OF_SCAN: &[Self] = &[Self::Filter];
+
+    /// The member of a request.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Condition => "ConditionExpression",
             Self::Filter => "FilterExpression",
             Self::KeyCondition => "KeyConditionExpression",
             Self::Projection => "ProjectionExpression",
             Self::Update => "UpdateExpression",
-        })
+        }
+    }
+}
+
+/// `FilterExpression and KeyConditionExpression are null`.
+fn are_null(parameters: &[ExpressionParameter]) -> String {
+    let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name()).collect();
+    format!("{} {} null", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
+}
+
+impl std::fmt::Display for ExpressionParameter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -37,18 +60,18 @@ pub enum ExpressionError {
     /// Names or values given, but no expression uses any.
     #[error("ExpressionAttributeNames can only be specified when using expressions")]
     NamesWithoutExpression,
-    /// `missing`: `FilterExpression and KeyConditionExpression are null` and the like.
-    #[error("ExpressionAttributeValues can only be specified when using expressions: {missing}")]
-    ValuesWithoutExpression { missing: &'static str },
+    /// None of the parameters that could use them is there.
+    #[error("ExpressionAttributeValues can only be specified when using expressions: {}", are_null(.0))]
+    ValuesWithoutExpression(&'static [ExpressionParameter]),
     #[error("ExpressionAttributeNames must not be empty")]
     NamesEmpty,
     #[error("ExpressionAttributeValues must not be empty")]
     ValuesEmpty,
-    #[error("ExpressionAttributeNames contains invalid key: Syntax error; key: \"{0}\"")]
-    NameKeySyntax(String),
-    #[error("ExpressionAttributeValues contains invalid key: Syntax error; key: \"{0}\"")]
-    ValueKeySyntax(String),
-    #[error("ExpressionAttributeNames contains invalid value for key {alias}: {fault}")]
+    #[error("ExpressionAttributeNames contains invalid key: {0}")]
+    NameKey(AliasFault),
+    #[error("ExpressionAttributeValues contains invalid key: {0}")]
+    ValueKey(AliasFault),
+    #[error("ExpressionAttributeNames contains invalid value: {} for key {alias}", .fault.without_family())]
     InvalidName { alias: String, fault: ValueError },
     /// Raised here for nesting, and by whoever reads the values from a wire form for anything else.
     #[error("ExpressionAttributeValues contains invalid value: {fault} for key {alias}")]
@@ -74,6 +97,18 @@ pub enum ExpressionError {
     MissedKeyElement(String),
     #[error("One or more parameter values were invalid: Condition parameter type does not match schema type")]
     ConditionType,
+}
+
+/// What is wrong with the key of a name or value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AliasFault {
+    #[error("The expression attribute map contains an empty key;")]
+    Empty,
+    /// In bytes.
+    #[error("The expression attribute map contains a key that is too long; size of key: {0}")]
+    TooLong(usize),
+    #[error("Syntax error; key: \"{0}\"")]
+    Syntax(String),
 }
 
 /// What is wrong inside one expression.

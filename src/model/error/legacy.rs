@@ -32,8 +32,10 @@ pub enum LegacyError {
     ValueMissing { exists: &'static str, attribute: String },
     #[error("One or more parameter values were invalid: Value cannot be used when Exists is false for Attribute: {0}")]
     ValueUnwanted(String),
-    #[error("One or more parameter values were invalid: ConditionalOperator cannot be used without Filter or Expected")]
+    #[error("ConditionalOperator cannot be used without Filter or Expected")]
     OperatorAlone,
+    #[error("ConditionalOperator can only be used when Filter or Expected has two or more elements")]
+    OperatorOfOne,
     #[error("One or more parameter values were invalid: Only DELETE action is allowed when no attribute value is specified")]
     UpdateWithoutValue,
     #[error("One or more parameter values were invalid: DELETE action with value is not supported for the type {0}")]

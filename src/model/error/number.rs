@@ -4,6 +4,9 @@
 pub enum NumberError {
     #[error("The parameter cannot be converted to a numeric value")]
     Empty,
+    /// An exponent beyond 64 bits.
+    #[error("The parameter cannot be converted to a numeric value")]
+    Unreadable,
     #[error("The parameter cannot be converted to a numeric value: {0}")]
     Syntax(String),
     #[error("Attempting to store more than 38 significant digits in a Number")]

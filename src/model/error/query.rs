@@ -1,5 +1,9 @@
 //! Bad combinations in GetItem, Query and Scan (SEMANTICS 13.2, 13.6, 13.7).
 
+use super::{KeyError, ValueError};
+
+const FAULT_PREFIX: &str = "One or more parameter values were invalid: ";
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     #[error("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")]
@@ -18,9 +22,8 @@ pub enum QueryError {
     Backfilling(String),
     #[error("Consistent reads are not supported on global secondary indexes")]
     ConsistentOnGlobal,
-    /// `prefix` is `1 validation error detected: ` on Query and empty on Scan.
-    #[error("{prefix}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")]
-    SpecificWithoutProjection { prefix: &'static str },
+    #[error("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")]
+    SpecificWithoutProjection,
     /// `parameter` is `ProjectionExpression` or `AttributesToGet`, `what` is `ALL_ATTRIBUTES`, `ALL_PROJECTED_ATTRIBUTES` or `only the Count`.
     #[error("Cannot specify the {parameter} when choosing to get {what}")]
     ProjectionWithSelect { parameter: &'static str, what: &'static str },
@@ -46,9 +49,10 @@ pub enum QueryError {
     PathIntoKey { role: &'static str, name: String },
     #[error("The provided starting key is invalid")]
     StartKey,
-    /// `inner` is the text of a value error.
-    #[error("The provided starting key is invalid: {inner}")]
-    StartKeyValue { inner: String },
+    #[error("{}", Self::start_key_text(.0, &.0.to_string()))]
+    StartKeyValue(ValueError),
+    #[error("The provided starting key is invalid: {0}")]
+    StartKeyEmpty(KeyError),
     #[error("The provided starting key is invalid: The provided key element does not match the schema")]
     StartKeySchema,
     #[error("The provided starting key is outside query boundaries based on provided conditions")]
@@ -61,4 +65,27 @@ pub enum QueryError {
         "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {total} Segment: {segment}"
     )]
     StartKeySegment { total: u32, segment: u32 },
+}
+
+impl QueryError {
+    /// The text of a fault in ExclusiveStartKey; `text` is the fault's own (SEMANTICS 28.7).
+    #[must_use]
+    pub fn start_key_text(fault: &ValueError, text: &str) -> String {
+        let inner = match fault {
+            ValueError::Number(_)
+            | ValueError::EmptyNumberSet
+            | ValueError::DuplicateStrings(_)
+            | ValueError::DuplicateBinaries(_)
+            | ValueError::DuplicateNumbers => return text.to_owned(),
+            ValueError::NullFalse | ValueError::EmptyStringSet | ValueError::EmptyBinarySet => text,
+            ValueError::NoType
+            | ValueError::SeveralTypes
+            | ValueError::NullInSet(_)
+            | ValueError::Nesting
+            | ValueError::EmptyAttributeName
+            | ValueError::AttributeNameTooLong
+            | ValueError::ItemTooLarge => text.strip_prefix(FAULT_PREFIX).unwrap_or(text),
+        };
+        format!("The provided starting key is invalid: {inner}")
+    }
 }

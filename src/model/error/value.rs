@@ -1,5 +1,10 @@
 //! Bad values and items (SEMANTICS 3.2, 5.2).
 
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::number::NumberError;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,12 +25,12 @@ pub enum ValueError {
     /// The kind of set: `string`, `number` or `binary`.
     #[error("One or more parameter values were invalid: An {0} set  may not have a null {0} as a member")]
     NullInSet(&'static str),
-    /// The elements as sent, joined by `, `.
-    #[error("One or more parameter values were invalid: Input collection [{0}] contains duplicates.")]
-    DuplicateStrings(String),
-    /// The elements in base64, joined by `, `. The missing blank is the service's own.
-    #[error("One or more parameter values were invalid: Input collection [{0}]of type BS contains duplicates.")]
-    DuplicateBinaries(String),
+    /// The elements as sent.
+    #[error("One or more parameter values were invalid: Input collection [{}] contains duplicates.", .0.join(", "))]
+    DuplicateStrings(Vec<String>),
+    /// The elements as sent, shown in base64. The missing blank is the service's own.
+    #[error("One or more parameter values were invalid: Input collection [{}]of type BS contains duplicates.", base64(.0).join(", "))]
+    DuplicateBinaries(Vec<Vec<u8>>),
     #[error("Input collection contains duplicates")]
     DuplicateNumbers,
     #[error("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit")]
@@ -38,4 +43,44 @@ pub enum ValueError {
     ItemTooLarge,
     #[error(transparent)]
     Number(#[from] NumberError),
+}
+
+impl ValueError {
+    /// The text without `One or more parameter values were invalid: `.
+    #[must_use]
+    pub fn without_family(&self) -> String {
+        let text = self.to_string();
+        text.strip_prefix(INVALID).map_or_else(|| text.clone(), str::to_owned)
+    }
+
+    /// The words of the service's current layer; `Display` has the older layer's (SEMANTICS 28.1).
+    #[must_use]
+    pub fn current_text(&self) -> String {
+        match self {
+            Self::Number(NumberError::Empty) => format!("{self}: "),
+            Self::DuplicateStrings(sent) => {
+                let shown: Vec<String> = repeat_shown(sent).iter().map(|text| format!("\"{text}\"")).collect();
+                Self::DuplicateStrings(shown).to_string()
+            }
+            Self::DuplicateBinaries(sent) => {
+                let shown: Vec<String> = base64(&repeat_shown(sent)).iter().map(|text| format!("\"{text}\"")).collect();
+                format!("{INVALID}Input collection [{}]of type BS contains duplicates.", shown.join(","))
+            }
+            Self::DuplicateNumbers => format!("{INVALID}{self}."),
+            other => other.to_string(),
+        }
+    }
+}
+
+const INVALID: &str = "One or more parameter values were invalid: ";
+
+fn base64(elements: &[impl AsRef<[u8]>]) -> Vec<String> {
+    elements.iter().map(|element| STANDARD.encode(element)).collect()
+}
+
+/// Those before the first repeat sorted, the repeat, the others as sent: so the service shows a collection with duplicates.
+fn repeat_shown<T: Ord>(sent: &[T]) -> Vec<&T> {
+    let mut seen = BTreeSet::new();
+    let repeat = sent.iter().position(|element| !seen.insert(element)).unwrap_or(sent.len());
+    seen.into_iter().chain(&sent[repeat..]).collect()
 }

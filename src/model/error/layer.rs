@@ -1,0 +1,145 @@
+//! The service reads requests in two layers, which word some errors differently (SEMANTICS 28.1, 28.2).
+//!
+//! Errors carry what happened; `Display` is the older layer's text, which the control plane, batches of writes, Scan and transactions
+//! give. Whoever knows the operation, `protocol::failure`, asks [`Error::text`] for the words of its [`Layer`].
+
+use super::expression::ExpressionFault;
+use super::{Error, ExpressionError, LegacyError, QueryError, ValueError};
+
+/// Stands before the text of an error of some families.
+const COUNT: &str = "1 validation error detected: ";
+
+/// The layer that reads an operation's request, and what it puts the count before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// PutItem, UpdateItem, DeleteItem: the current layer; values, expressions and Expected are counted.
+    Write,
+    /// GetItem, BatchGetItem: the current layer, nothing is counted.
+    Read,
+    /// Query: the current layer; the syntax of expressions, placeholders and Select are counted, values are not.
+    Query,
+    /// All other operations: the older layer, nothing is counted.
+    Older,
+}
+
+impl Error {
+    /// The text as an operation of that layer gives it.
+    #[must_use]
+    pub fn text(&self, layer: Layer) -> String {
+        if layer == Layer::Older {
+            return self.to_string();
+        }
+        let count = if self.is_counted(layer) { COUNT } else { "" };
+        format!("{count}{}", self.current_text(layer))
+    }
+
+    /// The current layer's words.
+    fn current_text(&self, layer: Layer) -> String {
+        match self {
+            // Without the older layer's `ExpressionAttributeValues contains invalid value: … for key :v`.
+            Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => fault.current_text(),
+            Self::Expression(ExpressionError::ValuesWithoutExpression(_)) if layer == Layer::Write => {
+                "ExpressionAttributeValues can only be specified when using expressions".to_owned()
+            }
+            Self::Query(QueryError::StartKeyValue(fault)) => QueryError::start_key_text(fault, &fault.current_text()),
+            other => other.to_string(),
+        }
+    }
+
+    fn is_counted(&self, layer: Layer) -> bool {
+        match layer {
+            Layer::Write => match self {
+                Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => is_counted_value(fault),
+                Self::Expression(_) => true,
+                Self::Legacy(fault) => is_of_expected(fault),
+                _ => false,
+            },
+            Layer::Query => match self {
+                Self::Expression(fault) => is_counted_of_query(fault),
+                Self::Query(fault) => is_of_select(fault),
+                _ => false,
+            },
+            Layer::Read | Layer::Older => false,
+        }
+    }
+}
+
+fn is_counted_value(fault: &ValueError) -> bool {
+    match fault {
+        ValueError::NullFalse
+        | ValueError::EmptyStringSet
+        | ValueError::EmptyNumberSet
+        | ValueError::EmptyBinarySet
+        | ValueError::DuplicateStrings(_)
+        | ValueError::DuplicateBinaries(_)
+        | ValueError::DuplicateNumbers
+        | ValueError::Nesting
+        | ValueError::Number(_) => true,
+        ValueError::NoType
+        | ValueError::SeveralTypes
+        | ValueError::EmptyAttributeName
+        | ValueError::AttributeNameTooLong
+        | ValueError::NullInSet(_)
+        | ValueError::ItemTooLarge => false,
+    }
+}
+
+/// Expected's own faults; AttributeUpdates has the others.
+fn is_of_expected(fault: &LegacyError) -> bool {
+    match fault {
+        LegacyError::ArgumentCount { .. }
+        | LegacyError::ArgumentType { .. }
+        | LegacyError::ArgumentTypes
+        | LegacyError::BetweenOrder
+        | LegacyError::ArgumentsMissing { .. }
+        | LegacyError::ValueAndList(_)
+        | LegacyError::ExistsAndOperator(_)
+        | LegacyError::ListWithoutOperator(_)
+        | LegacyError::ValueMissing { .. }
+        | LegacyError::ValueUnwanted(_)
+        | LegacyError::OperatorAlone
+        | LegacyError::OperatorOfOne => true,
+        LegacyError::UpdateWithoutValue
+        | LegacyError::DeleteType(_)
+        | LegacyError::AddType(_)
+        | LegacyError::DuplicateAttribute(_) => false,
+    }
+}
+
+fn is_of_select(fault: &QueryError) -> bool {
+    matches!(
+        fault,
+        QueryError::AllProjectedWithoutIndex | QueryError::ProjectionWithSelect { .. } | QueryError::SpecificWithoutProjection
+    )
+}
+
+fn is_counted_of_query(error: &ExpressionError) -> bool {
+    match error {
+        ExpressionError::Invalid { parameter: _, fault } => matches!(
+            fault,
+            ExpressionFault::Empty
+                | ExpressionFault::TooLong(_)
+                | ExpressionFault::TooManyOperators(_)
+                | ExpressionFault::Syntax { .. }
+                | ExpressionFault::RedundantParentheses
+                | ExpressionFault::SameOperand { .. }
+        ),
+        ExpressionError::Mixed { .. }
+        | ExpressionError::NamesWithoutExpression
+        | ExpressionError::ValuesWithoutExpression(_)
+        | ExpressionError::NamesEmpty
+        | ExpressionError::ValuesEmpty
+        | ExpressionError::NameKey(_)
+        | ExpressionError::ValueKey(_)
+        | ExpressionError::NamesUnused(_)
+        | ExpressionError::ValuesUnused(_) => true,
+        ExpressionError::InvalidName { .. }
+        | ExpressionError::InvalidValue { .. }
+        | ExpressionError::ConditionCount
+        | ExpressionError::KeyConditionNotSupported
+        | ExpressionError::NotIndexable
+        | ExpressionError::MissedKeyElement(_)
+        | ExpressionError::ConditionType
+        | ExpressionError::PlaceholdersTooLarge(_) => false,
+    }
+}
