@@ -24,9 +24,10 @@ fn texts_of_the_first_checks() {
     let service = Service::new();
     let empty =
         format!("{PREFIX}Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1");
-    for operation in ["GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan"] {
+    for operation in ["GetItem", "PutItem", "DeleteItem", "Query", "Scan"] {
         service.check(operation, &json!({"TableName": ""}), &empty);
     }
+    service.check("UpdateItem", &json!({"TableName": "", "Key": key("k", 1)}), &empty);
     let missing = "Validation: 2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; Value null at 'key' failed to satisfy constraint: Member must not be null";
     let found = service.outcome("GetItem", &json!({}));
     let alike = |text: &str| {
