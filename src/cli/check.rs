@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::engine::check::check;
+use crate::model::Error;
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -13,7 +14,7 @@ pub struct CheckArgs {
 
 pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open(&args.data)?;
-    let report = check(opened.database.engine());
+    let report = opened.store.check_pages().map_err(Error::from).and_then(|()| check(opened.database.engine()));
     opened.close();
     let report = report?;
     for difference in &report.differences {

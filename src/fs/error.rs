@@ -287,7 +287,12 @@ fn database_errno(error: &Error) -> Errno {
         Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_) => Errno::Canceled,
         Error::ItemCollectionSizeLimitExceeded | Error::Store(StoreError::NoSpace) => Errno::NoSpace,
         Error::Store(
-            StoreError::Io(_) | StoreError::Corrupt(_) | StoreError::Format(_) | StoreError::ReadOnly | StoreError::Closed,
+            StoreError::Io(_)
+            | StoreError::Corrupt(_)
+            | StoreError::Damaged(_)
+            | StoreError::Format(_)
+            | StoreError::ReadOnly
+            | StoreError::Closed,
         ) => Errno::Io,
     }
 }

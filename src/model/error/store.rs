@@ -10,6 +10,9 @@ pub enum StoreError {
     /// Bytes on disk that this version cannot read.
     #[error("the store holds bytes that cannot be read: {0}")]
     Corrupt(&'static str),
+    /// The data file as a whole, which nobody should go on with: the sentence.
+    #[error("{0}")]
+    Damaged(String),
     #[error("the data directory was written by a newer format, version {0}; use a newer ddbfs")]
     Format(u8),
     #[error("the store is read-only after an earlier failure; restart ddbfs")]

@@ -1,8 +1,11 @@
 //! The LMDB environment: opening, transactions, growth of the map, failure.
 
+use std::fs::File;
+use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use lmdb::{Database, Environment, EnvironmentFlags, Error};
 
@@ -10,11 +13,13 @@ use super::LmdbOptions;
 use super::directory::{DataDirectory, FILE_MODE};
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
+use super::guard;
+use super::pages::{self, Damage, RESTORE, Reach};
 use super::system::{disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot};
 use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, Body, Transaction};
-use crate::store::{Direction, Durability, KeyRange, StoreError, StoreInfo};
+use crate::store::{Direction, Durability, KeyRange, Read as _, StoreError, StoreInfo};
 
 /// Slots for read transactions of all processes (LMDB's default is 126).
 const READERS_MAX: u32 = 2048;
@@ -27,6 +32,10 @@ const MAP_STEP_BYTES: usize = 1024 * 1024;
 
 /// How often one batch may grow or follow the map: from the smallest map to more than a machine can address.
 const RETRIES_MAX: u32 = 48;
+
+/// How often a head is read that is damaged or another commit's: it may be being written.
+const HEAD_READS_MAX: u32 = 100;
+const HEAD_READ_PAUSE: Duration = Duration::from_millis(10);
 
 /// Stale readers are cleared after this many commits.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
@@ -58,6 +67,7 @@ impl Opened {
             .set_map_size(map_bytes.next_multiple_of(MAP_STEP_BYTES))
             .open_with_permissions(directory.path(), FILE_MODE)
             .map_err(store_error)?;
+        guard::watch_assertions(&environment);
         let database = environment.open_db(None).map_err(store_error)?;
         Ok(Self { environment: Some(environment), database })
     }
@@ -94,11 +104,27 @@ pub(super) struct LmdbEnvironment {
 impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
+        check_heads(&directory)?;
         let opened = Opened::open(&directory, &options)?;
+        guard::watch_map(&directory.data_file());
         let environment =
             Self { gate: Gate::new(opened), read_only: AtomicBool::new(false), commits: AtomicU64::new(0), options, directory };
         environment.clear_stale_readers();
+        environment.check_pages(Reach::Bounded)?;
         Ok(environment)
+    }
+
+    /// Looks at the pages of the last commit.
+    pub fn check_pages(&self, reach: Reach) -> Result<(), StoreError> {
+        let failed = |damage: Damage| damaged(&self.directory, &damage);
+        let file = File::open(self.directory.data_file()).map_err(|error| failed(error.into()))?;
+        for _ in 0..HEAD_READS_MAX {
+            let snapshot = self.snapshot()?;
+            if pages::walk(&file, snapshot.commit_id(), reach).map_err(failed)?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(failed(Damage::Head))
     }
 
     pub fn directory(&self) -> &DataDirectory {
@@ -321,6 +347,27 @@ fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
         ControlFlow::Break(())
     })?;
     first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
+}
+
+/// What LMDB reads first, before it does. Another process may be about to write it.
+fn check_heads(directory: &DataDirectory) -> Result<(), StoreError> {
+    let mut reads = 0;
+    loop {
+        let heads = match File::open(directory.data_file()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(Damage::from).and_then(|file| pages::heads(&file)),
+        };
+        reads += 1;
+        match heads {
+            Ok(_) => return Ok(()),
+            Err(damage) if reads == HEAD_READS_MAX => return Err(damaged(directory, &damage)),
+            Err(_) => std::thread::sleep(HEAD_READ_PAUSE),
+        }
+    }
+}
+
+fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError {
+    StoreError::Damaged(format!("{:?} {damage}. {RESTORE}", directory.data_file()))
 }
 
 fn gate_blocked() -> StoreError {

@@ -11,12 +11,15 @@
 //! - Cursors and iterators may outlive their transaction in the crate's types: `transaction` keeps cursors inside one function.
 //! - After a failed write of the meta page every transaction fails: writes are refused from then on, and the environment is
 //!   opened again for reads.
+//! - It trusts its pages: `pages` looks at them before LMDB does, and `guard` has the last word where damage is met later.
 //! - WRITEMAP turns a full disk into SIGBUS, and NOSYNC may leave a file that does not open after a power cut: neither is used.
 
 mod directory;
 mod environment;
 mod error;
 mod gate;
+mod guard;
+mod pages;
 mod system;
 mod transaction;
 mod watch;
@@ -31,6 +34,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use self::environment::LmdbEnvironment;
+use self::pages::Reach;
 use self::watch::Watcher;
 use super::commits::Commits;
 use super::writer::{Backend, Writer};
@@ -89,6 +93,14 @@ impl LmdbStore {
         let environment = Arc::new(LmdbEnvironment::open(dir, options)?);
         let writer = Writer::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
         Ok(Self { writer, watcher: Mutex::new(None), commits: Arc::default(), environment })
+    }
+
+    /// Looks at every page in use. Opening looks at the first of them, and at all of a small store.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], or the snapshot's.
+    pub fn check_pages(&self) -> Result<(), StoreError> {
+        self.environment.check_pages(Reach::Whole)
     }
 }
 

@@ -75,7 +75,7 @@ fn a_directory_that_is_not_safely_ours_is_refused() {
     let text = dir.path().join("text");
     fs::create_dir(&text).expect("a directory");
     fs::write(text.join("data.mdb"), vec![b'x'; 8192]).expect("a file");
-    assert!(matches!(open(&text), Err(StoreError::Corrupt(_))));
+    assert!(matches!(open(&text), Err(StoreError::Damaged(_))));
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! The last words about a data file that is damaged while it is in use: a sentence and exit code 1, where LMDB would abort the process
+//! and the system would kill it. Nothing can go on: LMDB does not return from an assertion, and a page that cannot be read
+//! has no content.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char};
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use lmdb::Environment;
+
+use super::directory::DATA_FILE;
+use super::pages::RESTORE;
+
+/// Exit code of a command that failed.
+const FAILED: libc::c_int = 1;
+
+/// What is said at SIGBUS, of the store opened last.
+static LAST_WORDS: AtomicPtr<Vec<u8>> = AtomicPtr::new(ptr::null_mut());
+
+/// Has LMDB's failed assertions told.
+pub(super) fn watch_assertions(environment: &Environment) {
+    // SAFETY: the environment is open; the function has the signature that LMDB calls.
+    unsafe { lmdb_sys::mdb_env_set_assert(environment.env(), Some(assertion_failed)) };
+}
+
+unsafe extern "C" fn assertion_failed(env: *mut lmdb_sys::MDB_env, message: *const c_char) {
+    let mut path = ptr::null();
+    // SAFETY: LMDB passes its environment, which keeps its path as long as it lives, and a terminated text.
+    let (dir, message) = unsafe {
+        lmdb_sys::mdb_env_get_path(env, &raw mut path);
+        let text = |text: *const c_char| if text.is_null() { "".into() } else { CStr::from_ptr(text).to_string_lossy() };
+        (text(path), text(message))
+    };
+    eprintln!("ddbfs: \"{dir}/{DATA_FILE}\" is damaged: LMDB found what cannot be ({message}). {RESTORE}");
+    // SAFETY: ends the process at once; nothing of it may run on with a store in this state.
+    unsafe { libc::_exit(FAILED) };
+}
+
+/// Has SIGBUS told, which is a page of the map that the file does not have any more or that the disk does not give.
+pub(super) fn watch_map(data_file: &Path) {
+    let words = format!(
+        "ddbfs: a page of {data_file:?} cannot be read: the file was truncated while it was in use, or its disk fails. {RESTORE}\n"
+    );
+    // Never freed: a signal may come at any time. There are as many as stores were opened.
+    LAST_WORDS.store(Box::into_raw(Box::new(words.into_bytes())), Ordering::Release);
+    let handler: extern "C" fn(libc::c_int) = bus_error;
+    // SAFETY: the action is whole, and its handler calls only what a signal handler may.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as libc::sighandler_t;
+        action.sa_flags = libc::SA_ONSTACK;
+        libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut());
+    }
+}
+
+extern "C" fn bus_error(_: libc::c_int) {
+    // SAFETY: write(2) and _exit(2) are safe in a signal handler; the words live for ever.
+    unsafe {
+        if let Some(words) = LAST_WORDS.load(Ordering::Acquire).as_ref() {
+            libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
+        }
+        libc::_exit(FAILED)
+    }
+}

@@ -1,0 +1,382 @@
+//! LMDB's file, read without LMDB, to see whether it is whole before LMDB relies on it.
+//!
+//! LMDB has no checksums. It follows whatever numbers a page holds: out of its map, which is a signal, into an assertion, which is
+//! an abort, or over its own memory. What is walked here is everything that it follows: both heads, the two trees of a
+//! snapshot, every node's place and size, the lists of free pages. Values are not looked at; `ddbfs check` does that above.
+//!
+//! ```text
+//! page      number 8, pad 2, flags 2, lower 2, upper 2 (or of a long value: its pages 4), offsets of nodes 2 each … nodes
+//! node      lo 2, hi 2, flags 2, key length 2, key, and in a leaf the value, or the page of a long one
+//! head      a page header, then magic 4, version 4, address 8, map size 8, the free tree 48, the main tree 48, last page 8, commit 8
+//! tree      pad 4 (in the free tree: page size), flags 2, depth 2, counts 32, root 8
+//! ```
+//! Numbers are the machine's. The file may be shorter than its last page, as free pages at its end need not be written.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+const MAGIC: u32 = 0xBEEF_C0DE;
+const VERSION: u32 = 1;
+/// Bytes of a page's header, of a node's, and of a head.
+const PAGE_HEADER: usize = 16;
+const NODE_HEADER: usize = 8;
+const HEAD_BYTES: usize = 152;
+/// The first and the second page are heads.
+const HEADS: u64 = 2;
+
+const BRANCH: u16 = 0x01;
+const LEAF: u16 = 0x02;
+const OVERFLOW: u16 = 0x04;
+const HEAD: u16 = 0x08;
+/// Of no meaning on disk.
+const DIRTY: u16 = 0x10;
+
+/// Of a node: the value is on pages of its own.
+const LONG_VALUE: u16 = 0x01;
+/// Flags of the free tree: its keys are numbers. The main tree has none.
+const INTEGER_KEY: u16 = 0x08;
+/// LMDB's stack of pages (CURSOR_STACK), and its longest key.
+const DEPTH_MAX: u16 = 32;
+const KEY_BYTES_MAX: usize = 511;
+/// More than a machine can address.
+const MAP_BYTES_MAX: u64 = 1 << 46;
+
+/// A bounded walk looks at so many pages whatever the time, and goes on while there is time. It begins at the roots, so that
+/// what is left out are leaves of large stores.
+const PAGES_AT_LEAST: u64 = 4096;
+const TIME_MAX: Duration = Duration::from_millis(200);
+
+/// What to do about it.
+pub(super) const RESTORE: &str =
+    "Restore the data directory from a backup; or move data.mdb and lock.mdb away to begin with an empty database.";
+
+/// How a file is not whole; `Display` follows its name.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Damage {
+    #[error("is empty: it has lost its content, or a process ended while it made it")]
+    Empty,
+    #[error("is not an LMDB file")]
+    Foreign,
+    #[error("is of another version of LMDB")]
+    Version,
+    #[error("is damaged: its head says what cannot be")]
+    Head,
+    #[error("was truncated: it ends after {file_bytes} bytes, and page {page} is in use")]
+    Truncated { file_bytes: u64, page: u64 },
+    #[error("is damaged: page {page} {what}")]
+    Page { page: u64, what: &'static str },
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// One of the two trees, as a head has it.
+#[derive(Debug, Clone, Copy)]
+struct Tree {
+    flags: u16,
+    depth: u16,
+    /// `None` when it is empty.
+    root: Option<u64>,
+}
+
+/// One commit: what LMDB begins with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    page_bytes: usize,
+    free: Tree,
+    main: Tree,
+    last_page: u64,
+    commit: u64,
+}
+
+/// How far to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Bounded,
+    Whole,
+}
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    number(bytes, at).map(u16::from_ne_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    number(bytes, at).map(u32::from_ne_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    number(bytes, at).map(u64::from_ne_bytes)
+}
+
+impl Tree {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let root = u64_at(bytes, 40)?;
+        Some(Self { flags: u16_at(bytes, 4)?, depth: u16_at(bytes, 6)?, root: (root != u64::MAX).then_some(root) })
+    }
+
+    fn is_sound(&self, flags: u16) -> bool {
+        self.flags == flags && self.depth <= DEPTH_MAX && (self.depth == 0) == self.root.is_none()
+    }
+}
+
+impl Head {
+    /// What stands at the beginning of a head's page, as far as LMDB checks it or relies on it at once.
+    fn parse(bytes: &[u8]) -> Result<Self, Damage> {
+        let is_head = u16_at(bytes, 10).is_some_and(|flags| flags & HEAD != 0) && u32_at(bytes, 16) == Some(MAGIC);
+        if !is_head {
+            return Err(Damage::Foreign);
+        }
+        if u32_at(bytes, 20) != Some(VERSION) {
+            return Err(Damage::Version);
+        }
+        Self::read(bytes).filter(Self::is_sound).ok_or(Damage::Head)
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            page_bytes: usize::try_from(u32_at(bytes, 40)?).ok()?,
+            free: Tree::parse(bytes.get(40..88)?)?,
+            main: Tree::parse(bytes.get(88..136)?)?,
+            last_page: u64_at(bytes, 136)?,
+            commit: u64_at(bytes, 144)?,
+        })
+    }
+
+    fn is_sound(&self) -> bool {
+        self.page_bytes.is_power_of_two()
+            && (512..=0x8000).contains(&self.page_bytes)
+            && self.last_page >= HEADS - 1
+            && self.last_page < MAP_BYTES_MAX / self.page_bytes as u64
+            && self.free.is_sound(INTEGER_KEY)
+            && self.main.is_sound(0)
+    }
+}
+
+/// Both heads, checked.
+///
+/// # Errors
+/// [`Damage`] of what LMDB would refuse or could not stand.
+pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
+    let file_bytes = file.metadata()?.len();
+    if file_bytes == 0 {
+        return Err(Damage::Empty);
+    }
+    let first = Head::parse(&read(file, 0, HEAD_BYTES)?)?;
+    if file_bytes < HEADS * first.page_bytes as u64 {
+        return Err(Damage::Truncated { file_bytes, page: 1 });
+    }
+    let second = Head::parse(&read(file, first.page_bytes as u64, HEAD_BYTES)?)?;
+    if first.page_bytes == second.page_bytes { Ok([first, second]) } else { Err(Damage::Head) }
+}
+
+/// As many bytes as there are.
+fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
+    let mut buffer = vec![0; bytes];
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, at + filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    buffer.truncate(filled);
+    Ok(buffer)
+}
+
+/// Walks what the snapshot of a commit shows; a read transaction of it keeps writers off its pages. `None` when the heads have no such
+/// commit any more: to be tried again with a newer snapshot.
+///
+/// # Errors
+/// [`Damage`], the first found.
+pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>, Damage> {
+    // LMDB goes by the parity.
+    let [first, second] = heads(file)?;
+    let head = if commit % 2 == 0 { first } else { second };
+    if head.commit != commit {
+        return Ok(None);
+    }
+    let file_bytes = file.metadata()?.len();
+    let pages = (file_bytes / head.page_bytes as u64).min(head.last_page + 1);
+    // A file that lost its end is looked through.
+    let whole = reach == Reach::Whole || pages <= head.last_page;
+    let seen = vec![0; usize::try_from(pages / 64 + 1).unwrap_or(0)];
+    let started = Instant::now();
+    let mut walk = Walk { file, head, file_bytes, pages, whole, seen, looked_at: 0, started };
+    (0..HEADS).try_for_each(|page| walk.mark(page))?;
+    walk.tree(head.free, true)?;
+    walk.tree(head.main, false)?;
+    Ok(Some(()))
+}
+
+struct Walk<'f> {
+    file: &'f File,
+    head: Head,
+    file_bytes: u64,
+    /// The file's whole pages, up to the last one.
+    pages: u64,
+    whole: bool,
+    /// A bit for each page of the file that something holds.
+    seen: Vec<u64>,
+    looked_at: u64,
+    started: Instant,
+}
+
+/// What a node leads to.
+enum Link {
+    Child(u64),
+    /// The first page of a long value, and its bytes.
+    Long(u64, usize),
+    /// A short value.
+    Value(std::ops::Range<usize>),
+}
+
+impl Walk<'_> {
+    fn tree(&mut self, tree: Tree, is_free: bool) -> Result<(), Damage> {
+        let mut waiting: VecDeque<(u64, u16)> = tree.root.map(|root| (root, 1)).into_iter().collect();
+        // Depth first needs less memory, breadth first finds more in less time.
+        while let Some((page, level)) = if self.whole { waiting.pop_back() } else { waiting.pop_front() } {
+            if !self.whole && self.looked_at >= PAGES_AT_LEAST && self.started.elapsed() >= TIME_MAX {
+                return Ok(());
+            }
+            let bytes = self.page(page)?;
+            let is_leaf = level == tree.depth;
+            let nodes = nodes(&bytes, is_leaf, is_free).map_err(|what| Damage::Page { page, what })?;
+            for link in nodes {
+                match link {
+                    // Its place is known before it is read.
+                    Link::Child(child) => {
+                        self.mark(child)?;
+                        waiting.push_back((child, level + 1));
+                    }
+                    Link::Long(first, length) => self.long_value(first, length, is_free)?,
+                    Link::Value(place) if is_free => self.free_pages(page, bytes.get(place).unwrap_or_default())?,
+                    Link::Value(_) => {}
+                }
+            }
+            if level == 1 {
+                self.mark(page)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a page is held, by one only.
+    fn mark(&mut self, page: u64) -> Result<(), Damage> {
+        if page > self.head.last_page {
+            return Err(Damage::Page { page, what: "is in use and beyond the last one" });
+        }
+        if page >= self.pages {
+            return Err(Damage::Truncated { file_bytes: self.file_bytes, page });
+        }
+        let word = usize::try_from(page / 64).ok().and_then(|at| self.seen.get_mut(at));
+        let (Some(word), bit) = (word, 1 << (page % 64)) else { return Err(Damage::Head) };
+        if *word & bit != 0 {
+            return Err(Damage::Page { page, what: "is held twice" });
+        }
+        *word |= bit;
+        Ok(())
+    }
+
+    /// A page whose header says that it is the one.
+    fn page(&mut self, page: u64) -> Result<Vec<u8>, Damage> {
+        self.looked_at += 1;
+        if page >= self.pages {
+            return Err(Damage::Truncated { file_bytes: self.file_bytes, page });
+        }
+        let bytes = read(self.file, page * self.head.page_bytes as u64, self.head.page_bytes)?;
+        match u64_at(&bytes, 0) {
+            Some(number) if number == page && bytes.len() == self.head.page_bytes => Ok(bytes),
+            _ => Err(Damage::Page { page, what: "has another page's header" }),
+        }
+    }
+
+    fn long_value(&mut self, first: u64, length: usize, is_free: bool) -> Result<(), Damage> {
+        let bytes = self.page(first)?;
+        let held = u64::from(u32_at(&bytes, 12).unwrap_or(0));
+        let needed = (PAGE_HEADER + length).div_ceil(self.head.page_bytes) as u64;
+        if u16_at(&bytes, 10).map(|flags| flags & !DIRTY) != Some(OVERFLOW) || held < needed || held > self.head.last_page {
+            return Err(Damage::Page { page: first, what: "is not the beginning of the long value that it should be" });
+        }
+        (first..first + held).try_for_each(|page| self.mark(page))?;
+        if !is_free {
+            return Ok(());
+        }
+        let list = read(self.file, first * self.head.page_bytes as u64 + PAGE_HEADER as u64, length)?;
+        self.free_pages(first, &list)
+    }
+
+    /// A list of free pages: how many, and which, in descending order.
+    fn free_pages(&mut self, page: u64, list: &[u8]) -> Result<(), Damage> {
+        let wrong = || Damage::Page { page, what: "has a list of free pages that cannot be" };
+        let words: Vec<u64> = list.chunks_exact(8).filter_map(|word| u64_at(word, 0)).collect();
+        let (count, free) = words.split_first().ok_or_else(wrong)?;
+        let free = usize::try_from(*count).ok().and_then(|count| free.get(..count)).ok_or_else(wrong)?;
+        if !free.is_sorted_by(|one, next| one > next) || free.iter().any(|page| !(HEADS..=self.head.last_page).contains(page)) {
+            return Err(wrong());
+        }
+        // Free pages at the end need not be there.
+        let pages = self.pages;
+        free.iter().filter(|free| **free < pages).try_for_each(|free| self.mark(*free))
+    }
+}
+
+/// What the nodes of a page lead to; an error is what is wrong with the page.
+fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<Link>, &'static str> {
+    let field = |at: usize| u16_at(page, at).map_or(0, usize::from);
+    if u16_at(page, 10).map(|flags| flags & !DIRTY) != Some(if is_leaf { LEAF } else { BRANCH }) {
+        return Err("is of the wrong kind");
+    }
+    let (lower, upper) = (field(12), field(14));
+    let count = lower.saturating_sub(PAGE_HEADER) / 2;
+    // LMDB asserts two of a branch, except of the free tree's.
+    let count_min = if is_leaf || is_free { 1 } else { 2 };
+    if lower % 2 != 0 || lower > upper || upper > page.len() || count < count_min {
+        return Err("has bounds that cannot be");
+    }
+    let mut links = Vec::with_capacity(count);
+    let (mut used, mut previous): (usize, Option<&[u8]>) = (0, None);
+    for position in 0..count {
+        let at = field(PAGE_HEADER + 2 * position);
+        let node = page.get(at..).filter(|_| at >= upper && at % 2 == 0).ok_or("has an entry out of its bounds")?;
+        let (link, key, bytes) = node_at(node, at, is_leaf).ok_or("has an entry that cannot be")?;
+        used += bytes.next_multiple_of(2);
+        // The first key of a branch stands for all that is less.
+        let has_key = is_leaf || position > 0;
+        if has_key && (key.is_empty() || is_free && key.len() != 8) {
+            return Err("has a key that cannot be");
+        }
+        if has_key && !is_free && previous.is_some_and(|previous| previous >= key) {
+            return Err("has keys out of order");
+        }
+        previous = has_key.then_some(key);
+        links.push(link);
+    }
+    if used == page.len() - upper { Ok(links) } else { Err("has entries that overlap") }
+}
+
+/// The node at the beginning of `node`, `at` in its page: where it leads, its key, its bytes.
+fn node_at(node: &[u8], at: usize, is_leaf: bool) -> Option<(Link, &[u8], usize)> {
+    let (lo, hi, flags) = (u16_at(node, 0)?, u16_at(node, 2)?, u16_at(node, 4)?);
+    let key_bytes = usize::from(u16_at(node, 6)?);
+    let after_key = NODE_HEADER + key_bytes;
+    let key = node.get(NODE_HEADER..after_key).filter(|key| key.len() <= KEY_BYTES_MAX)?;
+    let low = u64::from(lo) | u64::from(hi) << 16;
+    if !is_leaf {
+        return Some((Link::Child(low | u64::from(flags) << 32), key, after_key));
+    }
+    let length = usize::try_from(low).ok()?;
+    match flags {
+        0 => {
+            node.get(after_key..after_key + length)?;
+            Some((Link::Value(at + after_key..at + after_key + length), key, after_key + length))
+        }
+        LONG_VALUE => Some((Link::Long(u64_at(node, after_key)?, length), key, after_key + 8)),
+        _ => None,
+    }
+}
