@@ -121,13 +121,13 @@ fn foreign_hosts_and_pages_are_refused() {
     check(
         &[("Host", "evil.example")],
         403,
-        "The host \"evil.example\" is not served here; name it with the allowed-host option if it is this machine.",
+        "The host \"evil.example\" is not served here; start ddbfs with --http-allow-host HOST if it is a name of this machine.",
     );
     check(&[("Host", "")], 403, "The request has no Host header.");
     check(
         &[("Origin", "https://evil.example")],
         403,
-        "Web pages of \"https://evil.example\" may not use this server; name the origin with the allowed-origin option to allow it.",
+        "Web pages of \"https://evil.example\" may not use this server; start ddbfs with --http-allow-origin ORIGIN to allow them.",
     );
     check(&[("Origin", "https://app.example")], 200, healthy);
     check(&[("Origin", "http://localhost:3000")], 200, healthy);
