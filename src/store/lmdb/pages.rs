@@ -197,7 +197,7 @@ fn read(file: &File, at: u64, bytes: usize) -> io::Result<Vec<u8>> {
 pub(super) fn walk(file: &File, commit: u64, reach: Reach) -> Result<Option<()>, Damage> {
     // LMDB goes by the parity.
     let [first, second] = heads(file)?;
-    let head = if commit % 2 == 0 { first } else { second };
+    let head = if commit.is_multiple_of(2) { first } else { second };
     if head.commit != commit {
         return Ok(None);
     }
@@ -336,14 +336,14 @@ fn nodes(page: &[u8], is_leaf: bool, is_free: bool) -> Result<Vec<Link>, &'stati
     let count = lower.saturating_sub(PAGE_HEADER) / 2;
     // LMDB asserts two of a branch, except of the free tree's.
     let count_min = if is_leaf || is_free { 1 } else { 2 };
-    if lower % 2 != 0 || lower > upper || upper > page.len() || count < count_min {
+    if !lower.is_multiple_of(2) || lower > upper || upper > page.len() || count < count_min {
         return Err("has bounds that cannot be");
     }
     let mut links = Vec::with_capacity(count);
     let (mut used, mut previous): (usize, Option<&[u8]>) = (0, None);
     for position in 0..count {
         let at = field(PAGE_HEADER + 2 * position);
-        let node = page.get(at..).filter(|_| at >= upper && at % 2 == 0).ok_or("has an entry out of its bounds")?;
+        let node = page.get(at..).filter(|_| at >= upper && at.is_multiple_of(2)).ok_or("has an entry out of its bounds")?;
         let (link, key, bytes) = node_at(node, at, is_leaf).ok_or("has an entry that cannot be")?;
         used += bytes.next_multiple_of(2);
         // The first key of a branch stands for all that is less.
