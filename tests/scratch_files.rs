@@ -258,6 +258,10 @@ fn scratch_goes_with_its_folder_and_table() {
         mount.sh(&format!("mkdir 'Temp@pk:S' && {big} > Temp/items/big && {big} > Temp/.schema.json.swp && rmdir Temp")).ok();
     }
     assert_eq!(mount.sh("mkdir 'Temp@pk:S'; ls -A .ddb/scratch; ls Temp/items/big 2> /dev/null || echo gone").ok(), "gone\n");
+    // One that is not made yet.
+    for _ in 0..9 {
+        mount.sh(&format!("mkdir Drafted && {big} > Drafted/.schema.json.swp && rmdir Drafted")).ok();
+    }
     // A table that another front end removes and makes anew.
     for _ in 0..9 {
         mount.sh(&format!("{big} > Temp/items/big")).ok();

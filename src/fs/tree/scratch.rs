@@ -181,6 +181,10 @@ impl Tree {
     pub(in crate::fs) fn remember_birth(&self, directory: &Node) -> Result<(), FsError> {
         let table = directory.table().ok_or(FsError::NotFound)?;
         self.drop_scratch_of_gone(table);
+        if self.is_draft(table)? {
+            // What it becomes keeps them.
+            return Ok(());
+        }
         let born_ms = self.table_time(table)?;
         self.scratch_births.lock().insert(table.clone(), born_ms);
         Ok(())

@@ -295,7 +295,11 @@ impl View {
 
     fn rmdir_node(self: &Arc<Self>, caller: Caller, node: &Node) -> Result<(), FsError> {
         match node {
-            Node::Table(table) if self.tree.is_draft(table)? => self.tree.drafts.lock().remove(table),
+            Node::Table(table) if self.tree.is_draft(table)? => {
+                self.tree.drafts.lock().remove(table)?;
+                self.tree.drop_scratch_of(table);
+                Ok(())
+            }
             Node::Table(table) => self.delete_table(caller, table),
             Node::DraftFolder(table, path) => self.tree.drafts.lock().remove_folder(table, path),
             Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(node, source, partition),

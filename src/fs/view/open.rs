@@ -318,9 +318,7 @@ impl View {
                 }
                 self.tree.create_scratch(parent, name, mode, now_ms())
             }
-            Node::Table(table) if is_schema_scratch_name(name) && !self.tree.is_draft(table)? => {
-                self.tree.create_scratch(parent, name, mode, now_ms())
-            }
+            Node::Table(_) if is_schema_scratch_name(name) => self.tree.create_scratch(parent, name, mode, now_ms()),
             Node::DraftFolder(..) => Err(Draft::file_refused()),
             Node::Table(table) if self.tree.is_draft(table)? => Err(Draft::file_refused()),
             Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
