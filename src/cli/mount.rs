@@ -79,6 +79,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
     options.apply(&mut mount_options);
     let view = View::new(opened.database.clone(), options.view);
+    view.keep_results_in(opened.dir.clone());
     // Before the mount: who sees the mount may call the API.
     let address = args.address.as_ref().or(options.http.as_ref());
     let mut http = args.http.clone();

@@ -39,6 +39,38 @@ pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 /// Called with each result row in order.
 pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 
+/// A request for one page.
+#[derive(Debug, Clone, Copy)]
+pub enum PageRequest<'a> {
+    Query(&'a QueryRequest),
+    Scan(&'a ScanRequest),
+}
+
+/// What a page consumes that nobody has been given yet. It may be settled as often as the page is given.
+#[derive(Clone)]
+pub struct Bill(Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
+
+impl Bill {
+    /// A bill that is settled so.
+    pub fn new(settle: impl Fn() -> Result<(), Error> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(settle))
+    }
+
+    /// Counts what was consumed.
+    ///
+    /// # Errors
+    /// `Throttled`, where throttling is simulated: the page is not to be given. Those of the store.
+    pub fn settle(&self) -> Result<(), Error> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Bill {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Bill")
+    }
+}
+
 /// Called with each row of a batch and the place of its table in the request.
 pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
 
@@ -261,6 +293,18 @@ pub trait Browse: Database {
         Ok(())
     }
 
+    /// One page that consumes nothing until its bill is settled: for one who may ask only how large the answer is.
+    ///
+    /// # Errors
+    /// As of [`Database::query_rows`] and [`Database::scan_rows`].
+    fn page_on_account(&self, request: PageRequest<'_>, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
+        let page = match request {
+            PageRequest::Query(request) => self.query_rows(request, rows)?,
+            PageRequest::Scan(request) => self.scan_rows(request, rows)?,
+        };
+        Ok((page, Bill::new(|| Ok(()))))
+    }
+
     /// The collection of that partition key, if it has entries.
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error>;
 
@@ -318,6 +362,9 @@ pub trait Browse: Database {
 
     /// Changes whenever any content may have changed, through any front end or process.
     fn commit_id(&self) -> u64;
+
+    /// The commit that a read shows which begins now: [`Browse::commit_id`] may be a moment ahead.
+    fn visible_commit_id(&self) -> Result<u64, Error>;
 
     /// Sleeps until [`Browse::commit_id`] is another than `after`, at most for `timeout`; the id then. For what blocks until
     /// something happens.

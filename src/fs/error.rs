@@ -56,6 +56,9 @@ pub enum FsError {
     ScratchFull,
     #[error("open files hold 512 MiB, which is all they may; close some")]
     OpenFull,
+    /// A result that is too long for memory and finds no room on disk.
+    #[error("there is no room to keep this result, so its size is not known: {0}; reading it with cat through a pipe works")]
+    SpoolFull(&'static str),
     #[error(
         "a rename across tables, or of a folder of more than 100 items or 4 MB, is not one transaction; copy and delete instead"
     )]
@@ -160,7 +163,7 @@ impl FsError {
             Self::NotPermitted(_) => Errno::NotPermitted,
             Self::TooLarge => Errno::FileTooLarge,
             Self::NameTooLong => Errno::NameTooLong,
-            Self::ScratchFull | Self::OpenFull => Errno::NoSpace,
+            Self::ScratchFull | Self::OpenFull | Self::SpoolFull(_) => Errno::NoSpace,
             Self::CrossDevice => Errno::CrossDevice,
             Self::NotSupported => Errno::NotSupported,
             Self::Busy(_) => Errno::Busy,
@@ -190,6 +193,7 @@ impl FsError {
             | Self::NameTooLong
             | Self::ScratchFull
             | Self::OpenFull
+            | Self::SpoolFull(_)
             | Self::CrossDevice
             | Self::Invalid(_)
             | Self::NotSupported

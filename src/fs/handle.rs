@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use parking_lot::{Mutex, RwLock};
 
 use super::FsError;
+use super::computed::OpenComputed;
 use super::directory_stream::DirectoryStream;
-use super::query::ResultReader;
+use super::journal::same_process;
 use super::special::OpenSpecial;
 use super::write::scratch::FileId;
 use super::write::{ItemTarget, Target, TextWriter};
@@ -18,8 +19,8 @@ use super::write::{ItemTarget, Target, TextWriter};
 pub enum Handle {
     /// A file as it was when it was opened: a reader never sees parts of two versions.
     Text(Vec<u8>),
-    /// A query's result, produced as it is read.
-    Results(Box<Mutex<ResultReader>>),
+    /// A file that is made as it is read: a query's result.
+    Computed(Box<OpenComputed>),
     Directory(Mutex<DirectoryStream>),
     Item(Arc<OpenText<ItemTarget>>),
     Scratch(FileId),
@@ -86,6 +87,8 @@ pub const OPEN_BYTES_MAX: usize = 512 * 1024 * 1024;
 struct Opened {
     handle: Arc<Handle>,
     ino: u64,
+    /// The thread that opened it, as the kernel names it.
+    opener: u32,
     since_ms: u64,
 }
 
@@ -98,14 +101,14 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// A number for a new handle of an inode, opened at `since_ms`.
+    /// A number for a new handle of an inode, opened by a thread at `since_ms`.
     ///
     /// # Errors
     /// `OpenFull`.
-    pub fn insert(&self, handle: Handle, ino: u64, since_ms: u64) -> Result<u64, FsError> {
+    pub fn insert(&self, handle: Handle, ino: u64, opener: u32, since_ms: u64) -> Result<u64, FsError> {
         self.charge(0, handle.snapshot_bytes())?;
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        self.open.write().insert(number, Opened { handle: Arc::new(handle), ino, since_ms });
+        self.open.write().insert(number, Opened { handle: Arc::new(handle), ino, opener, since_ms });
         Ok(number)
     }
 
@@ -119,6 +122,20 @@ impl Handles {
     pub fn of_inode(&self, ino: u64) -> Option<(Arc<Handle>, u64)> {
         let open = self.open.read();
         open.values().find(|opened| opened.ino == ino).map(|opened| (Arc::clone(&opened.handle), opened.since_ms))
+    }
+
+    /// The handle of this inode that the process of this thread opened last. Looks at every handle.
+    #[must_use]
+    pub fn of_process(&self, ino: u64, thread: u32) -> Option<Arc<Handle>> {
+        let open = self.open.read();
+        let mut own: Vec<(u64, u32, Arc<Handle>)> = open
+            .iter()
+            .filter(|(_, opened)| opened.ino == ino)
+            .map(|(number, opened)| (*number, opened.opener, Arc::clone(&opened.handle)))
+            .collect();
+        drop(open);
+        own.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
+        own.into_iter().find(|(_, opener, _)| same_process(*opener, thread)).map(|(.., handle)| handle)
     }
 
     pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
@@ -151,7 +168,7 @@ impl Handle {
     fn snapshot_bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
-            Self::Results(_) | Self::Directory(_) | Self::Item(_) | Self::Scratch(_) | Self::Special(_) => 0,
+            Self::Computed(_) | Self::Directory(_) | Self::Item(_) | Self::Scratch(_) | Self::Special(_) => 0,
         }
     }
 
@@ -162,7 +179,8 @@ impl Handle {
             Self::Text(text) => Some(text.len() as u64),
             Self::Item(open) => Some(open.state.lock().writer.len() as u64),
             Self::Special(open) => open.size(),
-            Self::Results(_) | Self::Directory(_) | Self::Scratch(_) => None,
+            Self::Computed(open) => open.computation.size().and_then(Result::ok),
+            Self::Directory(_) | Self::Scratch(_) => None,
         }
     }
 }
@@ -175,13 +193,13 @@ mod tests {
     fn memory_of_open_files_is_bounded_and_given_back() {
         let handles = Handles::default();
         let text = || Handle::Text(vec![b'x'; OPEN_BYTES_MAX / 4]);
-        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(), ino, 0).unwrap()).collect();
-        assert_eq!(handles.insert(Handle::Text(vec![b'x']), 9, 0), Err(FsError::OpenFull));
+        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(), ino, 1, 0).unwrap()).collect();
+        assert_eq!(handles.insert(Handle::Text(vec![b'x']), 9, 1, 0), Err(FsError::OpenFull));
         assert_eq!(handles.charge(0, 1), Err(FsError::OpenFull));
         handles.remove(open[0]).unwrap();
         assert_eq!(handles.charge(0, OPEN_BYTES_MAX / 4), Ok(()));
         assert_eq!(handles.charge(OPEN_BYTES_MAX / 4, 1), Ok(()));
-        handles.insert(Handle::Text(vec![b'x']), 9, 7).unwrap();
+        handles.insert(Handle::Text(vec![b'x']), 9, 1, 7).unwrap();
         assert_eq!(handles.of_inode(9).map(|(handle, since)| (handle.size(), since)), Some((Some(1), 7)));
         assert!(handles.of_inode(0).is_none());
     }

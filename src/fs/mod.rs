@@ -10,11 +10,13 @@
 //! write/         per-handle write state machine, incremental JSON check, scratch files, draft tables
 //! special/       files and directories beside the data, one source file each: what they say, what writing them does
 //! query/         query/ and scan/ paths: clauses, results, listings
+//! computed/      files that are made when somebody wants them: their bytes, their size, who pays
 //! options.rs     what a mount decides: pretty, allow_drop, …
 //! error.rs       FsError, its errno and its sentence; journal.rs keeps the last one of each session
 //! ```
 
 pub mod attr;
+pub mod computed;
 pub mod directory_stream;
 pub mod error;
 pub mod handle;

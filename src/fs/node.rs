@@ -124,6 +124,26 @@ impl Node {
         }
     }
 
+    /// Are its bytes made when somebody wants them? Then its size is not known before.
+    #[must_use]
+    pub fn is_computed(&self) -> bool {
+        match self {
+            Self::QueryResult(..) => true,
+            Self::Special(special) => special.0.is_computed(),
+            _ => false,
+        }
+    }
+
+    /// Is it a file that only ddbfs writes, anew for each who opens it?
+    #[must_use]
+    pub fn is_rendered(&self) -> bool {
+        match self {
+            Self::Stats(_) | Self::QueryResult(..) => true,
+            Self::Special(special) => special.0.kind() == Kind::File && !special.0.is_writable(),
+            _ => false,
+        }
+    }
+
     /// The table this node belongs to.
     #[must_use]
     pub fn table(&self) -> Option<&TableName> {

@@ -136,7 +136,9 @@ impl Filesystem for Shell {
         guard("getattr", || {
             let handle = handle.map(|handle| handle.0);
             let call = self.begin(request, "getattr", ino, None);
-            reply_attr(reply, self.owner, call.end(self.view.getattr(caller(request), ino.0, handle)));
+            let owner = self.owner;
+            let done = Box::new(move |attr| reply_attr(reply, owner, call.end(attr)));
+            self.view.getattr_then(caller(request), ino.0, handle, done);
         });
     }
 

@@ -2,13 +2,15 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::LocalDatabase;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::{
-    Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PageRequest, PartitionKey, Position, Rows, Source, SourceStats,
+    TextForm,
 };
 use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
@@ -21,7 +23,7 @@ use crate::engine::view::View;
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
-use crate::model::api::{DeleteItemResponse, PutItemRequest, TableDescription};
+use crate::model::api::{DeleteItemResponse, Page, PutItemRequest, TableDescription};
 use crate::model::error::StoreError;
 use crate::model::layout::MeteredOperation;
 use crate::model::{AttributeValue, Error, IndexKind, Key, KeyAttribute, TableName, TableSchema};
@@ -171,6 +173,32 @@ impl Browse for LocalDatabase {
 
     fn commit_id(&self) -> u64 {
         self.engine.commit_id()
+    }
+
+    fn visible_commit_id(&self) -> Result<u64, Error> {
+        Ok(self.engine.view()?.read().commit_id())
+    }
+
+    fn page_on_account(&self, request: PageRequest<'_>, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
+        let (operation, table) = match request {
+            PageRequest::Query(request) => (MeteredOperation::Query, &request.table_name),
+            PageRequest::Scan(request) => (MeteredOperation::Scan, &request.table_name),
+        };
+        let (timer, started) = (self.engine.timer(operation), Instant::now());
+        let read = match request {
+            PageRequest::Query(request) => self.engine.query_on_account(request, rows),
+            PageRequest::Scan(request) => self.engine.scan_on_account(request, rows),
+        };
+        let (page, bill) = match read {
+            Ok(read) => read,
+            Err(error) => return timer.end([table], Err(error), |_| None),
+        };
+        let (engine, table, took, count) = (Arc::clone(&self.engine), table.clone(), started.elapsed(), page.count);
+        let settle = move || {
+            let settled = engine.view().and_then(|view| bill.settle(&view));
+            engine.timer(operation).after(took).end([&table], settled, |()| Some(count))
+        };
+        Ok((page, Bill::new(settle)))
     }
 
     fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {

@@ -1,7 +1,7 @@
 //! How operations ended and how long they took, by table and operation (SEMANTICS 23.1).
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -76,6 +76,13 @@ impl Engine {
 }
 
 impl Timer {
+    /// Sets how long it took so far: what was done before it is measured now.
+    #[must_use]
+    pub fn after(self, took: Duration) -> Self {
+        let now = Instant::now();
+        Self { started: now.checked_sub(took).unwrap_or(now), ..self }
+    }
+
     /// The outcome as it is, counted for each table that the operation names.
     pub fn end<'t, T>(
         self,

@@ -1,7 +1,7 @@
 //! Query (SEMANTICS 13).
 
 use crate::engine::read::filter::Filter;
-use crate::engine::read::page::{self, PagePlan};
+use crate::engine::read::page::{self, PageBill, PagePlan};
 use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::{self, StartKey};
@@ -25,6 +25,18 @@ impl Engine {
         let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
         let plan = shape.plan(source, request)?;
         page::read(&view, &plan, rows)
+    }
+
+    /// As [`Engine::query`], but nothing is consumed: that is in the bill.
+    ///
+    /// # Errors
+    /// As [`Engine::query`], but `Throttled`.
+    pub fn query_on_account(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<(Page, PageBill), Error> {
+        let shape = Shape::check(request)?;
+        let view = self.view()?;
+        let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
+        let plan = shape.plan(source, request)?;
+        page::read_on_account(&view, &plan, rows)
     }
 }
 

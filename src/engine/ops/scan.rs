@@ -2,7 +2,7 @@
 
 use crate::engine::keys;
 use crate::engine::read::filter::Filter;
-use crate::engine::read::page::{self, PagePlan};
+use crate::engine::read::page::{self, PageBill, PagePlan};
 use crate::engine::read::projected::{self, Asked, KeyRoles};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::{self, StartKey};
@@ -26,6 +26,18 @@ impl Engine {
         let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
         let plan = plan(source, (filter, projection), request)?;
         page::read(&view, &plan, rows)
+    }
+
+    /// As [`Engine::scan`], but nothing is consumed: that is in the bill.
+    ///
+    /// # Errors
+    /// As [`Engine::scan`], but `Throttled`.
+    pub fn scan_on_account(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<(Page, PageBill), Error> {
+        let (filter, projection) = check(request)?;
+        let view = self.view()?;
+        let source = ReadSource::find(&view, &request.table_name, request.index_name.as_ref())?;
+        let plan = plan(source, (filter, projection), request)?;
+        page::read_on_account(&view, &plan, rows)
     }
 }
 

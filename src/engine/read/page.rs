@@ -1,6 +1,7 @@
 //! One page: the walk over a range, its end, and what it cost (SEMANTICS 13.5, 10.3).
 
 use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
 use super::filter::Filter;
 use super::select::{self, Output, Selection};
@@ -9,7 +10,8 @@ use crate::codec::record::Record;
 use crate::codec::row::Row;
 use crate::engine::Rows;
 use crate::engine::capacity::read_units;
-use crate::engine::keys;
+use crate::engine::catalog::TableEntry;
+use crate::engine::keys::{self, SourceId};
 use crate::engine::view::View;
 use crate::model::api::Page;
 use crate::model::error::StoreError;
@@ -36,9 +38,53 @@ pub struct PagePlan {
 /// Reads the page; rows go to `rows` in order.
 ///
 /// # Errors
-/// Those of the store.
+/// `Throttled`; those of the store.
 pub fn read(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<Page, Error> {
     Ok(read_part(view, plan, 0, rows)?.page)
+}
+
+/// As [`read`], but nothing is consumed: that is in the bill.
+///
+/// # Errors
+/// Those of the store.
+pub fn read_on_account(view: &View<'_>, plan: &PagePlan, rows: &mut Rows<'_>) -> Result<(Page, PageBill), Error> {
+    let mut walk = PageWalk::new(view, plan, 0);
+    try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
+    Ok(walk.finish()?)
+}
+
+/// What a page consumes, and where.
+#[derive(Debug, Clone)]
+pub struct PageBill {
+    table: Arc<TableEntry>,
+    source: SourceId,
+    /// Where the page was asked for.
+    start: Vec<u8>,
+    /// The first and the last place in key order of what was evaluated.
+    places: (Vec<u8>, Vec<u8>),
+    units: f64,
+    fetched_units: f64,
+}
+
+impl PageBill {
+    /// Counts it, if it is admitted.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn settle(&self, view: &View<'_>) -> Result<(), Error> {
+        view.admit(&self.table, self.source, &self.start)?;
+        Ok(self.charge(view)?)
+    }
+
+    /// Fetched base items lie in the same collection as the entries of a local index.
+    fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
+        let places = (&self.places.0[..], &self.places.1[..]);
+        view.charge_page(&self.table, self.source, places, self.units)?;
+        if self.fetched_units > 0.0 {
+            view.charge_page(&self.table, self.table.source, places, self.fetched_units)?;
+        }
+        Ok(())
+    }
 }
 
 /// One of several ranges that make a page together.
@@ -60,7 +106,9 @@ pub fn read_part(view: &View<'_>, plan: &PagePlan, bytes_before: usize, rows: &m
     let mut walk = PageWalk::new(view, plan, bytes_before);
     try_walk(view.read(), &plan.range, plan.direction, |key, bytes| walk.visit(key, bytes, rows))?;
     let (bytes, is_cut) = (bytes_before + walk.bytes + walk.fetched_bytes, walk.is_cut);
-    Ok(Part { page: walk.finish()?, bytes, is_cut })
+    let (page, bill) = walk.finish()?;
+    bill.charge(view)?;
+    Ok(Part { page, bytes, is_cut })
 }
 
 /// A key at the beginning of what is read, whether or not anything is there.
@@ -161,31 +209,33 @@ impl<'w> PageWalk<'w> {
         self.view.entry(&address)?.ok_or(StoreError::Corrupt("an index entry without its item"))
     }
 
-    fn finish(self) -> Result<Page, StoreError> {
+    fn finish(self) -> Result<(Page, PageBill), StoreError> {
         let last_evaluated_key = if self.is_cut && self.plan.restartable { self.cursor()? } else { None };
         let units = read_units(self.bytes, self.plan.consistent);
-        self.charge(units)?;
-        Ok(Page {
+        let bill = self.bill(units);
+        let page = Page {
             table_name: self.plan.source.table.schema.name.clone(),
             count: self.matched,
             scanned_count: self.scanned,
             last_evaluated_key,
             consumed_capacity: self.plan.source.consumed(units, self.fetched_units),
-        })
+        };
+        Ok((page, bill))
     }
 
-    /// Counts what the page consumed, where it was. Fetched base items lie in the same collection as the entries of a local index.
-    fn charge(&self, units: f64) -> Result<(), StoreError> {
+    fn bill(&self, units: f64) -> PageBill {
         let source = &self.plan.source;
         let nowhere = start_of(self.plan);
         let evaluated = if self.first.is_empty() { (nowhere, nowhere) } else { (&self.first[..], &self.last[..]) };
-        let places = (keys::place_in_source(evaluated.0), keys::place_in_source(evaluated.1));
-        let places = if places.0 <= places.1 { places } else { (places.1, places.0) };
-        self.view.charge_page(&source.table, source.id(), places, units)?;
-        if self.fetched_units > 0.0 {
-            self.view.charge_page(&source.table, source.table.source, places, self.fetched_units)?;
+        let places = (keys::place_in_source(evaluated.0).to_vec(), keys::place_in_source(evaluated.1).to_vec());
+        PageBill {
+            table: Arc::clone(&source.table),
+            source: source.id(),
+            start: keys::place_in_source(nowhere).to_vec(),
+            places: if places.0 <= places.1 { places } else { (places.1, places.0) },
+            units,
+            fetched_units: self.fetched_units,
         }
-        Ok(())
     }
 
     fn cursor(&self) -> Result<Option<Item>, StoreError> {

@@ -292,10 +292,8 @@ fn links_of_a_table_without_sort_key_lie_beside_each_other() {
 
 #[test]
 fn help_uses_the_tables_own_names() {
-    let Ok(Child::Result(path, kind)) = walk(&game_scores(), "gsi/GameTitleIndex/query/help") else { panic!("no help") };
-    let super::ResultSize::Exact(size) = path.size(kind) else { panic!("help has a size") };
+    let Ok(Child::Result(path, _)) = walk(&game_scores(), "gsi/GameTitleIndex/query/help") else { panic!("no help") };
     let text = super::help::text(path.context());
-    assert_eq!(text.len() as u64, size);
     for expected in [
         "index GameTitleIndex of table GameScores",
         "GameTitle=<string>",

@@ -12,13 +12,13 @@ use super::filter::{show_path, show_value};
 use super::request::{Request, Resolved};
 use super::{QueryKind, QueryPath};
 use crate::codec::row::Row;
-use crate::database::{Browse, Source};
+use crate::database::{Bill, Browse, Source};
 use crate::fs::FsError;
 use crate::model::api::ReturnConsumedCapacity;
 use crate::model::limits::READ_UNIT_BYTES;
 use crate::model::{IndexKind, IndexSchema};
 
-pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = match path.resolve(db) {
         // A shortened partition key without entries.
         Err(FsError::NotFound) => Vec::new(),
@@ -26,7 +26,7 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>,
     };
     let mut estimate = Estimate::default();
     for resolved in &resolved {
-        estimate.add(&one(path, resolved, db)?);
+        estimate.add(&one(path, resolved, db, bills)?);
     }
     let fetched = fetched_attributes(path);
     let filters: Vec<String> = path.clauses.filters.iter().map(|filter| format!("({})", filter.shown())).collect();
@@ -88,7 +88,7 @@ impl Estimate {
     }
 }
 
-fn one(path: &QueryPath, resolved: &Resolved, db: &dyn Browse) -> Result<Estimate, FsError> {
+fn one(path: &QueryPath, resolved: &Resolved, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Estimate, FsError> {
     let mut request = path.build_request(resolved, path.start(resolved, db)?);
     let has_filter = request.has_filter();
     let bounds = path.bounds();
@@ -98,10 +98,10 @@ fn one(path: &QueryPath, resolved: &Resolved, db: &dyn Browse) -> Result<Estimat
     request.set_capacity(ReturnConsumedCapacity::Indexes);
     let with_fetches = request.clone();
     request.whole_entries();
-    let (items, bytes, mut halves, is_exact) = probe(&request, items_max, db)?;
+    let (items, bytes, mut halves, is_exact) = probe(&request, items_max, db, bills)?;
     let fetches = !fetched_attributes(path).is_empty();
     if fetches {
-        halves = probe(&with_fetches, items_max, db)?.2;
+        halves = probe(&with_fetches, items_max, db, bills)?.2;
     }
     let least = Estimate { items: Range(items, items), bytes: Range(bytes, bytes), units: Range(halves, halves) };
     if is_exact {
@@ -117,9 +117,14 @@ fn one(path: &QueryPath, resolved: &Resolved, db: &dyn Browse) -> Result<Estimat
 }
 
 /// One page: items, bytes of entries, halves of units, and whether it is all that is read.
-fn probe(request: &Request, items_max: Option<u64>, db: &dyn Browse) -> Result<(u64, u64, u64, bool), FsError> {
+fn probe(
+    request: &Request,
+    items_max: Option<u64>,
+    db: &dyn Browse,
+    bills: &mut Vec<Bill>,
+) -> Result<(u64, u64, u64, bool), FsError> {
     let mut bytes = 0;
-    let page = request.run(db, &mut |row| {
+    let page = request.run(db, bills, &mut |row| {
         if let Row::Record(record) = row {
             bytes += u64::from(record.item_bytes());
         }

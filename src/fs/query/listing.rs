@@ -21,7 +21,7 @@ use super::stream::Stream;
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
 use super::{QueryKind, QueryPath, name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
-use crate::database::{Browse, EntryKey, Position};
+use crate::database::{Bill, Browse, EntryKey, Position};
 use crate::fs::FsError;
 use crate::model::{AttributeValue, IndexKind, Item};
 
@@ -94,10 +94,11 @@ impl QueryPath {
         let bounds = self.bounds();
         let bounds = Bounds { limit: left(bounds.limit), eval: left(bounds.eval) };
         let mut pages = Pages::new(request, bounds, Some(CHUNK_ITEMS));
+        let mut bills = Vec::new();
         let mut entries = Vec::new();
         let mut fault = None;
         while pages
-            .next(db, &mut |row| match row::entry_key(&row, self.context()) {
+            .next(db, &mut bills, &mut |row| match row::entry_key(&row, self.context()) {
                 Ok(entry) => entries.push(entry),
                 Err(error) => fault = Some(error),
             })?
@@ -106,6 +107,7 @@ impl QueryPath {
             if let Some(error) = fault.take() {
                 return Err(error);
             }
+            settle(&mut bills)?;
             for entry in entries.drain(..) {
                 number += 1;
                 let position = encode_position(number, &encode_cursor(&entry_cursor(&entry, scope), scope));
@@ -153,11 +155,12 @@ impl QueryPath {
                     return Ok(());
                 }
             }
-            let (ready, mut fault) = (&mut run.ready, None);
-            let step = run.stream.next(db, &mut |row| match row::entry_key(&row, self.context()) {
+            let (ready, mut bills, mut fault) = (&mut run.ready, Vec::new(), None);
+            let step = run.stream.next(db, &mut bills, &mut |row| match row::entry_key(&row, self.context()) {
                 Ok(entry) => ready.push_back(entry),
                 Err(error) => fault = Some(error),
             })?;
+            settle(&mut bills)?;
             match (step, fault) {
                 (_, Some(error)) => return Err(error),
                 (None, None) => return Ok(()),
@@ -276,4 +279,9 @@ fn encode_position(number: u64, cursor: &[u8]) -> Position {
 fn decode_position(position: &Position, cursor: impl Fn(&[u8]) -> Option<Item>) -> Result<(u64, Item), FsError> {
     let decoded = position.0.split_first_chunk().and_then(|(number, rest)| Some((u64::from_be_bytes(*number), cursor(rest)?)));
     decoded.ok_or(FsError::Invalid("directory position"))
+}
+
+/// A listing consumes each page when it has read it.
+fn settle(bills: &mut Vec<Bill>) -> Result<(), FsError> {
+    bills.drain(..).try_for_each(|bill| Ok(bill.settle()?))
 }

@@ -8,9 +8,9 @@
 //! | difficulty | solved by |
 //! |---|---|
 //! | clauses come in any order, one path component at a time | [`QueryPath::child`]: each clause is parsed once, checked against those before it; what needs all of them is checked when a result is named |
-//! | a lookup must be cheap and without effect | parsing needs only the schema; the database is first asked by [`ResultReader::read`] or [`QueryPath::listing`] |
-//! | a result may be larger than memory | [`ResultReader`] holds a page or two |
-//! | the size of a result is not known before the query ran | [`ResultSize`] |
+//! | a lookup must be cheap and without effect | parsing needs only the schema; the database is first asked by [`ResultReader::advance`] or [`QueryPath::listing`] |
+//! | a result may be larger than memory | [`ResultReader`] makes a page at a time |
+//! | a result is asked for its size, which must cost nothing | its pages are read on account, see [`crate::fs::computed`] |
 //! | a position in a result must fit in a file name, keys go up to 3 KB | `token`: short keys as they are, long ones by prefix and digest |
 //! | a listed link must be resolved without running the query | `listing`: the link's name holds the entry's own name |
 //!
@@ -55,7 +55,7 @@ use std::sync::Arc;
 pub use fault::{ClauseFault, ValueFault};
 pub use listing::{LiveListing, VisitLink};
 pub use request::Request;
-pub use result::{ResultKind, ResultReader, ResultSize, Wanted};
+pub use result::{ResultKind, ResultReader, Wanted};
 
 use crate::database::Source;
 use crate::fs::FsError;

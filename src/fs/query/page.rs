@@ -7,17 +7,17 @@ use super::request::Resolved;
 use super::result::write_item;
 use super::stream::Step;
 use super::token::Token;
-use crate::database::{Browse, Rows};
+use crate::database::{Bill, Browse, Rows};
 use crate::fs::FsError;
 use crate::model::api::{ConsumedCapacity, Page, ReturnConsumedCapacity};
 
 /// `page.json`: one request, one line.
-pub(super) fn page_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+pub(super) fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "page.json")?;
     let mut out = b"{\"Items\":[".to_vec();
     let mut fault = None;
     let mut first = true;
-    let page = read(path, &resolved, db, &mut |row| {
+    let page = read((path, &resolved), db, bills, &mut |row| {
         if fault.is_none() {
             if !std::mem::take(&mut first) {
                 out.push(b',');
@@ -41,16 +41,21 @@ pub(super) fn page_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, Fs
 }
 
 /// `next`: the token after that page and a newline, or nothing after the last.
-pub(super) fn next(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+pub(super) fn next(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
     let resolved = path.resolve_one(db, "next")?;
-    let page = read(path, &resolved, db, &mut |_| {})?;
+    let page = read((path, &resolved), db, bills, &mut |_| {})?;
     Ok(next_token(path, &resolved, &page).map(|token| token + "\n").unwrap_or_default().into_bytes())
 }
 
-fn read(path: &QueryPath, resolved: &Resolved, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Page, FsError> {
+fn read(
+    (path, resolved): (&QueryPath, &Resolved),
+    db: &dyn Browse,
+    bills: &mut Vec<Bill>,
+    rows: &mut Rows<'_>,
+) -> Result<Page, FsError> {
     let mut request = path.build_request(resolved, path.start(resolved, db)?);
     request.set_capacity(ReturnConsumedCapacity::Indexes);
-    request.run(db, rows)
+    request.run(db, bills, rows)
 }
 
 fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<String> {

@@ -1,7 +1,7 @@
 //! A query's pages, one API request each, to the end, to `limit=` items returned or to `eval=` items evaluated.
 
 use super::request::{Bounds, Request};
-use crate::database::{Browse, Rows};
+use crate::database::{Bill, Browse, Rows};
 use crate::fs::FsError;
 use crate::model::api::Page;
 
@@ -24,7 +24,7 @@ impl Pages {
 
     /// Reads the next page, giving its rows to `rows`; `None` after the last. What a page counts is what it gave: of a page with more
     /// matches than are wanted the rest is left out. A failed page can be asked for again.
-    pub fn next(&mut self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Option<Page>, FsError> {
+    pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Page>, FsError> {
         if self.done {
             return Ok(None);
         }
@@ -34,7 +34,7 @@ impl Pages {
         self.request.set_limit(wanted.chain(self.page_items_max).min());
         let mut given = 0;
         let limit = self.left.limit.unwrap_or(u64::MAX);
-        let mut page = self.request.run(db, &mut |row| {
+        let mut page = self.request.run(db, bills, &mut |row| {
             given += 1;
             if given <= limit {
                 rows(row);

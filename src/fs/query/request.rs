@@ -9,7 +9,7 @@ use super::token::{Check, Scope};
 use super::{QueryKind, QueryPath};
 use crate::codec::digest::digest;
 use crate::codec::key;
-use crate::database::{Browse, PartitionKey, Rows};
+use crate::database::{Bill, Browse, PageRequest, PartitionKey, Rows};
 use crate::fs::FsError;
 use crate::fs::tree::now_ms;
 use crate::model::api::{
@@ -26,12 +26,15 @@ pub enum Request {
 }
 
 impl Request {
-    /// One page.
-    pub(super) fn run(&self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Page, FsError> {
-        Ok(match self {
-            Self::Query(request) => db.query_rows(request, rows)?,
-            Self::Scan(request) => db.scan_rows(request, rows)?,
-        })
+    /// One page; its bill is added to `bills`.
+    pub(super) fn run(&self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Page, FsError> {
+        let request = match self {
+            Self::Query(request) => PageRequest::Query(request),
+            Self::Scan(request) => PageRequest::Scan(request),
+        };
+        let (page, bill) = db.page_on_account(request, rows)?;
+        bills.push(bill);
+        Ok(page)
     }
 
     pub(super) fn set_limit(&mut self, limit: Option<u32>) {

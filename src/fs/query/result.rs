@@ -1,10 +1,4 @@
-//! Result files: what they hold, how large they are, and reading them.
-//!
-//! # Size
-//! Only `help` has a size that is known without the database. The others report 0 and are opened with direct I/O, like the files of
-//! /proc: a lookup, which the kernel makes with every `stat`, must not run the query, and a size that was true at lookup could be wrong
-//! at read. `cat`, `jq`, `head`, `tail`, `wc`, `cp`, `sort` and `grep` read such a file to its end; `test -s`, `tar` and readers that
-//! map a file into memory take it for empty, so these files are never listed.
+//! Result files: what they hold, and making it. Their size is known when all of it is made: see [`crate::fs::computed`].
 
 use super::csv::{self, Columns, Names};
 use super::request_json::request_json;
@@ -12,7 +6,7 @@ use super::source::cursor_attributes;
 use super::stream::{Step, Stream};
 use super::{QueryPath, explain, help, page, row};
 use crate::codec::row::Row;
-use crate::database::Browse;
+use crate::database::{Bill, Browse};
 use crate::fs::FsError;
 use crate::model::Error;
 
@@ -85,26 +79,12 @@ impl ResultKind {
     }
 }
 
-/// What `stat` shows as a result file's size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResultSize {
-    Exact(u64),
-    /// Not known before the query ran: report 0 and open with direct I/O, as /proc does.
-    Unknown,
-}
-
-/// Bytes kept behind the offset that is read, for a reader that looks back a little.
-const KEPT_BYTES: u64 = 1 << 20;
-
-/// An open result file.
+/// A result file that is being made, a page at a time.
 #[derive(Debug)]
 pub struct ResultReader {
     path: QueryPath,
     kind: ResultKind,
     progress: Progress,
-    /// The bytes from `start` on that were made so far and not forgotten.
-    buffer: Vec<u8>,
-    start: u64,
     /// What the whole run consumed, once it is done.
     consumed: Option<Vec<u8>>,
 }
@@ -128,132 +108,100 @@ struct Rows {
     sum: Step,
 }
 
-/// Asked between two steps whether anybody still waits for the bytes.
+/// Asked between two steps whether anybody still waits for the answer.
 pub type Wanted<'a> = dyn Fn() -> bool + 'a;
 
 impl QueryPath {
-    /// The size of a result file. Asks no database.
-    #[must_use]
-    pub fn size(&self, kind: ResultKind) -> ResultSize {
-        match kind {
-            ResultKind::Help => ResultSize::Exact(help::text(self.context()).len() as u64),
-            ResultKind::ItemsNdjson
-            | ResultKind::ItemsJson
-            | ResultKind::ItemsDdbJson
-            | ResultKind::ItemsCsv
-            | ResultKind::Keys
-            | ResultKind::Count
-            | ResultKind::PageJson
-            | ResultKind::Next
-            | ResultKind::RequestJson
-            | ResultKind::ExplainJson
-            | ResultKind::CapacityJson => ResultSize::Unknown,
-        }
-    }
-
     /// Opens a result file; the query runs as it is read.
     #[must_use]
     pub fn open(&self, kind: ResultKind) -> ResultReader {
-        ResultReader { path: self.clone(), kind, progress: Progress::Start, buffer: Vec::new(), start: 0, consumed: None }
+        ResultReader { path: self.clone(), kind, progress: Progress::Start, consumed: None }
     }
 
     /// The whole result file.
     ///
     /// # Errors
-    /// As [`ResultReader::read`].
+    /// As [`ResultReader::advance`]; `Throttled`.
     pub fn render(&self, db: &dyn Browse, kind: ResultKind) -> Result<Vec<u8>, FsError> {
-        let mut reader = self.open(kind);
-        while !matches!(reader.progress, Progress::End) {
-            reader.advance(db)?;
-        }
-        Ok(reader.buffer)
+        let (mut reader, mut bills, mut out) = (self.open(kind), Vec::new(), Vec::new());
+        while reader.advance(db, &mut bills, &mut out)? {}
+        bills.iter().try_for_each(Bill::settle)?;
+        Ok(out)
     }
 }
 
 impl ResultReader {
-    /// The bytes at `offset`, at most `size`: those of the next step that has any, none exactly at the end. Made for reading forward:
-    /// memory stays at a page or two; going back further runs the query again. Each page is its own snapshot.
+    /// Appends what one step makes, a page or the whole of a small file, and the step's bills; false at the end. Each page is its own
+    /// snapshot. A failed step leaves no trace and may be tried again.
     ///
     /// # Errors
     /// What the database says; [`FsError::Clause`] for a token of another query, [`FsError::TokenExpired`] for an expired one;
-    /// [`FsError::NotFound`] for results of one request below a shortened partition key without entries;
-    /// [`FsError::Interrupted`] when nobody wants the bytes any more.
-    pub fn read(&mut self, db: &dyn Browse, offset: u64, size: usize, wanted: &Wanted<'_>) -> Result<&[u8], FsError> {
-        if offset < self.start {
-            *self = self.path.open(self.kind);
+    /// [`FsError::NotFound`] for results of one request below a shortened partition key without entries.
+    pub fn advance(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+        let marks = (bills.len(), out.len());
+        let stepped = self.step(db, bills, out);
+        if stepped.is_err() {
+            bills.truncate(marks.0);
+            out.truncate(marks.1);
         }
-        while !matches!(self.progress, Progress::End) && self.start + (self.buffer.len() as u64) <= offset {
-            if !wanted() {
-                return Err(FsError::Interrupted);
-            }
-            self.forget_before(offset);
-            self.advance(db)?;
-        }
-        let end = offset.saturating_add(size as u64);
-        let at = |offset: u64| usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX).min(self.buffer.len());
-        Ok(self.buffer.get(at(offset)..at(end)).unwrap_or_default())
+        stepped.map(|()| !matches!(self.progress, Progress::End))
     }
 
-    fn forget_before(&mut self, offset: u64) {
-        let surplus = offset.saturating_sub(KEPT_BYTES).saturating_sub(self.start).min(self.buffer.len() as u64);
-        if surplus > 0 {
-            self.buffer.drain(..usize::try_from(surplus).unwrap_or(usize::MAX));
-            self.start += surplus;
-        }
-    }
-
-    /// One step: a page, or the whole of a small file. A failed step leaves no trace and may be tried again.
-    fn advance(&mut self, db: &dyn Browse) -> Result<(), FsError> {
+    fn step(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<(), FsError> {
         match &mut self.progress {
             Progress::End => Ok(()),
-            Progress::Start => self.begin(db),
+            Progress::Start => self.begin(db, bills, out),
             Progress::Names(run) => {
                 let (stream, names) = &mut **run;
-                if whole_step(stream, db, &mut |row| csv::gather(row, names))?.is_none() {
+                if whole_step(stream, db, bills, &mut |row| csv::gather(row, names))?.is_none() {
                     let columns = Columns::of_names(&self.path, std::mem::take(names));
-                    self.begin_csv(db, columns)?;
+                    self.begin_csv(db, columns, out)?;
                 }
                 Ok(())
             }
             Progress::Rows(rows) => {
-                let (path, kind, buffer) = (&self.path, self.kind, &mut self.buffer);
+                let (path, kind) = (&self.path, self.kind);
                 let Rows { stream, columns, sum } = &mut **rows;
-                let (mark, mut before) = (buffer.len(), sum.count);
-                let step = whole_step(stream, db, &mut |row| {
+                let mut before = sum.count;
+                let step = whole_step(stream, db, bills, &mut |row| {
                     before += 1;
-                    write_row(path, kind, columns.as_ref(), (before == 1, row), buffer)
+                    write_row(path, kind, columns.as_ref(), (before == 1, row), out)
                 });
-                match step.inspect_err(|_| self.buffer.truncate(mark))? {
+                match step? {
                     Some(step) => sum.add(&step),
-                    None => self.finish(),
+                    None => self.finish(out),
                 }
                 Ok(())
             }
         }
     }
 
-    fn begin(&mut self, db: &dyn Browse) -> Result<(), FsError> {
+    fn begin(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<(), FsError> {
+        let whole = match self.kind {
+            ResultKind::Help => Some(help::text(self.path.context()).into_bytes()),
+            ResultKind::RequestJson => Some(request_json(&self.path.request(db)?)?),
+            ResultKind::PageJson => Some(page::page_json(&self.path, db, bills)?),
+            ResultKind::Next => Some(page::next(&self.path, db, bills)?),
+            ResultKind::ExplainJson => Some(explain::explain_json(&self.path, db, bills)?),
+            _ => None,
+        };
+        if let Some(whole) = whole {
+            out.extend_from_slice(&whole);
+            self.progress = Progress::End;
+            return Ok(());
+        }
         let stream = match self.kind {
-            ResultKind::Help => return self.whole(help::text(self.path.context()).into_bytes()),
-            ResultKind::RequestJson => return self.whole(request_json(&self.path.request(db)?)?),
-            ResultKind::PageJson => return self.whole(page::page_json(&self.path, db)?),
-            ResultKind::Next => return self.whole(page::next(&self.path, db)?),
-            ResultKind::ExplainJson => return self.whole(explain::explain_json(&self.path, db)?),
             ResultKind::ItemsCsv => {
-                match Columns::selected(&self.path) {
-                    Some(columns) => self.begin_csv(db, columns)?,
-                    None => {
-                        let stream = self.path.stream(db, &|_| {})?;
-                        self.progress = Progress::Names(Box::new((stream, Names::new())));
-                    }
+                if let Some(columns) = Columns::selected(&self.path) {
+                    return self.begin_csv(db, columns, out);
                 }
+                let stream = self.path.stream(db, &|_| {})?;
+                self.progress = Progress::Names(Box::new((stream, Names::new())));
                 return Ok(());
             }
             ResultKind::Count => self.path.chain(db, &|request| request.count_only())?,
             ResultKind::Keys => self.path.stream(db, &|request| request.whole_entries())?,
-            ResultKind::ItemsNdjson | ResultKind::ItemsJson | ResultKind::ItemsDdbJson | ResultKind::CapacityJson => {
-                self.path.stream(db, &|_| {})?
-            }
+            _ => self.path.stream(db, &|_| {})?,
         };
         self.progress = Progress::Rows(Box::new(Rows { stream, columns: None, sum: Step::default() }));
         Ok(())
@@ -264,38 +212,32 @@ impl ResultReader {
         self.consumed.take()
     }
 
-    fn whole(&mut self, bytes: Vec<u8>) -> Result<(), FsError> {
-        self.buffer = bytes;
-        self.progress = Progress::End;
-        Ok(())
-    }
-
     /// The header, and then the records. Only what the columns are in is asked for.
-    fn begin_csv(&mut self, db: &dyn Browse, columns: Columns) -> Result<(), FsError> {
+    fn begin_csv(&mut self, db: &dyn Browse, columns: Columns, out: &mut Vec<u8>) -> Result<(), FsError> {
         let selects = self.path.clauses.select.is_some();
         let stream = self.path.stream(db, &|request| {
             if selects {
                 request.project(&columns.heads());
             }
         })?;
-        columns.write_header(&mut self.buffer);
+        columns.write_header(out);
         self.progress = Progress::Rows(Box::new(Rows { stream, columns: Some(columns), sum: Step::default() }));
         Ok(())
     }
 
     /// What follows the last row.
-    fn finish(&mut self) {
+    fn finish(&mut self, out: &mut Vec<u8>) {
         let Progress::Rows(rows) = std::mem::replace(&mut self.progress, Progress::End) else { return };
         let mut consumed = Vec::new();
         page::write_capacity(&self.path, &rows.sum, &mut consumed);
-        self.consumed = Some(consumed);
         match self.kind {
-            ResultKind::ItemsJson if rows.sum.count == 0 => self.buffer.extend_from_slice(b"[]\n"),
-            ResultKind::ItemsJson => self.buffer.extend_from_slice(b"\n]\n"),
-            ResultKind::Count => self.buffer.extend_from_slice(format!("{}\n", rows.sum.count).as_bytes()),
-            ResultKind::CapacityJson => page::write_capacity(&self.path, &rows.sum, &mut self.buffer),
+            ResultKind::ItemsJson if rows.sum.count == 0 => out.extend_from_slice(b"[]\n"),
+            ResultKind::ItemsJson => out.extend_from_slice(b"\n]\n"),
+            ResultKind::Count => out.extend_from_slice(format!("{}\n", rows.sum.count).as_bytes()),
+            ResultKind::CapacityJson => out.extend_from_slice(&consumed),
             _ => {}
         }
+        self.consumed = Some(consumed);
     }
 }
 
@@ -303,10 +245,11 @@ impl ResultReader {
 fn whole_step(
     stream: &mut Stream,
     db: &dyn Browse,
+    bills: &mut Vec<Bill>,
     take: &mut dyn FnMut(&Row<'_>) -> Result<(), FsError>,
 ) -> Result<Option<Step>, FsError> {
     let mut fault = None;
-    let step = stream.next(db, &mut |row| {
+    let step = stream.next(db, bills, &mut |row| {
         if fault.is_none() {
             fault = take(&row).err();
         }

@@ -10,7 +10,7 @@ use super::pages::Pages;
 use super::request::{Bounds, Request};
 use super::{QueryPath, row};
 use crate::codec::row::Row;
-use crate::database::{Browse, Rows};
+use crate::database::{Bill, Browse, Rows};
 use crate::fs::FsError;
 use crate::model::api::{ConsumedCapacity, ReturnConsumedCapacity};
 use crate::model::error::StoreError;
@@ -88,16 +88,16 @@ impl QueryPath {
 impl Stream {
     /// One page, or the rows that pages read before are enough for; `None` after the last. A failed step gave no rows that the next
     /// does not give again.
-    pub fn next(&mut self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
+    pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
         let (rest, left) = match self {
-            Self::Merge(merge) => return merge.next(db, rows),
+            Self::Merge(merge) => return merge.next(db, bills, rows),
             Self::Chain { rest, left } => (rest, left),
         };
         while rest.front().is_some_and(Pages::is_done) {
             rest.pop_front();
         }
         let Some(pages) = rest.front_mut().filter(|_| *left != Some(0)) else { return Ok(None) };
-        let Some(page) = pages.next(db, rows)? else { return Ok(None) };
+        let Some(page) = pages.next(db, bills, rows)? else { return Ok(None) };
         let count = page.count.min(left.unwrap_or(u64::MAX));
         *left = left.map(|left| left - count);
         Ok(Some(Step { count, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity }))
@@ -139,12 +139,12 @@ impl Merge {
         Self { path: path.clone(), shards: requests.into_iter().map(shard).collect(), added, left: bounds.limit }
     }
 
-    fn next(&mut self, db: &dyn Browse, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
+    fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
         if self.left == Some(0) {
             return Ok(None);
         }
         if let Some(shard) = self.shards.iter_mut().find(|shard| shard.ready.is_empty() && !shard.pages.is_done()) {
-            return shard.fill(db, &self.path).map(Some);
+            return shard.fill(db, bills, &self.path).map(Some);
         }
         let mut count = 0;
         while let Some(shard) = self.first().filter(|_| self.left != Some(0)) {
@@ -175,14 +175,14 @@ impl Merge {
 }
 
 impl Shard {
-    fn fill(&mut self, db: &dyn Browse, path: &QueryPath) -> Result<Step, FsError> {
+    fn fill(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, path: &QueryPath) -> Result<Step, FsError> {
         let (mut ready, mut fault) = (VecDeque::new(), None);
         let mut keep = |row: Row<'_>| -> Result<(), FsError> {
             let order = row::sort_order(&row, path.context())?;
             ready.push_back((order, row.to_item().map_err(|error: StoreError| Error::from(error))?));
             Ok(())
         };
-        let page = self.pages.next(db, &mut |row| {
+        let page = self.pages.next(db, bills, &mut |row| {
             if fault.is_none() {
                 fault = keep(row).err();
             }

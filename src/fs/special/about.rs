@@ -14,9 +14,6 @@ use crate::fs::write::scratch::{SCRATCH_BYTES_MAX, SCRATCH_FILE_BYTES_MAX};
 pub const STATS_NAME: &str = "stats.json";
 pub const CONFIG_NAME: &str = "config.json";
 
-/// Text of every `stats.json`: its size does not move while somebody copies it.
-const STATS_BYTES: usize = 1024;
-
 #[derive(Debug)]
 struct About {
     path: &'static str,
@@ -69,10 +66,7 @@ fn stats(tree: &Tree) -> Result<Vec<u8>, FsError> {
         "started": calendar::iso(tree.started_ms),
         "uptime_seconds": now_ms().saturating_sub(tree.started_ms) / 1000,
     });
-    let mut text = format!("{out:#}").into_bytes();
-    text.resize(STATS_BYTES - 1, b' ');
-    text.push(b'\n');
-    Ok(text)
+    Ok(pretty(&out))
 }
 
 /// The options that the view decides about, the limits of the mount, and what its program told of itself.

@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 use super::FsError;
 use super::attr::Attr;
+use super::computed::Producer;
 use super::directory_stream::Lister;
 use super::handle::{Handle, OpenText};
 use super::node::{Kind, Node};
@@ -76,6 +77,19 @@ pub trait Special: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Is it a file whose bytes are made when somebody wants them? Then it has a [`Special::producer`] and no text.
+    fn is_computed(&self) -> bool {
+        false
+    }
+
+    /// What makes its bytes.
+    ///
+    /// # Errors
+    /// Gone, or it is not computed.
+    fn producer(&self, _tree: &Tree) -> Result<Box<dyn Producer>, FsError> {
+        Err(FsError::BadHandle)
+    }
+
     /// May its reads wait for what has not happened yet? Then they are not slow.
     fn waits(&self) -> bool {
         false
@@ -99,7 +113,7 @@ pub trait Special: fmt::Debug + Send + Sync {
             Kind::Directory => Ok(Attr::directory(ino, modified_ms)),
             Kind::Symlink => Ok(Attr::symlink(ino, &self.link_target(tree)?, modified_ms)),
             Kind::File => {
-                let size = self.text(tree, caller)?.len() as u64;
+                let size = if self.is_computed() { 0 } else { self.text(tree, caller)?.len() as u64 };
                 Ok(Attr { writable: self.is_writable(), ..Attr::read_only(ino, size, modified_ms) })
             }
         }

@@ -26,8 +26,10 @@ const STATS_NAME: &str = "stats.json";
 const KEYS_NAME: &str = "keys";
 const ITEMS_NAME: &str = "items";
 
-/// Size of `stats.json`: constant, so that backup programs never see it change.
+/// Size of `stats.json`: constant, so that nothing is counted for who asks for the size alone.
 const STATS_BYTES: usize = 1024;
+/// How far blanks fill its lines: no terminal breaks them.
+const STATS_COLUMNS: usize = 72;
 const SECONDS: f64 = 60.0;
 
 /// `partitions/` of that table or index.
@@ -203,11 +205,22 @@ impl Special for Stats {
             "model": "range, origin, heat, split candidate",
             "fact": "collections, items, bytes with overhead, units",
         });
-        let mut text = format!("{json:#}").into_bytes();
-        text.resize(STATS_BYTES - 1, b' ');
-        text.push(b'\n');
-        Ok(text)
+        Ok(padded(&format!("{json:#}")))
     }
+}
+
+/// The lines of a text, with blanks at their ends that nobody sees: always the same length.
+fn padded(text: &str) -> Vec<u8> {
+    let mut blanks = STATS_BYTES.saturating_sub(text.len() + 1);
+    let mut out = Vec::with_capacity(STATS_BYTES);
+    for line in text.lines() {
+        out.extend_from_slice(line.as_bytes());
+        let here = blanks.min(STATS_COLUMNS.saturating_sub(line.chars().count()));
+        out.resize(out.len() + here, b' ');
+        out.push(b'\n');
+        blanks -= here;
+    }
+    out
 }
 
 fn load_json(load: &Load) -> serde_json::Value {

@@ -31,6 +31,7 @@ pub(super) use schema::pretty;
 
 use super::FsError;
 use super::attr::Attr;
+use super::computed::Producer;
 use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
 use super::node::{AliasFolder, Kind, Node};
@@ -258,6 +259,18 @@ impl Tree {
             | Node::Collection(..)
             | Node::AliasFolder(_)
             | Node::Query(_) => Err(FsError::IsDirectory),
+        }
+    }
+
+    /// What makes the bytes of a computed file.
+    ///
+    /// # Errors
+    /// Gone, or no such file.
+    pub fn producer(&self, node: &Node) -> Result<Box<dyn Producer>, FsError> {
+        match node {
+            Node::QueryResult(path, kind) => Ok(Box::new(path.open(*kind))),
+            Node::Special(special) => special.0.producer(self),
+            _ => Err(FsError::BadHandle),
         }
     }
 

@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use super::{Tree, table};
-use crate::database::Source;
+use crate::database::{Bill, Source};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
+use crate::fs::computed::Producer;
 use crate::fs::directory_stream::{BATCH, Cursor, Found, Listed, Lister};
 use crate::fs::node::{Kind, Node, query_link_ino};
-use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultSize, Wanted};
+use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted};
 use crate::fs::special::queries;
 
 /// The `query/` or `scan/` directory of a table or index.
@@ -31,16 +32,20 @@ pub fn attr(tree: &Tree, node: &Node) -> Result<Attr, FsError> {
     };
     let modified_ms = tree.table_time(&path.schema().name)?;
     Ok(match node {
-        Node::QueryResult(path, kind) => {
-            let size = match path.size(*kind) {
-                ResultSize::Exact(size) => size,
-                ResultSize::Unknown => 0,
-            };
-            Attr::read_only(node.ino(), size, modified_ms)
-        }
+        Node::QueryResult(..) => Attr::read_only(node.ino(), 0, modified_ms),
         Node::QueryLink(path, name) => Attr::symlink(node.ino(), &target(path, name)?, modified_ms),
         _ => Attr { writable: false, ..Attr::directory(node.ino(), modified_ms) },
     })
+}
+
+impl Producer for ResultReader {
+    fn advance(&mut self, tree: &Tree, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+        Self::advance(self, &*tree.db, bills, out)
+    }
+
+    fn take_consumed(&mut self) -> Option<Vec<u8>> {
+        Self::take_consumed(self)
+    }
 }
 
 pub fn target(path: &QueryPath, name: &str) -> Result<String, FsError> {

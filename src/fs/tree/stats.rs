@@ -1,9 +1,9 @@
-//! `stats.json`: the counters of a table or an index. Its size and times never change, so that a backup of a table in use finds
-//! nothing wrong: the JSON is padded with white space.
+//! `stats.json`: the counters of a table or an index. Its times never change, and who has it open sees the size of the text that it has,
+//! so that a backup of a table in use finds nothing wrong.
 
 use serde_json::{Value, json};
 
-use super::Tree;
+use super::{Tree, pretty};
 use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
@@ -11,12 +11,9 @@ use crate::fs::node::Node;
 use crate::model::IndexKind;
 use crate::model::api::{IndexDescription, TableDescription, TableStatus};
 
-/// Size of every `stats.json`: the longest is a name of 255 bytes, some words and numbers of 20 digits.
-pub const STATS_BYTES: usize = 1024;
-
 pub fn attr(tree: &Tree, source: &Source) -> Result<Attr, FsError> {
     let modified_ms = tree.source_time(source)?;
-    Ok(Attr::read_only(Node::Stats(source.clone()).ino(), STATS_BYTES as u64, modified_ms))
+    Ok(Attr::read_only(Node::Stats(source.clone()).ino(), text(tree, source)?.len() as u64, modified_ms))
 }
 
 pub fn text(tree: &Tree, source: &Source) -> Result<Vec<u8>, FsError> {
@@ -30,7 +27,7 @@ pub fn text(tree: &Tree, source: &Source) -> Result<Vec<u8>, FsError> {
             index_json(&table, place, description, stats.bytes)
         }
     };
-    Ok(pad(&json))
+    Ok(pretty(&json))
 }
 
 fn table_json(table: &TableDescription, bytes: u64, partition_keys: u64) -> Value {
@@ -81,12 +78,4 @@ fn status(status: TableStatus) -> &'static str {
         TableStatus::Deleting => "DELETING",
         TableStatus::Updating => "UPDATING",
     }
-}
-
-/// Indented JSON, spaces, newline: always the same length.
-fn pad(json: &Value) -> Vec<u8> {
-    let mut text = format!("{json:#}").into_bytes();
-    text.resize(STATS_BYTES - 1, b' ');
-    text.push(b'\n');
-    text
 }

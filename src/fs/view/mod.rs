@@ -6,7 +6,7 @@
 //! | the next call of a handle may come before its commit is done | [`super::handle::OpenText`] lets it wait in line |
 //! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
-//! | a query may read a whole table | `workers.rs` |
+//! | a query may read a whole table | `computed.rs`, `workers.rs` |
 //! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs` |
 //! | `install` removes an item before it writes a text that may be refused | `removed.rs` |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
@@ -18,6 +18,7 @@
 mod calls;
 mod change;
 mod commit;
+mod computed;
 mod copy;
 mod creations;
 mod keeper;
@@ -45,10 +46,12 @@ pub use commit::{Call, Outcome, Performer};
 pub use copy::RangeEnd;
 pub use open::{Bytes, Created, OpenFlags};
 pub use rename::RenameFlags;
+pub(in crate::fs) use waiting::has_signal;
 pub use waiting::{Awaited, WAITING_MAX};
 
 use super::FsError;
 use super::attr::Attr;
+use super::computed::Kept;
 use super::directory_stream::{DirectoryStream, Listed};
 use super::handle::{Handle, Handles};
 use super::inode_table::InodeTable;
@@ -61,7 +64,6 @@ use marks::Marks;
 use reads::Reads;
 use removed::Removed;
 use vetoes::Vetoes;
-use waiting::has_signal;
 use workers::Workers;
 
 pub use super::options::ViewOptions;
@@ -86,6 +88,7 @@ pub struct View {
     workers: Workers,
     waiting: waiting::WaitingReads,
     unkept: xattr::Unkept,
+    kept: Kept,
 }
 
 /// New attributes; `None` leaves as it is.
@@ -131,6 +134,7 @@ impl View {
             workers: Workers::default(),
             waiting: waiting::WaitingReads::default(),
             unkept: xattr::Unkept::default(),
+            kept: Kept::default(),
             tree,
             inodes: InodeTable::default(),
             handles: Handles::default(),
@@ -153,6 +157,11 @@ impl View {
     /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
     pub fn tell(&self, config: serde_json::Value) {
         let _ = self.tree.service.config.set(config);
+    }
+
+    /// Where results are kept that are too long for memory, once: a directory.
+    pub fn keep_results_in(&self, directory: std::path::PathBuf) {
+        self.kept.spools.set_directory(directory);
     }
 
     /// Inode numbers the kernel knows.
@@ -179,6 +188,7 @@ impl View {
     fn attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
         match self.tree.attr(node, caller) {
             Err(FsError::NotFound) => self.creations.attr(node.ino()).ok_or(FsError::NotFound),
+            Ok(attr) if node.is_computed() => Ok(Attr { size: self.known_size(node.ino()), ..attr }),
             attr => attr,
         }
     }
@@ -239,16 +249,21 @@ impl View {
         }
     }
 
-    /// GETATTR. Asked through a handle, for seeking to the end, the size is that of the handle's own text.
+    /// GETATTR. Asked through a handle, for seeking to the end, the size is that of the handle's own text. The kernel names no handle for
+    /// fstat: of what is made anew at each open, a process sees the text that it opened last.
     ///
     /// # Errors
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
-        let handle = handle.and_then(|handle| self.handles.get(handle));
+        let node = self.node(ino)?;
+        let mut handle = handle.and_then(|handle| self.handles.get(handle));
+        if handle.is_none() && node.is_rendered() {
+            handle = self.handles.of_process(ino, caller.pid);
+        }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
             return crate::fs::tree::scratch::attr(&self.tree, *id, ino);
         }
-        let attr = match self.attr_of(&*self.node(ino)?, caller) {
+        let attr = match self.attr_of(&node, caller) {
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
                 let (open, since_ms) = self.handles.of_inode(ino).ok_or(FsError::NotFound)?;
@@ -278,7 +293,7 @@ impl View {
         let is_slow = matches!(*node, Node::Query(_));
         let make = Box::new(move |tree: &Tree| tree.lister(&node));
         let stream = DirectoryStream::new(dots, make).slow(is_slow);
-        self.handles.insert(Handle::Directory(Mutex::new(stream)), ino, now_ms())
+        self.handles.insert(Handle::Directory(Mutex::new(stream)), ino, caller.pid, now_ms())
     }
 
     /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of

@@ -3,11 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 
 use super::commit::Call;
 use super::put::item_number;
-use super::waiting::has_signal;
 use super::{Caller, NewAttr, Reply, View};
 use crate::database::{Source, TextForm};
 use crate::fs::FsError;
@@ -88,12 +86,12 @@ impl View {
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
         let opened = self.noted_at(caller, "open", || self.tree.path(&node), opened)?;
-        self.handles.insert(opened, ino, now_ms())
+        self.handles.insert(opened, ino, caller.pid, now_ms())
     }
 
     fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
-            Node::QueryResult(path, kind) => Ok(Handle::Results(Box::new(Mutex::new(path.open(*kind))))),
+            node if node.is_computed() => self.open_computed(node),
             Node::Scratch(id) => self.open_scratch(*id, false),
             Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
@@ -215,7 +213,7 @@ impl View {
         let parent = self.node(parent)?;
         let created = self.create_in(caller, &parent, name, mode, flags);
         let (attr, handle) = self.noted(caller, "create", &parent, name, created)?;
-        Ok(Created { attr, handle: self.handles.insert(handle, attr.ino, now_ms())? })
+        Ok(Created { attr, handle: self.handles.insert(handle, attr.ino, caller.pid, now_ms())? })
     }
 
     fn create_in(
@@ -287,7 +285,7 @@ impl View {
             Handle::Item(open) => self.creations.promise(&open),
             Handle::Scratch(id) => self.tree.scratch.lock().release(id, now_ms()),
             Handle::Special(open) => self.creations.remove_special(&open),
-            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => {}
+            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {}
         }
         Ok(attr)
     }
@@ -330,37 +328,24 @@ impl View {
     /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
     pub fn read(self: &Arc<Self>, caller: Caller, handle: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
         let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
-        if let Handle::Special(open) = &*handle {
-            return Arc::clone(open).read(self, caller, offset, size, reply);
+        match &*handle {
+            Handle::Special(open) => Arc::clone(open).read(self, caller, offset, size, reply),
+            Handle::Computed(_) => self.read_computed(caller, handle, (offset, size), reply),
+            _ => reply(self.read_now(&handle, offset, size)),
         }
-        if !matches!(*handle, Handle::Results(_)) {
-            return reply(self.read_now(caller, &handle, offset, size));
-        }
-        let view = Arc::clone(self);
-        self.workers.run(Box::new(move || reply(view.read_now(caller, &handle, offset, size))));
     }
 
-    fn read_now(&self, caller: Caller, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
+    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
         let bytes = match &**handle {
             Handle::Text(text) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
                 let end = start.saturating_add(size).min(text.len());
                 return Ok(Bytes { range: start..end, of: BytesOf::Handle(Arc::clone(handle)) });
             }
-            Handle::Results(reader) => {
-                let mut reader = reader.lock();
-                let wanted = || has_signal(caller.pid) != Some(true);
-                let read = reader.read(&*self.tree.db, offset, size, &wanted).map(<[u8]>::to_vec);
-                if let Some(consumed) = reader.take_consumed() {
-                    let last = &self.tree.service.last;
-                    last.keep(last.session(caller.pid), Arc::new(consumed));
-                }
-                self.noted_at(caller, "read", || String::from("a query's result"), read)?
-            }
             Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),
             Handle::Scratch(id) => self.tree.scratch.lock().read(*id, offset, size, now_ms())?,
             Handle::Directory(_) => return Err(FsError::IsDirectory),
-            Handle::Special(_) => return Err(FsError::BadHandle),
+            Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
         Ok(Bytes::own(bytes))
     }
@@ -375,7 +360,7 @@ impl View {
                 let written = self.tree.scratch.lock().write(*id, offset, data, now_ms());
                 reply(self.noted_at(caller, "write", || self.tree.path(&Node::Scratch(*id)), written));
             }
-            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
+            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
         }
     }
 
@@ -395,7 +380,7 @@ impl View {
             Handle::Item(open) => self.run(caller, open, call, reply),
             Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(self, caller, reply),
             Handle::Special(open) => Arc::clone(open).fsync(self, caller, reply),
-            Handle::Scratch(_) | Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => {
+            Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Ok(()));
             }
         }
@@ -422,7 +407,7 @@ impl View {
                 self.tree.scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
-            Handle::Text(_) | Handle::Results(_) | Handle::Directory(_) => reply(Ok(())),
+            Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
         }
     }
 

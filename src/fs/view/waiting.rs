@@ -161,7 +161,7 @@ fn look(tree: &Tree, mut waiting: Waiting) -> Option<Waiting> {
 }
 
 /// Has this thread a signal that it would act on? `None` when it cannot be looked at.
-pub(super) fn has_signal(thread: u32) -> Option<bool> {
+pub(in crate::fs) fn has_signal(thread: u32) -> Option<bool> {
     if thread == 0 {
         return None;
     }

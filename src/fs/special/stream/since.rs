@@ -1,19 +1,13 @@
 //! `<Table>/stream/since/<seq>.ndjson`: the changes after that one, as far as there are any now. For lookup only.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
 use super::records::{Records, after};
 use super::{Special, SpecialNode, line};
+use crate::database::Bill;
 use crate::fs::FsError;
+use crate::fs::computed::Producer;
 use crate::fs::directory_stream::{FixedLister, Lister};
-use crate::fs::handle::Handle;
 use crate::fs::node::{Kind, Node};
-use crate::fs::special::OpenSpecial;
-use crate::fs::tree::table_name;
-use crate::fs::tree::{Caller, Tree};
-use crate::fs::view::{Bytes, Reply, View};
+use crate::fs::tree::{Tree, table_name};
 use crate::model::TableName;
 use crate::model::api::ShardPosition;
 
@@ -83,79 +77,28 @@ impl Special for Since {
         Some(&self.table)
     }
 
-    /// As of a query's result: the size is known when it was read.
-    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(Vec::new())
+    fn is_computed(&self) -> bool {
+        true
+    }
+
+    fn producer(&self, tree: &Tree) -> Result<Box<dyn Producer>, FsError> {
+        Ok(Box::new(Reading(Records::at(tree, super::of_table(tree, &self.table)?, self.position)?)))
     }
 
     fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
         super::of_table(tree, &self.table)?;
         tree.table_time(&self.table)
     }
-
-    fn open_for_reading(&self, view: &Arc<View>, _caller: Caller) -> Result<Handle, FsError> {
-        let reading = Reading::start(view.tree(), &self.table, self.position)?;
-        let open = OpenSince { table: self.table.clone(), position: self.position, reading: Mutex::new(reading) };
-        Ok(Handle::Special(Arc::new(open)))
-    }
 }
 
+/// Lines are made a page of records at a time, as far as there are any then.
 #[derive(Debug)]
-struct OpenSince {
-    table: TableName,
-    position: ShardPosition,
-    reading: Mutex<Reading>,
-}
+struct Reading(Records);
 
-#[derive(Debug)]
-struct Reading {
-    records: Records,
-    /// Lines from file offset `start` on.
-    bytes: Vec<u8>,
-    start: u64,
-}
-
-impl Reading {
-    fn start(tree: &Tree, table: &TableName, position: ShardPosition) -> Result<Self, FsError> {
-        let records = Records::at(tree, super::of_table(tree, table)?, position)?;
-        Ok(Self { records, bytes: Vec::new(), start: 0 })
-    }
-
-    fn read(&mut self, tree: &Tree, offset: u64, size: usize) -> Result<Vec<u8>, FsError> {
-        let end = offset.saturating_add(size as u64);
-        while self.start + (self.bytes.len() as u64) < end {
-            // What lies before is not asked for again by a program that reads on.
-            let passed = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX).min(self.bytes.len());
-            self.bytes.drain(..passed);
-            self.start += passed as u64;
-            let page = self.records.next(tree, PAGE_RECORDS)?;
-            if page.is_empty() {
-                break;
-            }
-            page.iter().for_each(|record| line::write(record, &mut self.bytes));
-        }
-        let from = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX).min(self.bytes.len());
-        let to = from.saturating_add(size).min(self.bytes.len());
-        Ok(self.bytes.get(from..to).unwrap_or_default().to_vec())
-    }
-}
-
-impl OpenSince {
-    fn read_now(&self, tree: &Tree, offset: u64, size: usize) -> Result<Vec<u8>, FsError> {
-        let mut reading = self.reading.lock();
-        if offset < reading.start {
-            *reading = Reading::start(tree, &self.table, self.position)?;
-        }
-        reading.read(tree, offset, size)
-    }
-}
-
-impl OpenSpecial for OpenSince {
-    fn read(self: Arc<Self>, view: &Arc<View>, caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
-        let again = Arc::clone(view);
-        view.run_elsewhere(Box::new(move || {
-            let read = self.read_now(again.tree(), offset, size).map(Bytes::own);
-            reply(again.noted_at(caller, "read", || format!("{}/stream/since", self.table), read));
-        }));
+impl Producer for Reading {
+    fn advance(&mut self, tree: &Tree, _bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+        let page = self.0.next(tree, PAGE_RECORDS)?;
+        page.iter().for_each(|record| line::write(record, out));
+        Ok(!page.is_empty())
     }
 }

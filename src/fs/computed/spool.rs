@@ -1,0 +1,229 @@
+//! The bytes of a computed file that were made so far: short ones in memory, longer ones in a file without a name, which is gone with
+//! the last who holds it. Bounded by a budget that all of a mount share.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::RwLock;
+
+use crate::fs::FsError;
+
+/// Bytes of one file that are kept in memory; more go to disk.
+const MEMORY_FILE_BYTES_MAX: usize = 256 * 1024;
+/// Bytes in memory of all files together; then short ones go to disk too.
+const MEMORY_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Bytes on disk of all files together.
+pub const DISK_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// What all spools of a mount hold, and where.
+#[derive(Debug, Default)]
+pub struct Spools {
+    directory: OnceLock<PathBuf>,
+    memory: AtomicU64,
+    disk: AtomicU64,
+}
+
+impl Spools {
+    /// Where files are made, once; else where temporary files are.
+    pub fn set_directory(&self, directory: PathBuf) {
+        let _ = self.directory.set(directory);
+    }
+
+    /// Bytes on disk.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.disk.load(Ordering::Relaxed)
+    }
+
+    fn file(&self) -> io::Result<File> {
+        let temporary = std::env::temp_dir();
+        match self.directory.get() {
+            Some(directory) => nameless(directory).or_else(|_| nameless(&temporary)),
+            None => nameless(&temporary),
+        }
+    }
+}
+
+/// A file that no directory lists.
+fn nameless(directory: &Path) -> io::Result<File> {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    let made = options.clone().custom_flags(libc::O_TMPFILE).open(directory);
+    if made.is_ok() {
+        return made;
+    }
+    // Not every filesystem can; then it has a name for a moment.
+    let name = format!(".ddbfs-result-{}-{}", std::process::id(), LAST.fetch_add(1, Ordering::Relaxed));
+    let path = directory.join(name);
+    let file = options.create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Adds to what is counted unless it becomes too much.
+fn charge(counted: &AtomicU64, bytes: u64, most: u64) -> bool {
+    let fits = |held: u64| held.checked_add(bytes).filter(|held| *held <= most);
+    counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Vec<u8>),
+    File(Arc<File>, u64),
+}
+
+/// See the module. One thread appends, any may read.
+#[derive(Debug)]
+pub struct Spool {
+    spools: Arc<Spools>,
+    place: RwLock<Place>,
+}
+
+impl Spool {
+    /// Without a byte.
+    #[must_use]
+    pub fn new(spools: &Arc<Spools>) -> Self {
+        Self { spools: Arc::clone(spools), place: RwLock::new(Place::Memory(Vec::new())) }
+    }
+
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match &*self.place.read() {
+            Place::Memory(bytes) => bytes.len() as u64,
+            Place::File(_, len) => *len,
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes at `offset`, fewer than `size` only at the end.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn read(&self, offset: u64, size: usize) -> io::Result<Vec<u8>> {
+        let (file, len) = match &*self.place.read() {
+            Place::Memory(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let end = start.saturating_add(size).min(bytes.len());
+                return Ok(bytes.get(start..end).unwrap_or_default().to_vec());
+            }
+            Place::File(file, len) => (Arc::clone(file), *len),
+        };
+        let left = usize::try_from(len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; left.min(size)];
+        file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    /// Appends bytes; on disk only if `has_room` says so.
+    ///
+    /// # Errors
+    /// `SpoolFull`: the budget, or the disk, has no room. Then nothing was appended.
+    pub fn append(&self, bytes: &[u8], has_room: impl Fn(u64) -> bool) -> Result<(), FsError> {
+        if bytes.is_empty() || self.append_in_memory(bytes) {
+            return Ok(());
+        }
+        let grown = match &*self.place.read() {
+            Place::Memory(held) => held.len() + bytes.len(),
+            Place::File(..) => bytes.len(),
+        } as u64;
+        if !has_room(grown) {
+            return Err(FsError::SpoolFull("the disk is almost full"));
+        }
+        if !charge(&self.spools.disk, grown, DISK_BYTES_MAX) {
+            return Err(FsError::SpoolFull("the results that are open or were just asked for hold 1 GiB, which is all they may"));
+        }
+        self.append_on_disk(bytes).map_err(|error| {
+            self.spools.disk.fetch_sub(grown, Ordering::Relaxed);
+            log::warn!("cannot keep a result: {error}");
+            FsError::SpoolFull("its temporary file cannot be written")
+        })
+    }
+
+    fn append_in_memory(&self, bytes: &[u8]) -> bool {
+        match &mut *self.place.write() {
+            Place::Memory(held)
+                if held.len() + bytes.len() <= MEMORY_FILE_BYTES_MAX
+                    && charge(&self.spools.memory, bytes.len() as u64, MEMORY_BYTES_MAX) =>
+            {
+                held.extend_from_slice(bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes without the lock: readers have what is there meanwhile.
+    fn append_on_disk(&self, bytes: &[u8]) -> io::Result<()> {
+        let (file, len, held) = match &*self.place.read() {
+            Place::File(file, len) => (Arc::clone(file), *len, Vec::new()),
+            Place::Memory(held) => (Arc::new(self.spools.file()?), 0, held.clone()),
+        };
+        file.write_all_at(&held, len)?;
+        let len = len + held.len() as u64;
+        file.write_all_at(bytes, len)?;
+        *self.place.write() = Place::File(file, len + bytes.len() as u64);
+        self.spools.memory.fetch_sub(held.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        match self.place.get_mut() {
+            Place::Memory(bytes) => self.spools.memory.fetch_sub(bytes.len() as u64, Ordering::Relaxed),
+            Place::File(_, len) => self.spools.disk.fetch_sub(*len, Ordering::Relaxed),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_appended_is_read_wherever_it_lies_and_is_given_back() {
+        let spools = Arc::<Spools>::default();
+        let spool = Spool::new(&spools);
+        let piece: Vec<u8> = (0..100_000_u32).map(|n| (n % 251) as u8).collect();
+        for _ in 0..10 {
+            spool.append(&piece, |_| true).unwrap();
+        }
+        assert_eq!((spool.len(), spools.disk_bytes()), (1_000_000, 1_000_000));
+        let all = piece.repeat(10);
+        for (offset, size) in [(0, 10), (99_990, 20), (0, 2_000_000), (999_999, 10), (1_000_000, 10), (u64::MAX, 10)] {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(all.len());
+            let end = start.saturating_add(size).min(all.len());
+            assert_eq!(spool.read(offset, size).unwrap(), &all[start..end], "{offset} {size}");
+        }
+        drop(spool);
+        assert_eq!((spools.disk_bytes(), spools.memory.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn a_full_disk_refuses_and_keeps_what_was_there() {
+        let spools = Arc::<Spools>::default();
+        let spool = Spool::new(&spools);
+        spool.append(b"short", |_| false).unwrap();
+        let long = vec![b'x'; MEMORY_FILE_BYTES_MAX];
+        assert!(matches!(spool.append(&long, |_| false), Err(FsError::SpoolFull(_))));
+        assert_eq!((spool.read(0, 100).unwrap(), spools.disk_bytes()), (b"short".to_vec(), 0));
+    }
+
+    #[test]
+    fn memory_is_bounded_beyond_it_short_ones_go_to_disk() {
+        let spools = Arc::<Spools>::default();
+        let piece = vec![b'x'; MEMORY_FILE_BYTES_MAX];
+        let held: Vec<Spool> = (0..MEMORY_BYTES_MAX / piece.len() as u64 + 3).map(|_| Spool::new(&spools)).collect();
+        held.iter().for_each(|spool| spool.append(&piece, |_| true).unwrap());
+        assert_eq!((spools.memory.load(Ordering::Relaxed), spools.disk_bytes()), (MEMORY_BYTES_MAX, 3 * piece.len() as u64));
+    }
+}
