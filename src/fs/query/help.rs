@@ -100,7 +100,8 @@ Results:
   capacity.json           runs it: capacity units consumed, in all, by table and by index
   ls                      numbered links to the items, in order
 
-Write space, / % # , = and bytes that are no text as %XX. Result files show size 0 until read.
+Write space, / % # , = and bytes that are no text as %XX. A result file has its exact
+size up to 256 MB, then 0 as a pipe has; asking for the size costs no capacity.
 ";
 
 fn write_examples(context: Context<'_>, out: &mut String) {
