@@ -23,7 +23,7 @@ const READINGS: &str = r#"{
 const SIZES: [(&str, usize, usize); 3] = [("kilobyte", 4, 220), ("megabyte", 100, 10_000), ("more", 60, 350_000)];
 
 fn text(n: usize, bytes: usize) -> String {
-    let word = format!("lorem {n} ipsum ");
+    let word = format!("lorem-{n}-ipsum-");
     word.chars().cycle().take(bytes).collect()
 }
 
@@ -185,7 +185,8 @@ fn every_result_has_the_size_of_what_is_read() {
 /// Read units that a table's items consumed so far.
 fn units(mount: &Mount) -> f64 {
     let metrics = mount.sh("cat .ddb/stats.prom").ok().to_owned();
-    let of_table = metrics.lines().filter(|line| line.starts_with("ddbfs_consumed_read_capacity_units_total") && line.contains("Readings"));
+    let of_table =
+        metrics.lines().filter(|line| line.starts_with("ddbfs_consumed_read_capacity_units_total") && line.contains("Readings"));
     of_table.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
@@ -202,7 +203,7 @@ fn only_what_is_read_consumes_capacity_and_once() {
         mount.sh(script).ok();
         units(mount) - before
     };
-    assert_eq!(cost(&format!("stat {file}; ls -l {file}; test -s {file}; tail -c +999999999 {file}")), 0.0);
+    assert_eq!(cost(&format!("stat {file}; ls -l {file}; test -s {file}; du {file}")), 0.0);
     assert_eq!(cost(&format!("stat {file} && cat {file} && stat {file}")), whole);
     assert_eq!(cost(&format!("cat {file}; cat {file}")), 2.0 * whole);
     let first_page = cost(&format!("head -c 1 {file}"));
@@ -257,7 +258,7 @@ fn a_query_that_fails_says_why_at_stat() {
     let script = "stat Readings/query/@pk.shards=k,1,2/page.json 2>&1 | grep -o 'Invalid argument'; cat .ddb/errors/last";
     let told = results.mount.sh(script);
     assert!(told.out.starts_with("Invalid argument\ngetattr Readings/query/@pk.shards=k,1,2/page.json: EINVAL"), "{told:#?}");
-    assert!(told.out.contains("several requests") || told.out.contains("requests"), "{told:#?}");
+    assert!(told.out.contains("page.json stands for one request"), "{told:#?}");
 }
 
 #[test]

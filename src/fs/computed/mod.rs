@@ -142,8 +142,7 @@ impl Computation {
     #[must_use]
     pub fn wait(&self, thread: u32, until: Until, wake: Wake) -> bool {
         let mut state = self.state.lock();
-        let there =
-            !matches!(state.progress, Progress::Going) || matches!(until, Until::Byte(offset) if offset < self.spool.len());
+        let there = !matches!(state.progress, Progress::Going) || matches!(until, Until::Byte(offset) if offset < self.spool.len());
         if there {
             drop(state);
             wake(Ok(()));
@@ -246,8 +245,7 @@ impl Drop for Turn<'_> {
         let (is_ended, made) = (!matches!(state.progress, Progress::Going), self.computation.spool.len());
         let is_there = |until: Until| is_ended || matches!(until, Until::Byte(offset) if offset < made);
         let waiting = std::mem::take(&mut state.waiting);
-        let (served, rest): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|waiting| failed.is_some() || is_there(waiting.until));
+        let (served, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| failed.is_some() || is_there(waiting.until));
         state.waiting = rest;
         drop(state);
         let answer = failed.map_or(Ok(()), Err);

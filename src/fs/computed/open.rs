@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::window::Window;
 use super::Computation;
+use super::window::Window;
 use crate::fs::FsError;
 use crate::fs::node::Node;
 use crate::fs::query::Wanted;

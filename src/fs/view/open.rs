@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-
 use super::commit::Call;
 use super::put::item_number;
 use super::{Caller, NewAttr, Reply, View};
