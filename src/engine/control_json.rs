@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::api::TableControl;
 use crate::model::api::saved_query::{SavedForm, SavedQuery};
+use crate::model::api::transfer::Failure;
 use crate::model::api::table_control::{PointInTimeRecovery, RestoreSummary, ThroughputHistory};
 
 /// `None` when there is nothing to keep.
@@ -30,7 +31,10 @@ pub fn encode(control: &TableControl) -> Option<Value> {
     add("changed_ms", control.changed_ms.map(Value::from));
     add("policy_revision", control.policy_revision.map(Value::from));
     add("recovery", control.recovery.map(|recovery| json!([recovery.since_ms, recovery.period_days])));
-    let restored = |of: &RestoreSummary| json!([of.source_backup_arn, of.source_table_arn, of.restore_ms, of.is_in_progress]);
+    let restored = |of: &RestoreSummary| {
+        let (code, message) = of.failure.as_ref().map(|failure| (&failure.code, &failure.message)).unzip();
+        json!([of.source_backup_arn, of.source_table_arn, of.restore_ms, of.is_in_progress, code, message])
+    };
     add("restored", control.restored.as_ref().map(restored));
     if control.readers > 0 {
         out.insert("readers".to_owned(), json!(control.readers));
@@ -85,6 +89,7 @@ pub fn decode(value: &Value) -> Option<TableControl> {
             source_table_arn: text(value, 1)?,
             restore_ms: value.get(2)?.as_u64()?,
             is_in_progress: value.get(3)?.as_bool()?,
+            failure: text(value, 4).zip(text(value, 5)).map(|(code, message)| Failure { code, message }),
         })
     };
     let indexes = optional("indexes").and_then(Value::as_object).into_iter().flatten();
@@ -125,6 +130,7 @@ mod tests {
                 source_table_arn: "arn".to_owned(),
                 restore_ms: 6,
                 is_in_progress: true,
+                failure: None,
             }),
             readers: 2,
             saved_queries: Arc::new(

@@ -4,9 +4,11 @@
 //! table (a restore). It needs no long read transaction: each piece runs in a write transaction of its own, first over the items,
 //! passing over those changed since, then over the history for their old images (see `history`). An item seen twice is the same
 //! both times. Where it stands is in its record, written with each piece, so that a restart and even two processes go on right.
+//! A job that cannot go on, as on a full disk, has failed (see `fail`): it holds nothing, and what it was to make says why.
 
 mod changes;
 mod copy;
+mod fail;
 mod record;
 
 use std::sync::Arc;
@@ -20,10 +22,8 @@ use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 
 pub use changes::{Change, Changes};
+pub use fail::failure_of;
 pub use record::{BackupRecord, ExportRecord, ImportRecord, kept_sources};
-
-/// Keys of history removed in one transaction.
-const KEYS_PER_PIECE: usize = 5_000;
 
 /// A job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,8 +107,7 @@ pub fn start(shared: Arc<Shared>, id: u32) {
                 start(again, job);
             }
         }
-        // The record is still there: the next open goes on.
-        Err(error) => log::warn!("a background job stopped: {error}"),
+        Err(error) => fail::stopped(&again, id, &error),
     });
     shared.submit(move |transaction| piece(transaction, id), next);
 }
@@ -178,11 +177,14 @@ fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<Next, Error> {
         Job::Changes(changes) => changes::piece(transaction, id, changes),
         Job::Trim { source, below } => {
             let range = crate::store::KeyRange { upper: history_end(source, below), ..keys::history(source) };
-            let doomed = purge::first_keys(transaction.batch.as_read(), &range, KEYS_PER_PIECE)?;
+            transaction.removes();
+            let keys = transaction.shared.pieces.keys();
+            let doomed = purge::first_keys(transaction.batch.as_read(), &range, keys)?;
             for key in &doomed {
                 transaction.batch.delete(key)?;
             }
-            if doomed.len() == KEYS_PER_PIECE {
+            if doomed.len() == keys {
+                transaction.shared.pieces.grow();
                 return Ok(Next::Again);
             }
             account::delete(transaction.batch, RecordKind::Job, &name)?;

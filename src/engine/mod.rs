@@ -199,6 +199,7 @@ pub struct Shared {
     /// Tables that come or go, with indexes that are being made or removed, or that lag.
     pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<background::Signal>,
+    pub(crate) pieces: purge::Pieces,
     /// When the next backup of a deleted table may be over; 0 before that was looked up.
     pub(crate) system_backups_due_ms: AtomicU64,
     /// When parked files are looked at next for those whose time is over.
@@ -229,6 +230,7 @@ impl Shared {
             run,
             outcome: None,
             charges: meter::Charges::default(),
+            is_removal: false,
             done,
         }));
     }
@@ -267,6 +269,7 @@ impl Engine {
             expiring_tables: Watched::new(time_to_live::is_on),
             busy_tables: Watched::new(index_life::has_work),
             signal: Arc::default(),
+            pieces: purge::Pieces::default(),
             system_backups_due_ms: AtomicU64::new(0),
             parked_due_ms: AtomicU64::new(0),
             meter: meter::Meter::default(),

@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::Shared;
@@ -18,10 +19,38 @@ use crate::store::{Direction, KeyRange, Read};
 pub const MARK: &[u8] = &[1];
 
 /// Keys removed in one transaction: long enough to be quick, short enough for other writers not to wait.
-const KEYS_PER_JOB: usize = 5_000;
+const KEYS_PER_PIECE_MAX: usize = 5_000;
 
 /// How long a failed removal waits.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// How many keys are removed in one transaction: half as many after each that found no room for the pages that it writes anew, twice as
+/// many after each that went through.
+#[derive(Debug)]
+pub struct Pieces(AtomicUsize);
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self(AtomicUsize::new(KEYS_PER_PIECE_MAX))
+    }
+}
+
+impl Pieces {
+    pub fn keys(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn grow(&self) {
+        self.0.store((self.keys() * 2).min(KEYS_PER_PIECE_MAX), Ordering::Relaxed);
+    }
+
+    /// Whether a smaller piece than the last can be tried.
+    pub fn halve(&self) -> bool {
+        let keys = self.keys();
+        self.0.store((keys / 2).max(1), Ordering::Relaxed);
+        keys > 1
+    }
+}
 
 /// Starts the removal of every source that an earlier process left.
 ///
@@ -51,29 +80,33 @@ pub fn pending(read: &dyn Read) -> Result<Vec<SourceId>, StoreError> {
 pub fn start(shared: Arc<Shared>, source: SourceId) {
     let again = Arc::clone(&shared);
     let next = Box::new(move |outcome: Result<bool, Error>| match outcome {
-        Ok(true) => start(again, source),
+        Ok(true) => {
+            again.pieces.grow();
+            start(again, source);
+        }
         Ok(false) => {}
+        Err(Error::Store(StoreError::NoSpace)) if again.pieces.halve() => start(again, source),
         Err(Error::Store(StoreError::Closed)) => log::debug!("removal of source {} waits for the next open", source.0),
         Err(error) => {
             log::warn!("removal of a dropped table failed and is tried again: {error}");
-            start_later(&again, source);
+            later(&again, move |shared| start(Arc::clone(shared), source));
         }
     });
     shared.submit(move |transaction| Ok(remove_piece(transaction, source)?), next);
 }
 
 /// Goes on after a while: on a full disk there may be room then. Should the process end before, the next open goes on.
-fn start_later(shared: &Arc<Shared>, source: SourceId) {
+pub fn later(shared: &Arc<Shared>, go_on: impl FnOnce(&Arc<Shared>) + Send + 'static) {
     // The wait must not keep a store open that everybody else has let go.
     let shared = Arc::downgrade(shared);
     let wait = move || {
         std::thread::sleep(RETRY_DELAY);
         if let Some(shared) = shared.upgrade() {
-            start(shared, source);
+            go_on(&shared);
         }
     };
     if let Err(error) = std::thread::Builder::new().name("engine-removal".to_owned()).spawn(wait) {
-        log::warn!("removal of a dropped table waits for the next open: {error}");
+        log::warn!("background work waits for the next open: {error}");
     }
 }
 
@@ -90,7 +123,8 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
 /// # Errors
 /// Those of the store.
 pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
-    let mut left = KEYS_PER_JOB;
+    transaction.removes();
+    let mut left = transaction.shared.pieces.keys();
     let entries = [keys::entries(source), keys::collections(source)];
     let lists =
         [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source), keys::parked(source)];

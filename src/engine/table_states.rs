@@ -31,6 +31,7 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
     if table.status_ends_ms.is_none_or(|end| end > transaction.now_ms()) {
         return Ok(Vec::new());
     }
+    transaction.removes();
     if table.status == TableStatus::Deleting {
         return remove(transaction, &table);
     }

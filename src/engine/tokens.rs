@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::Shared;
 use super::keys::{self, StoreKey};
+use super::transaction::Transaction;
 use crate::codec::digest::Digest;
 use crate::model::Error;
 use crate::model::error::StoreError;
@@ -38,7 +39,11 @@ pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
             log::debug!("removal of expired client request tokens stopped: {error}");
         }
     });
-    shared.submit(move |transaction| Ok(sweep(transaction.batch, now_ms)?), next);
+    let sweep_some = move |transaction: &mut Transaction<'_>| {
+        transaction.removes();
+        Ok(sweep(transaction.batch, now_ms)?)
+    };
+    shared.submit(sweep_some, next);
     Ok(())
 }
 

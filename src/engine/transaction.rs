@@ -18,6 +18,16 @@ pub struct Transaction<'t> {
     pub origin: Origin,
     /// What it consumes.
     pub charges: Charges,
+    purpose: Purpose,
+}
+
+/// What a change does to the room on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Purpose {
+    #[default]
+    Unknown,
+    Removal,
+    Addition,
 }
 
 impl std::fmt::Debug for Transaction<'_> {
@@ -27,6 +37,18 @@ impl std::fmt::Debug for Transaction<'_> {
 }
 
 impl Transaction<'_> {
+    /// It removes, and what it writes is about that: on a full disk it may use the room that is kept for this, unless it adds too.
+    pub fn removes(&mut self) {
+        if self.purpose == Purpose::Unknown {
+            self.purpose = Purpose::Removal;
+        }
+    }
+
+    /// It adds, or changes what is there.
+    pub fn adds(&mut self) {
+        self.purpose = Purpose::Addition;
+    }
+
     /// The table's entry as this transaction has it.
     ///
     /// # Errors
@@ -69,6 +91,8 @@ pub(super) struct Change<T, F> {
     pub outcome: Option<Result<T, Error>>,
     /// Of the last run.
     pub charges: Charges,
+    /// Of the last run, too.
+    pub is_removal: bool,
     pub done: Done<T>,
 }
 
@@ -78,8 +102,10 @@ where
     F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
 {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
-        let mut transaction = Transaction { batch, shared: &self.shared, origin: Origin::Client, charges: Charges::default() };
+        let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
+        let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose };
         let outcome = (self.run)(&mut transaction);
+        self.is_removal = transaction.purpose == Purpose::Removal;
         self.charges = transaction.charges;
         match outcome {
             Err(Error::Store(error)) => Err(error),
@@ -88,6 +114,10 @@ where
                 Ok(())
             }
         }
+    }
+
+    fn is_removal(&self) -> bool {
+        self.is_removal
     }
 
     fn done(self: Box<Self>, result: Result<(), StoreError>) {

@@ -114,6 +114,10 @@ pub fn replace(
     }
 
     effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
+    match new {
+        Some(_) => transaction.adds(),
+        None => transaction.removes(),
+    }
     transaction.charge_table(table, &stored.address, table_units)?;
     change.write_base(transaction, table, key, stored)?;
     change.write_lists(transaction, table, key, stored)?;

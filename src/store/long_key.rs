@@ -90,11 +90,22 @@ impl RawRange<'_> {
 pub(super) struct LongKeys<T> {
     raw: T,
     written_bytes: usize,
+    is_removal: bool,
 }
 
 impl<T> LongKeys<T> {
     pub fn new(raw: T) -> Self {
-        Self { raw, written_bytes: 0 }
+        Self { raw, written_bytes: 0, is_removal: false }
+    }
+
+    /// What [`Self::set_removal`] said last.
+    pub fn is_removal(&self) -> bool {
+        self.is_removal
+    }
+
+    /// See `writer::Transaction`.
+    pub fn set_removal(&mut self, is_removal: bool) {
+        self.is_removal = is_removal;
     }
 
     /// Bytes of keys and values put so far.

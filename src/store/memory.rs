@@ -195,6 +195,10 @@ impl Transaction for LongKeys<Batch<'_>> {
     fn written_bytes(&self) -> usize {
         LongKeys::written_bytes(self)
     }
+
+    fn set_removal(&mut self, is_removal: bool) {
+        LongKeys::set_removal(self, is_removal);
+    }
 }
 
 fn walk(

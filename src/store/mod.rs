@@ -106,6 +106,12 @@ pub trait WriteJob: Send {
     /// and abandons the whole transaction.
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError>;
 
+    /// Whether the last run removed and added nothing: on a full disk it may use the room that is kept for removals. What a removal
+    /// has to note besides is part of it.
+    fn is_removal(&self) -> bool {
+        false
+    }
+
     /// Called once, after the change is durable or has failed. Runs on the writer thread, or inside `submit` when the store is
     /// closed: must not block.
     fn done(self: Box<Self>, result: Result<(), StoreError>);

@@ -31,6 +31,9 @@ const SYNC_DELAY: Duration = Duration::from_millis(500);
 pub(super) trait Transaction: Write {
     /// Bytes of keys and values put so far.
     fn written_bytes(&self) -> usize;
+
+    /// Whether all that is done in it are removals, see [`WriteJob::is_removal`].
+    fn set_removal(&mut self, is_removal: bool);
 }
 
 /// What runs inside a transaction; may run several times, each time in a fresh one.
@@ -226,6 +229,7 @@ impl Shared {
                     break;
                 }
             }
+            batch.set_removal(jobs.iter().take(*ran).all(|job| job.is_removal()));
             hook.map_or(Ok(()), |hook| guarded(|| hook.finish(batch)))
         })
     }

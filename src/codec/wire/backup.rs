@@ -9,6 +9,7 @@ use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::table_description::{self, timestamp};
+use super::transfer::add_failure;
 use super::update_table::{encryption, on_demand};
 use crate::model::api::TableDescription;
 use crate::model::api::backup::{
@@ -228,14 +229,18 @@ pub fn details_to_json(backup: &Backup) -> Value {
 }
 
 fn details(backup: &Backup) -> Value {
-    json!({
+    let mut out = json!({
         "BackupArn": backup.arn,
         "BackupName": backup.name,
         "BackupSizeBytes": backup.size_bytes,
         "BackupStatus": backup.status.text(),
         "BackupType": if backup.is_system { "SYSTEM" } else { "USER" },
         "BackupCreationDateTime": timestamp(backup.created_ms),
-    })
+    });
+    if let Some(members) = out.as_object_mut() {
+        add_failure(backup.failure.as_ref(), members);
+    }
+    out
 }
 
 /// The body of DescribeBackup and DeleteBackup.

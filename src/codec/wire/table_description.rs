@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::transfer::add_failure;
 use super::kept_options::effective_warm;
 use super::{create_options, stream_arn};
 use crate::model::api::table_control::ThroughputHistory;
@@ -111,6 +112,7 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
         summary.insert("SourceTableArn".to_owned(), json!(restored.source_table_arn));
         summary.insert("RestoreDateTime".to_owned(), timestamp(restored.restore_ms));
         summary.insert("RestoreInProgress".to_owned(), json!(restored.is_in_progress));
+        add_failure(restored.failure.as_ref(), &mut summary);
         out.insert("RestoreSummary".to_owned(), Value::Object(summary));
     }
 }

@@ -246,7 +246,7 @@ fn echoed(echo: &str, names: &[&str], out: &mut Map<String, Value>) {
     }
 }
 
-fn add_failure(failure: Option<&Failure>, out: &mut Map<String, Value>) {
+pub(super) fn add_failure(failure: Option<&Failure>, out: &mut Map<String, Value>) {
     if let Some(failure) = failure {
         out.insert("FailureCode".to_owned(), json!(failure.code));
         out.insert("FailureMessage".to_owned(), json!(failure.message));

@@ -1,7 +1,8 @@
-//! A step of the removal of an index: some of its entries.
+//! The end of an index: a step of its removal, which takes some of its entries; and that of one that cannot be made.
 
 use crate::engine::catalog;
 use crate::engine::keys::SourceId;
+use crate::engine::ops::update_indexes;
 use crate::engine::purge;
 use crate::engine::transaction::Transaction;
 use crate::model::TableName;
@@ -24,4 +25,17 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<bool,
     new.index_life.leaving = None;
     catalog::replace_table(transaction, &new)?;
     Ok(false)
+}
+
+/// Drops the index that a table is making, as UpdateTable does, because there is no room for it: what it has of entries is removed.
+///
+/// # Errors
+/// Those of the store.
+pub fn give_up(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
+    transaction.removes();
+    let Some(table) = transaction.table(name)? else { return Ok(()) };
+    let Some(building) = &table.index_life.building else { return Ok(()) };
+    let mut new = (*table).clone();
+    update_indexes::delete(transaction, &mut new, &building.index)?;
+    catalog::replace_table(transaction, &new)
 }

@@ -15,6 +15,9 @@ use crate::engine::{Shared, purge, table_states};
 use crate::model::error::StoreError;
 use crate::model::{Error, IndexKind, TableName};
 
+/// How long the removal of an index waits for room when even its smallest step has none.
+const FULL_DISK_WAIT: Duration = Duration::from_secs(1);
+
 /// Does what there is to do; how long until there is more, if that is known.
 ///
 /// # Errors
@@ -122,17 +125,38 @@ fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resu
         (stage, _) if !shared.options.index_hold.passes(stage) => return Ok(Outcome::Done),
         (Stage::Allocation | Stage::Backfill | Stage::Removal, _) => {}
     }
-    let (name, stage) = (name.clone(), stage.0);
-    if stage == Stage::Backfill {
-        return backfill_step(shared, name);
+    let done = match stage.0 {
+        Stage::Allocation => allocation_step(shared, name.clone()),
+        Stage::Backfill => backfill_step(shared, name.clone()),
+        Stage::Removal => removal_step(shared, name.clone()),
+    };
+    match (stage.0, done) {
+        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) if shared.pieces.halve() => Ok(Outcome::Again),
+        (Stage::Removal, Err(Error::Store(StoreError::NoSpace))) => Ok(Outcome::Later(FULL_DISK_WAIT)),
+        (Stage::Allocation | Stage::Backfill, Err(Error::Store(StoreError::NoSpace))) => give_up(shared, name),
+        (_, done) => done,
     }
-    let goes_on = shared.submit_in_background(move |transaction| {
-        if stage == Stage::Removal {
-            return Ok(removal::step(transaction, &name)?);
-        }
-        backfill::begin(transaction, &name)?;
-        Ok(true)
-    })?;
+}
+
+/// The disk is full: an index that is being made is dropped.
+fn give_up(shared: &Arc<Shared>, name: &TableName) -> Result<Outcome, Error> {
+    log::warn!("the disk is full: the index that table {name} is making is dropped; make it again when there is room");
+    let name = name.clone();
+    match shared.submit_in_background(move |transaction| Ok(removal::give_up(transaction, &name)?)) {
+        Ok(()) => Ok(Outcome::Again),
+        Err(Error::Store(StoreError::NoSpace)) => Ok(Outcome::Later(FULL_DISK_WAIT)),
+        Err(error) => Err(error),
+    }
+}
+
+fn allocation_step(shared: &Arc<Shared>, name: TableName) -> Result<Outcome, Error> {
+    shared.submit_in_background(move |transaction| Ok(backfill::begin(transaction, &name)?))?;
+    Ok(Outcome::Again)
+}
+
+fn removal_step(shared: &Arc<Shared>, name: TableName) -> Result<Outcome, Error> {
+    let goes_on = shared.submit_in_background(move |transaction| Ok(removal::step(transaction, &name)?))?;
+    shared.pieces.grow();
     Ok(if goes_on { Outcome::Again } else { Outcome::Done })
 }
 

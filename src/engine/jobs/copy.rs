@@ -4,7 +4,8 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use super::record::{BackupRecord, ExportRecord, job_value};
-use super::{Copy, From, Job, Next, Place, To, release};
+use super::fail::let_go;
+use super::{Copy, From, Job, Next, Place, To};
 use crate::codec::record::Record;
 use crate::engine::account::{self, RecordKind};
 use crate::engine::catalog::{self, TableEntry};
@@ -179,14 +180,8 @@ fn count(transaction: &mut Transaction<'_>, to: &To, (items, bytes): Written) ->
 }
 
 fn finish(transaction: &mut Transaction<'_>, copy: Copy) -> Result<Next, Error> {
-    let mut job = None;
+    let job = let_go(transaction, &copy.from)?;
     let mut export = None;
-    match &copy.from {
-        From::Table { name, .. } => job = release(transaction, name)?,
-        From::Backup { arn, .. } => {
-            BackupRecord::change(transaction.batch, arn, |record| record.readers = record.readers.saturating_sub(1))?;
-        }
-    }
     match copy.to {
         To::Backup { arn, .. } => {
             BackupRecord::change(transaction.batch, &arn, |record| record.status = BackupStatus::Available)?;

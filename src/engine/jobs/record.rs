@@ -32,6 +32,8 @@ pub struct BackupRecord {
     pub readers: u64,
     /// Of a deleted table, whose own items it has.
     pub is_system: bool,
+    /// Of one that failed.
+    pub failure: Option<Failure>,
     /// The table's entry when it was made.
     pub table: Arc<TableEntry>,
 }
@@ -105,7 +107,7 @@ impl BackupRecord {
     /// `Corrupt`.
     pub fn decode(value: &Value) -> Result<Self, StoreError> {
         let reader = Reader(value);
-        let all = [BackupStatus::Creating, BackupStatus::Available, BackupStatus::Deleted];
+        let all = [BackupStatus::Creating, BackupStatus::Available, BackupStatus::Deleted, BackupStatus::Failed];
         let status = reader.text("status")?;
         Ok(Self {
             arn: reader.text("arn")?,
@@ -117,6 +119,7 @@ impl BackupRecord {
             bytes: reader.number("bytes")?,
             readers: reader.number("readers")?,
             is_system: reader.flag("system").unwrap_or(false),
+            failure: reader.failure(),
             table: Arc::new(catalog_json::of_value(value.get("table").ok_or_else(damaged)?)?),
         })
     }
@@ -134,8 +137,9 @@ impl BackupRecord {
     /// # Errors
     /// Those of the store.
     pub fn put(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        let (code, message) = self.failure.as_ref().map(|failure| (&failure.code, &failure.message)).unzip();
         let value = json!({
-            "arn": self.arn, "name": self.name, "status": self.status.text(), "created_ms": self.created_ms,
+            "failure_code": code, "failure_message": message, "arn": self.arn, "name": self.name, "status": self.status.text(), "created_ms": self.created_ms,
             "source": self.source.0, "items": self.items, "bytes": self.bytes, "readers": self.readers,
             "system": self.is_system, "table": catalog_json::to_value(&self.table),
         });

@@ -37,7 +37,7 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     if entry.status == TableStatus::Deleting {
         return Err(Error::TableBeingDeleted(name.to_owned()));
     }
-    if entry.status == TableStatus::Creating {
+    if entry.status == TableStatus::Creating && !entry.control.is_failed_restore() {
         return Err(InUseError::Creating(name.to_owned()).into());
     }
     index_life::admission::check_table_deletion(&entry.index_life)?;
@@ -50,6 +50,7 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     if request.only_if_empty && has_entries(transaction.batch.as_read(), entry.source)? {
         return Err(InUseError::HasItems(name.to_owned()).into());
     }
+    transaction.removes();
     let mut table_description = description(transaction.batch.as_read(), &entry, transaction.now_ms())?;
     table_description.status = TableStatus::Deleting;
     let mut leaving = (*entry).clone();

@@ -99,6 +99,7 @@ pub fn first_at(read: &dyn Read, stream: SourceId, position: Version) -> Result<
 
 /// Removes some records of a stream, or the stream; whether more is left.
 fn trim_piece(transaction: &mut Transaction<'_>, name: &StreamName) -> Result<bool, StoreError> {
+    transaction.removes();
     let horizon_ms = transaction.shared.options.clock.now_ms().saturating_sub(STREAM_RETENTION_MS);
     let read = transaction.batch.as_read();
     let Some(mut definition) = super::read_definition(read, name)? else { return Ok(false) };

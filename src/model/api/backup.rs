@@ -2,6 +2,7 @@
 
 use super::create_table::IndexDefinition;
 use super::describe_table::TableDescription;
+use super::transfer::Failure;
 use super::update_table::{Encryption, OnDemandThroughput};
 use crate::model::TableName;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
@@ -17,6 +18,8 @@ pub enum BackupStatus {
     Creating,
     Available,
     Deleted,
+    /// Its copy could not be made; of this engine, the service has no such status.
+    Failed,
 }
 
 impl BackupStatus {
@@ -27,6 +30,7 @@ impl BackupStatus {
             Self::Creating => "CREATING",
             Self::Available => "AVAILABLE",
             Self::Deleted => "DELETED",
+            Self::Failed => "FAILED",
         }
     }
 }
@@ -42,6 +46,8 @@ pub struct Backup {
     pub size_bytes: u64,
     /// `BackupType` is SYSTEM: made when its table was deleted.
     pub is_system: bool,
+    /// Of one that failed.
+    pub failure: Option<Failure>,
     pub table: TableDescription,
 }
 

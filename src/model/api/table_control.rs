@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::saved_query::SavedQueries;
+use super::transfer::Failure;
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -33,6 +34,12 @@ impl TableControl {
     #[must_use]
     pub fn keeps_history(&self) -> bool {
         self.recovery.is_some() || self.readers > 0
+    }
+
+    /// Is it of a table whose restore ended too early?
+    #[must_use]
+    pub fn is_failed_restore(&self) -> bool {
+        self.restored.as_ref().is_some_and(|restored| restored.failure.is_some())
     }
 }
 
@@ -70,4 +77,6 @@ pub struct RestoreSummary {
     pub source_table_arn: String,
     pub restore_ms: u64,
     pub is_in_progress: bool,
+    /// Why it ended too early: the table stays CREATING and can only be deleted.
+    pub failure: Option<Failure>,
 }

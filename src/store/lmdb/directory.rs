@@ -15,7 +15,7 @@ use crate::store::StoreError;
 pub(super) const DATA_FILE: &str = "data.mdb";
 
 /// LMDB's name of the lock file.
-const LOCK_FILE: &str = "lock.mdb";
+pub(super) const LOCK_FILE: &str = "lock.mdb";
 
 const DIRECTORY_MODE: u32 = 0o700;
 pub(super) const FILE_MODE: u32 = 0o600;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use lmdb::{Database, Environment, EnvironmentFlags, Error};
+use lmdb::{Database, Environment, EnvironmentFlags, Error, Transaction as _};
 
 use super::LmdbOptions;
 use super::directory::{DataDirectory, FILE_MODE};
@@ -15,6 +15,7 @@ use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
 use super::pages::{self, Damage, RESTORE, Reach};
+use super::reserve::Reserve;
 use super::system::{disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot};
 use crate::store::long_key::LongKeys;
@@ -43,6 +44,9 @@ const COMMITS_PER_READER_CHECK: u64 = 1024;
 /// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as
 /// EIO.
 const LOW_SPACE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// What an addition writes besides its own bytes: the pages on the way to them.
+const ADDITION_SLACK_BYTES: u64 = 256 * 1024;
 
 /// What the gate guards: the environment and its one database, LMDB's unnamed one.
 #[derive(Debug)]
@@ -97,6 +101,7 @@ pub(super) struct LmdbEnvironment {
     read_only: AtomicBool,
     commits: AtomicU64,
     options: LmdbOptions,
+    reserve: Reserve,
     // Last: the directory is given back after the environment has closed.
     directory: DataDirectory,
 }
@@ -105,10 +110,11 @@ impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
         check_heads(&directory)?;
-        let opened = Opened::open(&directory, &options)?;
+        let reserve = Reserve::open(&directory);
+        let gate = Gate::new(Opened::open(&directory, &options)?);
         guard::watch_map(&directory.data_file());
-        let environment =
-            Self { gate: Gate::new(opened), read_only: AtomicBool::new(false), commits: AtomicU64::new(0), options, directory };
+        let (read_only, commits) = (AtomicBool::new(false), AtomicU64::new(0));
+        let environment = Self { gate, read_only, commits, options, reserve, directory };
         environment.clear_stale_readers();
         environment.check_pages(Reach::Bounded)?;
         Ok(environment)
@@ -164,11 +170,9 @@ impl LmdbEnvironment {
 
     pub fn info(&self) -> StoreInfo {
         let opened = self.gate.enter();
-        let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
-        let page_bytes = opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()));
         let disk = disk_space(self.directory.path()).unwrap_or_default();
         StoreInfo {
-            used_bytes: pages * page_bytes,
+            used_bytes: used_bytes(&opened),
             free_bytes: disk.free_bytes,
             reserved_bytes: disk.reserved_bytes,
             total_bytes: disk.total_bytes,
@@ -180,9 +184,8 @@ impl LmdbEnvironment {
         self.gate.enter().environment().and_then(Environment::stat).map(|stat| stat.entries()).map_err(store_error)
     }
 
-    /// One transaction. The pass is held throughout: the map stays as it is until the commit is over. `disk_was_full` is known of
-    /// the attempt before.
-    fn attempt(&self, body: &mut Body<'_>, disk_was_full: bool) -> Attempt {
+    /// One transaction. The pass is held throughout: the map stays as it is until the commit is over.
+    fn attempt(&self, body: &mut Body<'_>, disk: Disk) -> Attempt {
         let opened: Pass<'_, Opened> = self.gate.enter();
         let transaction = match opened.environment().and_then(Environment::begin_rw_txn) {
             Ok(transaction) => transaction,
@@ -197,24 +200,68 @@ impl LmdbEnvironment {
         if let Err(error) = result {
             return Attempt::Ended(Err(error));
         }
-        let written_bytes = batch.written_bytes() as u64;
+        let (written_bytes, is_removal) = (batch.written_bytes() as u64, batch.is_removal());
+        if !self.use_reserve(&opened, disk, (written_bytes, is_removal)) {
+            return Attempt::DiskFull { room_helps: false };
+        }
         match batch.into_raw().commit() {
             Ok(()) => Attempt::Ended(Ok(())),
             Err(Error::MapFull) => Attempt::MapFull,
             // A write that ends short is EIO to LMDB.
-            Err(Error::Other(libc::EIO)) if disk_was_full => Attempt::DiskFull,
+            Err(Error::Other(libc::EIO)) if disk != Disk::Unknown => Attempt::DiskFull { room_helps: true },
             Err(error) => match self.write_failed(error, written_bytes) {
-                StoreError::NoSpace => Attempt::DiskFull,
+                StoreError::NoSpace => Attempt::DiskFull { room_helps: error != Error::Other(libc::EFBIG) },
                 error => Attempt::Ended(Err(error)),
             },
         }
+    }
+
+    /// Inside a transaction that is about to commit: a removal that found the disk full gets the reserve; what adds needs a reserve that is
+    /// whole, or as many free pages in the data file as it lacks. Whether the transaction may commit.
+    fn use_reserve(&self, opened: &Opened, disk: Disk, (written_bytes, is_removal): (u64, bool)) -> bool {
+        match disk {
+            Disk::Turning => return true,
+            Disk::Full { room_helps } if is_removal => {
+                if room_helps {
+                    self.reserve.give();
+                }
+                return true;
+            }
+            Disk::Unknown | Disk::Full { .. } => {}
+        }
+        if is_removal || written_bytes == 0 || self.reserve.missing_bytes() == 0 {
+            return true;
+        }
+        self.reserve.take_back();
+        let missing_bytes = self.reserve.missing_bytes();
+        missing_bytes == 0 || free_bytes(opened) >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
+    }
+
+    /// After a commit that found the disk full, while no other process writes: the data file gives up what failed commits left behind its
+    /// last page, and the reserve takes what it lacks.
+    fn take_reserve_back(&self) {
+        let opened = self.gate.enter();
+        // Without one, whoever writes next takes it back.
+        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
+        if let Err(error) = self.cut_data_file(&opened) {
+            log::debug!("the data file keeps what failed commits left: {error}");
+        }
+        self.reserve.take_back();
+        transaction.abort();
+    }
+
+    /// Inside a write transaction.
+    fn cut_data_file(&self, opened: &Opened) -> std::io::Result<()> {
+        let used_bytes = used_bytes(opened);
+        let file = std::fs::OpenOptions::new().write(true).open(self.directory.data_file())?;
+        if used_bytes > 0 && file.metadata()?.len() > used_bytes { file.set_len(used_bytes) } else { Ok(()) }
     }
 
     /// Commits twice without changing anything. LMDB gives a page that one commit freed to the second commit after it: on a full
     /// disk, what was deleted last would never become room when nothing but the refused write is tried.
     fn turn_free_pages(&self) {
         for _ in 0..2 {
-            if !matches!(self.attempt(&mut rewrite_first, true), Attempt::Ended(Ok(()))) {
+            if !matches!(self.attempt(&mut rewrite_first, Disk::Turning), Attempt::Ended(Ok(()))) {
                 return;
             }
         }
@@ -285,34 +332,50 @@ impl LmdbEnvironment {
     }
 }
 
+/// What is known of the disk before a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disk {
+    Unknown,
+    /// The attempt before found no room; for the data file at least, more of it on the disk would help.
+    Full { room_helps: bool },
+    /// So it did; this one only turns free pages.
+    Turning,
+}
+
 /// How one transaction ended.
 enum Attempt {
     Ended(Result<(), StoreError>),
     MapFull,
     MapResized,
-    /// The commit found no room on the disk.
-    DiskFull,
+    /// There is no room on the disk or none but the reserve, or the file may not grow.
+    DiskFull { room_helps: bool },
 }
 
 impl Backend for LmdbEnvironment {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
-        let mut pages_turned = false;
+        let mut disk = Disk::Unknown;
         for _ in 0..RETRIES_MAX {
             if self.read_only.load(Ordering::Acquire) {
                 return Err(StoreError::ReadOnly);
             }
-            match self.attempt(body, pages_turned) {
+            match self.attempt(body, disk) {
                 Attempt::Ended(result) => {
                     if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK == COMMITS_PER_READER_CHECK - 1 {
                         self.clear_stale_readers();
+                    }
+                    if matches!(disk, Disk::Full { .. }) {
+                        self.take_reserve_back();
                     }
                     return result;
                 }
                 Attempt::MapFull => self.grow_map()?,
                 Attempt::MapResized => self.follow_map()?,
-                Attempt::DiskFull if pages_turned => return Err(StoreError::NoSpace),
-                Attempt::DiskFull => {
-                    pages_turned = true;
+                Attempt::DiskFull { .. } if disk != Disk::Unknown => {
+                    self.take_reserve_back();
+                    return Err(StoreError::NoSpace);
+                }
+                Attempt::DiskFull { room_helps } => {
+                    disk = Disk::Full { room_helps };
                     self.turn_free_pages();
                 }
             }
@@ -337,6 +400,21 @@ impl Backend for LmdbEnvironment {
             prefer_this_thread();
         }
     }
+}
+
+/// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
+fn used_bytes(opened: &Opened) -> u64 {
+    let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
+    pages * page_bytes(opened)
+}
+
+fn page_bytes(opened: &Opened) -> u64 {
+    opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()))
+}
+
+/// Bytes of the pages of the data file that no commit uses; those among them that a reader still needs count too.
+fn free_bytes(opened: &Opened) -> u64 {
+    opened.environment().and_then(Environment::freelist).unwrap_or_default() as u64 * page_bytes(opened)
 }
 
 /// Puts the first entry again, the least that LMDB takes for a change.

@@ -12,6 +12,7 @@
 //! - After a failed write of the meta page every transaction fails: writes are refused from then on, and the environment is
 //!   opened again for reads.
 //! - It trusts its pages: `pages` looks at them before LMDB does, and `guard` has the last word where damage is met later.
+//! - A delete needs free pages before it frees any: `reserve` keeps room for it on a disk that gets full.
 //! - WRITEMAP turns a full disk into SIGBUS, and NOSYNC may leave a file that does not open after a power cut: neither is used.
 
 mod directory;
@@ -20,6 +21,7 @@ mod error;
 mod gate;
 mod guard;
 mod pages;
+mod reserve;
 mod system;
 mod transaction;
 mod watch;

@@ -2,8 +2,11 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// The lowest real-time priority: above every normal thread, below everything else real-time.
@@ -42,6 +45,32 @@ pub(super) fn disk_space(path: &Path) -> io::Result<DiskSpace> {
         reserved_bytes: (stat.f_bfree as u64).saturating_sub(stat.f_bavail as u64).saturating_mul(fragment),
         total_bytes: (stat.f_blocks as u64).saturating_mul(fragment),
     })
+}
+
+/// fallocate(2): blocks for a part of a file. Zeros are written where the file system knows no other way, unless the file is to keep its
+/// length.
+///
+/// # Errors
+/// Those of the call; a part of the blocks may be there then.
+pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -> io::Result<()> {
+    let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
+    let mode = if keeps_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 };
+    // SAFETY: a descriptor that is open for the call, and numbers.
+    if unsafe { libc::fallocate(file.as_raw_fd(), mode, offset(from)?, offset(bytes)?) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() != Some(libc::EOPNOTSUPP) || keeps_length {
+        return Err(error);
+    }
+    let zeros = [0; 64 * 1024];
+    let mut at = from;
+    while at < from + bytes {
+        let part = usize::try_from(from + bytes - at).unwrap_or(usize::MAX).min(zeros.len());
+        file.write_all_at(&zeros[..part], at)?;
+        at += part as u64;
+    }
+    Ok(())
 }
 
 /// Round-robin real-time scheduling for the calling thread alone, not for its children. Where it is not allowed, nothing changes.

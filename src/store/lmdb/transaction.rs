@@ -112,6 +112,10 @@ impl Transaction for LongKeys<Batch<'_>> {
     fn written_bytes(&self) -> usize {
         LongKeys::written_bytes(self)
     }
+
+    fn set_removal(&mut self, is_removal: bool) {
+        LongKeys::set_removal(self, is_removal);
+    }
 }
 
 /// Of a read transaction the number of the commit that it shows, of a write transaction the number that its commit will have.

@@ -104,6 +104,7 @@ fn backup(read: &dyn Read, record: &BackupRecord) -> Result<Backup, StoreError> 
         created_ms: record.created_ms,
         size_bytes: table.table_size_bytes,
         is_system: record.is_system,
+        failure: record.failure.clone(),
         table,
     })
 }
@@ -131,6 +132,7 @@ fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> R
         bytes: 0,
         readers: 0,
         is_system: false,
+        failure: None,
         table: Arc::clone(&table),
     };
     record.put(transaction.batch)?;
@@ -148,6 +150,7 @@ fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, Sourc
     if record.readers > 0 || record.status == BackupStatus::Creating {
         return Err(RecoveryError::BackupInUse(arn.to_owned()).into());
     }
+    transaction.removes();
     account::delete(transaction.batch, RecordKind::Backup, arn)?;
     transaction.batch.put(&StoreKey::Purge(record.source).encode(), purge::MARK)?;
     record.status = BackupStatus::Deleted;

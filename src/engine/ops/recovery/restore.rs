@@ -54,6 +54,7 @@ fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupReq
         source_table_arn: table_description::arn(&record.table.schema.name),
         restore_ms: record.created_ms,
         is_in_progress: true,
+        failure: None,
     };
     record.readers += 1;
     record.put(transaction.batch)?;
@@ -78,6 +79,7 @@ fn to_point_in_time(
         source_table_arn: table_description::arn(&request.source),
         restore_ms: request.time_ms.unwrap_or(now_ms),
         is_in_progress: true,
+        failure: None,
     };
     jobs::hold(transaction, &request.source)?;
     let from = From::Table { name: request.source.clone(), source: table.source, bound };

@@ -38,6 +38,7 @@ pub fn keep(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<boo
         bytes: 0,
         readers: 0,
         is_system: true,
+        failure: None,
         table: Arc::new(table.clone()),
     };
     record.put(transaction.batch)?;
@@ -81,6 +82,7 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
             if found.is_none_or(|record| record.readers > 0) {
                 return Ok(false);
             }
+            transaction.removes();
             account::delete(transaction.batch, RecordKind::Backup, &arn)?;
             transaction.batch.put(&StoreKey::Purge(source).encode(), purge::MARK)?;
             Ok(true)

@@ -134,6 +134,7 @@ fn write(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
     };
     let (arn, source) = (arn.to_owned(), record.source);
     shared.submit_and_wait(move |transaction| {
+        transaction.removes();
         let now_ms = transaction.now_ms();
         ExportRecord::change(transaction.batch, &arn, |record| {
             record.export.end_ms = Some(now_ms);

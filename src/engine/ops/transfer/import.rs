@@ -133,7 +133,10 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
         Ok(files) if files.is_empty() => {
             Some(Failure { code: "S3NoSuchKey".to_owned(), message: "No file begins with the S3KeyPrefix".to_owned() })
         }
-        Ok(files) => running.read_files(&request, &schema, files)?,
+        Ok(files) => match running.read_files(&request, &schema, files) {
+            Err(error @ Error::Store(StoreError::NoSpace)) => Some(jobs::failure_of(&error)),
+            outcome => outcome?,
+        },
     };
     running.finish(failure)
 }
@@ -230,6 +233,8 @@ impl Running<'_> {
         self.import.end_ms = Some(self.shared.options.clock.now_ms());
         let (record, name) = (ImportRecord { import: self.import }, self.table);
         self.shared.submit_and_wait(move |transaction| {
+            // On a full disk too.
+            transaction.removes();
             if let Some(old) = transaction.table(&name)? {
                 let mut new = (*old).clone();
                 new.status = TableStatus::Active;

@@ -1,0 +1,132 @@
+//! The end of a job that cannot go on: what it held is let go, and what it was to make says why.
+//!
+//! All of it is a removal, so that it has room on a full disk, which is what stops most jobs.
+
+use std::sync::Arc;
+
+use super::record::{self, BackupRecord, ExportRecord};
+use super::{From, Job, To, release, start};
+use crate::engine::account::{self, RecordKind};
+use crate::engine::keys::{SourceId, StoreKey};
+use crate::engine::transaction::Transaction;
+use crate::engine::{Shared, catalog, purge};
+use crate::model::api::backup::BackupStatus;
+use crate::model::api::transfer::{Failure, TransferStatus};
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+
+/// `FailureCode` of a job that found the disk full.
+const DISK_FULL: &str = "DiskFull";
+/// `FailureCode` of everything else.
+const OTHER: &str = "InternalServerError";
+
+/// What is told of a job that an error ended.
+#[must_use]
+pub fn failure_of(error: &Error) -> Failure {
+    let code = if matches!(error, Error::Store(StoreError::NoSpace)) { DISK_FULL } else { OTHER };
+    Failure { code: code.to_owned(), message: error.to_string() }
+}
+
+/// What comes after the end of a job.
+enum After {
+    Nothing,
+    /// It removes, and nothing stands in its way but the size of its pieces.
+    Again,
+    /// The job that removes the history, and the copy to be removed.
+    Remove(Option<u32>, Option<SourceId>),
+}
+
+/// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
+pub(super) fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
+    if matches!(error, Error::Store(StoreError::Closed | StoreError::ReadOnly)) {
+        log::debug!("background job {id} waits for the next open: {error}");
+        return;
+    }
+    log::warn!("background job {id} has failed: {error}");
+    give_up(shared, id, failure_of(error));
+}
+
+fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
+    let (again, of_job) = (Arc::clone(shared), failure.clone());
+    let next = Box::new(move |outcome: Result<After, Error>| match outcome {
+        Ok(After::Nothing) => {}
+        Ok(After::Again) if again.pieces.halve() => start(again, id),
+        Ok(After::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
+        Ok(After::Remove(job, copy)) => {
+            job.into_iter().for_each(|job| start(Arc::clone(&again), job));
+            copy.into_iter().for_each(|source| purge::start(Arc::clone(&again), source));
+        }
+        Err(Error::Store(StoreError::NoSpace)) => purge::later(&again, move |shared| give_up(shared, id, failure)),
+        // The record is still there: the next open tries it again.
+        Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
+    });
+    shared.submit(move |transaction| end(transaction, id, &of_job), next);
+}
+
+fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<After, Error> {
+    transaction.removes();
+    let name = id.to_string();
+    let Some(value) = account::get(transaction.batch.as_read(), RecordKind::Job, &name)? else { return Ok(After::Nothing) };
+    let (trim, copy) = match record::job_of(&value)? {
+        Job::Trim { .. } if failure.code == DISK_FULL => return Ok(After::Again),
+        Job::Trim { .. } => return Ok(After::Nothing),
+        Job::Copy(copy) => (let_go(transaction, &copy.from)?, fail_target(transaction, &copy.to, failure)?),
+        Job::Changes(of) => {
+            (release(transaction, &of.table)?, Some(fail_export(transaction, &of.arn, of.into, failure)?))
+        }
+    };
+    account::delete(transaction.batch, RecordKind::Job, &name)?;
+    Ok(After::Remove(trim, copy))
+}
+
+/// What a copy read is free again.
+pub(super) fn let_go(transaction: &mut Transaction<'_>, from: &From) -> Result<Option<u32>, StoreError> {
+    match from {
+        From::Table { name, .. } => release(transaction, name),
+        From::Backup { arn, .. } => {
+            BackupRecord::change(transaction.batch, arn, |record| record.readers = record.readers.saturating_sub(1))?;
+            Ok(None)
+        }
+    }
+}
+
+/// What a copy was to make has failed; the copied items that are to be removed.
+fn fail_target(transaction: &mut Transaction<'_>, to: &To, failure: &Failure) -> Result<Option<SourceId>, StoreError> {
+    match to {
+        To::Backup { arn, source } => {
+            BackupRecord::change(transaction.batch, arn, |record| {
+                record.status = BackupStatus::Failed;
+                record.failure = Some(failure.clone());
+                (record.items, record.bytes) = (0, 0);
+            })?;
+            purge_mark(transaction, *source).map(Some)
+        }
+        To::Export { arn, source } => fail_export(transaction, arn, *source, failure).map(Some),
+        To::Table(name) => fail_restore(transaction, name, failure).map(|()| None),
+    }
+}
+
+fn fail_export(transaction: &mut Transaction<'_>, arn: &str, source: SourceId, failure: &Failure) -> Result<SourceId, StoreError> {
+    let now_ms = transaction.now_ms();
+    ExportRecord::change(transaction.batch, arn, |record| {
+        record.export.status = TransferStatus::Failed;
+        record.export.end_ms = Some(now_ms);
+        record.export.failure = Some(failure.clone());
+    })?;
+    purge_mark(transaction, source)
+}
+
+fn fail_restore(transaction: &mut Transaction<'_>, name: &TableName, failure: &Failure) -> Result<(), StoreError> {
+    let Some(old) = transaction.table(name)? else { return Ok(()) };
+    let mut new = (*old).clone();
+    if let Some(restored) = &mut new.control.restored {
+        restored.is_in_progress = false;
+        restored.failure = Some(failure.clone());
+    }
+    catalog::replace_table(transaction, &new)
+}
+
+fn purge_mark(transaction: &mut Transaction<'_>, source: SourceId) -> Result<SourceId, StoreError> {
+    transaction.batch.put(&StoreKey::Purge(source).encode(), purge::MARK)?;
+    Ok(source)
+}
