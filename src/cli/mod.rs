@@ -7,6 +7,7 @@ mod archive;
 mod autoscale;
 mod cache_args;
 mod check;
+mod compact;
 mod data_dir;
 mod delays;
 mod dump;
@@ -67,6 +68,8 @@ enum Command {
     Dump(dump::DumpArgs),
     /// Recompute every index entry and counter from the items and compare.
     Check(check::CheckArgs),
+    /// Give the free pages of the data file back to the disk; while no ddbfs has it open.
+    Compact(compact::CompactArgs),
     /// Create the example tables with their data.
     Sample(sample::SampleArgs),
     /// Print a completion script for a shell: `ddbfs completions bash > /usr/share/bash-completion/completions/ddbfs`.
@@ -150,6 +153,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Load(args) => load::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Check(args) => check::run(&args),
+        Command::Compact(args) => compact::run(&args),
         Command::Sample(args) => sample::run(args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),

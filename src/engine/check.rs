@@ -1,4 +1,4 @@
-//! The check of a whole store: everything derived is recomputed from the base items and compared, in one view, in bounded
+//! The check of a whole store: everything derived is recomputed from the base items and compared, each table in one view, in bounded
 //! memory.
 //!
 //! ```text
@@ -37,7 +37,7 @@ use super::{Engine, item_key};
 use crate::codec::record::{self, Record};
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::model::{Error, Item, Key};
+use crate::model::{Error, Item, Key, TableName};
 use crate::store::{Direction, KeyRange, Read, try_walk};
 
 use groups::Groups;
@@ -46,21 +46,25 @@ use online::Building;
 pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
 use report::{Place, Reporter, is_damage};
 
-/// Checks every table of the last commit.
+/// Checks the store, and every table that it has then.
 ///
 /// # Errors
 /// Those of the store. Damage that can be passed over is in the report.
 pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
+    let (tables, mut reporter) = check_store(engine)?;
+    for name in &tables {
+        reporter = check_table(engine, name, reporter)?;
+    }
+    Ok(reporter.into_report())
+}
+
+/// What is no table's; the tables.
+fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     let view = engine.view()?;
     let mut reporter = Reporter::default();
     let last_version = reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
     let (tables, known) = catalog::check(&view, &mut reporter)?;
-    // With no last version to compare with, any may have been given.
-    let mut check = Check { view: &view, last_version: last_version.unwrap_or(Version::MAX), reporter };
-    for table in &tables {
-        check.table(table)?;
-        check.lists(table)?;
-    }
+    let mut check = Check::new(&view, last_version, reporter);
     for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from, keys::partitions_from] {
         check.unknown_sources(&known, space)?;
     }
@@ -71,13 +75,34 @@ pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
     check.unknown_sources(&streams, keys::all_stream_records_from)?;
     parked::check(view.read(), &mut check.reporter)?;
     tokens::check(view.read(), &mut check.reporter)?;
-    Ok(check.reporter.into_report())
+    Ok((tables, check.reporter))
+}
+
+/// A table, in a view of its own: pages that change while a view looks at them cannot be used again, and the data file grows by them.
+fn check_table(engine: &Engine, name: &TableName, mut reporter: Reporter) -> Result<Reporter, Error> {
+    let view = engine.view()?;
+    let last_version = last_version(view.read()).ok();
+    let table = reporter.readable(super::catalog::read_table(view.read(), name), Place::table(name), "")?;
+    let mut check = Check::new(&view, last_version, reporter);
+    // It may have been deleted meanwhile.
+    if let Some(table) = table.flatten() {
+        check.table(&table)?;
+        check.lists(&table)?;
+    }
+    Ok(check.reporter)
 }
 
 struct Check<'c> {
     view: &'c View<'c>,
     last_version: Version,
     reporter: Reporter,
+}
+
+impl<'c> Check<'c> {
+    /// With no last version to compare with, any may have been given.
+    fn new(view: &'c View<'c>, last_version: Option<Version>, reporter: Reporter) -> Self {
+        Self { view, last_version: last_version.unwrap_or(Version::MAX), reporter }
+    }
 }
 
 impl Check<'_> {

@@ -2,21 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::report::{DifferenceKind, Place, Reporter};
-use crate::engine::catalog::{self, TableEntry};
+use crate::engine::catalog;
 use crate::engine::keys::SourceId;
 use crate::engine::view::View;
 use crate::engine::{jobs, purge};
 use crate::model::TableName;
 use crate::model::error::StoreError;
 
-/// The tables that can be read, and every source that is a table's or being removed. Read past the cache.
+/// The names of the tables that can be read, and every source that is a table's or being removed. Read past the cache.
 ///
 /// # Errors
 /// Those of the store.
-pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Arc<TableEntry>>, BTreeSet<SourceId>), StoreError> {
+pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<TableName>, BTreeSet<SourceId>), StoreError> {
     let read = view.read();
     reporter.readable(catalog::generation(read), Place::NONE, "catalog generation")?;
     let next = reporter.readable(catalog::next_source(read), Place::NONE, "next source id")?;
@@ -39,7 +38,7 @@ pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<Arc<TableE
                 reporter.add(DifferenceKind::WrongCatalog, place, format!("source {}", source.0));
             }
         }
-        tables.push(table);
+        tables.push(name);
     }
     known.extend(jobs::kept_sources(read)?);
     Ok((tables, known))

@@ -10,6 +10,7 @@ use std::time::Duration;
 use lmdb::{Database, Environment, EnvironmentFlags, Error, Transaction as _};
 
 use super::LmdbOptions;
+use super::compact::remove_rest;
 use super::directory::{DataDirectory, FILE_MODE};
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
@@ -117,6 +118,10 @@ impl LmdbEnvironment {
         let environment = Self { gate, read_only, commits, options, reserve, directory };
         environment.clear_stale_readers();
         environment.check_pages(Reach::Bounded)?;
+        // LMDB's own lock is held now: nobody compacts.
+        if let Err(error) = remove_rest(&environment.directory) {
+            log::warn!("the rest of an interrupted compaction cannot be removed: {error}");
+        }
         Ok(environment)
     }
 

@@ -15,6 +15,7 @@
 //! - A delete needs free pages before it frees any: `reserve` keeps room for it on a disk that gets full.
 //! - WRITEMAP turns a full disk into SIGBUS, and NOSYNC may leave a file that does not open after a power cut: neither is used.
 
+mod compact;
 mod directory;
 mod environment;
 mod error;
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+pub use self::compact::Compaction;
 use self::environment::LmdbEnvironment;
 use self::pages::Reach;
 use self::watch::Watcher;

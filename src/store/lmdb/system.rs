@@ -73,6 +73,36 @@ pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -
     Ok(())
 }
 
+/// fcntl(2): a lock of this process for writing on the first byte of a file, until any descriptor of the file is closed; the process
+/// that stands in its way, if one does.
+pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
+    // SAFETY: of integers alone, for which 0 is a value.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    (lock.l_type, lock.l_whence, lock.l_len) = (libc::F_WRLCK as libc::c_short, libc::SEEK_SET as libc::c_short, 1);
+    // SAFETY: a descriptor that is open for the call; the lock lives through it.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const lock) } == 0 {
+        return Ok(None);
+    }
+    let error = io::Error::last_os_error();
+    if !matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) {
+        return Err(error);
+    }
+    // SAFETY: as above.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) } {
+        0 => Ok(Some(lock.l_pid)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Writes the pages that the last commit of an environment uses, and no others, as a data file.
+pub(super) fn copy_used_pages(environment: &lmdb::Environment, file: &File) -> Result<(), lmdb::Error> {
+    // SAFETY: both are open for the call, which reads the one and writes the other.
+    match unsafe { lmdb_sys::mdb_env_copyfd2(environment.env(), file.as_raw_fd(), lmdb_sys::MDB_CP_COMPACT) } {
+        lmdb_sys::MDB_SUCCESS => Ok(()),
+        code => Err(lmdb::Error::from_err_code(code)),
+    }
+}
+
 /// Round-robin real-time scheduling for the calling thread alone, not for its children. Where it is not allowed, nothing changes.
 pub(super) fn prefer_this_thread() {
     let parameter = libc::sched_param { sched_priority: REAL_TIME_PRIORITY };

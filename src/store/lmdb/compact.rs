@@ -1,0 +1,143 @@
+//! Gives the free pages of a data file back to the disk: copies what is used into a new file and puts that in the old one's place.
+//!
+//! - **Nobody may have the store open:** who has, holds a lock of LMDB's on its lock file; the same lock is taken here for as long as it
+//!   takes, and who wants to open the store meanwhile waits for its end.
+//! - **It may end at any moment:** the old file is whole until the new one, written and synced, takes its name in one step. What is left
+//!   of an interrupted one is removed when the store is opened next.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use lmdb::{Environment, EnvironmentFlags};
+
+use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE};
+use super::error::store_error;
+use super::system::{copy_used_pages, disk_space, lock_first_byte};
+use crate::store::StoreError;
+
+/// The new data file until it is whole.
+const NEW_FILE: &str = "data.mdb.new";
+
+/// More than the used pages that have to be free.
+const SLACK_BYTES: u64 = 1024 * 1024;
+
+/// A data file that is about to be made smaller; the store is locked.
+#[derive(Debug)]
+pub struct Compaction {
+    old: Environment,
+    /// Of the data file now.
+    pub before_bytes: u64,
+    /// Room on the disk that the copy takes until it is the data file.
+    pub needed_bytes: u64,
+    /// Room on the disk that there is.
+    pub free_bytes: u64,
+    /// Holds the lock until it is closed, after everything else.
+    _lock: File,
+    directory: DataDirectory,
+}
+
+impl Compaction {
+    /// Locks a store, and looks what there is to do.
+    ///
+    /// # Errors
+    /// `Io` when there is no store, or when a process has it open; as for opening a store.
+    pub fn begin(dir: &Path) -> Result<Self, StoreError> {
+        if !dir.join(DATA_FILE).exists() {
+            return Err(StoreError::Io(format!("there is no {DATA_FILE} in {}", dir.display())));
+        }
+        let directory = DataDirectory::take(dir)?;
+        let lock = lock(&directory.path().join(LOCK_FILE))?;
+        remove_rest(&directory).map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
+        let before_bytes = file_bytes(&directory.data_file())?;
+        let old = open(directory.path(), EnvironmentFlags::empty())?;
+        let needed_bytes = used_bytes(&old)? + SLACK_BYTES;
+        let disk = disk_space(directory.path()).map_err(|error| failed("cannot see how full the disk is", &error))?;
+        Ok(Self { old, before_bytes, needed_bytes, free_bytes: disk.free_bytes, _lock: lock, directory })
+    }
+
+    /// Does it; the bytes of the data file then.
+    ///
+    /// # Errors
+    /// `NoSpace` when the disk has no room for the copy; what reading and writing fail with. The data file is as it was then.
+    pub fn run(self) -> Result<u64, StoreError> {
+        if self.free_bytes < self.needed_bytes {
+            return Err(StoreError::NoSpace);
+        }
+        let new = self.directory.path().join(NEW_FILE);
+        let outcome = self.copy(&new).and_then(|()| self.swap(&new));
+        if outcome.is_err() {
+            // What the next opening finds of it, it removes.
+            let _ = fs::remove_file(&new);
+        }
+        outcome
+    }
+
+    fn copy(&self, path: &Path) -> Result<(), StoreError> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW).open(path);
+        let file = file.map_err(|error| failed("cannot make the new data file", &error))?;
+        copy_used_pages(&self.old, &file).map_err(store_error)?;
+        file.sync_all().map_err(|error| failed("cannot write the new data file", &error))?;
+        let copied = open(path, EnvironmentFlags::NO_SUB_DIR)?;
+        let entries = |environment: &Environment| environment.stat().map(|stat| stat.entries()).map_err(store_error);
+        if entries(&copied)? == entries(&self.old)? { Ok(()) } else { Err(StoreError::Corrupt("a copy that lacks entries")) }
+    }
+
+    fn swap(&self, new: &Path) -> Result<u64, StoreError> {
+        let after_bytes = file_bytes(new)?;
+        let directory = || File::open(self.directory.path())?.sync_all();
+        fs::rename(new, self.directory.data_file())
+            .and_then(|()| directory())
+            .map_err(|error| failed("cannot put the new data file in its place", &error))?;
+        Ok(after_bytes)
+    }
+}
+
+/// Removes what an interrupted compaction left; only while it is sure that none is under way.
+///
+/// # Errors
+/// Those of unlink(2), but for a file that is not there.
+pub(super) fn remove_rest(directory: &DataDirectory) -> io::Result<()> {
+    match fs::remove_file(directory.path().join(NEW_FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn lock(path: &PathBuf) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(path).map_err(|error| failed("cannot open the lock file", &error))?;
+    match lock_first_byte(&file).map_err(|error| failed("cannot lock the store", &error))? {
+        None => Ok(file),
+        Some(pid) => Err(StoreError::Io(format!(
+            "process {pid} has it open; end that (`ddbfs umount`, or end `ddbfs serve`), and run this again"
+        ))),
+    }
+}
+
+/// Opens a data file for reading, under a lock of our own.
+fn open(path: &Path, flags: EnvironmentFlags) -> Result<Environment, StoreError> {
+    let flags = flags | EnvironmentFlags::READ_ONLY | EnvironmentFlags::NO_LOCK | EnvironmentFlags::NO_TLS;
+    Environment::new().set_flags(flags).open(path).map_err(store_error)
+}
+
+fn used_bytes(environment: &Environment) -> Result<u64, StoreError> {
+    let pages = environment.info().map_err(store_error)?.last_pgno() + 1;
+    let free = environment.freelist().map_err(store_error)?;
+    let page_bytes = environment.stat().map_err(store_error)?.page_size();
+    Ok(pages.saturating_sub(free) as u64 * u64::from(page_bytes))
+}
+
+fn file_bytes(path: &Path) -> Result<u64, StoreError> {
+    Ok(fs::metadata(path).map_err(|error| failed("cannot see the data file", &error))?.len())
+}
+
+fn failed(what: &str, error: &io::Error) -> StoreError {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
+        _ => StoreError::Io(format!("{what}: {error}")),
+    }
+}
