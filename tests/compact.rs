@@ -135,7 +135,7 @@ fn compact_says_what_room_it_needs() {
 /// Killed before it began, while the copy grows, when it is whole, and after: the content is the same, and nothing is left of it.
 #[test]
 fn a_killed_compact_loses_nothing() {
-    const PARTS: u64 = 8;
+    const PARTS: u64 = 5;
     let dir = tempfile::tempdir().unwrap();
     let data = grown(dir.path());
     let (whole, old_bytes) = (content(&data), data_bytes(&data));

@@ -24,8 +24,8 @@ const KEYS_PER_PIECE_MAX: usize = 5_000;
 /// How long a failed removal waits.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// How many keys are removed in one transaction: half as many after each that found no room for the pages that it writes anew, twice as
-/// many after each that went through.
+/// How many keys are removed in one transaction: half as many after each that found no room for the pages that it writes anew, some
+/// more after each that went through.
 #[derive(Debug)]
 pub struct Pieces(AtomicUsize);
 
@@ -41,7 +41,8 @@ impl Pieces {
     }
 
     pub fn grow(&self) {
-        self.0.store((self.keys() * 2).min(KEYS_PER_PIECE_MAX), Ordering::Relaxed);
+        let keys = self.keys();
+        self.0.store((keys + keys / 8 + 1).min(KEYS_PER_PIECE_MAX), Ordering::Relaxed);
     }
 
     /// Whether a smaller piece than the last can be tried.

@@ -46,6 +46,10 @@ const COMMITS_PER_READER_CHECK: u64 = 1024;
 /// EIO.
 const LOW_SPACE_BYTES: u64 = 8 * 1024 * 1024;
 
+/// How long and how often a removal waits on a full disk for readers to end.
+const READER_WAIT: Duration = Duration::from_millis(25);
+const READER_WAITS_MAX: u32 = 20;
+
 /// What an addition writes besides its own bytes: the pages on the way to them.
 const ADDITION_SLACK_BYTES: u64 = 256 * 1024;
 
@@ -207,15 +211,15 @@ impl LmdbEnvironment {
         }
         let (written_bytes, is_removal) = (batch.written_bytes() as u64, batch.is_removal());
         if !self.use_reserve(&opened, disk, (written_bytes, is_removal)) {
-            return Attempt::DiskFull { room_helps: false };
+            return Attempt::DiskFull { room_helps: false, is_removal };
         }
         match batch.into_raw().commit() {
             Ok(()) => Attempt::Ended(Ok(())),
             Err(Error::MapFull) => Attempt::MapFull,
             // A write that ends short is EIO to LMDB.
-            Err(Error::Other(libc::EIO)) if disk != Disk::Unknown => Attempt::DiskFull { room_helps: true },
+            Err(Error::Other(libc::EIO)) if disk != Disk::Unknown => Attempt::DiskFull { room_helps: true, is_removal },
             Err(error) => match self.write_failed(error, written_bytes) {
-                StoreError::NoSpace => Attempt::DiskFull { room_helps: error != Error::Other(libc::EFBIG) },
+                StoreError::NoSpace => Attempt::DiskFull { room_helps: error != Error::Other(libc::EFBIG), is_removal },
                 error => Attempt::Ended(Err(error)),
             },
         }
@@ -353,12 +357,12 @@ enum Attempt {
     MapFull,
     MapResized,
     /// There is no room on the disk or none but the reserve, or the file may not grow.
-    DiskFull { room_helps: bool },
+    DiskFull { room_helps: bool, is_removal: bool },
 }
 
 impl Backend for LmdbEnvironment {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
-        let mut disk = Disk::Unknown;
+        let (mut disk, mut waits) = (Disk::Unknown, 0);
         for _ in 0..RETRIES_MAX {
             if self.read_only.load(Ordering::Acquire) {
                 return Err(StoreError::ReadOnly);
@@ -375,11 +379,17 @@ impl Backend for LmdbEnvironment {
                 }
                 Attempt::MapFull => self.grow_map()?,
                 Attempt::MapResized => self.follow_map()?,
+                // What earlier removals freed comes free when the readers end that still look at it.
+                Attempt::DiskFull { room_helps: true, is_removal: true } if disk != Disk::Unknown && waits < READER_WAITS_MAX => {
+                    waits += 1;
+                    std::thread::sleep(READER_WAIT);
+                    self.turn_free_pages();
+                }
                 Attempt::DiskFull { .. } if disk != Disk::Unknown => {
                     self.take_reserve_back();
                     return Err(StoreError::NoSpace);
                 }
-                Attempt::DiskFull { room_helps } => {
+                Attempt::DiskFull { room_helps, .. } => {
                     disk = Disk::Full { room_helps };
                     self.turn_free_pages();
                 }

@@ -27,7 +27,7 @@ const RESERVE_FILE: &str = "reserve";
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// On a small file system, this part of it.
-const DISK_PART: u64 = 16;
+const DISK_PART: u64 = 8;
 
 /// What is worth taking.
 const STEP_BYTES_MIN: u64 = 64 * 1024;
