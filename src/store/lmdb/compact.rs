@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use lmdb::{Environment, EnvironmentFlags};
 
 use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE};
+use super::environment::check_heads;
 use super::error::store_error;
+use super::guard;
 use super::system::{copy_used_pages, disk_space, lock_first_byte};
 use crate::store::StoreError;
 
@@ -50,8 +52,10 @@ impl Compaction {
         let directory = DataDirectory::take(dir)?;
         let lock = lock(&directory.path().join(LOCK_FILE))?;
         remove_rest(&directory).map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
+        check_heads(&directory)?;
         let before_bytes = file_bytes(&directory.data_file())?;
         let old = open(directory.path(), EnvironmentFlags::empty())?;
+        guard::watch_map(&directory.data_file());
         let needed_bytes = used_bytes(&old)? + SLACK_BYTES;
         let disk = disk_space(directory.path()).map_err(|error| failed("cannot see how full the disk is", &error))?;
         Ok(Self { old, before_bytes, needed_bytes, free_bytes: disk.free_bytes, _lock: lock, directory })
@@ -121,7 +125,9 @@ fn lock(path: &PathBuf) -> Result<File, StoreError> {
 /// Opens a data file for reading, under a lock of our own.
 fn open(path: &Path, flags: EnvironmentFlags) -> Result<Environment, StoreError> {
     let flags = flags | EnvironmentFlags::READ_ONLY | EnvironmentFlags::NO_LOCK | EnvironmentFlags::NO_TLS;
-    Environment::new().set_flags(flags).open(path).map_err(store_error)
+    let environment = Environment::new().set_flags(flags).open(path).map_err(store_error)?;
+    guard::watch_assertions(&environment);
+    Ok(environment)
 }
 
 fn used_bytes(environment: &Environment) -> Result<u64, StoreError> {

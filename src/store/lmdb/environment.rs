@@ -443,7 +443,7 @@ fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
 }
 
 /// What LMDB reads first, before it does. Another process may be about to write it.
-fn check_heads(directory: &DataDirectory) -> Result<(), StoreError> {
+pub(super) fn check_heads(directory: &DataDirectory) -> Result<(), StoreError> {
     let mut reads = 0;
     loop {
         let heads = match File::open(directory.data_file()) {
