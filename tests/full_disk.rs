@@ -32,7 +32,8 @@ fn on_small_disk(test: &str) {
     #[allow(unsafe_code)]
     let is_root = unsafe { libc::geteuid() } == 0;
     let namespaces: &[&str] = if is_root { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
-    let script = format!("mount -t tmpfs -o size={DISK_MIB}m,mode=700 full \"${DIR}\" && exec \"$0\" --ignored --exact {test} --nocapture");
+    let script =
+        format!("mount -t tmpfs -o size={DISK_MIB}m,mode=700 full \"${DIR}\" && exec \"$0\" --ignored --exact {test} --nocapture");
     let mut child = Command::new("unshare");
     let child = child.args(namespaces).args(["sh", "-c", &script]).arg(std::env::current_exe().unwrap()).env(DIR, dir.path());
     let output = child.output().expect("unshare of util-linux");
@@ -155,7 +156,8 @@ impl Disk {
     /// Waits until so much can be put again, and puts it, in small items: free pages need not lie together.
     fn has_room_for(&self, bytes: usize) {
         for first in (1_000_000..1_000_000 + bytes / 1_000).step_by(25) {
-            let puts: Vec<Value> = (first..first + 25).map(|at| json!({ "PutRequest": { "Item": Self::item(at, 1_000) } })).collect();
+            let puts: Vec<Value> =
+                (first..first + 25).map(|at| json!({ "PutRequest": { "Item": Self::item(at, 1_000) } })).collect();
             self.until("BatchWriteItem", &json!({ "RequestItems": { "Tab": puts } }), Result::is_ok).unwrap();
         }
     }

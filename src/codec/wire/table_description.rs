@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::transfer::add_failure;
 use super::kept_options::effective_warm;
+use super::transfer::add_failure;
 use super::{create_options, stream_arn};
 use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};

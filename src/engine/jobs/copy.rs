@@ -3,8 +3,8 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use super::record::{BackupRecord, ExportRecord, job_value};
 use super::fail::let_go;
+use super::record::{BackupRecord, ExportRecord, job_value};
 use super::{Copy, From, Job, Next, Place, To};
 use crate::codec::record::Record;
 use crate::engine::account::{self, RecordKind};

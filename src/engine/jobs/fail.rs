@@ -71,9 +71,7 @@ fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<
         Job::Trim { .. } if failure.code == DISK_FULL => return Ok(After::Again),
         Job::Trim { .. } => return Ok(After::Nothing),
         Job::Copy(copy) => (let_go(transaction, &copy.from)?, fail_target(transaction, &copy.to, failure)?),
-        Job::Changes(of) => {
-            (release(transaction, &of.table)?, Some(fail_export(transaction, &of.arn, of.into, failure)?))
-        }
+        Job::Changes(of) => (release(transaction, &of.table)?, Some(fail_export(transaction, &of.arn, of.into, failure)?)),
     };
     account::delete(transaction.batch, RecordKind::Job, &name)?;
     Ok(After::Remove(trim, copy))

@@ -137,7 +137,11 @@ fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
 }
 
 /// Takes an index out of `new`; its entries are removed in the background.
-pub(in crate::engine) fn delete(transaction: &mut Transaction<'_>, new: &mut TableEntry, name: &IndexName) -> Result<(), StoreError> {
+pub(in crate::engine) fn delete(
+    transaction: &mut Transaction<'_>,
+    new: &mut TableEntry,
+    name: &IndexName,
+) -> Result<(), StoreError> {
     let schema = Arc::make_mut(&mut new.schema);
     let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else { return Ok(()) };
     let index = schema.indexes.remove(at);

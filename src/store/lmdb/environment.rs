@@ -346,7 +346,9 @@ impl LmdbEnvironment {
 enum Disk {
     Unknown,
     /// The attempt before found no room; for the data file at least, more of it on the disk would help.
-    Full { room_helps: bool },
+    Full {
+        room_helps: bool,
+    },
     /// So it did; this one only turns free pages.
     Turning,
 }
@@ -357,7 +359,10 @@ enum Attempt {
     MapFull,
     MapResized,
     /// There is no room on the disk or none but the reserve, or the file may not grow.
-    DiskFull { room_helps: bool, is_removal: bool },
+    DiskFull {
+        room_helps: bool,
+        is_removal: bool,
+    },
 }
 
 impl Backend for LmdbEnvironment {
