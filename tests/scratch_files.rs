@@ -169,6 +169,12 @@ fn a_parked_file_is_an_ordinary_file() {
     );
     mount.sh("cd Orders/items/u1; echo more >> a.bak; tail -1 a.bak; stat -c %s a.bak; ls ../../../.ddb/scratch").ok();
     assert_eq!(mount.sh("cat Orders/items/u1/a.bak").ok(), "{\"pk\":\"u1\",\"sk\":\"a\",\"n\":1}\nmore\n");
+    let size = "import os\nf = open('Orders/items/u1/c.bak', 'r+b'); f.seek(0, 2); f.write(b'12345'); f.flush(); print(os.fstat(f.fileno()).st_size, os.stat('Orders/items/u1/c.bak').st_size)";
+    mount
+        .sh("echo '{\"n\":1}' > Orders/items/u1/c.json; mv Orders/items/u1/c.json Orders/items/u1/c.bak; echo flush > .ddb/ctl")
+        .ok();
+    until("it is parked", || parked(&mount.db, "Orders") == ["a.bak", "c.bak"]);
+    assert_eq!(mount.sh(&format!("python3 -c \"{size}\"; rm Orders/items/u1/c.bak")).ok(), "32 32\n");
     // Its name and folder change, and it stays parked.
     mount.sh("mkdir Orders/items/u2; rm Orders/items/u1/a.bak; ! ls Orders/items/u1/a.bak 2> /dev/null").ok();
     assert!(parked(&mount.db, "Orders").is_empty(), "rm of the copy is rm of both");

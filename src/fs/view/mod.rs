@@ -59,6 +59,7 @@ use super::journal::{Failed, Missed, process_of, session_of};
 use super::node::Node;
 use super::tree::{Tree, is_worth_telling, now_ms};
 use super::write::Failure;
+use super::write::scratch::FileId;
 use creations::Creations;
 use marks::Marks;
 use reads::Reads;
@@ -263,7 +264,12 @@ impl View {
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
             return crate::fs::tree::scratch::attr(&self.tree, *id, ino);
         }
+        if let Some(id) = self.written_copy(&node, ino) {
+            return crate::fs::tree::scratch::attr(&self.tree, id, ino);
+        }
         let attr = match self.attr_of(&node, caller) {
+            // Parked since it was looked up: the kernel looks the name up again.
+            Err(FsError::NotFound) if matches!(*node, Node::Scratch(_)) => return Err(FsError::Stale),
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
                 let (open, since_ms) = self.handles.of_inode(ino).ok_or(FsError::NotFound)?;
@@ -272,6 +278,16 @@ impl View {
             attr => attr?,
         };
         Ok(Attr { size: handle.and_then(|handle| handle.size()).unwrap_or(attr.size), ..attr })
+    }
+
+    /// The copy in memory that somebody who opened a parked file writes.
+    fn written_copy(&self, node: &Node, ino: u64) -> Option<FileId> {
+        let Node::Special(special) = node else { return None };
+        special.0.parked()?;
+        match *self.handles.of_inode(ino)?.0 {
+            Handle::Scratch(id) => Some(id),
+            _ => None,
+        }
     }
 
     /// READLINK.
