@@ -8,6 +8,8 @@ mod support;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use ddbfs::fs::FsError;
+use ddbfs::fs::view::Caller;
 use serde_json::{Value, json};
 use support::{Mount, create_table, memory, on_disk, put};
 use tempfile::TempDir;
@@ -316,4 +318,33 @@ fn a_long_result_is_whole() {
         .sh("cd Readings/query/@pk=p; s=$(stat -c %s items.ndjson); test $s -gt 100000000 && test $s = $(cat items.ndjson | wc -c) &&
             test $(rg -c lorem items.ndjson) = 300 && tar -cf - items.ndjson | tar -xO | cmp - items.ndjson && cat items.ndjson | cmp - items.ndjson")
         .ok();
+}
+
+/// Who asks for a size and is interrupted is answered between two pages, and nobody goes on for its sake.
+#[test]
+fn a_stat_ends_with_its_caller() {
+    let results = Results::new(&SIZES[1..2]);
+    let mount = &results.mount;
+    // A stopped process keeps the signal that it is sent.
+    let mut holder = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = holder.id();
+    let sent = std::process::Command::new("bash")
+        .args(["-c", &format!("kill -STOP {pid}; until grep -q '^State:.T' /proc/{pid}/status; do :; done; kill -INT {pid}")])
+        .status();
+    let (view, caller) = (mount.view(), Caller { pid, uid: 0, gid: 0 });
+    let mut ino = ddbfs::fs::node::ROOT_INO;
+    for name in ["Readings", "query", "@pk=megabyte", "items.ndjson"] {
+        ino = view.lookup(caller, ino, name.as_bytes()).unwrap().ino;
+    }
+    let stat = |caller: Caller| {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        view.getattr_then(caller, ino, None, Box::new(move |attr| sender.send(attr.map(|attr| attr.size)).unwrap()));
+        receiver.recv().unwrap()
+    };
+    let interrupted = stat(caller);
+    let whole = stat(Caller { pid: std::process::id(), ..caller });
+    let killed = (holder.kill(), holder.wait());
+    assert!(sent.unwrap().success() && killed.1.is_ok());
+    assert_eq!(interrupted, Err(FsError::Interrupted));
+    assert_eq!(whole.unwrap(), std::fs::metadata(results.outside.path().join("megabyte/items.ndjson")).unwrap().len());
 }

@@ -252,3 +252,147 @@ impl Drop for Turn<'_> {
         served.into_iter().for_each(|waiting| (waiting.wake)(answer.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::database::local::LocalDatabase;
+    use crate::engine::EngineOptions;
+    use crate::fs::node::Node;
+    use crate::fs::options::ViewOptions;
+    use crate::store::memory::MemoryStore;
+
+    const PIECE: usize = 1 << 20;
+
+    /// Gives pieces of one byte value each; the step of `fails` fails once, that of `panics` panics.
+    #[derive(Debug, Default)]
+    struct Pieces {
+        left: u8,
+        steps: Arc<AtomicU64>,
+        settled: Arc<AtomicU64>,
+        fails: Option<u8>,
+        panics: Option<u8>,
+    }
+
+    impl Producer for Pieces {
+        fn advance(&mut self, _tree: &Tree, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+            assert!(self.panics != Some(self.left), "as asked");
+            if self.fails == Some(self.left) {
+                self.fails = None;
+                return Err(FsError::Busy("this once"));
+            }
+            self.steps.fetch_add(1, Ordering::Relaxed);
+            if self.left == 0 {
+                return Ok(false);
+            }
+            let settled = Arc::clone(&self.settled);
+            bills.push(Bill::new(move || {
+                settled.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }));
+            out.resize(out.len() + PIECE, self.left);
+            self.left -= 1;
+            Ok(true)
+        }
+    }
+
+    fn tree() -> Tree {
+        let store = Arc::new(MemoryStore::new().unwrap());
+        Tree::new(Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap()), ViewOptions::default())
+    }
+
+    fn computation(producer: Pieces) -> Arc<Computation> {
+        Arc::new(Computation::new(Box::new(producer), &Arc::default()))
+    }
+
+    type Heard = Arc<Mutex<Vec<Result<(), FsError>>>>;
+
+    fn wait(computation: &Computation, until: Until, heard: &Heard) -> bool {
+        let heard = Arc::clone(heard);
+        computation.wait(0, until, Box::new(move |woken| heard.lock().push(woken)))
+    }
+
+    #[test]
+    fn who_waits_shares_the_steps_and_without_them_none_is_made() {
+        let (tree, steps) = (tree(), Arc::<AtomicU64>::default());
+        let shared = computation(Pieces { left: 3, steps: Arc::clone(&steps), ..Pieces::default() });
+        assert!(!shared.step(&tree, |_| true));
+        assert_eq!((steps.load(Ordering::Relaxed), shared.size()), (0, None));
+        let (sizes, bytes) = (Heard::default(), Heard::default());
+        assert!(wait(&shared, Until::Byte(10), &bytes) && wait(&shared, Until::Size, &sizes) && wait(&shared, Until::Size, &sizes));
+        assert!(shared.step(&tree, |_| true));
+        assert_eq!((bytes.lock().len(), sizes.lock().len()), (1, 0));
+        while shared.step(&tree, |_| true) {}
+        assert_eq!(*sizes.lock(), [Ok(()), Ok(())]);
+        assert_eq!((steps.load(Ordering::Relaxed), shared.size()), (4, Some(Ok(3 * PIECE as u64))));
+        assert!(!wait(&shared, Until::Size, &sizes), "it is known");
+    }
+
+    #[test]
+    fn a_failed_step_is_told_and_may_be_made_again() {
+        let tree = tree();
+        let failing = computation(Pieces { left: 2, fails: Some(1), ..Pieces::default() });
+        let heard = Heard::default();
+        wait(&failing, Until::Size, &heard);
+        while failing.step(&tree, |_| true) {}
+        assert_eq!(*heard.lock(), [Err(FsError::Busy("this once"))]);
+        wait(&failing, Until::Size, &heard);
+        while failing.step(&tree, |_| true) {}
+        assert_eq!((heard.lock().last(), failing.size()), (Some(&Ok(())), Some(Ok(2 * PIECE as u64))));
+    }
+
+    #[test]
+    fn who_waits_hears_of_a_panic() {
+        let (tree, heard) = (tree(), Heard::default());
+        let failing = computation(Pieces { left: 2, panics: Some(1), ..Pieces::default() });
+        wait(&failing, Until::Size, &heard);
+        assert!(failing.step(&tree, |_| true));
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| failing.step(&tree, |_| true)));
+        assert!(failed.is_err());
+        assert_eq!(*heard.lock(), [Err(FsError::Internal)]);
+    }
+
+    /// Reads to the end, as a worker of the view does; how many bytes, each checked.
+    fn read_all(open: &OpenComputed, tree: &Tree, first: u8) -> usize {
+        let mut at = 0;
+        loop {
+            let heard = Heard::default();
+            wait(&open.computation, Until::Byte(at as u64), &heard);
+            while open.computation.step(tree, |_| true) {}
+            let bytes = open.read(tree, (at as u64, PIECE), &|| true).unwrap().bytes;
+            if bytes.is_empty() {
+                return at;
+            }
+            let expected = first - u8::try_from(at / PIECE).unwrap();
+            assert!(bytes.len() == PIECE && bytes.iter().all(|byte| *byte == expected), "at {at}");
+            at += bytes.len();
+        }
+    }
+
+    #[test]
+    fn each_reader_settles_what_it_is_given_once() {
+        let (tree, settled) = (tree(), Arc::<AtomicU64>::default());
+        let shared = computation(Pieces { left: 3, settled: Arc::clone(&settled), ..Pieces::default() });
+        let opened = || OpenComputed::new(Arc::clone(&shared), Node::Root, String::new());
+        let (one, other) = (opened(), opened());
+        assert_eq!(read_all(&one, &tree, 3), 3 * PIECE);
+        assert_eq!((read_all(&one, &tree, 3), settled.load(Ordering::Relaxed)), (3 * PIECE, 3));
+        assert_eq!(other.read(&tree, (0, 10), &|| true).unwrap().bytes, [3; 10]);
+        assert_eq!(settled.load(Ordering::Relaxed), 4);
+    }
+
+    /// As with a result beyond the limit, only shorter: the disk has no room.
+    #[test]
+    fn what_finds_no_room_has_no_size_and_is_read_all_the_same() {
+        let (tree, settled) = (tree(), Arc::<AtomicU64>::default());
+        let shared = computation(Pieces { left: 5, settled: Arc::clone(&settled), ..Pieces::default() });
+        let (heard, made) = (Heard::default(), AtomicU64::new(0));
+        wait(&shared, Until::Size, &heard);
+        while shared.step(&tree, |_| made.fetch_add(1, Ordering::Relaxed) < 2) {}
+        assert!(matches!(shared.size(), Some(Err(FsError::SpoolFull(_)))), "{:?}", shared.size());
+        let open = OpenComputed::new(shared, Node::Root, String::new());
+        assert_eq!((read_all(&open, &tree, 5), settled.load(Ordering::Relaxed)), (5 * PIECE, 5));
+    }
+}
