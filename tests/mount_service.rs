@@ -262,3 +262,13 @@ fn the_mount_tells_of_itself() {
     println!("stats.json, config.json, slowlog.ndjson; ctl: clear, flush, and what it does not know");
     mount.end();
 }
+
+#[test]
+fn what_programs_cannot_know_is_said() {
+    let mount = Mount::with_tables();
+    let said = mount.sh("cat .ddb/help/writes.md").ok().to_owned();
+    for words in ["inotify", "--checksum", "ddbfs shell"] {
+        assert!(said.contains(words), "{words}: {said}");
+        assert!(include_str!("../README.md").contains(words), "{words} in README.md");
+    }
+}

@@ -6,7 +6,7 @@ mod daemon;
 
 use std::process::Command;
 
-use daemon::Mount;
+use daemon::{DDBFS, Mount};
 
 /// Each mistake after another failure, and what `.ddb/errors/last` then begins with and says.
 #[test]
@@ -57,4 +57,68 @@ fn the_last_error_is_about_what_the_person_just_saw() {
     let out = mount.bash(&format!("python3 -c '{}'; cat .ddb/errors/last", program.replace('\'', "'\\''")));
     assert!(daemon::texts(&out).0.starts_with("write Pets") || daemon::texts(&out).0.starts_with("close Pets"), "{out:?}");
     println!("{} mistakes are told, each with its time and what to do", cases.len());
+}
+
+/// Lines for an interactive shell on a terminal, in a mount of the sample tables; what the terminal shows.
+fn typed(mount: &Mount, shell: &[&str], lines: &[&str]) -> String {
+    let bin = std::path::Path::new(DDBFS).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new("python3")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/terminal.py"))
+        .arg(lines.join("\n"))
+        .args(shell)
+        .current_dir(mount.point())
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("DDBFS_DATA", mount.data())
+        .env("HOME", mount.dir.path())
+        .env_remove("PROMPT_COMMAND")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_show() {
+    let shells: [(&str, &[&str]); 3] = [
+        ("eval \"$(ddbfs shell bash)\"", &["bash", "--norc", "--noprofile", "-i"]),
+        ("eval \"$(ddbfs shell zsh)\"", &["zsh", "-f", "-i"]),
+        ("ddbfs shell fish | source", &["fish", "-i"]),
+    ];
+    for (begin, shell) in shells {
+        let mount = Mount::with_samples();
+        let shown = typed(
+            &mount,
+            shell,
+            &[
+                begin,
+                // close() alone hears of it.
+                "echo '{\"Age\":' > Pets/items/Dog/Fido.json",
+                "true",
+                "cat Nopets/x",
+                // Looked for, and no failure of the command.
+                "test -e Petz; true",
+                "cd /",
+                "cd -",
+                "rm -rf Pets 2> /dev/null",
+                "cat Pets/query/@pk=Do<TAB>@pk=Dog/",
+                "ddbfs dump PetsB<TAB>PetsByType",
+                "ddbfs umo<TAB>umount",
+                "echo status $?",
+            ],
+        );
+        let count = |text: &str| shown.matches(text).count();
+        for told in [
+            "close Pets/items/Dog/Fido.json: EINVAL",
+            "hint: the text ends too early. The item is unchanged.",
+            "there is no table Nopets",
+            "unlink Pets/schema.json: EPERM",
+        ] {
+            assert_eq!(count(told), 1, "{shell:?}: {told:?} in\n{shown}");
+        }
+        assert_eq!(count("there is no table Petz"), 0, "{shell:?}\n{shown}");
+        for completed in ["@pk=Dog/", "PetsByType", "umount"] {
+            assert!(shown.contains(completed), "{shell:?}: {completed} in\n{shown}");
+        }
+    }
 }

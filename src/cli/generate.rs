@@ -96,7 +96,7 @@ fn write_all(pages: &[(String, clap::Command)], directory: &Path) -> Result<Outc
     Ok(Outcome::Done)
 }
 
-fn print(text: &[u8]) -> Result<Outcome, CliError> {
+pub fn print(text: &[u8]) -> Result<Outcome, CliError> {
     std::io::stdout().write_all(text).map_err(CliError::io("cannot write to standard output"))?;
     Ok(Outcome::Done)
 }

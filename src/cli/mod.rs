@@ -23,6 +23,7 @@ mod progress;
 mod sample;
 mod serve;
 mod shards;
+mod shell;
 mod signals;
 mod umount;
 mod violations;
@@ -74,6 +75,8 @@ enum Command {
     Sample(sample::SampleArgs),
     /// Print a completion script for a shell: `ddbfs completions bash > /usr/share/bash-completion/completions/ddbfs`.
     Completions(generate::CompletionsArgs),
+    /// Print what an interactive shell takes in: failures told after each command, completions of tables and query paths.
+    Shell(shell::ShellArgs),
     /// Print a manual page: `ddbfs man | man -l -`.
     Man(generate::ManArgs),
     /// Make, drop and watch the global indexes of a table, while it is in use.
@@ -156,6 +159,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Compact(args) => compact::run(&args),
         Command::Sample(args) => sample::run(args),
         Command::Completions(args) => generate::completions(&args),
+        Command::Shell(args) => shell::run(&args),
         Command::Man(args) => generate::man(&args),
         Command::Index(args) => index::run(args),
         Command::Advise(args) => advise::run(args),

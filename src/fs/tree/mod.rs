@@ -25,9 +25,11 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 pub use folders::Folders;
+pub use index::NAMES as INDEX_NAMES;
 pub(super) use missing::is_worth_telling;
 pub use root::table_name;
 pub(super) use schema::pretty;
+pub use table::NAMES as TABLE_NAMES;
 
 use super::FsError;
 use super::attr::Attr;
