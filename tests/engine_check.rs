@@ -7,6 +7,7 @@ mod engine_support;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use ddbfs::codec::json::document::Document;
 use ddbfs::codec::key::partition_digest;
 use ddbfs::codec::record;
 use ddbfs::database::Database;
@@ -243,7 +244,7 @@ fn with_online_index() -> (Arc<MemoryStore>, LocalDatabase) {
         "AttributeDefinitions": [{ "AttributeName": "k", "AttributeType": "S" }],
         "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": "by-k",
             "KeySchema": [{ "AttributeName": "k", "KeyType": "HASH" }], "Projection": { "ProjectionType": "ALL" } } }] });
-    database.update_table(ddbfs::codec::wire::update_table::request(&body).unwrap()).unwrap();
+    database.update_table(ddbfs::codec::wire::update_table::request(Document::of(&body).root()).unwrap()).unwrap();
     database.engine().run_background_work().unwrap();
     database.pause_index_propagation(&table("Online"), true).unwrap();
     put(&database, "Online", Item::from([("pk", s("a")), ("k", s("y"))])).unwrap();

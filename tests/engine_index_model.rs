@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire::update_table;
 use ddbfs::database::Database;
 use ddbfs::database::admin::Administration;
@@ -146,7 +147,7 @@ impl Run {
     fn change_index(&self, update: serde_json::Value) -> Result<UpdateTableResponse, Error> {
         let body = json!({ "TableName": "Tab", "AttributeDefinitions": [{ "AttributeName": "a", "AttributeType": "S" }],
             "GlobalSecondaryIndexUpdates": [update] });
-        self.db().update_table(update_table::request(&body).unwrap())
+        self.db().update_table(update_table::request(Document::of(&body).root()).unwrap())
     }
 
     fn create(&mut self) {

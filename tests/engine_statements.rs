@@ -5,6 +5,7 @@
 mod control_support;
 
 use control_support::{Control, IV};
+use ddbfs::codec::json::document::Document;
 use ddbfs::codec::plain_json;
 use ddbfs::codec::wire::attribute_value;
 use ddbfs::protocol;
@@ -59,7 +60,7 @@ fn put(control: &Control, item: &str) {
 /// An item of the answer as plain JSON, keys first, brackets left out.
 fn line(item: &Value) -> String {
     let mut out = Vec::new();
-    plain_json::write_line(&attribute_value::item(item).unwrap(), &["pk", "sk"], &mut out);
+    plain_json::write_line(&attribute_value::item(Document::of(item).root()).unwrap(), &["pk", "sk"], &mut out);
     let text = String::from_utf8(out).unwrap();
     let inner = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     inner.unwrap().to_owned()

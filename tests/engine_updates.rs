@@ -259,6 +259,13 @@ fn the_size_of_an_update_is_limited() {
     let mut grown = request("SET n = :v", "");
     grown.placeholders.values = Some([(":v".to_owned(), x(150_000))].into());
     assert_eq!(database.update_item(grown).map(|_| ()).map_err(|error| error.to_string()), too_large);
+    // What is read weighs as much where it is written, however often; nothing is copied to find out.
+    let copies = |count: usize| (0..count).map(|place| format!("c{place} = m")).collect::<Vec<_>>().join(", ");
+    for update in [format!("SET {}", copies(1)), format!("SET {}", copies(400)), "SET c = if_not_exists(d, m)".to_owned()] {
+        let found = database.update_item(request(&update, "")).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(found, too_large, "{update}");
+    }
+    assert_eq!(database.update_item(request("SET c = m REMOVE m", "")).map(|_| ()).map_err(|error| error.to_string()), Ok(()));
 }
 
 #[test]

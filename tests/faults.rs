@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use daemon::{DDBFS, Mount, check, free_address, post, texts};
+use ddbfs::codec::json::document::Document;
 use ddbfs::codec::{plain_json, wire};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Database as _, Streams as _};
@@ -395,7 +396,9 @@ fn clock_jumps_lose_nothing() {
     let create = r#"{"TableName":"Tab","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
         "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
-    database.create_table(wire::create_table::request(&serde_json::from_str(create).unwrap()).unwrap()).unwrap();
+    database
+        .create_table(wire::create_table::request(Document::of(&serde_json::from_str(create).unwrap()).root()).unwrap())
+        .unwrap();
     let specification = TimeToLiveSpecification { enabled: true, attribute_name: "expires".to_owned() };
     database.update_time_to_live(UpdateTimeToLiveRequest { table_name: table(), specification }).unwrap();
     let work = |database: &LocalDatabase| database.engine().run_background_work().unwrap();

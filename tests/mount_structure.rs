@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use daemon::Mount;
+use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
@@ -34,7 +35,7 @@ fn create(db: &LocalDatabase, sort: bool) {
         r#"{{"TableName":"Names","BillingMode":"PAY_PER_REQUEST","KeySchema":[{{"AttributeName":"pk","KeyType":"HASH"}}{key}],
         "AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}{definition}]}}"#
     );
-    db.create_table(wire::create_table::request(&serde_json::from_str(&text).unwrap()).unwrap()).unwrap();
+    db.create_table(wire::create_table::request(Document::of(&serde_json::from_str(&text).unwrap()).root()).unwrap()).unwrap();
 }
 
 fn delete(db: &LocalDatabase) {

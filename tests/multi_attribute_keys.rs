@@ -6,6 +6,7 @@ mod control_support;
 mod support;
 
 use control_support::Control;
+use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire::create_table;
 use ddbfs::database::Database;
 use serde_json::{Value, json};
@@ -146,7 +147,7 @@ fn they_are_described_and_checked() {
 #[test]
 fn a_mount_names_them_by_all_their_values() {
     let mount = Mount::with_tables();
-    mount.db.create_table(create_table::request(&wide()).unwrap()).unwrap();
+    mount.db.create_table(create_table::request(Document::of(&wide()).root()).unwrap()).unwrap();
     put(&*mount.db, "Wide", r#"{"pk":"1","h1":"a,b","h2":1,"h3":"c","h4":"d","r1":"x/y","r2":"z","r3":2.5,"r4":{"$b64":"AQ=="}}"#);
     let names = mount.sh("cd Wide/gsi/all/items && ls && ls *");
     assert_eq!(names.ok(), "a%2Cb,1,c,d\nx%2Fy,z,2.5,%01,1.json\n");

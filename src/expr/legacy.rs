@@ -10,6 +10,7 @@ use crate::model::api::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
 };
 use crate::model::error::LegacyError;
+use crate::model::limits::{EXPRESSION_OPERATORS_MAX, IN_OPERANDS_MAX};
 use crate::model::{AttributeType, AttributeValue, DocumentPath};
 
 /// The condition that `Expected` or a filter says; `None` when it has no entry.
@@ -17,6 +18,9 @@ use crate::model::{AttributeType, AttributeValue, DocumentPath};
 /// # Errors
 /// The first bad entry in the order sent; a ConditionalOperator without entries.
 pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyError> {
+    if given.conditions.len() > EXPRESSION_OPERATORS_MAX {
+        return Err(LegacyError::TooManyConditions(given.conditions.len()));
+    }
     let mut conditions = given.conditions.iter().map(of_attribute).collect::<Result<Vec<_>, _>>()?;
     if conditions.len() <= 1 {
         return match given.operator {
@@ -61,10 +65,10 @@ fn of_attribute(given: &LegacyCondition) -> Result<Condition, LegacyError> {
 /// Missing, count, types that differ, type, order.
 pub fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) -> Result<Vec<AttributeValue>, LegacyError> {
     let takes_none = matches!(operator, ComparisonOperator::Null | ComparisonOperator::NotNull);
-    let arguments: Vec<AttributeValue> = match (&given.attribute_value_list, &given.value) {
-        (Some(list), _) => list.clone(),
-        (None, Some(value)) => vec![value.clone()],
-        (None, None) if takes_none || given.exists.is_some() => Vec::new(),
+    let arguments: &[AttributeValue] = match (&given.attribute_value_list, &given.value) {
+        (Some(list), _) => list,
+        (None, Some(value)) => std::slice::from_ref(value),
+        (None, None) if takes_none || given.exists.is_some() => &[],
         (None, None) => {
             return Err(LegacyError::ArgumentsMissing { operator: operator.name(), attribute: given.attribute.clone() });
         }
@@ -72,7 +76,7 @@ pub fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) 
     let fits = match operator {
         ComparisonOperator::Null | ComparisonOperator::NotNull => arguments.is_empty(),
         ComparisonOperator::Between => arguments.len() == 2,
-        ComparisonOperator::In => !arguments.is_empty(),
+        ComparisonOperator::In => (1..=IN_OPERANDS_MAX).contains(&arguments.len()),
         ComparisonOperator::Eq
         | ComparisonOperator::Ne
         | ComparisonOperator::Le
@@ -86,13 +90,13 @@ pub fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) 
     if !fits {
         return Err(LegacyError::ArgumentCount { operator: operator.name() });
     }
-    check_types(operator, &arguments)?;
-    if let (ComparisonOperator::Between, [lower, upper]) = (operator, arguments.as_slice())
+    check_types(operator, arguments)?;
+    if let (ComparisonOperator::Between, [lower, upper]) = (operator, arguments)
         && compare(lower, upper).is_some_and(std::cmp::Ordering::is_gt)
     {
         return Err(LegacyError::BetweenOrder);
     }
-    Ok(arguments)
+    Ok(arguments.to_vec())
 }
 
 fn check_types(operator: ComparisonOperator, arguments: &[AttributeValue]) -> Result<(), LegacyError> {

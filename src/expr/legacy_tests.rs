@@ -273,3 +273,14 @@ fn table_of_key_conditions() {
     check(&[("pk", Op::Gt, r#""p""#)], "Query key condition not supported");
     check(&[pk, ("sk", Op::BeginsWith, "1")], "IV: ComparisonOperator BEGINS_WITH is not valid for N AttributeValue type");
 }
+
+#[test]
+fn conditions_have_the_bounds_of_expressions() {
+    let of = |count: usize| comparison("n", Op::In, &vec!["5"; count].join(","));
+    assert_eq!(holds(&all(vec![of(100)])), Ok(true));
+    fails(of(101), "IV: Invalid number of argument(s) for the IN ComparisonOperator");
+    let many = |count: usize| all((0..count).map(|place| comparison(&format!("a{place}"), Op::Null, "")).collect());
+    assert_eq!(holds(&many(300)), Ok(true));
+    let expected = "IV: The parameter contains too many conditions; condition count: 301".to_owned();
+    assert_eq!(holds(&many(301)), Err(expected));
+}

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::model::api::Placeholders;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, ValueError};
-use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDERS_BYTES_MAX};
+use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, EXPRESSION_VALUES_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDERS_BYTES_MAX};
 use crate::model::{AttributeValue, Error};
 
 /// Checks names and values before any expression is parsed. `any_expression`: the request has an expression at all.
@@ -110,11 +110,13 @@ fn unused<'a>(keys: impl Iterator<Item = &'a String>, used: &BTreeSet<String>) -
 pub struct Scope<'p> {
     placeholders: &'p Placeholders,
     used: &'p mut PlaceholderUse,
+    /// Bytes of the values looked up: each lookup may become a copy.
+    value_bytes: usize,
 }
 
 impl<'p> Scope<'p> {
     pub fn new(placeholders: &'p Placeholders, used: &'p mut PlaceholderUse) -> Self {
-        Self { placeholders, used }
+        Self { placeholders, used, value_bytes: 0 }
     }
 
     /// The name behind `#x`.
@@ -136,6 +138,10 @@ impl<'p> Scope<'p> {
         let found = self.placeholders.values.as_ref().and_then(|values| values.get(alias));
         let value = found.ok_or_else(|| ExpressionFault::UndefinedValue(alias.to_owned()))?;
         self.used.values.insert(alias.to_owned());
+        self.value_bytes += value.size();
+        if self.value_bytes > EXPRESSION_VALUES_BYTES_MAX {
+            return Err(ExpressionFault::TooManyValueBytes);
+        }
         Ok(value)
     }
 }

@@ -1,32 +1,59 @@
-//! Runs a request of the protocol without holding a thread of the server longer than it works.
+//! Runs a request of the protocol without holding a thread of the connections longer than it works.
 //!
-//! Reads run where they are called: they are short and never wait for a writer. Writes wait for the commit without a thread. What
-//! blocks says so, and the runtime moves the other connections away from it.
+//! Requests on single items run where they are called: they are short and never wait for a writer. Writes wait for the commit without a
+//! thread. What reads much or is large runs on a thread of [`super::works`].
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::block_in_place;
 
+use crate::codec::json::document::Document;
 use crate::database::Database;
-use crate::protocol::operation::closed;
+use crate::protocol::operation::{Finish, closed};
 use crate::protocol::{Answered, Context, Failure, Handler, Operation};
 
-/// Runs one request. `host` is what the client calls this server.
+/// A request that was run: its answer's body, or whom to wait for.
+#[allow(missing_debug_implementations)]
+pub enum Begun {
+    Done(Vec<u8>),
+    Waits(oneshot::Receiver<Finish>),
+}
+
+/// Runs one request. `host` is what the client calls this server; `is_apart`, whether this is no thread of the connections.
 ///
 /// # Errors
 /// What the request or its operation failed with.
-pub async fn run(operation: &Operation, json: Value, database: &Arc<dyn Database>, host: &str) -> Result<Vec<u8>, Failure> {
+pub fn begin(
+    operation: &Operation,
+    json: Document,
+    (database, host): (&Arc<dyn Database>, &str),
+    is_apart: bool,
+) -> Result<Begun, Failure> {
     let context = Context { operation: operation.name, database: database.as_ref(), host };
     match operation.handler {
-        Handler::Read(run) => run(&json, &context),
-        Handler::Blocking(run) => block_in_place(|| run(json, &context)),
+        Handler::Read(run) => run(json.root(), &context).map(Begun::Done),
+        Handler::Blocking(run) if is_apart => run(json, &context).map(Begun::Done),
+        // The runtime moves the other connections away from this thread.
+        Handler::Blocking(run) => block_in_place(|| run(json, &context)).map(Begun::Done),
         Handler::Started(start) => {
             let (sender, receiver) = oneshot::channel();
             // The receiver is gone when the client is: nobody to tell.
             start(json, &context, Answered::new(move |finish| drop(sender.send(finish))))?;
-            receiver.await.map_or_else(|_| Err(closed()), |finish| finish())
+            Ok(Begun::Waits(receiver))
+        }
+    }
+}
+
+impl Begun {
+    /// The answer's body.
+    ///
+    /// # Errors
+    /// What the operation failed with.
+    pub async fn ended(self) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Done(body) => Ok(body),
+            Self::Waits(receiver) => receiver.await.map_or_else(|_| Err(closed()), |finish| finish()),
         }
     }
 }

@@ -4,7 +4,8 @@ use hyper::StatusCode;
 use hyper::header::HeaderValue;
 
 use super::auth::AuthError;
-use super::reply::Reply;
+use super::body::BodyError;
+use super::reply::{PLAIN, Reply};
 use super::sigv4::SignatureError;
 use crate::codec::wire::WireError;
 use crate::model::error::exception::INTERNAL;
@@ -20,6 +21,8 @@ pub enum Failure {
     Inflate,
     Auth(AuthError),
     Protocol(protocol::Failure),
+    /// Too large when inflated, or no memory for it.
+    Body(BodyError),
     /// A bug: the handler panicked.
     Panic,
 }
@@ -43,10 +46,22 @@ pub fn reply(failure: &Failure, operation: Option<&Operation>, content_type: Hea
         Failure::ContentEncoding => Told::new("SerializationException", "Content-Encoding must be gzip, deflate or identity"),
         Failure::Inflate => Told::new(INTERNAL, "The compressed request body is broken"),
         Failure::Auth(error) => Told::new(auth_exception(error), error.to_string()),
+        Failure::Body(error) => return body_reply(*error),
         Failure::Panic => Told::new(INTERNAL, "ddbfs failed on this request; its log says where"),
     };
     let status = StatusCode::from_u16(told.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     Reply::new(status, content_type, told.body())
+}
+
+/// The answer to a body that could not be taken.
+pub fn body_reply(error: BodyError) -> Reply {
+    let status = match error {
+        BodyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        BodyError::Idle => StatusCode::REQUEST_TIMEOUT,
+        BodyError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        BodyError::Broken => StatusCode::BAD_REQUEST,
+    };
+    Reply::new(status, PLAIN, error.to_string())
 }
 
 fn auth_exception(error: &AuthError) -> &'static str {

@@ -9,6 +9,7 @@
 //! body      bodies within limits                    compression  gzip and deflate
 //! in_flight, patience   memory and time of all connections
 //! crowd     how many there are                         peer       whose process is at the other end
+//! works     requests that take long or much memory
 //! ```
 //!
 //! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 256 MiB of bodies at once, 5 seconds for a head, 10
@@ -31,5 +32,6 @@ pub mod server;
 pub mod sign_time;
 pub mod sigv4;
 pub mod target;
+pub mod works;
 
 pub use server::{HttpOptions, RunningServer, Server};

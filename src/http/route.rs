@@ -15,12 +15,11 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
-use serde_json::Value;
 
 use super::auth::{self, AuthError, Signature};
 use super::body::{self, BodyError};
-use super::compression::{self, ContentEncoding, InflateError};
-use super::dispatch;
+use super::compression::{self, Coding, ContentEncoding, InflateError};
+use super::dispatch::{self, Begun};
 use super::error::{self, Failure};
 use super::in_flight::{InFlight, Share};
 use super::origin::{Gate, Named};
@@ -29,9 +28,11 @@ use super::peer::Stranger;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::sigv4::{Signed, Verifier};
 use super::target;
+use super::works::Works;
+use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
+use crate::codec::wire::WireError;
 use crate::codec::wire::table_description::REGION;
-use crate::codec::wire::{self, WireError};
 use crate::database::Database;
 use crate::protocol::{self, Operation};
 
@@ -51,6 +52,7 @@ pub struct Service {
     pub database: Arc<dyn Database>,
     pub gate: Gate,
     pub in_flight: Arc<InFlight>,
+    pub works: Works,
     pub ids: RequestIds,
     /// No count before validation texts.
     pub bare_texts: bool,
@@ -66,9 +68,15 @@ impl std::fmt::Debug for Service {
 
 impl Service {
     /// Answers one request, whatever happens; a stranger's with why there is nothing for him.
-    pub async fn answer(&self, request: Request<Incoming>, phase: &Phase, stranger: Option<&Stranger>) -> Response<ReplyBody> {
+    pub async fn answer(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        phase: &Phase,
+        stranger: Option<&Stranger>,
+    ) -> Response<ReplyBody> {
         let mut held = Held { share: self.in_flight.share(), phase: phase.request() };
         let (head, incoming) = request.into_parts();
+        let head = Arc::new(head);
         let has_origin = head.headers.contains_key(ORIGIN);
         let mut reply = match self.admit(&head, stranger) {
             Err(refusal) => refusal,
@@ -102,7 +110,7 @@ impl Service {
         self.gate.check(&hosts, &texts(head, &ORIGIN)).map_err(|refused| plain(refused.status(), &refused.to_string()))
     }
 
-    async fn route(&self, head: &Parts, incoming: Incoming, share: &mut Share) -> Reply {
+    async fn route(self: &Arc<Self>, head: &Arc<Parts>, incoming: Incoming, share: &mut Share) -> Reply {
         if head.method == Method::OPTIONS && head.headers.contains_key(ORIGIN) {
             return preflight(head);
         }
@@ -118,20 +126,15 @@ impl Service {
         }
         let body = match body::read(incoming, share).await {
             Ok(body) => body,
-            Err(error) => return body_failed(error),
+            Err(error) => return error::body_reply(error),
         };
         let Some(content_type) = content_type(head, !body.is_empty()) else { return not_found() };
-        let inflated = match compression::content_encoding(header(head, &CONTENT_ENCODING)) {
+        let coding = match compression::content_encoding(header(head, &CONTENT_ENCODING)) {
             ContentEncoding::Identity => None,
             ContentEncoding::Unknown => return error::reply(&Failure::ContentEncoding, None, content_type),
-            ContentEncoding::Coded(coding) => match compression::inflate(coding, &body, share) {
-                Ok(inflated) => Some(inflated),
-                Err(InflateError::Broken) => return error::reply(&Failure::Inflate, None, content_type),
-                Err(InflateError::TooLarge) => return body_failed(BodyError::TooLarge),
-                Err(InflateError::Busy) => return body_failed(BodyError::Busy),
-            },
+            ContentEncoding::Coded(coding) => Some(coding),
         };
-        self.call(head, Body { sent: body, inflated }, content_type).await
+        self.call(head, Body { sent: body, coding }, content_type).await
     }
 
     /// A request that is refused here never comes to the database, which counts its own refusals.
@@ -152,7 +155,8 @@ impl Service {
             );
         }
         let Some(layout) = self.database.layout() else { return not_found() };
-        match layout.all_metrics() {
+        // Reads every table's; the other connections go on elsewhere.
+        match tokio::task::block_in_place(|| layout.all_metrics()) {
             Ok(metrics) => plain(StatusCode::OK, &(prometheus::render(&metrics) + &self.cache_metrics())),
             Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         }
@@ -167,13 +171,10 @@ impl Service {
     }
 
     /// The API proper: everything from here on is answered in JSON.
-    async fn call(&self, head: &Parts, body: Body, content_type: HeaderValue) -> Reply {
+    async fn call(self: &Arc<Self>, head: &Arc<Parts>, body: Body, content_type: HeaderValue) -> Reply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
-        let host = header(head, &HOST).unwrap_or("localhost");
-        let (operation, outcome) = match self.prepare(head, body) {
-            Err(failure) => (None, Err(failure)),
-            Ok((operation, json)) => (Some(operation), caught(dispatch::run(operation, json, &self.database, host)).await),
-        };
+        let operation = target::parse(header(head, &X_AMZ_TARGET));
+        let outcome = caught(self.run(head, body, operation)).await;
         let reply = match outcome {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),
             Err(failure) => {
@@ -189,18 +190,42 @@ impl Service {
         reply
     }
 
-    /// The checks between the HTTP request and the operation: JSON, target, signature, an object.
-    fn prepare(&self, head: &Parts, body: Body) -> Result<(&'static Operation, Value), Failure> {
-        let json: Option<Value> = match body.text() {
-            [] => None,
-            text => Some(wire::body::parse(text).map_err(|_| WireError::NotAnObject)?),
-        };
-        let operation = target::parse(header(head, &X_AMZ_TARGET)).ok_or(protocol::Failure::UnknownOperation)?;
-        self.authenticate(head, &body.sent).map_err(Failure::Auth)?;
-        match json {
-            Some(json) if json.is_object() => Ok((operation, json)),
-            _ => Err(WireError::NotAnObject.into()),
+    /// Runs a request here, or where there is a thread and memory for it.
+    async fn run(
+        self: &Arc<Self>,
+        head: &Arc<Parts>,
+        body: Body,
+        operation: Option<&'static Operation>,
+    ) -> Result<Vec<u8>, Failure> {
+        let (bytes, is_coded) = (body.sent.len(), body.coding.is_some());
+        if Works::is_short(operation, bytes, is_coded) {
+            return Ok(self.begin(head, body, operation, false)?.ended().await?);
         }
+        let memory = self.works.memory(bytes, is_coded).await.map_err(Failure::Body)?;
+        let (service, head) = (Arc::clone(self), Arc::clone(head));
+        let begun = self.works.run(move || service.begin(&head, body, operation, true)).await;
+        let ended = begun.unwrap_or(Err(Failure::Panic))?.ended().await;
+        drop(memory);
+        Ok(ended?)
+    }
+
+    /// The checks between the HTTP request and the operation, and its beginning: signature, JSON, target, an object. Nothing is made of
+    /// a body before it is known who sent it.
+    fn begin(&self, head: &Parts, body: Body, operation: Option<&'static Operation>, is_apart: bool) -> Result<Begun, Failure> {
+        if let Err(error) = self.authenticate(head, &body.sent) {
+            return Err(body.fault(operation).unwrap_or(Failure::Auth(error)));
+        }
+        // What the body's text takes when it is inflated; the tree's part was waited for.
+        let mut share = self.in_flight.share();
+        let text = body.text(&mut share)?;
+        let json = match text.is_empty() {
+            true => None,
+            false => Some(Document::parse(text).map_err(|_| WireError::NotAnObject)?),
+        };
+        let operation = operation.ok_or(protocol::Failure::UnknownOperation)?;
+        let json = json.filter(|json| json.root().is_object()).ok_or(WireError::NotAnObject)?;
+        let host = header(head, &HOST).unwrap_or("localhost");
+        Ok(dispatch::begin(operation, json, (&self.database, host), is_apart)?)
     }
 
     fn authenticate(&self, head: &Parts, sent: &[u8]) -> Result<(), AuthError> {
@@ -217,12 +242,26 @@ impl Service {
 /// A request's body; its signature is that of the bytes sent.
 struct Body {
     sent: Bytes,
-    inflated: Option<Vec<u8>>,
+    coding: Option<Coding>,
 }
 
 impl Body {
-    fn text(&self) -> &[u8] {
-        self.inflated.as_deref().unwrap_or(&self.sent)
+    /// The text; `share` grows with what is inflated.
+    fn text(self, share: &mut Share) -> Result<Vec<u8>, Failure> {
+        let Some(coding) = self.coding else { return Ok(Vec::from(self.sent)) };
+        compression::inflate(coding, &self.sent, share).map_err(|error| match error {
+            InflateError::Broken => Failure::Inflate,
+            InflateError::TooLarge => Failure::Body(BodyError::TooLarge),
+            InflateError::Busy => Failure::Body(BodyError::Busy),
+        })
+    }
+
+    /// What the service says before it says that a signature is wrong (SEMANTICS 1.5). Nothing is built to know it.
+    fn fault(&self, operation: Option<&Operation>) -> Option<Failure> {
+        if self.coding.is_none() && !self.sent.is_empty() && !document::is_json(&self.sent) {
+            return Some(WireError::NotAnObject.into());
+        }
+        operation.is_none().then_some(Failure::Protocol(protocol::Failure::UnknownOperation))
     }
 }
 
@@ -247,10 +286,10 @@ fn content_type(head: &Parts, has_body: bool) -> Option<HeaderValue> {
 }
 
 /// Runs a handler; a panic in it fails this request and no other.
-async fn caught<T>(handler: impl Future<Output = Result<T, protocol::Failure>>) -> Result<T, Failure> {
+async fn caught<T>(handler: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let mut handler = pin!(handler);
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
-        Ok(poll) => poll.map_err(Failure::Protocol),
+        Ok(poll) => poll,
         Err(_) => Poll::Ready(Err(Failure::Panic)),
     })
     .await
@@ -263,16 +302,6 @@ fn plain(status: StatusCode, text: &str) -> Reply {
 /// What the service says to anything that is not its protocol.
 fn not_found() -> Reply {
     Reply::new(StatusCode::NOT_FOUND, XML, "<UnknownOperationException/>\n")
-}
-
-fn body_failed(error: BodyError) -> Reply {
-    let status = match error {
-        BodyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        BodyError::Idle => StatusCode::REQUEST_TIMEOUT,
-        BodyError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        BodyError::Broken => StatusCode::BAD_REQUEST,
-    };
-    plain(status, &error.to_string())
 }
 
 /// The answer to a browser's question whether a page may send its request; the page's origin was checked before.

@@ -22,6 +22,7 @@ use super::peer::{self, Stranger};
 use super::reply::RequestIds;
 use super::route::{HEAD_BYTES_MAX, Service};
 use super::sigv4::{Credentials, Verifier};
+use super::works::Works;
 use crate::database::Database;
 use crate::engine::clock::{Clock, SystemClock};
 
@@ -117,7 +118,8 @@ impl Server {
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
         let (in_flight, ids) = (InFlight::new(options.in_flight_bytes_max), RequestIds::new(seed()));
-        let service = Arc::new(Service { database, gate, in_flight, ids, bare_texts: options.bare_texts, verifier });
+        let works = Works::new(options.in_flight_bytes_max);
+        let service = Arc::new(Service { database, gate, in_flight, works, ids, bare_texts: options.bare_texts, verifier });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
         let runtime =

@@ -22,6 +22,8 @@ pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
 /// Operators in one expression.
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
+/// Values that an expression refers to, each as often as it does; twice the bound of all of them would serve every use once. Our own.
+pub const EXPRESSION_VALUES_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// A placeholder (`#x`, `:x`), sign included.
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues` together (quota "Expression parameters").

@@ -1,25 +1,24 @@
 //! Batches of reads and of writes.
 
-use serde_json::Value;
-
 use super::{Answered, Context, Failure, Operation};
+use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::{batch_get_item, batch_write_item};
 use crate::model::Error;
 use crate::model::error::Layer;
 
 pub const OPERATIONS: &[Operation] =
-    &[Operation::read("BatchGetItem", get).read_by(Layer::Read), Operation::started("BatchWriteItem", write)];
+    &[Operation::read("BatchGetItem", get).long().read_by(Layer::Read), Operation::started("BatchWriteItem", write)];
 
-fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = batch_get_item::request(json)?;
     let mut writer = batch_get_item::BatchWriter::new(&request, batch_get_item::table_names(json));
     let page = context.database.batch_get_rows(&request, &mut |place, row| writer.row(place, row))?;
     Ok(writer.finish(&page).map_err(Error::Store)?)
 }
 
-fn write(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = batch_write_item::request(&json)?;
-    let names = batch_get_item::table_names(&json);
+fn write(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = batch_write_item::request(json.root())?;
+    let names = batch_get_item::table_names(json.root());
     drop(json);
     let detail = request.return_consumed_capacity;
     let done = answered.with(move |response| {

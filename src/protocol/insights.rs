@@ -1,9 +1,8 @@
 //! Contributor insights.
 
-use serde_json::Value;
-
 use super::operation::body;
 use super::{Context, Failure, Operation};
+use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::insights;
 
 pub const OPERATIONS: &[Operation] = &[
@@ -12,17 +11,17 @@ pub const OPERATIONS: &[Operation] = &[
     Operation::read("ListContributorInsights", list),
 ];
 
-fn update(json: Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
-    let updated = context.administration()?.update_insights(insights::update_request(&json)?)?;
+fn update(json: Document, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+    let updated = context.administration()?.update_insights(insights::update_request(json.root())?)?;
     Ok(body(&insights::updated_to_json(&updated)))
 }
 
-fn describe(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn describe(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let described = context.administration()?.describe_insights(&insights::describe_request(json)?)?;
     Ok(body(&insights::described_to_json(&described)))
 }
 
-fn list(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn list(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let table = insights::list_request(json)?;
     let list = context.administration()?.list_insights(table.as_ref())?;
     Ok(body(&insights::list_to_json(&list)))

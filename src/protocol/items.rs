@@ -1,8 +1,7 @@
 //! Single items, Query and Scan.
 
-use serde_json::Value;
-
 use super::{Answered, Context, Failure, Operation};
+use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::{Reporting, delete_item, get_item, page, put_item, query, scan, update_item};
 use crate::model::Error;
 use crate::model::error::Layer;
@@ -12,11 +11,11 @@ pub const OPERATIONS: &[Operation] = &[
     Operation::started("PutItem", put).read_by(Layer::Write),
     Operation::started("UpdateItem", update).read_by(Layer::Write),
     Operation::started("DeleteItem", delete).read_by(Layer::Write),
-    Operation::read("Query", run_query).read_by(Layer::Query),
-    Operation::read("Scan", run_scan),
+    Operation::read("Query", run_query).long().read_by(Layer::Query),
+    Operation::read("Scan", run_scan).long(),
 ];
 
-fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = get_item::request(json)?;
     let reporting = Reporting::of(json, request.return_consumed_capacity);
     let response = context.database.get_item(request)?;
@@ -25,9 +24,9 @@ fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     Ok(out)
 }
 
-fn put(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = put_item::request(&json)?;
-    let reporting = Reporting::of(&json, request.return_consumed_capacity);
+fn put(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = put_item::request(json.root())?;
+    let reporting = Reporting::of(json.root(), request.return_consumed_capacity);
     drop(json);
     let done = answered.with(move |response| {
         let mut out = Vec::new();
@@ -38,9 +37,9 @@ fn put(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Fai
     Ok(())
 }
 
-fn update(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = update_item::request(&json)?;
-    let reporting = Reporting::of(&json, request.return_consumed_capacity);
+fn update(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = update_item::request(json.root())?;
+    let reporting = Reporting::of(json.root(), request.return_consumed_capacity);
     drop(json);
     let done = answered.with(move |response| {
         let mut out = Vec::new();
@@ -51,9 +50,9 @@ fn update(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), 
     Ok(())
 }
 
-fn delete(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = delete_item::request(&json)?;
-    let reporting = Reporting::of(&json, request.return_consumed_capacity);
+fn delete(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = delete_item::request(json.root())?;
+    let reporting = Reporting::of(json.root(), request.return_consumed_capacity);
     drop(json);
     let done = answered.with(move |response| {
         let mut out = Vec::new();
@@ -64,14 +63,14 @@ fn delete(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), 
     Ok(())
 }
 
-fn run_query(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn run_query(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = query::request(json)?;
     let mut writer = page::PageWriter::new(request.select);
     let page = context.database.query_rows(&request, &mut |row| writer.row(row))?;
     Ok(writer.finish(&page, &Reporting::of(json, request.return_consumed_capacity)).map_err(Error::Store)?)
 }
 
-fn run_scan(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn run_scan(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = scan::request(json)?;
     let mut writer = page::PageWriter::new(request.select);
     let page = context.database.scan_rows(&request, &mut |row| writer.row(row))?;

@@ -24,8 +24,7 @@ pub mod time_to_live;
 pub mod transactions;
 pub mod transfer;
 
-use serde_json::Value;
-
+use crate::codec::json::document::Document;
 use crate::codec::wire::WireError;
 use crate::database::Database;
 
@@ -63,9 +62,10 @@ pub fn find(name: &str) -> Option<&'static Operation> {
 ///
 /// # Errors
 /// What the request or its operation failed with.
-pub fn call(name: &str, json: Value, database: &dyn Database, host: &str) -> Result<Vec<u8>, Failure> {
+pub fn call(name: &str, json: impl Into<Document>, database: &dyn Database, host: &str) -> Result<Vec<u8>, Failure> {
     let operation = find(name).ok_or(Failure::UnknownOperation)?;
-    if !json.is_object() {
+    let json = json.into();
+    if !json.root().is_object() {
         return Err(WireError::NotAnObject.into());
     }
     operation.run(json, &Context { operation: operation.name, database, host })

@@ -1,9 +1,8 @@
 //! Features of which there is nothing here; the names are those of [`crate::codec::wire::never_used`].
 
-use serde_json::Value;
-
 use super::operation::body;
 use super::{Context, Failure, Operation};
+use crate::codec::json::document::Json;
 use crate::codec::wire::never_used;
 
 const COUNT: usize = never_used::OPERATIONS.len();
@@ -20,7 +19,7 @@ const NAMED: [Operation; COUNT] = {
     named
 };
 
-fn answer(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn answer(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let admin = context.administration()?;
     let request = never_used::request(context.operation, json)?;
     admin.never_used(&request)?;

@@ -9,6 +9,7 @@ use std::sync::mpsc::sync_channel;
 use serde_json::Value;
 
 use super::failure::Failure;
+use crate::codec::json::document::{Document, Json};
 use crate::database::admin::Administration;
 use crate::database::{Database, Done};
 use crate::model::Error;
@@ -88,11 +89,11 @@ impl Answered {
 #[derive(Debug, Clone, Copy)]
 pub enum Handler {
     /// Short, and never waits for a writer.
-    Read(fn(&Value, &Context<'_>) -> Result<Vec<u8>, Failure>),
+    Read(fn(Json<'_>, &Context<'_>) -> Result<Vec<u8>, Failure>),
     /// Waits for commits or files, holding its thread.
-    Blocking(fn(Value, &Context<'_>) -> Result<Vec<u8>, Failure>),
+    Blocking(fn(Document, &Context<'_>) -> Result<Vec<u8>, Failure>),
     /// Starts a write. Where it fails itself, nothing was started and nobody is told.
-    Started(fn(Value, &Context<'_>, Answered) -> Result<(), Failure>),
+    Started(fn(Document, &Context<'_>, Answered) -> Result<(), Failure>),
 }
 
 /// An operation of the API.
@@ -102,6 +103,8 @@ pub struct Operation {
     pub name: &'static str,
     pub service: Service,
     pub handler: Handler,
+    /// Reads as many items as it likes: not for a thread that others wait for.
+    pub is_long: bool,
     /// Who reads its values, and so words some of its errors.
     pub layer: Layer,
 }
@@ -109,24 +112,30 @@ pub struct Operation {
 impl Operation {
     /// One that reads.
     #[must_use]
-    pub const fn read(name: &'static str, run: fn(&Value, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
+    pub const fn read(name: &'static str, run: fn(Json<'_>, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
         Self::new(name, Handler::Read(run))
     }
 
     /// One that holds its thread until it is done.
     #[must_use]
-    pub const fn blocking(name: &'static str, run: fn(Value, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
+    pub const fn blocking(name: &'static str, run: fn(Document, &Context<'_>) -> Result<Vec<u8>, Failure>) -> Self {
         Self::new(name, Handler::Blocking(run))
     }
 
     /// A write that is waited for without a thread.
     #[must_use]
-    pub const fn started(name: &'static str, start: fn(Value, &Context<'_>, Answered) -> Result<(), Failure>) -> Self {
+    pub const fn started(name: &'static str, start: fn(Document, &Context<'_>, Answered) -> Result<(), Failure>) -> Self {
         Self::new(name, Handler::Started(start))
     }
 
     const fn new(name: &'static str, handler: Handler) -> Self {
-        Self { name, service: Service::DynamoDb, handler, layer: Layer::Older }
+        Self { name, service: Service::DynamoDb, handler, is_long: false, layer: Layer::Older }
+    }
+
+    /// The same as one that reads many items.
+    #[must_use]
+    pub const fn long(self) -> Self {
+        Self { is_long: true, ..self }
     }
 
     /// The same, read by that layer.
@@ -145,9 +154,9 @@ impl Operation {
     ///
     /// # Errors
     /// What the request or the operation failed with.
-    pub fn run(&self, json: Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+    pub fn run(&self, json: Document, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
         match self.handler {
-            Handler::Read(run) => run(&json, context),
+            Handler::Read(run) => run(json.root(), context),
             Handler::Blocking(run) => run(json, context),
             Handler::Started(start) => {
                 let (sender, receiver) = sync_channel(1);

@@ -1,18 +1,17 @@
 //! PartiQL. What a statement does is only known once it was read: all are started, and reads are answered at once.
 
-use serde_json::Value;
-
 use super::{Answered, Context, Failure, Operation};
+use crate::codec::json::document::Document;
 use crate::codec::wire::{batch_execute_statement, execute_statement, execute_transaction};
 
 pub const OPERATIONS: &[Operation] = &[
-    Operation::started("ExecuteStatement", one),
-    Operation::started("BatchExecuteStatement", batch),
-    Operation::started("ExecuteTransaction", transaction),
+    Operation::started("ExecuteStatement", one).long(),
+    Operation::started("BatchExecuteStatement", batch).long(),
+    Operation::started("ExecuteTransaction", transaction).long(),
 ];
 
-fn one(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = execute_statement::request(&json)?;
+fn one(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = execute_statement::request(json.root())?;
     drop(json);
     let detail = request.return_consumed_capacity;
     let done = answered.with(move |response| {
@@ -24,8 +23,8 @@ fn one(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Fai
     Ok(())
 }
 
-fn batch(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = batch_execute_statement::request(&json)?;
+fn batch(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = batch_execute_statement::request(json.root())?;
     drop(json);
     let detail = request.return_consumed_capacity;
     let done = answered.with(move |response| {
@@ -37,8 +36,8 @@ fn batch(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), F
     Ok(())
 }
 
-fn transaction(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = execute_transaction::request(&json)?;
+fn transaction(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = execute_transaction::request(json.root())?;
     drop(json);
     let detail = request.return_consumed_capacity;
     let done = answered.with(move |response| {

@@ -1,14 +1,14 @@
 //! Transactions.
 
-use serde_json::Value;
-
 use super::{Answered, Context, Failure, Operation};
+use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::capacity::SentArns;
 use crate::codec::wire::{transact_get_items, transact_write_items};
 
-pub const OPERATIONS: &[Operation] = &[Operation::read("TransactGetItems", get), Operation::started("TransactWriteItems", write)];
+pub const OPERATIONS: &[Operation] =
+    &[Operation::read("TransactGetItems", get).long(), Operation::started("TransactWriteItems", write)];
 
-fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
+fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = transact_get_items::request(json)?;
     let (arns, detail) = (SentArns::of_transaction(json), request.return_consumed_capacity);
     let response = context.database.transact_get_items(request)?;
@@ -17,9 +17,9 @@ fn get(json: &Value, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     Ok(out)
 }
 
-fn write(json: Value, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = transact_write_items::request(&json)?;
-    let (arns, detail) = (SentArns::of_transaction(&json), request.return_consumed_capacity);
+fn write(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
+    let request = transact_write_items::request(json.root())?;
+    let (arns, detail) = (SentArns::of_transaction(json.root()), request.return_consumed_capacity);
     drop(json);
     let done = answered.with(move |response| {
         let mut out = Vec::new();

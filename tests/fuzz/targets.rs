@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use ddbfs::codec::file_name::{self, Decoded, STEM_BYTES_MAX};
+use ddbfs::codec::json::document::Document;
 use ddbfs::codec::plain_json::PlainJsonFault as Fault;
 use ddbfs::codec::{dynamodb_json, key, plain_json, wire};
 use ddbfs::expr::partiql::{self, Statement, keys, plan};
@@ -29,9 +30,9 @@ pub const TARGETS: [Target; 6] = [
 /// The JSON request reader: it reads what serde_json reads, or says why it does not; every operation's `request` takes any JSON.
 pub fn wire(data: &[u8]) {
     let reference: Result<serde_json::Value, _> = serde_json::from_slice(data);
-    let json = match (wire::body::parse(data), reference) {
+    let json = match (Document::parse(data.to_vec()), reference) {
         (Ok(json), Ok(reference)) => {
-            assert_eq!(json, reference);
+            assert_eq!(json.root().to_value(), reference);
             json
         }
         (Ok(_), Err(error)) => {
@@ -45,27 +46,27 @@ pub fn wire(data: &[u8]) {
         }
         (Err(_), Err(_)) => return,
     };
-    let _ = wire::put_item::request(&json);
-    let _ = wire::get_item::request(&json);
-    let _ = wire::delete_item::request(&json);
-    let _ = wire::query::request(&json);
-    let _ = wire::scan::request(&json);
-    let _ = wire::create_table::request(&json);
-    let _ = wire::delete_table::request(&json);
-    let _ = wire::describe_table::request(&json);
-    let _ = wire::list_tables::request(&json);
-    let _ = wire::update_item::request(&json);
-    let _ = wire::batch_get_item::request(&json);
-    let _ = wire::batch_write_item::request(&json);
-    let _ = wire::transact_get_items::request(&json);
-    let _ = wire::transact_write_items::request(&json);
-    let _ = wire::execute_statement::request(&json);
-    let _ = wire::batch_execute_statement::request(&json);
-    let _ = wire::execute_transaction::request(&json);
-    let _ = wire::describe_stream::request(&json);
-    let _ = wire::get_records::request(&json);
-    let _ = wire::get_shard_iterator::request(&json);
-    let _ = wire::list_streams::request(&json);
+    let _ = wire::put_item::request(json.root());
+    let _ = wire::get_item::request(json.root());
+    let _ = wire::delete_item::request(json.root());
+    let _ = wire::query::request(json.root());
+    let _ = wire::scan::request(json.root());
+    let _ = wire::create_table::request(json.root());
+    let _ = wire::delete_table::request(json.root());
+    let _ = wire::describe_table::request(json.root());
+    let _ = wire::list_tables::request(json.root());
+    let _ = wire::update_item::request(json.root());
+    let _ = wire::batch_get_item::request(json.root());
+    let _ = wire::batch_write_item::request(json.root());
+    let _ = wire::transact_get_items::request(json.root());
+    let _ = wire::transact_write_items::request(json.root());
+    let _ = wire::execute_statement::request(json.root());
+    let _ = wire::batch_execute_statement::request(json.root());
+    let _ = wire::execute_transaction::request(json.root());
+    let _ = wire::describe_stream::request(json.root());
+    let _ = wire::get_records::request(json.root());
+    let _ = wire::get_shard_iterator::request(json.root());
+    let _ = wire::list_streams::request(json.root());
 }
 
 /// PartiQL: what parses names one item or none, and the ranges of a SELECT with what is left to evaluate find just what its clause says.

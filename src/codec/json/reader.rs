@@ -60,6 +60,11 @@ impl<'a> Reader<'a> {
         self.text.get(start..end).unwrap_or_default()
     }
 
+    /// All of the text.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// An error here.
     pub fn fault(&self, fault: impl Into<JsonFault>) -> JsonError {
         fault_at(self.at, fault)

@@ -2,14 +2,13 @@
 //!
 //! The JSON passed the type walk: tags hold strings, booleans, arrays and objects as they should.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
-
 use super::shape::{Element, Member, Members, Shape, Structure};
+use crate::codec::json::document::{Json, List, Object};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
 use crate::model::{AttributeValue, Item, Number, attribute_value};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 /// The shape of a value.
 pub static ATTRIBUTE_VALUE: Structure = Structure {
@@ -40,7 +39,7 @@ pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// The first bad attribute in the order sent.
-pub fn item(json: &Value) -> Result<Item, ValueError> {
+pub fn item(json: Json<'_>) -> Result<Item, ValueError> {
     json.as_object().map_or_else(|| Ok(Item::default()), |members| Ok(Item(map(members, 1)?)))
 }
 
@@ -48,21 +47,22 @@ pub fn item(json: &Value) -> Result<Item, ValueError> {
 ///
 /// # Errors
 /// What the service says first.
-pub fn value(json: &Value) -> Result<AttributeValue, ValueError> {
+pub fn value(json: Json<'_>) -> Result<AttributeValue, ValueError> {
     value_at(json, 1)
 }
 
-fn map(members: &Map<String, Value>, level: usize) -> Result<attribute_value::Map, ValueError> {
-    let mut out = attribute_value::Map::new();
-    for (name, json) in members {
+fn map(members: Object<'_>, level: usize) -> Result<attribute_value::Map, ValueError> {
+    let mut out = Vec::with_capacity(members.len());
+    for (name, json) in members.iter() {
         attribute_value::check_attribute_name(name)?;
-        out.insert(name.clone(), value_at(json, level)?);
+        out.push((name.to_owned(), value_at(json, level)?));
     }
-    Ok(out)
+    // Built at once, its nodes are full.
+    Ok(out.into_iter().collect())
 }
 
 /// `level` 1 is a top-level attribute.
-fn value_at(json: &Value, level: usize) -> Result<AttributeValue, ValueError> {
+fn value_at(json: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> {
     if level > NESTING_LEVELS_MAX {
         return Err(ValueError::Nesting);
     }
@@ -73,7 +73,7 @@ fn value_at(json: &Value, level: usize) -> Result<AttributeValue, ValueError> {
     if tags.next().is_some() {
         return Err(several(members));
     }
-    match tag.as_str() {
+    match tag {
         "L" => list(content, level),
         "M" => Ok(AttributeValue::M(match content.as_object() {
             Some(members) => map(members, level + 1)?,
@@ -97,14 +97,18 @@ fn several(members: Members<'_>) -> ValueError {
     ValueError::SeveralTypes
 }
 
-fn list(content: &Value, level: usize) -> Result<AttributeValue, ValueError> {
-    let values = content.as_array().map_or(&[][..], Vec::as_slice);
-    Ok(AttributeValue::L(values.iter().map(|json| value_at(json, level + 1)).collect::<Result<_, _>>()?))
+fn list(content: Json<'_>, level: usize) -> Result<AttributeValue, ValueError> {
+    let values = content.as_list().unwrap_or_default();
+    let mut out = Vec::with_capacity(values.len());
+    for json in values {
+        out.push(value_at(json, level + 1)?);
+    }
+    Ok(AttributeValue::L(out))
 }
 
-fn scalar_or_set(tag: &str, content: &Value) -> Result<AttributeValue, ValueError> {
+fn scalar_or_set(tag: &str, content: Json<'_>) -> Result<AttributeValue, ValueError> {
     let text = || content.as_str().unwrap_or_default();
-    let elements = || content.as_array().map_or(&[][..], Vec::as_slice);
+    let elements = || content.as_list().unwrap_or_default();
     match tag {
         "S" => Ok(AttributeValue::S(text().to_owned())),
         "N" => Ok(AttributeValue::N(text().parse()?)),
@@ -123,39 +127,41 @@ fn scalar_or_set(tag: &str, content: &Value) -> Result<AttributeValue, ValueErro
 }
 
 /// The texts of a set; `kind` names it in the error of a `null` among them.
-fn texts<'a>(elements: &'a [Value], kind: &'static str) -> Result<Vec<&'a str>, ValueError> {
-    elements.iter().map(|json| json.as_str().ok_or(ValueError::NullInSet(kind))).collect()
+fn texts<'a>(elements: List<'a>, kind: &'static str) -> Result<Vec<&'a str>, ValueError> {
+    elements.map(|json| json.as_str().ok_or(ValueError::NullInSet(kind))).collect()
 }
 
-fn string_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
+fn string_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
     AttributeValue::string_set(texts(elements, "string")?.into_iter().map(str::to_owned).collect())
 }
 
-fn number_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
+fn number_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
     let numbers = texts(elements, "number")?.into_iter().map(|text| text.parse::<Number>());
     AttributeValue::number_set(numbers.collect::<Result<_, _>>()?)
 }
 
-fn binary_set(elements: &[Value]) -> Result<AttributeValue, ValueError> {
+fn binary_set(elements: List<'_>) -> Result<AttributeValue, ValueError> {
     let decoded = texts(elements, "binary")?.into_iter().map(|text| decode_base64(text).ok_or(ValueError::NoType));
     AttributeValue::binary_set(decoded.collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::codec::json::document::Document;
 
     #[track_caller]
     fn refused(json: Value, expected: &str) {
-        let found = value(&json).map_or_else(|error| error.to_string(), |found| format!("accepted: {found:?}"));
+        let found =
+            value(Document::of(&json).root()).map_or_else(|error| error.to_string(), |found| format!("accepted: {found:?}"));
         assert_eq!(found, expected, "{json}");
     }
 
     #[track_caller]
     fn accepted(json: Value, expected: AttributeValue) {
-        assert_eq!(value(&json), Ok(expected), "{json}");
+        assert_eq!(value(Document::of(&json).root()), Ok(expected), "{json}");
     }
 
     #[test]
@@ -207,7 +213,7 @@ mod tests {
     #[test]
     fn nesting_ends_at_32_levels() {
         let nested = |levels: usize| (1..levels).fold(json!({"S": "x"}), |inner, _| json!({ "L": [inner] }));
-        assert!(value(&nested(32)).is_ok());
-        assert_eq!(value(&nested(33)), Err(ValueError::Nesting));
+        assert!(value(Document::of(&nested(32)).root()).is_ok());
+        assert_eq!(value(Document::of(&nested(33)).root()), Err(ValueError::Nesting));
     }
 }

@@ -11,6 +11,7 @@ use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::table_description::{self, timestamp};
 use super::transfer::add_failure;
 use super::update_table::{encryption, on_demand};
+use crate::codec::json::document::{Document, Json};
 use crate::model::api::TableDescription;
 use crate::model::api::backup::{
     Backup, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
@@ -95,7 +96,7 @@ pub(super) fn time_ms(members: Members<'_>, name: &str) -> Option<u64> {
     Some((seconds * 1000.0).round() as u64)
 }
 
-fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError> {
+fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let members = members::typed(json, shape)?;
     members::constrained(json, shape)?;
     Ok(members)
@@ -105,7 +106,7 @@ fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError
 ///
 /// # Errors
 /// Types, constraints, the table's name.
-pub fn create_request(json: &Value) -> Result<CreateBackupRequest, WireError> {
+pub fn create_request(json: Json<'_>) -> Result<CreateBackupRequest, WireError> {
     let members = members::typed(json, &CREATE)?;
     let table_name = names::control_table(members)?;
     members::constrained(json, &CREATE)?;
@@ -116,7 +117,7 @@ pub fn create_request(json: &Value) -> Result<CreateBackupRequest, WireError> {
 ///
 /// # Errors
 /// Types, constraints.
-pub fn arn_request(json: &Value) -> Result<String, WireError> {
+pub fn arn_request(json: Json<'_>) -> Result<String, WireError> {
     Ok(read(json, &BACKUP)?.owned("BackupArn").unwrap_or_default())
 }
 
@@ -124,7 +125,7 @@ pub fn arn_request(json: &Value) -> Result<String, WireError> {
 ///
 /// # Errors
 /// Types, constraints, the table's name.
-pub fn list_request(json: &Value) -> Result<ListBackupsRequest, WireError> {
+pub fn list_request(json: Json<'_>) -> Result<ListBackupsRequest, WireError> {
     let members = read(json, &LIST)?;
     Ok(ListBackupsRequest {
         table_name: if members.has("TableName") { Some(names::control_table(members)?) } else { None },
@@ -143,13 +144,15 @@ pub fn list_request(json: &Value) -> Result<ListBackupsRequest, WireError> {
 
 fn overrides(members: Members<'_>) -> Result<RestoreOverrides, WireError> {
     let renamed = |name: &str, as_name: &str| {
-        let value = members.get(name).cloned().unwrap_or(Value::Null);
-        Value::Object(Map::from_iter([(as_name.to_owned(), value)]))
+        let value = members.get(name).map_or(Value::Null, Json::to_value);
+        Document::of(&Value::Object(Map::from_iter([(as_name.to_owned(), value)])))
     };
     let throughput = renamed("ProvisionedThroughputOverride", "ProvisionedThroughput");
     let maxima = renamed("OnDemandThroughputOverride", "OnDemandThroughput");
     let sse = renamed("SSESpecificationOverride", "SSESpecification");
-    let of = |json| Members::of(json).ok_or(WireError::NotAnObject);
+    fn of(document: &Document) -> Result<Members<'_>, WireError> {
+        Members::of(document.root()).ok_or(WireError::NotAnObject)
+    }
     Ok(RestoreOverrides {
         billing_mode: match members.string("BillingModeOverride") {
             Some("PROVISIONED") => Some(BillingMode::Provisioned),
@@ -172,7 +175,7 @@ fn target(members: Members<'_>) -> Result<TableName, WireError> {
 ///
 /// # Errors
 /// Types, constraints, names.
-pub fn restore_request(json: &Value) -> Result<RestoreFromBackupRequest, WireError> {
+pub fn restore_request(json: Json<'_>) -> Result<RestoreFromBackupRequest, WireError> {
     let members = read(json, &FROM_BACKUP)?;
     Ok(RestoreFromBackupRequest {
         target: target(members)?,
@@ -185,7 +188,7 @@ pub fn restore_request(json: &Value) -> Result<RestoreFromBackupRequest, WireErr
 ///
 /// # Errors
 /// Types, constraints, names, and not exactly one source or time.
-pub fn point_in_time_request(json: &Value) -> Result<RestoreToPointInTimeRequest, WireError> {
+pub fn point_in_time_request(json: Json<'_>) -> Result<RestoreToPointInTimeRequest, WireError> {
     let members = read(json, &TO_POINT_IN_TIME)?;
     let source = match (members.string("SourceTableName"), members.string("SourceTableArn")) {
         (Some(text), None) | (None, Some(text)) => names::table_or_arn(text)?,
@@ -202,7 +205,7 @@ pub fn point_in_time_request(json: &Value) -> Result<RestoreToPointInTimeRequest
 ///
 /// # Errors
 /// Types, constraints, the table's name.
-pub fn continuous_request(json: &Value) -> Result<UpdateContinuousBackupsRequest, WireError> {
+pub fn continuous_request(json: Json<'_>) -> Result<UpdateContinuousBackupsRequest, WireError> {
     let members = members::typed(json, &CONTINUOUS)?;
     let table_name = names::control_table(members)?;
     members::constrained(json, &CONTINUOUS)?;
@@ -218,7 +221,7 @@ pub fn continuous_request(json: &Value) -> Result<UpdateContinuousBackupsRequest
 ///
 /// # Errors
 /// Types, the table's name.
-pub fn describe_continuous_request(json: &Value) -> Result<TableName, WireError> {
+pub fn describe_continuous_request(json: Json<'_>) -> Result<TableName, WireError> {
     names::control_table(members::typed(json, &DESCRIBE_CONTINUOUS)?)
 }
 

@@ -1,7 +1,5 @@
 //! BatchExecuteStatement (SEMANTICS 19.1).
 
-use serde_json::Value;
-
 use super::capacity::{self, Units};
 use super::error::WireError;
 use super::members;
@@ -9,6 +7,7 @@ use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::statements::{self, PARAMETERS, STATEMENT};
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::Error;
 use crate::model::api::{
     BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse, ReturnConsumedCapacity,
@@ -35,17 +34,17 @@ static BATCH_STATEMENT: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection to the whole batch.
-pub fn request(json: &Value) -> Result<BatchExecuteStatementRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<BatchExecuteStatementRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let statements = members.list("Statements").unwrap_or_default();
     Ok(BatchExecuteStatementRequest {
-        statements: statements.iter().map(statement).collect::<Result<_, _>>()?,
+        statements: statements.map(statement).collect::<Result<_, _>>()?,
         return_consumed_capacity: members::return_consumed_capacity(members),
     })
 }
 
-fn statement(json: &Value) -> Result<BatchStatement, WireError> {
+fn statement(json: Json<'_>) -> Result<BatchStatement, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     Ok(BatchStatement {
         statement: members.owned("Statement").unwrap_or_default(),

@@ -1,13 +1,12 @@
 //! BatchGetItem (SEMANTICS 14.1).
 
-use serde_json::Value;
-
 use super::capacity::{self, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use super::{attribute_value, members, names};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::codec::row::Row;
 use crate::model::Item;
 use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, TableKeys};
@@ -43,15 +42,15 @@ static KEY: Element = Element { shape: Shape::Map(&attribute_value::ATTRIBUTE_VA
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<BatchGetItemRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<BatchGetItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let Some(tables) = members.structure("RequestItems").filter(|tables| tables.iter().next().is_some()) else {
         return Err(BatchError::RequestItemsMissing { operation: NAME }.into());
     };
     members::constrained(json, &SHAPE)?;
-    let keys_of = |table: &Value| Members::of(table).and_then(|table| table.list("Keys")).map_or(0, <[Value]>::len);
-    if let Some((name, _)) = tables.iter().find(|(_, table)| keys_of(table) > BATCH_GET_KEYS_MAX) {
-        return Err(BatchError::TooManyKeys { table: name.clone(), max: BATCH_GET_KEYS_MAX }.into());
+    let keys_of = |table: Json<'_>| Members::of(table).and_then(|table| table.list("Keys")).map_or(0, |keys| keys.len());
+    if let Some((name, _)) = tables.iter().find(|(_, table)| keys_of(*table) > BATCH_GET_KEYS_MAX) {
+        return Err(BatchError::TooManyKeys { table: name.to_owned(), max: BATCH_GET_KEYS_MAX }.into());
     }
     let mut request_items = Vec::new();
     let mut count = 0;
@@ -66,16 +65,16 @@ pub fn request(json: &Value) -> Result<BatchGetItemRequest, WireError> {
     Ok(BatchGetItemRequest { request_items, return_consumed_capacity: members::return_consumed_capacity(members) })
 }
 
-fn table_keys(name: &str, json: &Value) -> Result<TableKeys, WireError> {
+fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
     let table_name = names::table_at("requestItems", name)?;
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
     members::check_placeholders_wanted(members, &[ExpressionParameter::Projection])?;
     let attributes_to_get = members::attributes_to_get(members)?;
     let sent = members.list("Keys").unwrap_or_default();
-    let keys = sent.iter().map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
+    let keys = sent.map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
     // As written: 1 and 1.0 are two keys here, and both bring the item.
-    if sent.iter().enumerate().any(|(place, key)| sent[..place].contains(key)) {
+    if sent.enumerate().any(|(place, key)| sent.take(place).any(|other| other == key)) {
         return Err(BatchError::DuplicateKeys.into());
     }
     Ok(TableKeys {
@@ -89,9 +88,9 @@ fn table_keys(name: &str, json: &Value) -> Result<TableKeys, WireError> {
 }
 
 /// The tables as the body named them, in the order of the request's.
-pub fn table_names(json: &Value) -> Vec<String> {
+pub fn table_names(json: Json<'_>) -> Vec<String> {
     let tables = Members::of(json).and_then(|members| members.structure("RequestItems"));
-    tables.into_iter().flat_map(Members::iter).map(|(name, _)| name.clone()).collect()
+    tables.into_iter().flat_map(Members::iter).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Writes the body of an answer, the items as they come.

@@ -1,13 +1,12 @@
 //! BatchWriteItem (SEMANTICS 14.2).
 
-use serde_json::Value;
-
 use super::capacity::{self, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use super::{members, names};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, ReturnConsumedCapacity, TableWrites, WriteRequest};
 use crate::model::error::{BatchError, ValueError};
 use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
@@ -43,7 +42,7 @@ static PUT_REQUEST: Structure = Structure { name: "PutRequest", members: &[Membe
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<BatchWriteItemRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<BatchWriteItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let Some(tables) = members.structure("RequestItems").filter(|tables| tables.iter().next().is_some()) else {
         return Err(BatchError::RequestItemsMissing { operation: NAME }.into());
@@ -53,8 +52,8 @@ pub fn request(json: &Value) -> Result<BatchWriteItemRequest, WireError> {
     let mut count = 0;
     for (name, json) in tables.iter() {
         let table_name = names::table_at("requestItems", name)?;
-        let writes = json.as_array().map_or(&[][..], Vec::as_slice);
-        let requests = writes.iter().map(write_request).collect::<Result<Vec<_>, _>>()?;
+        let writes = json.as_list().unwrap_or_default();
+        let requests = writes.map(write_request).collect::<Result<Vec<_>, _>>()?;
         count += requests.len();
         if count > BATCH_WRITE_REQUESTS_MAX {
             return Err(BatchError::TooManyItems { operation: NAME }.into());
@@ -68,7 +67,7 @@ pub fn request(json: &Value) -> Result<BatchWriteItemRequest, WireError> {
     })
 }
 
-fn write_request(json: &Value) -> Result<WriteRequest, WireError> {
+fn write_request(json: Json<'_>) -> Result<WriteRequest, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     match (members.structure("PutRequest"), members.structure("DeleteRequest")) {
         (Some(put), None) => Ok(WriteRequest::Put(members::item(put, "Item")?)),

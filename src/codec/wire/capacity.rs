@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::names;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::TableName;
 use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedCapacity};
 
@@ -21,8 +20,8 @@ pub struct Reporting {
 impl Reporting {
     /// Of an operation on one table, by its body.
     #[must_use]
-    pub fn of(json: &Value, detail: ReturnConsumedCapacity) -> Self {
-        let table = json.get("TableName").and_then(Value::as_str).unwrap_or_default().to_owned();
+    pub fn of(json: Json<'_>, detail: ReturnConsumedCapacity) -> Self {
+        let table = json.get("TableName").and_then(Json::as_str).unwrap_or_default().to_owned();
         Self { table, detail }
     }
 
@@ -41,9 +40,9 @@ pub struct SentArns(Vec<(TableName, String)>);
 impl SentArns {
     /// Of the actions of a transaction's body.
     #[must_use]
-    pub fn of_transaction(json: &Value) -> Self {
-        let actions = json.get("TransactItems").and_then(Value::as_array).into_iter().flatten();
-        let members = actions.filter_map(Value::as_object).flat_map(|action| action.values());
+    pub fn of_transaction(json: Json<'_>) -> Self {
+        let actions = json.get("TransactItems").and_then(Json::as_list).unwrap_or_default();
+        let members = actions.filter_map(Json::as_object).flat_map(|action| action.values());
         let names = members.filter_map(|member| member.get("TableName")?.as_str());
         let arns = names.filter_map(|name| Some((names::table_named(name)?, name.to_owned())));
         Self(arns.filter(|(table, sent)| table.as_str() != sent).collect())

@@ -5,10 +5,9 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
-
 use super::attribute_value::ATTRIBUTE_VALUE;
 use super::shape::{Element, Rule, Shape, Structure, integer};
+use crate::codec::json::document::{Json, Kind, List, Object};
 use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
 /// Violations reported of one request.
@@ -44,8 +43,19 @@ pub const UPDATE_RETURN_VALUES: &str =
 
 impl Violations {
     /// One broken rule at `path`.
-    pub fn one(value: &Value, path: &str, rule: Rule) -> Self {
+    pub fn one(value: Json<'_>, path: &str, rule: Rule) -> Self {
         Self(vec![Violation { value: Some(render(value)), path: path.to_owned(), broken: Broken::Rule(rule) }])
+    }
+
+    /// One broken rule of a text.
+    pub fn of_text(text: &str, path: &str, rule: Rule) -> Self {
+        let value = cut(text.chars().take(VALUE_CHARS_MAX + 1).collect());
+        Self(vec![Violation { value: Some(value), path: path.to_owned(), broken: Broken::Rule(rule) }])
+    }
+
+    /// Is there no second one?
+    pub fn is_one(&self) -> bool {
+        self.0.len() == 1
     }
 
     /// The first broken rule alone, if there is one; else all missing members.
@@ -129,13 +139,13 @@ impl fmt::Display for Rule {
 }
 
 /// Checks a request whose JSON types are right.
-pub fn check(json: &Map<String, Value>, shape: &Structure) -> Result<(), Violations> {
+pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), Violations> {
     let mut found = Vec::new();
     structure(json, shape, "", &mut found);
     if found.is_empty() { Ok(()) } else { Err(Violations(found)) }
 }
 
-fn structure(json: &Map<String, Value>, shape: &Structure, path: &str, found: &mut Vec<Violation>) {
+fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Violation>) {
     for member in shape.members {
         let value = json.get(member.name).filter(|value| !value.is_null());
         // The path is built only where something has to be said or walked.
@@ -148,17 +158,17 @@ fn structure(json: &Map<String, Value>, shape: &Structure, path: &str, found: &m
     }
 }
 
-fn walk(json: &Value, shape: Shape, rules: &'static [Rule], path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+fn walk(json: Json<'_>, shape: Shape, rules: &'static [Rule], path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
     for rule in rules {
         if !keeps(json, *rule) {
             let value = if matches!(shape, Shape::Map(_)) { render_map(json) } else { render(json) };
             push(found, Violation { value: Some(value), path: path(), broken: Broken::Rule(*rule) });
         }
     }
-    match (shape, json) {
-        (Shape::Structure(inner), Value::Object(members)) => structure(members, inner, &path(), found),
-        (Shape::List(element), Value::Array(values)) => list(values, element, path, found),
-        (Shape::Map(element), Value::Object(members)) if has_constraints(element.shape) => map(members, element, path, found),
+    match (shape, json.kind()) {
+        (Shape::Structure(inner), Kind::Object(members)) => structure(members, inner, &path(), found),
+        (Shape::List(element), Kind::List(values)) => list(values, element, path, found),
+        (Shape::Map(element), Kind::Object(members)) if has_constraints(element.shape) => map(members, element, path, found),
         _ => {}
     }
 }
@@ -171,18 +181,18 @@ fn has_constraints(shape: Shape) -> bool {
     }
 }
 
-fn map(members: &Map<String, Value>, element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
-    for (key, value) in members {
+fn map(members: Object<'_>, element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+    for (key, value) in members.iter() {
         let path = || format!("{}.{key}.member", path());
-        match value {
-            Value::Null => push(found, Violation { value: None, path: path(), broken: Broken::Required }),
-            value => walk(value, element.shape, element.rules, &path, found),
+        match value.kind() {
+            Kind::Null => push(found, Violation { value: None, path: path(), broken: Broken::Required }),
+            _ => walk(value, element.shape, element.rules, &path, found),
         }
     }
 }
 
-fn list(values: &[Value], element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
-    for (position, value) in values.iter().enumerate() {
+fn list(values: List<'_>, element: &Element, path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
+    for (position, value) in values.enumerate() {
         if found.len() >= VIOLATIONS_MAX {
             return;
         }
@@ -201,7 +211,7 @@ fn push(found: &mut Vec<Violation>, violation: Violation) {
     }
 }
 
-fn keeps(json: &Value, rule: Rule) -> bool {
+fn keeps(json: Json<'_>, rule: Rule) -> bool {
     match rule {
         Rule::NamePattern => json.as_str().is_none_or(super::names::fits_pattern),
         Rule::OneOf(values) => json.as_str().is_none_or(|text| values.contains(&text)),
@@ -212,16 +222,16 @@ fn keeps(json: &Value, rule: Rule) -> bool {
         Rule::MapListLength(min, max) => json
             .as_object()
             .is_none_or(|members| members.values().all(|list| list.is_null() || (min..=max).contains(&length(list)))),
-        Rule::MapTableNames => json.as_object().is_none_or(|members| members.keys().all(|name| super::names::is_table(name))),
+        Rule::MapTableNames => json.as_object().is_none_or(|members| members.keys().all(super::names::is_table)),
     }
 }
 
-fn length(json: &Value) -> usize {
-    match json {
-        Value::String(text) => text.chars().count(),
-        Value::Array(values) => values.len(),
-        Value::Object(members) => members.len(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+fn length(json: Json<'_>) -> usize {
+    match json.kind() {
+        Kind::String(text) => text.chars().count(),
+        Kind::List(values) => values.len(),
+        Kind::Object(members) => members.len(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => 0,
     }
 }
 
@@ -235,14 +245,14 @@ fn lower_first(name: &str) -> String {
 }
 
 /// A value as the service prints it: text plain, lists as `[a, b]`, structures as `{attributeName=a, keyType=HASH}`.
-fn render(json: &Value) -> String {
+fn render(json: Json<'_>) -> String {
     let mut out = String::new();
     render_into(json, &mut out);
     cut(out)
 }
 
 /// A map, whose keys stay as they are.
-fn render_map(json: &Value) -> String {
+fn render_map(json: Json<'_>) -> String {
     let Some(members) = json.as_object() else { return render(json) };
     let mut out = String::from("{");
     for (position, (name, value)) in members.iter().enumerate() {
@@ -262,28 +272,28 @@ fn cut(out: String) -> String {
     }
 }
 
-fn render_into(json: &Value, out: &mut String) {
+fn render_into(json: Json<'_>, out: &mut String) {
     // Enough for the cut in `render`; the rest of a large value need not be written first.
     if out.len() > 4 * VALUE_CHARS_MAX {
         return;
     }
-    match json {
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(_) => match integer(json) {
+    match json.kind() {
+        Kind::Null => out.push_str("null"),
+        Kind::Bool(value) => out.push_str(if value { "true" } else { "false" }),
+        Kind::Number(_) => match integer(json) {
             Some(value) => out.push_str(&value.to_string()),
             None => out.push_str(&json.to_string()),
         },
-        Value::String(text) => out.extend(text.chars().take(VALUE_CHARS_MAX + 1)),
-        Value::Array(values) => {
+        Kind::String(text) => out.extend(text.chars().take(VALUE_CHARS_MAX + 1)),
+        Kind::List(values) => {
             out.push('[');
-            for (position, value) in values.iter().enumerate() {
+            for (position, value) in values.enumerate() {
                 out.push_str(if position > 0 { ", " } else { "" });
                 render_into(value, out);
             }
             out.push(']');
         }
-        Value::Object(members) => {
+        Kind::Object(members) => {
             out.push('{');
             for (position, (name, value)) in members.iter().enumerate() {
                 out.push_str(if position > 0 { ", " } else { "" });

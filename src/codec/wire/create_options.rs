@@ -173,7 +173,7 @@ pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
         return Err(SchemaError::TooManyTags.into());
     }
     let mut seen: Vec<&str> = Vec::new();
-    for tag in tags.iter().filter_map(Members::of) {
+    for tag in tags.filter_map(Members::of) {
         let (key, value) = (tag.string("Key").unwrap_or_default(), tag.string("Value").unwrap_or_default());
         if key.to_ascii_lowercase().starts_with("aws:") {
             return Err(SchemaError::ReservedTag(key.to_owned()).into());
@@ -198,7 +198,7 @@ fn is_tag_character(character: char) -> bool {
 }
 
 fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>> {
-    members.list(INDEXES).unwrap_or_default().iter().filter_map(Members::of)
+    members.list(INDEXES).unwrap_or_default().filter_map(Members::of)
 }
 
 /// The members to keep, as JSON text by name.
@@ -212,7 +212,7 @@ pub fn kept(members: Members<'_>) -> BTreeMap<String, String> {
     let mut indexes = Map::new();
     for index in global_indexes(members) {
         let options: Map<String, Value> =
-            KEPT_OF_INDEXES.iter().filter_map(|name| Some(((*name).to_owned(), index.get(name)?.clone()))).collect();
+            KEPT_OF_INDEXES.iter().filter_map(|name| Some(((*name).to_owned(), index.get(name)?.to_value()))).collect();
         if let (Some(name), false) = (index.owned("IndexName"), options.is_empty()) {
             indexes.insert(name, Value::Object(options));
         }
@@ -242,8 +242,13 @@ pub fn of_indexes(opaque: &BTreeMap<String, String>) -> BTreeMap<String, Map<Str
 #[must_use]
 pub fn stream(opaque: &BTreeMap<String, String>) -> Option<StreamViewType> {
     let stream = get(opaque, STREAM)?;
-    let is_enabled = super::shape::boolean(stream.get("StreamEnabled")?)?;
+    let is_enabled = is_enabled(stream.get("StreamEnabled")?)?;
     StreamViewType::of_text(stream.get("StreamViewType")?.as_str()?).filter(|_| is_enabled)
+}
+
+/// A boolean of a kept member.
+pub(super) fn is_enabled(kept: &Value) -> Option<bool> {
+    kept.as_bool().or_else(|| super::shape::boolean_word(kept.as_str()?))
 }
 
 /// Keeps that the stream has that view type, or is disabled.

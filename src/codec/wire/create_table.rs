@@ -10,6 +10,7 @@ use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description;
+use crate::codec::json::document::Json;
 use crate::model::TableSchema;
 use crate::model::api::create_table::ProjectionType;
 use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
@@ -119,7 +120,7 @@ static VECTOR_INDEX: Element = Element { shape: Shape::Structure(&Structure { na
 /// # Errors
 /// The service's first objection to types, constraints and the members that are only kept; what concerns keys and indexes the
 /// operation checks.
-pub fn request(json: &Value) -> Result<CreateTableRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::new_table(members)?;
     members::constrained(json, &SHAPE)?;
@@ -141,7 +142,7 @@ pub fn request(json: &Value) -> Result<CreateTableRequest, WireError> {
 
 /// The structures in the list `name`; their types and constraints were checked.
 fn structures<'a>(members: Members<'a>, name: &str) -> impl Iterator<Item = Members<'a>> {
-    members.list(name).unwrap_or_default().iter().filter_map(Members::of)
+    members.list(name).unwrap_or_default().filter_map(Members::of)
 }
 
 /// `AttributeDefinitions`; `None` when it is absent.
@@ -213,7 +214,7 @@ fn projection(members: Members<'_>) -> ProjectionDefinition {
         _ => None,
     };
     let names = members.list("NonKeyAttributes");
-    let non_key_attributes = names.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    let non_key_attributes = names.map(|names| names.filter_map(Json::as_str).map(str::to_owned).collect());
     ProjectionDefinition { projection_type, non_key_attributes }
 }
 

@@ -7,6 +7,7 @@ use super::members;
 use super::names;
 use super::shape::Structure;
 use super::table_description;
+use crate::codec::json::document::Json;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse};
 
 pub static SHAPE: Structure = Structure { name: "DeleteTableInput", members: &[members::TABLE_NAME] };
@@ -15,7 +16,7 @@ pub static SHAPE: Structure = Structure { name: "DeleteTableInput", members: &[m
 ///
 /// # Errors
 /// Types and the table's name.
-pub fn request(json: &Value) -> Result<DeleteTableRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<DeleteTableRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     Ok(DeleteTableRequest::new(names::control_table(members)?))
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::error::WireError;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::{members, stream_arn, table_description};
+use crate::codec::json::document::Json;
 use crate::model::api::{DescribeStreamRequest, DescribeStreamResponse, KeySchemaElement, Shard, StreamStatus};
 use crate::model::error::StreamError;
 use crate::model::limits::LIST_STREAMS_MAX;
@@ -29,7 +30,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// Types, constraints, the ARN.
-pub fn request(json: &Value) -> Result<DescribeStreamRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<DescribeStreamRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     Ok(DescribeStreamRequest {

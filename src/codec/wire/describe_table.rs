@@ -7,6 +7,7 @@ use super::members;
 use super::names;
 use super::shape::Structure;
 use super::table_description;
+use crate::codec::json::document::Json;
 use crate::model::api::{DescribeTableRequest, TableDescription};
 
 pub static SHAPE: Structure = Structure { name: "DescribeTableInput", members: &[members::TABLE_NAME] };
@@ -15,7 +16,7 @@ pub static SHAPE: Structure = Structure { name: "DescribeTableInput", members: &
 ///
 /// # Errors
 /// Types and the table's name.
-pub fn request(json: &Value) -> Result<DescribeTableRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<DescribeTableRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     Ok(DescribeTableRequest { table_name: names::control_table(members)? })
 }

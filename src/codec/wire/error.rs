@@ -40,6 +40,9 @@ pub enum WireError {
     /// Of UpdateItem, no legal value: ValidationException.
     #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
     UpdateReturnValues,
+    /// Our own bound: ValidationException.
+    #[error("This request needs more than 112 MiB of memory: it has too many values; send them in several requests")]
+    TooManyValues,
     /// What an operation could have said too.
     #[error(transparent)]
     Request(#[from] Error),
@@ -55,6 +58,7 @@ impl WireError {
             | Self::TableNameMissing
             | Self::TableNameEmpty
             | Self::QueryLimit
+            | Self::TooManyValues
             | Self::ReturnValues
             | Self::UpdateReturnValues => VALIDATION,
             Self::Request(error) => error.exception(),

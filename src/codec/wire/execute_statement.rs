@@ -1,7 +1,5 @@
 //! ExecuteStatement (SEMANTICS 19.1).
 
-use serde_json::Value;
-
 use super::capacity::Reporting;
 use super::error::WireError;
 use super::members;
@@ -9,6 +7,7 @@ use super::shape::{Member, Rule, Shape, Structure};
 use super::statements::{self, PARAMETERS, STATEMENT};
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{ExecuteStatementRequest, ExecuteStatementResponse, ReturnConsumedCapacity};
 use crate::model::limits::STATEMENT_TOKEN_CHARS_MAX;
 
@@ -29,7 +28,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<ExecuteStatementRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<ExecuteStatementRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     Ok(ExecuteStatementRequest {

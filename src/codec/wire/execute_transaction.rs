@@ -1,7 +1,5 @@
 //! ExecuteTransaction (SEMANTICS 19.1).
 
-use serde_json::Value;
-
 use super::capacity::{self, Units};
 use super::error::WireError;
 use super::members;
@@ -9,6 +7,7 @@ use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::statements::{self, PARAMETERS, STATEMENT};
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{ExecuteTransactionRequest, ExecuteTransactionResponse, ReturnConsumedCapacity, TransactStatement};
 use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
 
@@ -30,18 +29,18 @@ static PARAMETERIZED: Structure =
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<ExecuteTransactionRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<ExecuteTransactionRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let statements = members.list("TransactStatements").unwrap_or_default();
     Ok(ExecuteTransactionRequest {
-        statements: statements.iter().map(statement).collect::<Result<_, _>>()?,
+        statements: statements.map(statement).collect::<Result<_, _>>()?,
         client_request_token: members.owned("ClientRequestToken"),
         return_consumed_capacity: members::return_consumed_capacity(members),
     })
 }
 
-fn statement(json: &Value) -> Result<TransactStatement, WireError> {
+fn statement(json: Json<'_>) -> Result<TransactStatement, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     Ok(TransactStatement {
         statement: members.owned("Statement").unwrap_or_default(),

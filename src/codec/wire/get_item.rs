@@ -1,7 +1,5 @@
 //! GetItem (SEMANTICS 12.1).
 
-use serde_json::Value;
-
 use super::capacity::Reporting;
 use super::error::WireError;
 use super::members;
@@ -9,6 +7,7 @@ use super::names;
 use super::shape::Structure;
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{GetItemRequest, GetItemResponse};
 use crate::model::error::expression::ExpressionParameter;
 
@@ -29,7 +28,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<GetItemRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<GetItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::data_table(members)?;
     members::constrained(json, &SHAPE)?;

@@ -1,13 +1,12 @@
 //! GetRecords (SEMANTICS 17).
 
-use serde_json::Value;
-
 use super::error::WireError;
 use super::members;
 use super::shape::{Member, Rule, Shape, Structure};
 use super::table_description::REGION;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{GetRecordsRequest, GetRecordsResponse, Origin, StreamEvent, StreamRecord};
 use crate::model::limits::STREAM_RECORDS_MAX;
 
@@ -26,7 +25,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// Types and constraints.
-pub fn request(json: &Value) -> Result<GetRecordsRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<GetRecordsRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     Ok(GetRecordsRequest { shard_iterator: members.owned("ShardIterator").unwrap_or_default(), limit: members.count("Limit") })

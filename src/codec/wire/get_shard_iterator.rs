@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::error::WireError;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::{members, stream_arn};
+use crate::codec::json::document::Json;
 use crate::model::Error;
 use crate::model::api::{GetShardIteratorRequest, GetShardIteratorResponse, SequenceNumber, ShardPosition};
 use crate::model::error::StreamError;
@@ -30,7 +31,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// Types, constraints, the ARN, members that the type of iterator needs or does not take.
-pub fn request(json: &Value) -> Result<GetShardIteratorRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<GetShardIteratorRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     Ok(GetShardIteratorRequest {
@@ -61,7 +62,7 @@ fn sequence_number(members: Members<'_>, iterator_type: &'static str) -> Result<
 fn timestamp(members: Members<'_>) -> Result<u64, StreamError> {
     let iterator_type = "AT_TIMESTAMP";
     without(members, iterator_type, &["SequenceNumber"])?;
-    let seconds = members.get("Timestamp").and_then(Value::as_f64);
+    let seconds = members.get("Timestamp").and_then(Json::as_f64);
     let seconds = seconds.ok_or(StreamError::MemberMissing { member: "Timestamp", iterator_type })?;
     // `as` saturates, which is the rule wanted: times before the epoch are the epoch.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

@@ -7,6 +7,7 @@ use super::members;
 use super::names;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::table_description::timestamp;
+use crate::codec::json::document::Json;
 use crate::model::TableName;
 use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, UpdateInsightsRequest};
 
@@ -35,7 +36,7 @@ static LIST: Structure = Structure {
 
 /// # Errors
 /// Types, constraints, names.
-pub fn update_request(json: &Value) -> Result<UpdateInsightsRequest, WireError> {
+pub fn update_request(json: Json<'_>) -> Result<UpdateInsightsRequest, WireError> {
     let (target, members) = target(json, &UPDATE)?;
     let mode = match members.string("ContributorInsightsMode") {
         Some(THROTTLED) => Some(InsightsMode::ThrottledKeys),
@@ -47,11 +48,11 @@ pub fn update_request(json: &Value) -> Result<UpdateInsightsRequest, WireError> 
 
 /// # Errors
 /// Types, constraints, names.
-pub fn describe_request(json: &Value) -> Result<InsightsTarget, WireError> {
+pub fn describe_request(json: Json<'_>) -> Result<InsightsTarget, WireError> {
     Ok(target(json, &DESCRIBE)?.0)
 }
 
-fn target<'j>(json: &'j Value, shape: &'static Structure) -> Result<(InsightsTarget, Members<'j>), WireError> {
+fn target<'j>(json: Json<'j>, shape: &'static Structure) -> Result<(InsightsTarget, Members<'j>), WireError> {
     let members = members::typed(json, shape)?;
     let table = names::control_table(members)?;
     members::constrained(json, shape)?;
@@ -62,7 +63,7 @@ fn target<'j>(json: &'j Value, shape: &'static Structure) -> Result<(InsightsTar
 ///
 /// # Errors
 /// Types, constraints, names.
-pub fn list_request(json: &Value) -> Result<Option<TableName>, WireError> {
+pub fn list_request(json: Json<'_>) -> Result<Option<TableName>, WireError> {
     let members = members::typed(json, &LIST)?;
     let table = if members.has("TableName") { Some(names::control_table(members)?) } else { None };
     members::constrained(json, &LIST)?;

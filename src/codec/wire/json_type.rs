@@ -1,8 +1,9 @@
 //! The first walk over a request: every member has its shape's JSON type, or the service's SerializationException (SEMANTICS 1.7).
 
-use serde_json::{Map, Value};
-
+use super::attribute_value::ATTRIBUTE_VALUE;
 use super::shape::{Element, Shape, Structure, boolean};
+use crate::codec::json::document::{Json, Kind, Object};
+use crate::model::AttributeValue;
 
 /// The package in which the service's Java names its shapes.
 const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810";
@@ -43,7 +44,7 @@ enum Place {
 }
 
 /// Checks the members of `json` against `shape`, in the shape's order. Unknown and `null` members are passed over.
-pub fn check(json: &Map<String, Value>, shape: &Structure) -> Result<(), SerializationError> {
+pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), SerializationError> {
     if let (1, Some((name, value))) = (json.len(), json.iter().next()) {
         // Attribute values have one member out of ten; look for the member, not for all of the shape's.
         return match shape.members.iter().find(|member| member.name == name) {
@@ -59,7 +60,7 @@ pub fn check(json: &Map<String, Value>, shape: &Structure) -> Result<(), Seriali
     Ok(())
 }
 
-fn value_of(json: &Value, shape: Shape, place: Place) -> Result<(), SerializationError> {
+fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), SerializationError> {
     if json.is_null() {
         return Ok(());
     }
@@ -75,42 +76,74 @@ fn value_of(json: &Value, shape: Shape, place: Place) -> Result<(), Serializatio
     }
 }
 
-fn string(json: &Value) -> Result<(), SerializationError> {
-    match json {
-        Value::String(_) | Value::Null => Ok(()),
-        Value::Bool(_) | Value::Number(_) => Err(SerializationError::Token { token: token(json), target: "String" }),
-        Value::Array(_) => Err(SerializationError::Collection("java.lang.String".to_owned())),
-        Value::Object(_) => Err(SerializationError::Structure),
+/// Memory of a text that is copied: the allocator rounds up.
+fn text_bytes(text: &str) -> usize {
+    if text.is_empty() { 0 } else { text.len() + 16 }
+}
+
+/// Memory of a name in a map, beside its text: its string, and its part of a node's own.
+const NAME_BYTES: usize = 32;
+
+/// Members of a map that share a node, which is as large with one of them.
+const NODE_MEMBERS: usize = 11;
+
+/// Memory of a value in a list, a set or a map, beside what it refers to: what the request has for a value of that shape.
+fn slot_bytes(shape: Shape) -> usize {
+    match shape {
+        Shape::Structure(structure) if structure.name == ATTRIBUTE_VALUE.name => size_of::<AttributeValue>(),
+        Shape::Structure(_) => STRUCTURE_BYTES,
+        // Of sets: sorted with a reference to each.
+        Shape::String | Shape::Blob => size_of::<String>() + size_of::<&str>(),
+        Shape::List(_) | Shape::Map(_) | Shape::Boolean | Shape::Integer | Shape::Long => size_of::<AttributeValue>(),
     }
 }
 
-fn boolean_type(json: &Value) -> Result<(), SerializationError> {
-    match json {
-        Value::Bool(_) | Value::Null => Ok(()),
-        Value::Number(_) => Err(SerializationError::Token { token: token(json), target: "Boolean" }),
-        Value::String(_) if boolean(json).is_some() => Ok(()),
-        Value::String(_) => Err(SerializationError::NotBoolean),
-        Value::Array(_) => Err(SerializationError::Collection("java.lang.Boolean".to_owned())),
-        Value::Object(_) => Err(SerializationError::Structure),
+/// More than any structure that stands in a list or map of a request.
+const STRUCTURE_BYTES: usize = 256;
+
+fn string(json: Json<'_>) -> Result<(), SerializationError> {
+    match json.kind() {
+        Kind::String(text) => {
+            json.pay(text_bytes(text));
+            Ok(())
+        }
+        Kind::Null => Ok(()),
+        Kind::Bool(_) | Kind::Number(_) => Err(SerializationError::Token { token: token(json), target: "String" }),
+        Kind::List(_) => Err(SerializationError::Collection("java.lang.String".to_owned())),
+        Kind::Object(_) => Err(SerializationError::Structure),
     }
 }
 
-fn whole_number(json: &Value, target: &'static str) -> Result<(), SerializationError> {
-    match json {
-        Value::Number(_) | Value::Null => Ok(()),
-        Value::Bool(_) | Value::String(_) => Err(SerializationError::Token { token: token(json), target }),
-        Value::Array(_) => Err(SerializationError::Collection(format!("java.lang.{target}"))),
-        Value::Object(_) => Err(SerializationError::Structure),
+fn boolean_type(json: Json<'_>) -> Result<(), SerializationError> {
+    match json.kind() {
+        Kind::Bool(_) | Kind::Null => Ok(()),
+        Kind::Number(_) => Err(SerializationError::Token { token: token(json), target: "Boolean" }),
+        Kind::String(_) if boolean(json).is_some() => Ok(()),
+        Kind::String(_) => Err(SerializationError::NotBoolean),
+        Kind::List(_) => Err(SerializationError::Collection("java.lang.Boolean".to_owned())),
+        Kind::Object(_) => Err(SerializationError::Structure),
     }
 }
 
-fn blob(json: &Value) -> Result<(), SerializationError> {
-    match json {
-        Value::String(text) => base64_text(text),
-        Value::Null => Ok(()),
-        Value::Bool(_) | Value::Number(_) => Err(SerializationError::NotBlob),
-        Value::Array(_) => Err(SerializationError::Collection("java.nio.ByteBuffer".to_owned())),
-        Value::Object(_) => Err(SerializationError::Structure),
+fn whole_number(json: Json<'_>, target: &'static str) -> Result<(), SerializationError> {
+    match json.kind() {
+        Kind::Number(_) | Kind::Null => Ok(()),
+        Kind::Bool(_) | Kind::String(_) => Err(SerializationError::Token { token: token(json), target }),
+        Kind::List(_) => Err(SerializationError::Collection(format!("java.lang.{target}"))),
+        Kind::Object(_) => Err(SerializationError::Structure),
+    }
+}
+
+fn blob(json: Json<'_>) -> Result<(), SerializationError> {
+    match json.kind() {
+        Kind::String(text) => {
+            json.pay(text_bytes(text));
+            base64_text(text)
+        }
+        Kind::Null => Ok(()),
+        Kind::Bool(_) | Kind::Number(_) => Err(SerializationError::NotBlob),
+        Kind::List(_) => Err(SerializationError::Collection("java.nio.ByteBuffer".to_owned())),
+        Kind::Object(_) => Err(SerializationError::Structure),
     }
 }
 
@@ -136,30 +169,39 @@ fn base64_text(text: &str) -> Result<(), SerializationError> {
     }
 }
 
-fn list(json: &Value, element: &Element) -> Result<(), SerializationError> {
-    match json {
-        Value::Array(values) => values.iter().try_for_each(|value| value_of(value, element.shape, Place::Element)),
-        Value::Null => Ok(()),
-        Value::Object(_) => Err(SerializationError::Structure),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(SerializationError::FieldType),
+fn list(json: Json<'_>, element: &Element) -> Result<(), SerializationError> {
+    match json.kind() {
+        Kind::List(mut values) => {
+            json.pay(values.len() * slot_bytes(element.shape));
+            values.try_for_each(|value| value_of(value, element.shape, Place::Element))
+        }
+        Kind::Null => Ok(()),
+        Kind::Object(_) => Err(SerializationError::Structure),
+        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(SerializationError::FieldType),
     }
 }
 
-fn map(json: &Value, element: &Element) -> Result<(), SerializationError> {
-    match json {
-        Value::Object(members) => members.values().try_for_each(|value| value_of(value, element.shape, Place::Element)),
-        Value::Null => Ok(()),
-        Value::Array(_) => Err(SerializationError::MapCollection(java_name(element.shape))),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(SerializationError::FieldType),
+fn map(json: Json<'_>, element: &Element) -> Result<(), SerializationError> {
+    match json.kind() {
+        Kind::Object(members) => {
+            json.pay(members.len().next_multiple_of(NODE_MEMBERS) * (slot_bytes(element.shape) + NAME_BYTES));
+            members.iter().try_for_each(|(name, value)| {
+                json.pay(text_bytes(name));
+                value_of(value, element.shape, Place::Element)
+            })
+        }
+        Kind::Null => Ok(()),
+        Kind::List(_) => Err(SerializationError::MapCollection(java_name(element.shape))),
+        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(SerializationError::FieldType),
     }
 }
 
-fn structure_type(json: &Value, structure: &Structure, place: Place) -> Result<(), SerializationError> {
-    match json {
-        Value::Object(members) => check(members, structure),
-        Value::Null => Ok(()),
-        Value::Array(_) => Err(SerializationError::Collection(format!("{PACKAGE}.{}", structure.name))),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => match place {
+fn structure_type(json: Json<'_>, structure: &Structure, place: Place) -> Result<(), SerializationError> {
+    match json.kind() {
+        Kind::Object(members) => check(members, structure),
+        Kind::Null => Ok(()),
+        Kind::List(_) => Err(SerializationError::Collection(format!("{PACKAGE}.{}", structure.name))),
+        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => match place {
             Place::Field => Err(SerializationError::FieldType),
             Place::Element => Err(SerializationError::ValueType),
         },
@@ -180,27 +222,28 @@ fn java_name(shape: Shape) -> String {
 }
 
 /// The parser's name of a scalar.
-fn token(json: &Value) -> &'static str {
-    match json {
-        Value::Bool(true) => "TRUE_VALUE",
-        Value::Bool(false) => "FALSE_VALUE",
-        Value::Number(number) if number.is_f64() => "DECIMAL_VALUE",
-        Value::Number(_) => "NUMBER_VALUE",
-        Value::String(_) | Value::Null | Value::Array(_) | Value::Object(_) => "STRING_VALUE",
+fn token(json: Json<'_>) -> &'static str {
+    match json.kind() {
+        Kind::Bool(true) => "TRUE_VALUE",
+        Kind::Bool(false) => "FALSE_VALUE",
+        Kind::Number(text) if text.contains(['.', 'e', 'E']) => "DECIMAL_VALUE",
+        Kind::Number(_) => "NUMBER_VALUE",
+        Kind::String(_) | Kind::Null | Kind::List(_) | Kind::Object(_) => "STRING_VALUE",
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::super::attribute_value::ATTRIBUTE_VALUE;
     use super::super::put_item;
     use super::*;
+    use crate::codec::json::document::Document;
 
     fn check_put(body: &Value, expected: &str) {
-        let members = body.as_object().cloned().unwrap_or_default();
-        let found = check(&members, &put_item::SHAPE).map_or_else(|error| error.to_string(), |()| String::new());
+        let document = Document::of(body);
+        let found = document.root().as_object().map_or(Ok(()), |members| check(members, &put_item::SHAPE));
+        let found = found.map_or_else(|error| error.to_string(), |()| String::new());
         assert_eq!(found, expected, "{body}");
     }
 
@@ -231,8 +274,9 @@ mod tests {
     #[test]
     fn texts_of_wrong_attribute_values() {
         let check_value = |value: Value, expected: &str| {
-            let members = value.as_object().cloned().unwrap_or_default();
-            let found = check(&members, &ATTRIBUTE_VALUE).map_or_else(|error| error.to_string(), |()| String::new());
+            let document = Document::of(&value);
+            let found = document.root().as_object().map_or(Ok(()), |members| check(members, &ATTRIBUTE_VALUE));
+            let found = found.map_or_else(|error| error.to_string(), |()| String::new());
             assert_eq!(found, expected, "{value}");
         };
         check_value(json!({"N": 123}), "NUMBER_VALUE cannot be converted to String");

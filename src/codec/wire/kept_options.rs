@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::create_options::{self, INDEXES};
-use super::shape::integer;
+use super::shape::whole;
 use crate::model::TableSchema;
 use crate::model::api::update_table::{Encryption, OnDemandThroughput, TableClass, WarmThroughput};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
@@ -64,7 +64,7 @@ fn object(members: [(&str, Option<i64>); 2]) -> Option<Value> {
 }
 
 fn number(value: Option<&Value>, member: &str) -> Option<i64> {
-    value.and_then(|value| value.get(member)).and_then(integer)
+    value.and_then(|value| value.get(member)).and_then(Value::as_number).and_then(whole)
 }
 
 /// On-demand maxima of the table or of an index.

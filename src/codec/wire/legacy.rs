@@ -1,11 +1,10 @@
 //! Parameters from before expressions (SEMANTICS 8), read as they are; what they mean and whether they are right is the operation's
 //! to say.
 
-use serde_json::Value;
-
 use super::attribute_value;
 use super::error::WireError;
 use super::shape::Members;
+use crate::codec::json::document::Json;
 use crate::model::AttributeValue;
 use crate::model::api::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
@@ -30,16 +29,16 @@ pub fn parameter(members: Members<'_>, name: &str) -> Result<ConditionParameter,
 /// The conditions under `name`. Those of Expected may lack their list of values; of the others an absent list is an empty one.
 pub fn conditions(members: Members<'_>, name: &str) -> Result<Option<Vec<LegacyCondition>>, WireError> {
     let Some(entries) = members.structure(name) else { return Ok(None) };
-    let read = |(attribute, json): (&String, &Value)| condition(attribute, json, name == "Expected");
+    let read = |(attribute, json): (&str, Json<'_>)| condition(attribute, json, name == "Expected");
     entries.iter().map(read).collect::<Result<_, _>>().map(Some)
 }
 
-fn condition(attribute: &str, json: &Value, is_expected: bool) -> Result<LegacyCondition, WireError> {
+fn condition(attribute: &str, json: Json<'_>, is_expected: bool) -> Result<LegacyCondition, WireError> {
     check_attribute_name(attribute)?;
     let attribute = attribute.to_owned();
     let Some(members) = Members::of(json) else { return Ok(LegacyCondition { attribute, ..LegacyCondition::default() }) };
     let operator = members.string("ComparisonOperator");
-    let list = members.list("AttributeValueList").map(|values| values.iter().map(attribute_value::value).collect());
+    let list = members.list("AttributeValueList").map(|values| values.map(attribute_value::value).collect());
     let list: Option<Vec<AttributeValue>> = list.transpose()?;
     Ok(LegacyCondition {
         attribute,
@@ -60,7 +59,7 @@ pub fn update(members: Members<'_>) -> Result<UpdateParameter, WireError> {
     Ok(UpdateParameter::AttributeUpdates(updates.collect::<Result<_, _>>()?))
 }
 
-fn attribute_update(attribute: &str, json: &Value) -> Result<AttributeUpdate, WireError> {
+fn attribute_update(attribute: &str, json: Json<'_>) -> Result<AttributeUpdate, WireError> {
     check_attribute_name(attribute)?;
     let attribute = attribute.to_owned();
     let Some(members) = Members::of(json) else { return Ok(AttributeUpdate { attribute, ..AttributeUpdate::default() }) };

@@ -6,6 +6,7 @@ use super::error::WireError;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Rule, Shape, Structure};
 use super::{members, stream_arn};
+use crate::codec::json::document::Json;
 use crate::model::api::{ListStreamsRequest, ListStreamsResponse, StreamName};
 use crate::model::limits::LIST_STREAMS_MAX;
 
@@ -22,7 +23,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// Types, constraints, the start's ARN.
-pub fn request(json: &Value) -> Result<ListStreamsRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<ListStreamsRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let start = members.has("ExclusiveStartStreamArn").then(|| stream_arn::read(members, "ExclusiveStartStreamArn"));

@@ -1,12 +1,11 @@
 //! ListTables (SEMANTICS 11.5).
 
-use serde_json::Value;
-
 use super::error::WireError;
 use super::members;
 use super::names::NAME_RULES;
 use super::shape::{Member, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
+use crate::codec::json::document::Json;
 use crate::model::api::{ListTablesRequest, ListTablesResponse};
 use crate::model::limits::LIST_TABLES_MAX;
 
@@ -22,7 +21,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// Types and constraints.
-pub fn request(json: &Value) -> Result<ListTablesRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<ListTablesRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     Ok(ListTablesRequest { exclusive_start_table_name: members.owned("ExclusiveStartTableName"), limit: members.count("Limit") })

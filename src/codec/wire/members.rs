@@ -1,11 +1,10 @@
 //! Members that several operations share: their shapes, and reading them.
 
-use serde_json::Value;
-
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::{constraint, json_type, legacy};
+use crate::codec::json::document::Json;
 use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
@@ -90,14 +89,17 @@ pub const fn conditions(name: &'static str) -> Member {
 static CONDITION_ELEMENT: Element = Element { shape: Shape::Structure(&CONDITION), rules: &[] };
 
 /// The body's members, when their types are right.
-pub fn typed<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError> {
+pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let object = json.as_object().ok_or(WireError::NotAnObject)?;
     json_type::check(object, shape)?;
+    if json.is_overdrawn() {
+        return Err(WireError::TooManyValues);
+    }
     Members::of(json).ok_or(WireError::NotAnObject)
 }
 
 /// Holds the body to its constraints.
-pub fn constrained(json: &Value, shape: &Structure) -> Result<(), WireError> {
+pub fn constrained(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
     let object = json.as_object().ok_or(WireError::NotAnObject)?;
     constraint::check(object, shape).map_err(WireError::Constraints)
 }
@@ -169,7 +171,7 @@ pub fn filter(members: Members<'_>, legacy_name: &str) -> Result<ConditionParame
 /// A name that no attribute can have.
 pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, WireError> {
     let Some(names) = members.list("AttributesToGet") else { return Ok(None) };
-    let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let names: Vec<String> = names.filter_map(Json::as_str).map(str::to_owned).collect();
     names.iter().try_for_each(|name| check_attribute_name(name))?;
     Ok(Some(names))
 }
@@ -232,17 +234,17 @@ pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = Placeholders::default();
     if let Some(names) = members.structure("ExpressionAttributeNames") {
         names.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, '#')).map_err(ExpressionError::NameKey)?;
-        let read = |(key, json): (&String, &Value)| match json.as_str() {
-            Some(name) if !name.is_empty() => Ok((key.clone(), name.to_owned())),
-            _ => Err(ExpressionError::InvalidName { alias: key.clone(), fault: ValueError::EmptyAttributeName }),
+        let read = |(key, json): (&str, Json<'_>)| match json.as_str() {
+            Some(name) if !name.is_empty() => Ok((key.to_owned(), name.to_owned())),
+            _ => Err(ExpressionError::InvalidName { alias: key.to_owned(), fault: ValueError::EmptyAttributeName }),
         };
         placeholders.names = Some(names.iter().map(read).collect::<Result<_, _>>()?);
     }
     if let Some(values) = members.structure("ExpressionAttributeValues") {
         values.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, ':')).map_err(ExpressionError::ValueKey)?;
-        let read = |(key, json): (&String, &Value)| match attribute_value::value(json) {
-            Ok(value) => Ok((key.clone(), value)),
-            Err(fault) => Err(ExpressionError::InvalidValue { alias: key.clone(), fault }),
+        let read = |(key, json): (&str, Json<'_>)| match attribute_value::value(json) {
+            Ok(value) => Ok((key.to_owned(), value)),
+            Err(fault) => Err(ExpressionError::InvalidValue { alias: key.to_owned(), fault }),
         };
         placeholders.values = Some(values.iter().map(read).collect::<Result<_, _>>()?);
     }

@@ -5,7 +5,6 @@
 //! shape          members, types and constraints as data            json_type, constraint   the two walks over a request
 //! attribute_value values from JSON                                  names                   TableName, ARNs, IndexName
 //! error          WireError                                         write                   JSON text into bytes
-//! body           a body's text as JSON
 //! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! legacy         parameters from before expressions                  statements              members of the PartiQL operations
 //! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
@@ -16,7 +15,6 @@ pub mod backup;
 pub mod batch_execute_statement;
 pub mod batch_get_item;
 pub mod batch_write_item;
-pub mod body;
 pub mod capacity;
 pub mod constraint;
 pub mod create_options;

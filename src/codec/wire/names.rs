@@ -1,7 +1,5 @@
 //! `TableName` and `IndexName` members (SEMANTICS 2.2, 27). A table may be named by its ARN in every operation.
 
-use serde_json::Value;
-
 use super::constraint::Violations;
 use super::error::WireError;
 use super::shape::{Members, Rule};
@@ -118,14 +116,15 @@ fn named_violation(path: &str, text: &str, fault: &NameError) -> WireError {
         NameError::TooShort => Rule::LengthMin(NAME_CHARS_MIN),
         NameError::TooLong => Rule::LengthMax(NAME_CHARS_MAX),
     };
-    WireError::Constraints(Violations::one(&Value::String(text.to_owned()), path, rule))
+    WireError::Constraints(Violations::of_text(text, path, rule))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::codec::json::document::Document;
 
     fn shown(found: Result<Option<TableName>, WireError>) -> String {
         match found {
@@ -137,7 +136,7 @@ mod tests {
 
     fn check_data(name: &Value, expected: &str) {
         let body = json!({ "TableName": name });
-        let members = Members::of(&body).map(data_table);
+        let members = Members::of(Document::of(&body).root()).map(data_table);
         assert_eq!(members.map(shown).as_deref(), Some(expected), "{name}");
     }
 
@@ -167,7 +166,7 @@ mod tests {
     #[test]
     fn table_names_of_control_operations() {
         let check = |body: Value, expected: &str| {
-            let found = Members::of(&body).map(control_table).map(|found| shown(found.map(Some)));
+            let found = Members::of(Document::of(&body).root()).map(control_table).map(|found| shown(found.map(Some)));
             assert_eq!(found.as_deref(), Some(expected), "{body}");
         };
         check(json!({}), "The parameter 'TableName' is required but was not present in the request");

@@ -7,6 +7,7 @@ use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Rule, Shape, Structure};
+use crate::codec::json::document::Json;
 use crate::model::api::never_used::NeverUsedRequest as Request;
 
 const GLOBAL_TABLE_NAME: Member = Member::new("GlobalTableName", Shape::String).required().rules(NAME_RULES);
@@ -67,7 +68,7 @@ pub const OPERATIONS: &[&str] = &[
 ///
 /// # Errors
 /// Types, constraints, names.
-pub fn request(operation: &str, json: &Value) -> Result<Request, WireError> {
+pub fn request(operation: &str, json: Json<'_>) -> Result<Request, WireError> {
     let shape = shape(operation);
     let members = members::typed(json, shape)?;
     let is_there = shape.members.iter().any(|member| member.name == "TableName");

@@ -1,7 +1,5 @@
 //! PutItem (SEMANTICS 12.2).
 
-use serde_json::Value;
-
 use super::capacity::{Reporting, write_metrics};
 use super::error::WireError;
 use super::members::{self, KEY};
@@ -9,6 +7,7 @@ use super::names;
 use super::shape::{Member, Structure};
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{PutItemRequest, PutItemResponse};
 use crate::model::error::expression::ExpressionParameter;
 
@@ -33,7 +32,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<PutItemRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<PutItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::data_table(members)?;
     members::constrained(json, &SHAPE).map_err(WireError::of_write)?;

@@ -1,13 +1,12 @@
 //! Query (SEMANTICS 13). Rows are written by [`super::page::PageWriter`].
 
-use serde_json::{Map, Value};
-
 use super::error::WireError;
 use super::legacy;
 use super::members::{self, conditions};
 use super::names;
 use super::page;
 use super::shape::{Member, Rule, Shape, Structure};
+use crate::codec::json::document::Json;
 use crate::model::api::QueryRequest;
 use crate::model::error::expression::ExpressionParameter;
 
@@ -38,7 +37,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<QueryRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<QueryRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::data_table(members)?;
     check_constraints(json, members.integer("Limit"))?;
@@ -66,15 +65,13 @@ pub fn request(json: &Value) -> Result<QueryRequest, WireError> {
 }
 
 /// A limit below 1 has its own text, and only when it is the only violation.
-fn check_constraints(json: &Value, limit: Option<i64>) -> Result<(), WireError> {
+fn check_constraints(json: Json<'_>, limit: Option<i64>) -> Result<(), WireError> {
     let Err(all) = members::constrained(json, &SHAPE) else { return Ok(()) };
     if limit.is_none_or(|limit| limit >= 1) {
         return Err(all);
     }
-    let mut others: Map<String, Value> = json.as_object().cloned().unwrap_or_default();
-    others.remove("Limit");
-    match members::constrained(&Value::Object(others), &SHAPE) {
-        Ok(()) => Err(WireError::QueryLimit),
-        Err(_) => Err(all),
+    match &all {
+        WireError::Constraints(violations) if violations.is_one() => Err(WireError::QueryLimit),
+        _ => Err(all),
     }
 }

@@ -8,6 +8,7 @@ use super::error::WireError;
 use super::members;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{ACCOUNT, REGION};
+use crate::codec::json::document::Json;
 use crate::model::TableName;
 use crate::model::api::StreamName;
 use crate::model::api::resource::{
@@ -41,7 +42,7 @@ static PUT_POLICY: Structure = Structure {
 static POLICY: Structure = Structure { name: "GetResourcePolicyInput", members: &[RESOURCE_ARN, EXPECTED_REVISION_ID] };
 static NO_MEMBERS: Structure = Structure { name: "DescribeLimitsInput", members: &[] };
 
-fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError> {
+fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let members = members::typed(json, shape)?;
     members::constrained(json, shape)?;
     Ok(members)
@@ -51,29 +52,29 @@ fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError
 ///
 /// # Errors
 /// Types, constraints, the ARN, the tags.
-pub fn tag_request(json: &Value) -> Result<TagResourceRequest, WireError> {
+pub fn tag_request(json: Json<'_>) -> Result<TagResourceRequest, WireError> {
     let members = read(json, &TAG)?;
     let tags = members.list("Tags").unwrap_or_default();
-    if tags.is_empty() {
+    if tags.len() == 0 {
         return Err(ResourceError::NoTags.into());
     }
     create_options::check_tags(members)?;
     let resource = resource(members)?;
     let tag = |members: Members<'_>| Some((members.owned("Key")?, members.owned("Value")?));
-    Ok(TagResourceRequest { resource, tags: tags.iter().filter_map(Members::of).filter_map(tag).collect() })
+    Ok(TagResourceRequest { resource, tags: tags.filter_map(Members::of).filter_map(tag).collect() })
 }
 
 /// UntagResource.
 ///
 /// # Errors
 /// Types, constraints, the ARN.
-pub fn untag_request(json: &Value) -> Result<UntagResourceRequest, WireError> {
+pub fn untag_request(json: Json<'_>) -> Result<UntagResourceRequest, WireError> {
     let members = read(json, &UNTAG)?;
     let keys = members.list("TagKeys").unwrap_or_default();
-    if keys.is_empty() {
+    if keys.len() == 0 {
         return Err(ResourceError::NoTagKeys.into());
     }
-    let tag_keys = keys.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let tag_keys = keys.filter_map(Json::as_str).map(str::to_owned).collect();
     Ok(UntagResourceRequest { resource: resource(members)?, tag_keys })
 }
 
@@ -81,7 +82,7 @@ pub fn untag_request(json: &Value) -> Result<UntagResourceRequest, WireError> {
 ///
 /// # Errors
 /// Types, constraints, the ARN; a token, as none is ever given.
-pub fn list_tags_request(json: &Value) -> Result<ListTagsRequest, WireError> {
+pub fn list_tags_request(json: Json<'_>) -> Result<ListTagsRequest, WireError> {
     let members = read(json, &LIST)?;
     if members.has("NextToken") {
         return Err(ResourceError::NextToken.into());
@@ -100,7 +101,7 @@ pub fn tags_to_json(tags: &[(String, String)]) -> Value {
 ///
 /// # Errors
 /// Types, constraints, the ARN, a policy that is too large or no JSON.
-pub fn put_policy_request(json: &Value) -> Result<PutPolicyRequest, WireError> {
+pub fn put_policy_request(json: Json<'_>) -> Result<PutPolicyRequest, WireError> {
     let members = read(json, &PUT_POLICY)?;
     let policy = members.owned("Policy").unwrap_or_default();
     check_policy(&policy)?;
@@ -122,7 +123,7 @@ pub(super) fn check_policy(policy: &str) -> Result<(), ResourceError> {
 ///
 /// # Errors
 /// Types, constraints, the ARN.
-pub fn policy_request(json: &Value) -> Result<PolicyRequest, WireError> {
+pub fn policy_request(json: Json<'_>) -> Result<PolicyRequest, WireError> {
     let members = read(json, &POLICY)?;
     Ok(PolicyRequest { resource: resource(members)?, expected_revision_id: members.owned("ExpectedRevisionId") })
 }
@@ -143,7 +144,7 @@ pub fn policy_to_json(policy: &ResourcePolicy) -> Value {
 ///
 /// # Errors
 /// A body that is no object.
-pub fn no_members(json: &Value) -> Result<(), WireError> {
+pub fn no_members(json: Json<'_>) -> Result<(), WireError> {
     read(json, &NO_MEMBERS).map(|_| ())
 }
 
@@ -197,12 +198,13 @@ fn resource(members: Members<'_>) -> Result<TableResource, WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::json::document::Document;
 
     #[test]
     fn resource_arns() {
         let check = |arn: &str, expected: &str| {
             let body = json!({ "ResourceArn": arn });
-            let found = match list_tags_request(&body) {
+            let found = match list_tags_request(Document::of(&body).root()) {
                 Ok(request) => request.resource.table_name.to_string(),
                 Err(error) => error.to_string(),
             };
@@ -224,7 +226,7 @@ mod tests {
     fn tags() {
         let check = |tags: Value, expected: &str| {
             let body = json!({ "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Tab", "Tags": tags });
-            let found = tag_request(&body).err().map(|error| error.to_string()).unwrap_or_default();
+            let found = tag_request(Document::of(&body).root()).err().map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(found, expected, "{tags}");
         };
         check(json!([{ "Key": "a b", "Value": "é+-=._:/@" }]), "");

@@ -1,12 +1,11 @@
 //! Scan (SEMANTICS 13). Rows are written by [`super::page::PageWriter`].
 
-use serde_json::Value;
-
 use super::error::WireError;
 use super::members::{self, conditions};
 use super::names;
 use super::page;
 use super::shape::{Member, Members, Rule, Shape, Structure};
+use crate::codec::json::document::Json;
 use crate::model::api::{ScanRequest, Segment};
 use crate::model::error::QueryError;
 use crate::model::error::expression::ExpressionParameter;
@@ -38,7 +37,7 @@ pub static SHAPE: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<ScanRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<ScanRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::data_table(members)?;
     members::constrained(json, &SHAPE)?;

@@ -3,7 +3,7 @@
 //! One table per operation drives both walks over a request: [`super::json_type`] first, [`super::constraint`] second. What
 //! passed both has every member either absent or of its type, so [`Members`] reads it without further errors.
 
-use serde_json::{Map, Value};
+use crate::codec::json::document::{Json, Kind, List, Object};
 
 /// The type of a member.
 #[derive(Debug, Clone, Copy)]
@@ -76,15 +76,15 @@ impl Member {
 
 /// The members of a JSON object that passed the type walk; `null` members are absent.
 #[derive(Debug, Clone, Copy)]
-pub struct Members<'a>(&'a Map<String, Value>);
+pub struct Members<'a>(Object<'a>);
 
 impl<'a> Members<'a> {
     /// The members of `json`, if it is an object.
-    pub fn of(json: &'a Value) -> Option<Self> {
+    pub fn of(json: Json<'a>) -> Option<Self> {
         json.as_object().map(Self)
     }
 
-    pub fn get(self, name: &str) -> Option<&'a Value> {
+    pub fn get(self, name: &str) -> Option<Json<'a>> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
@@ -93,7 +93,7 @@ impl<'a> Members<'a> {
     }
 
     pub fn string(self, name: &str) -> Option<&'a str> {
-        self.get(name).and_then(Value::as_str)
+        self.get(name).and_then(Json::as_str)
     }
 
     pub fn owned(self, name: &str) -> Option<String> {
@@ -114,36 +114,49 @@ impl<'a> Members<'a> {
         u32::try_from(value).ok()
     }
 
-    pub fn list(self, name: &str) -> Option<&'a [Value]> {
-        self.get(name).and_then(Value::as_array).map(Vec::as_slice)
+    pub fn list(self, name: &str) -> Option<List<'a>> {
+        self.get(name).and_then(Json::as_list)
     }
 
     pub fn structure(self, name: &str) -> Option<Members<'a>> {
         self.get(name).and_then(Self::of)
     }
 
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The members in the order sent.
-    pub fn iter(self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Json<'a>)> {
         self.0.iter()
     }
 }
 
 /// A JSON boolean, or one of the words that the service takes for one.
-pub fn boolean(json: &Value) -> Option<bool> {
-    match json {
-        Value::Bool(value) => Some(*value),
-        Value::String(text) => match text.to_ascii_uppercase().as_str() {
-            "TRUE" | "1" | "YES" => Some(true),
-            "FALSE" | "0" | "NO" => Some(false),
-            _ => None,
-        },
+pub fn boolean(json: Json<'_>) -> Option<bool> {
+    match json.kind() {
+        Kind::Bool(value) => Some(value),
+        Kind::String(text) => boolean_word(text),
         _ => None,
     }
 }
 
-/// A JSON number as a whole number: a fraction is cut off toward zero, what is out of range becomes the nearest in range.
-pub fn integer(json: &Value) -> Option<i64> {
-    let number = json.as_number()?;
+/// The words that the service takes for a boolean.
+pub fn boolean_word(text: &str) -> Option<bool> {
+    match text.to_ascii_uppercase().as_str() {
+        "TRUE" | "1" | "YES" => Some(true),
+        "FALSE" | "0" | "NO" => Some(false),
+        _ => None,
+    }
+}
+
+/// A JSON number as a whole number.
+pub fn integer(json: Json<'_>) -> Option<i64> {
+    whole(&json.as_number()?)
+}
+
+/// A number as a whole one: a fraction is cut off toward zero, what is out of range becomes the nearest in range.
+pub fn whole(number: &serde_json::Number) -> Option<i64> {
     if let Some(value) = number.as_i64() {
         return Some(value);
     }

@@ -1,7 +1,5 @@
 //! Members that the operations of PartiQL share.
 
-use serde_json::Value;
-
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::shape::{Member, Members, Rule, Shape};
 use crate::model::AttributeValue;
@@ -18,5 +16,5 @@ pub const PARAMETERS: Member = Member::new("Parameters", Shape::List(&ATTRIBUTE_
 /// The first bad value.
 pub fn parameters(members: Members<'_>) -> Result<Vec<AttributeValue>, ValueError> {
     let values = members.list("Parameters").unwrap_or_default();
-    values.iter().map(|json: &Value| attribute_value::value(json)).collect()
+    values.map(attribute_value::value).collect()
 }

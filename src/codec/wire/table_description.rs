@@ -76,7 +76,7 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
     let schema = &table.schema;
     let option = |name: &str| create_options::get(&schema.opaque, name);
     if let Some(stream) = option("StreamSpecification")
-        && stream.get("StreamEnabled").and_then(super::shape::boolean) == Some(true)
+        && stream.get("StreamEnabled").and_then(create_options::is_enabled) == Some(true)
     {
         out.insert("StreamSpecification".to_owned(), stream);
     }
@@ -86,7 +86,7 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
         out.insert("LatestStreamArn".to_owned(), json!(stream_arn::text(&stream)));
     }
     if let Some(sse) = option("SSESpecification")
-        && sse.get("Enabled").and_then(super::shape::boolean) == Some(true)
+        && sse.get("Enabled").and_then(create_options::is_enabled) == Some(true)
     {
         let status = if table.status == TableStatus::Updating { "UPDATING" } else { "ENABLED" };
         out.insert("SSEDescription".to_owned(), json!({ "Status": status, "SSEType": "KMS", "KMSMasterKeyArn": key_arn(&sse) }));

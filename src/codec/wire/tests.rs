@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::codec::json::document::Document;
 use crate::codec::row::Row;
 use crate::model::api::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
@@ -25,40 +26,40 @@ fn refused(read: fn(&Value) -> Outcome, body: Value, expected: &str) {
 }
 
 fn put(body: &Value) -> Outcome {
-    put_item::request(body).map(drop)
+    put_item::request(Document::of(body).root()).map(drop)
 }
 fn delete(body: &Value) -> Outcome {
-    delete_item::request(body).map(drop)
+    delete_item::request(Document::of(body).root()).map(drop)
 }
 fn update(body: &Value) -> Outcome {
-    update_item::request(body).map(drop)
+    update_item::request(Document::of(body).root()).map(drop)
 }
 fn get(body: &Value) -> Outcome {
-    get_item::request(body).map(drop)
+    get_item::request(Document::of(body).root()).map(drop)
 }
 fn query(body: &Value) -> Outcome {
-    query::request(body).map(drop)
+    query::request(Document::of(body).root()).map(drop)
 }
 fn scan(body: &Value) -> Outcome {
-    scan::request(body).map(drop)
+    scan::request(Document::of(body).root()).map(drop)
 }
 fn batch_get(body: &Value) -> Outcome {
-    batch_get_item::request(body).map(drop)
+    batch_get_item::request(Document::of(body).root()).map(drop)
 }
 fn batch_write(body: &Value) -> Outcome {
-    batch_write_item::request(body).map(drop)
+    batch_write_item::request(Document::of(body).root()).map(drop)
 }
 fn transact_get(body: &Value) -> Outcome {
-    transact_get_items::request(body).map(drop)
+    transact_get_items::request(Document::of(body).root()).map(drop)
 }
 fn transact_write(body: &Value) -> Outcome {
-    transact_write_items::request(body).map(drop)
+    transact_write_items::request(Document::of(body).root()).map(drop)
 }
 fn create(body: &Value) -> Outcome {
-    create_table::request(body).map(drop)
+    create_table::request(Document::of(body).root()).map(drop)
 }
 fn list(body: &Value) -> Outcome {
-    list_tables::request(body).map(drop)
+    list_tables::request(Document::of(body).root()).map(drop)
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn legacy_parameters_are_read_as_they_are() {
         "Expected": {"b": {"Exists": false}, "a.b": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1.0"}]}},
         "AttributeUpdates": {"n": {"Value": {"N": "1"}, "Action": "ADD"}, "m": {"Action": "DELETE"}},
     });
-    let Ok(read) = super::update_item::request(&body) else { panic!("a legal update") };
+    let Ok(read) = super::update_item::request(Document::of(&body).root()) else { panic!("a legal update") };
     let one = AttributeValue::N(crate::model::Number::from(1));
     let conditions = vec![
         LegacyCondition { attribute: "b".into(), exists: Some(false), ..LegacyCondition::default() },
@@ -169,7 +170,7 @@ fn legacy_parameters_are_read_as_they_are() {
     let body = json!({
         "TableName": "abc", "KeyConditions": {"pk": {"ComparisonOperator": "NULL"}}, "QueryFilter": {}, "AttributesToGet": ["a.b"],
     });
-    let Ok(read) = super::query::request(&body) else { panic!("a legal query") };
+    let Ok(read) = super::query::request(Document::of(&body).root()) else { panic!("a legal query") };
     assert_eq!(read.filter, ConditionParameter::Legacy(LegacyConditions::default()));
     assert_eq!(read.attributes_to_get, Some(vec!["a.b".to_owned()]));
     let condition = LegacyCondition {
@@ -267,7 +268,7 @@ fn an_update_is_checked_in_its_own_order() {
         "ExpressionAttributeNames": {"#b": "b"}, "ExpressionAttributeValues": {":a": {"N": "1.0"}},
         "ReturnValues": "UPDATED_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     });
-    let Ok(read) = super::update_item::request(&body) else { panic!("a legal update") };
+    let Ok(read) = super::update_item::request(Document::of(&body).root()) else { panic!("a legal update") };
     assert_eq!((read.update.expression(), read.condition.expression()), (Some("SET a = :a"), Some("attribute_exists(#b)")));
     assert_eq!((read.return_values, read.return_old_on_condition_failure), (UpdateReturnValues::UpdatedNew, true));
 }
@@ -328,19 +329,27 @@ fn segments_belong_together() {
 
 #[test]
 fn members_of_data_requests_are_read() -> Result<(), WireError> {
-    let put = put_item::request(&json!({
-        "TableName": "Orders", "Item": {"pk": {"S": "a"}}, "ReturnValues": "ALL_OLD",
-        "ReturnConsumedCapacity": "INDEXES", "ReturnItemCollectionMetrics": "SIZE",
-    }))?;
+    let put = put_item::request(
+        Document::of(&json!({
+            "TableName": "Orders", "Item": {"pk": {"S": "a"}}, "ReturnValues": "ALL_OLD",
+            "ReturnConsumedCapacity": "INDEXES", "ReturnItemCollectionMetrics": "SIZE",
+        }))
+        .root(),
+    )?;
     assert_eq!((put.return_values, put.return_item_collection_metrics), (ReturnValues::AllOld, true));
     assert_eq!(put.item, Item::from([("pk", AttributeValue::S("a".to_owned()))]));
-    let query = query::request(&json!({
-        "TableName": "Orders", "IndexName": "by-day", "Select": "COUNT", "Limit": 7.9, "ScanIndexForward": "no",
-        "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
-    }))?;
+    let query = query::request(
+        Document::of(&json!({
+            "TableName": "Orders", "IndexName": "by-day", "Select": "COUNT", "Limit": 7.9, "ScanIndexForward": "no",
+            "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
+        }))
+        .root(),
+    )?;
     assert_eq!((query.select, query.limit, query.scan_index_forward), (Some(Select::Count), Some(7), false));
     assert_eq!(query.index_name.as_ref().map(IndexName::as_str), Some("by-day"));
-    let scan = scan::request(&json!({"TableName": "Orders", "Segment": 1, "TotalSegments": 4, "ConsistentRead": true}))?;
+    let scan = scan::request(
+        Document::of(&json!({"TableName": "Orders", "Segment": 1, "TotalSegments": 4, "ConsistentRead": true})).root(),
+    )?;
     assert_eq!((scan.segment, scan.consistent_read), (Some(Segment { index: 1, total: 4 }), true));
     Ok(())
 }
@@ -449,7 +458,7 @@ fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
 fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
     let schema = schema()?;
     let json = create_table::to_json(&schema);
-    let request = create_table::request(&json)?;
+    let request = create_table::request(Document::of(&json).root())?;
     assert_eq!(request.table_name, schema.name);
     assert_eq!(request.attribute_definitions, schema.attribute_definitions());
     assert_eq!(request.opaque, schema.opaque);
@@ -468,7 +477,7 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
         opaque: std::collections::BTreeMap::new(),
         ..schema
     };
-    let request = create_table::request(&create_table::to_json(&provisioned))?;
+    let request = create_table::request(Document::of(&create_table::to_json(&provisioned)).root())?;
     assert_eq!(request.throughput, provisioned.throughput);
     assert_eq!((request.local_indexes, request.global_indexes), (None, None));
     Ok(())

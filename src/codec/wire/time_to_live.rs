@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::error::WireError;
 use super::shape::{Member, Rule, Shape, Structure};
 use super::{members, names};
+use crate::codec::json::document::Json;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
     UpdateTimeToLiveResponse,
@@ -30,7 +31,7 @@ pub static DESCRIBE: Structure = Structure { name: "DescribeTimeToLiveInput", me
 ///
 /// # Errors
 /// Types, the table's name, constraints.
-pub fn update_request(json: &Value) -> Result<UpdateTimeToLiveRequest, WireError> {
+pub fn update_request(json: Json<'_>) -> Result<UpdateTimeToLiveRequest, WireError> {
     let members = members::typed(json, &UPDATE)?;
     let table_name = names::control_table(members)?;
     members::constrained(json, &UPDATE)?;
@@ -51,7 +52,7 @@ pub fn update_to_json(response: &UpdateTimeToLiveResponse) -> Value {
 ///
 /// # Errors
 /// Types and the table's name.
-pub fn describe_request(json: &Value) -> Result<DescribeTimeToLiveRequest, WireError> {
+pub fn describe_request(json: Json<'_>) -> Result<DescribeTimeToLiveRequest, WireError> {
     let members = members::typed(json, &DESCRIBE)?;
     Ok(DescribeTimeToLiveRequest { table_name: names::control_table(members)? })
 }

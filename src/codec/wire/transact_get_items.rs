@@ -1,13 +1,12 @@
 //! TransactGetItems (SEMANTICS 15.2).
 
-use serde_json::Value;
-
 use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use super::{members, names};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{ReturnConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 
@@ -37,15 +36,15 @@ static GET: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<TransactGetItemsRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<TransactGetItemsRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let items = members.list("TransactItems").unwrap_or_default();
-    let transact_items = items.iter().enumerate().map(|(place, json)| get(place, json)).collect::<Result<Vec<_>, _>>()?;
+    let transact_items = items.enumerate().map(|(place, json)| get(place, json)).collect::<Result<Vec<_>, _>>()?;
     Ok(TransactGetItemsRequest { transact_items, return_consumed_capacity: members::return_consumed_capacity(members) })
 }
 
-fn get(place: usize, json: &Value) -> Result<TransactGet, WireError> {
+fn get(place: usize, json: Json<'_>) -> Result<TransactGet, WireError> {
     let members = Members::of(json).and_then(|members| members.structure("Get")).ok_or(WireError::NotAnObject)?;
     let path = format!("transactItems.{}.member.get.tableName", place + 1);
     Ok(TransactGet {

@@ -1,12 +1,11 @@
 //! TransactWriteItems (SEMANTICS 15.1).
 
-use serde_json::Value;
-
 use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
 use super::{members, names};
+use crate::codec::json::document::Json;
 use crate::model::api::{
     ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
@@ -85,11 +84,11 @@ static UPDATE: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<TransactWriteItemsRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<TransactWriteItemsRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let items = members.list("TransactItems").unwrap_or_default();
-    let transact_items = items.iter().enumerate().map(|(place, json)| write(place, json)).collect::<Result<Vec<_>, _>>()?;
+    let transact_items = items.enumerate().map(|(place, json)| write(place, json)).collect::<Result<Vec<_>, _>>()?;
     Ok(TransactWriteItemsRequest {
         transact_items,
         client_request_token: members.owned("ClientRequestToken"),
@@ -98,7 +97,7 @@ pub fn request(json: &Value) -> Result<TransactWriteItemsRequest, WireError> {
     })
 }
 
-fn write(place: usize, json: &Value) -> Result<TransactWrite, WireError> {
+fn write(place: usize, json: Json<'_>) -> Result<TransactWrite, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     let mut actions = ["ConditionCheck", "Put", "Delete", "Update"].into_iter().filter(|name| members.has(name));
     let (Some(name), None) = (actions.next(), actions.next()) else { return Err(TransactionError::OneAction.into()) };

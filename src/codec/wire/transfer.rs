@@ -9,6 +9,7 @@ use super::members;
 use super::names;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{ACCOUNT, REGION, timestamp};
+use crate::codec::json::document::Json;
 use crate::model::Error;
 use crate::model::api::transfer::{
     Compression, Export, ExportRequest, ExportView, Failure, Import, ImportRequest, InputFormat, ListTransfersRequest,
@@ -97,7 +98,7 @@ static FORMAT_OPTIONS: Structure = Structure {
 };
 static HEADER: Element = Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(65536)] };
 
-fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError> {
+fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let members = members::typed(json, shape)?;
     members::constrained(json, shape)?;
     Ok(members)
@@ -107,7 +108,7 @@ fn read<'a>(json: &'a Value, shape: &Structure) -> Result<Members<'a>, WireError
 ///
 /// # Errors
 /// Types, constraints, the ARN; what is not supported.
-pub fn export_request(json: &Value) -> Result<ExportRequest, WireError> {
+pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
     let members = read(json, &EXPORT)?;
     let bucket = bucket(members)?;
     members::refuse(members, &["FilterSpecification"])?;
@@ -162,7 +163,7 @@ fn bucket(members: Members<'_>) -> Result<String, WireError> {
 ///
 /// # Errors
 /// Types, constraints.
-pub fn export_arn_request(json: &Value) -> Result<String, WireError> {
+pub fn export_arn_request(json: Json<'_>) -> Result<String, WireError> {
     Ok(read(json, &DESCRIBE_EXPORT)?.owned("ExportArn").unwrap_or_default())
 }
 
@@ -170,7 +171,7 @@ pub fn export_arn_request(json: &Value) -> Result<String, WireError> {
 ///
 /// # Errors
 /// Types, constraints.
-pub fn import_arn_request(json: &Value) -> Result<String, WireError> {
+pub fn import_arn_request(json: Json<'_>) -> Result<String, WireError> {
     Ok(read(json, &DESCRIBE_IMPORT)?.owned("ImportArn").unwrap_or_default())
 }
 
@@ -178,7 +179,7 @@ pub fn import_arn_request(json: &Value) -> Result<String, WireError> {
 ///
 /// # Errors
 /// Types, constraints, a token that none of the answers gave.
-pub fn list_request(json: &Value) -> Result<ListTransfersRequest, WireError> {
+pub fn list_request(json: Json<'_>) -> Result<ListTransfersRequest, WireError> {
     let members = read(json, &LIST)?;
     Ok(ListTransfersRequest {
         table_arn: members.owned("TableArn"),
@@ -205,13 +206,13 @@ fn of_token(token: &str) -> Result<String, ResourceError> {
 ///
 /// # Errors
 /// Types, constraints, those of the table's definition; what is not supported.
-pub fn import_request(json: &Value) -> Result<ImportRequest, WireError> {
+pub fn import_request(json: Json<'_>) -> Result<ImportRequest, WireError> {
     let members = read(json, &IMPORT)?;
     let source = members.structure("S3BucketSource").ok_or(WireError::NotAnObject)?;
     let options = members.structure("InputFormatOptions").and_then(|options| options.structure("Csv"));
     let header = options.and_then(|csv| csv.list("HeaderList"));
     Ok(ImportRequest {
-        table: create_table::request(members.get("TableCreationParameters").unwrap_or(&Value::Null))?,
+        table: create_table::request(members.get("TableCreationParameters").ok_or(WireError::NotAnObject)?)?,
         bucket: bucket(source)?,
         prefix: source.owned("S3KeyPrefix"),
         format: match members.string("InputFormat") {
@@ -225,7 +226,7 @@ pub fn import_request(json: &Value) -> Result<ImportRequest, WireError> {
             _ => Compression::None,
         },
         delimiter: options.and_then(|csv| csv.string("Delimiter")).and_then(|text| text.bytes().next()).unwrap_or(b','),
-        header: header.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        header: header.map(|names| names.filter_map(Json::as_str).map(str::to_owned).collect()),
         client_token: members.owned("ClientToken"),
         echo: json.to_string(),
     })
@@ -346,6 +347,7 @@ pub fn imports_to_json(response: &ListTransfersResponse<Import>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::json::document::Document;
 
     #[test]
     fn tokens_round_trip() {
@@ -360,7 +362,7 @@ mod tests {
     fn bucket_names_stay_in_their_directory() {
         for (name, is_good) in [("a.b-c_d", true), ("ab", true), ("..", false), ("a/b", false), (".a", false), ("a", false)] {
             let body = json!({ "S3Bucket": name });
-            assert_eq!(Members::of(&body).is_some_and(|members| bucket(members).is_ok()), is_good, "{name}");
+            assert_eq!(Members::of(Document::of(&body).root()).is_some_and(|members| bucket(members).is_ok()), is_good, "{name}");
         }
     }
 }

@@ -1,7 +1,5 @@
 //! UpdateItem (SEMANTICS 12.3).
 
-use serde_json::Value;
-
 use super::capacity::{Reporting, write_metrics};
 use super::error::WireError;
 use super::legacy;
@@ -10,6 +8,7 @@ use super::names;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateReturnValues};
 use crate::model::error::expression::ExpressionParameter;
 
@@ -49,7 +48,7 @@ static WITHOUT_KEY: Structure = Structure {
 ///
 /// # Errors
 /// The service's first objection that needs no table.
-pub fn request(json: &Value) -> Result<UpdateItemRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<UpdateItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     if !members.has("Key") {
         members::constrained(json, &WITHOUT_KEY)?;

@@ -9,6 +9,7 @@ use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description;
+use crate::codec::json::document::Json;
 use crate::model::api::update_table::{
     Encryption, IndexChange, IndexCreation, IndexUpdate, OnDemandThroughput, StreamChange, TableClass, UpdateTableRequest,
     WarmThroughput,
@@ -71,13 +72,13 @@ const REFUSED: &[&str] =
 ///
 /// # Errors
 /// Types, constraints, the table's name, and what is wrong with a member alone.
-pub fn request(json: &Value) -> Result<UpdateTableRequest, WireError> {
+pub fn request(json: Json<'_>) -> Result<UpdateTableRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::control_table(members)?;
     members::constrained(json, &SHAPE)?;
     members::refuse(members, REFUSED)?;
     let updates = members.list("GlobalSecondaryIndexUpdates");
-    let updates = updates.map(|list| list.iter().filter_map(Members::of).map(index_update).collect::<Result<_, _>>());
+    let updates = updates.map(|list| list.filter_map(Members::of).map(index_update).collect::<Result<_, _>>());
     Ok(UpdateTableRequest {
         table_name,
         attribute_definitions: create_table::attribute_definitions(members),

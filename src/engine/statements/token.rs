@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::codec::digest::{self, Digest};
 use crate::codec::dynamodb_json;
-use crate::codec::wire::{attribute_value, body};
+use crate::codec::json::document::Document;
+use crate::codec::wire::attribute_value;
 use crate::model::error::StatementError;
 use crate::model::{AttributeValue, Item};
 
@@ -67,9 +68,13 @@ pub fn decode(token: &str, digest: &Digest) -> Result<Position, StatementError> 
     }
     let after = match key {
         [] => None,
-        text => Some(attribute_value::item(&body::parse(text).map_err(|_| BAD)?).map_err(|_| BAD)?),
+        text => Some(item_of(text).ok_or(BAD)?),
     };
     Ok(Position { read: usize::from(u16::from_be_bytes(*read)), after })
+}
+
+fn item_of(text: &[u8]) -> Option<Item> {
+    attribute_value::item(Document::parse(text.to_vec()).ok()?.root()).ok()
 }
 
 #[cfg(test)]

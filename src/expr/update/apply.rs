@@ -5,12 +5,17 @@
 //! all changes are gathered in a tree by path, and each list of the tree changes in one step: elements in place, then removals,
 //! then what is appended, in the order of the indexes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::mem;
 
 use super::{Action, Effect, Origin, SetValue, Term, Update};
 use crate::model::error::{UpdateError, ValueError};
+use crate::model::limits::ITEM_BYTES_MAX;
 use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement};
+
+/// An empty list's own bytes (SEMANTICS 5.1).
+const LIST_BYTES: usize = 3;
 
 /// The change at one document path.
 enum Change {
@@ -32,8 +37,9 @@ impl Update {
     /// [`UpdateError`], and [`ValueError`] for a number out of range.
     pub fn apply(&self, old: &Item, exists: bool) -> Result<Item, Error> {
         let mut changes = Vec::with_capacity(self.actions.len());
+        let mut room = Room(ITEM_BYTES_MAX);
         for action in &self.actions {
-            if let Some(change) = self.change(action, old)? {
+            if let Some(change) = self.change(action, old, &mut room)? {
                 changes.push((&action.path, change));
             }
         }
@@ -47,15 +53,21 @@ impl Update {
     }
 
     /// What an action does to the old item; `None` when nothing.
-    fn change(&self, action: &Action, old: &Item) -> Result<Option<Change>, Error> {
+    fn change(&self, action: &Action, old: &Item, room: &mut Room) -> Result<Option<Change>, Error> {
         let current = || action.path.resolve_in(old);
         Ok(match &action.effect {
-            Effect::Set(value) => Some(Change::Put(set_value(value, old)?)),
+            Effect::Set(value) => Some(Change::Put(set_value(value, old, room)?)),
             Effect::Remove => Some(Change::Remove),
-            Effect::Add(operand) => Some(Change::Put(match current() {
-                None => operand.clone(),
-                Some(current) => add(current, operand)?.ok_or_else(|| self.mismatch())?,
-            })),
+            Effect::Add(operand) => {
+                // A sum may be shorter than its parts; a union or a list is not.
+                if !matches!(operand, AttributeValue::N(_)) {
+                    room.take(operand.size())?;
+                }
+                Some(Change::Put(match current() {
+                    None => operand.clone(),
+                    Some(current) => add(current, operand)?.ok_or_else(|| self.mismatch())?,
+                }))
+            }
             Effect::Delete(operand) => match current() {
                 // Its parent must be there all the same.
                 None => Some(Change::Remove),
@@ -75,31 +87,55 @@ impl Update {
     }
 }
 
-fn set_value(value: &SetValue, old: &Item) -> Result<AttributeValue, Error> {
-    let number = |term| match term_value(term, old)? {
-        AttributeValue::N(number) => Ok(number),
+/// What the new item may still hold. The values of an update are all in it, so that what they weigh is known before they are copied.
+struct Room(usize);
+
+impl Room {
+    fn take(&mut self, bytes: usize) -> Result<(), UpdateError> {
+        self.0 = self.0.checked_sub(bytes).ok_or(UpdateError::ItemTooLarge)?;
+        Ok(())
+    }
+}
+
+fn set_value(value: &SetValue, old: &Item, room: &mut Room) -> Result<AttributeValue, Error> {
+    let number = |term| match term_value(term, old)?.as_ref() {
+        AttributeValue::N(number) => Ok(*number),
         _ => Err(UpdateError::OperandType),
     };
     let result = match value {
-        SetValue::Term(term) => return Ok(term_value(term, old)?),
+        SetValue::Term(term) => {
+            room.take(term_size(term, old)?)?;
+            return Ok(term_value(term, old)?.into_owned());
+        }
         SetValue::Plus(left, right) => number(left)?.checked_add(number(right)?),
         SetValue::Minus(left, right) => number(left)?.checked_sub(number(right)?),
     };
     Ok(AttributeValue::N(result.map_err(ValueError::from)?))
 }
 
-fn term_value(term: &Term, old: &Item) -> Result<AttributeValue, UpdateError> {
+/// What the value of a term weighs at least; copies nothing.
+fn term_size(term: &Term, old: &Item) -> Result<usize, UpdateError> {
     match term {
-        Term::Path(path) => path.resolve_in(old).cloned().ok_or(UpdateError::MissingAttribute),
-        Term::Value(value) => Ok(value.clone()),
+        Term::Path(path) => path.resolve_in(old).map(AttributeValue::size).ok_or(UpdateError::MissingAttribute),
+        Term::Value(value) => Ok(value.size()),
+        Term::IfNotExists(path, default) => path.resolve_in(old).map_or_else(|| term_size(default, old), |value| Ok(value.size())),
+        // The list's own bytes count once.
+        Term::ListAppend(first, second) => Ok((term_size(first, old)? + term_size(second, old)?).saturating_sub(LIST_BYTES)),
+    }
+}
+
+/// Numbers are small and copied; other values are borrowed until it is known that there is room for them.
+fn term_value<'v>(term: &'v Term, old: &'v Item) -> Result<Cow<'v, AttributeValue>, UpdateError> {
+    match term {
+        Term::Path(path) => path.resolve_in(old).map(Cow::Borrowed).ok_or(UpdateError::MissingAttribute),
+        Term::Value(value) => Ok(Cow::Borrowed(value)),
         Term::IfNotExists(path, default) => match path.resolve_in(old) {
-            Some(value) => Ok(value.clone()),
+            Some(value) => Ok(Cow::Borrowed(value)),
             None => term_value(default, old),
         },
-        Term::ListAppend(first, second) => match (term_value(first, old)?, term_value(second, old)?) {
-            (AttributeValue::L(mut first), AttributeValue::L(second)) => {
-                first.extend(second);
-                Ok(AttributeValue::L(first))
+        Term::ListAppend(first, second) => match (term_value(first, old)?.as_ref(), term_value(second, old)?.as_ref()) {
+            (AttributeValue::L(first), AttributeValue::L(second)) => {
+                Ok(Cow::Owned(AttributeValue::L([first.as_slice(), second].concat())))
             }
             _ => Err(UpdateError::OperandType),
         },

@@ -8,6 +8,7 @@ use super::fault::ClauseFault;
 use super::filter::Filter;
 use super::{QueryKind, QueryPath};
 use crate::codec::digest::{Digest, digest};
+use crate::codec::json::document::Document;
 use crate::codec::wire;
 use crate::codec::wire::error::WireError;
 use crate::expr::{KeyCondition, KeyConditionShape, KeySchemaView, PlaceholderUse, SortRange, projection};
@@ -39,12 +40,13 @@ impl QueryPath {
             }
         }
         let is_query = ["KeyConditionExpression", "KeyConditions"].iter().any(|member| json.get(member).is_some());
+        let document = Document::of(&json);
         let (kind, index, clauses) = if is_query {
-            let request = wire::query::request(&json).map_err(request_error)?;
+            let request = wire::query::request(document.root()).map_err(request_error)?;
             let index = request.index_name.clone();
             (QueryKind::Query, index.clone(), of_query(&schema, index.as_ref(), request)?)
         } else {
-            let request = wire::scan::request(&json).map_err(request_error)?;
+            let request = wire::scan::request(document.root()).map_err(request_error)?;
             let index = request.index_name.clone();
             (QueryKind::Scan, index.clone(), of_scan(&schema, index.as_ref(), request)?)
         };

@@ -10,10 +10,10 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::Value;
 
 use super::{OpenSpecial, Special, SpecialNode, service};
-use crate::codec::wire::{WireError, body};
+use crate::codec::json::document::{Document, Json};
+use crate::codec::wire::WireError;
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
 use crate::fs::handle::Handle;
@@ -75,11 +75,11 @@ enum Operation {
 }
 
 impl Operation {
-    fn name(self, request: &Value) -> &'static str {
-        let first = || request.get("TransactItems")?.get(0)?.as_object();
+    fn name(self, request: Json<'_>) -> &'static str {
+        let first = || request.get("TransactItems")?.as_list()?.next()?.as_object();
         match self {
             Self::Named(name) => name,
-            Self::Transact if first().is_some_and(|action| action.contains_key("Get")) => "TransactGetItems",
+            Self::Transact if first().is_some_and(|action| action.get("Get").is_some()) => "TransactGetItems",
             Self::Transact => "TransactWriteItems",
         }
     }
@@ -246,8 +246,8 @@ impl ObjectEnd {
 impl OpenApi {
     /// Runs a whole request: its answer, or what it failed with.
     fn run(&self, view: &View, caller: Caller, text: &[u8]) -> Result<(), FsError> {
-        let (answer, ended) = match body::parse(text) {
-            Ok(request) => call(view, self.operation.name(&request), request),
+        let (answer, ended) = match Document::parse(text.to_vec()) {
+            Ok(request) => call(view, self.operation.name(request.root()), request),
             Err(error) => {
                 let told = Failure::Wire(WireError::NotAnObject).told(None).body();
                 (told, Err(FsError::Json(error)))
@@ -266,7 +266,7 @@ impl OpenApi {
     }
 }
 
-fn call(view: &View, operation: &str, request: Value) -> (Vec<u8>, Result<(), FsError>) {
+fn call(view: &View, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
     match protocol::call(operation, request, &*view.tree().db, HOST) {
         Ok(answer) => (answer, Ok(())),
         Err(failure) => {

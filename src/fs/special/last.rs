@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{Special, SpecialNode, service};
+use crate::codec::json::document::Document;
 use crate::codec::wire::{self, Reporting};
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
@@ -145,10 +146,7 @@ type Render = fn(&[u8]) -> Result<Vec<u8>, FsError>;
 
 /// What an answer says that was consumed.
 fn capacity(answer: &[u8]) -> Option<Value> {
-    match wire::body::parse(answer).ok()? {
-        Value::Object(mut members) => members.remove("ConsumedCapacity"),
-        _ => None,
-    }
+    Some(Document::parse(answer.to_vec()).ok()?.root().get("ConsumedCapacity")?.to_value())
 }
 
 impl Special for Directory {

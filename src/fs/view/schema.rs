@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::commit::{Outcome, Performer};
 use super::{Caller, View};
+use crate::codec::json::document::Document;
 use crate::codec::{file_name, wire};
 use crate::database::admin::Administration;
 use crate::fs::FsError;
@@ -88,7 +89,8 @@ impl View {
     }
 
     fn perform_step(&self, administration: &dyn Administration, step: &Step) -> Result<(), Error> {
-        let json = &step.request;
+        let document = Document::of(&step.request);
+        let json = document.root();
         match step.operation {
             "UpdateTable" => administration.update_table(wire::update_table::request(json).map_err(wire_error)?).map(drop),
             "TagResource" => administration.tag_resource(wire::resource::tag_request(json).map_err(wire_error)?),
@@ -222,7 +224,7 @@ impl View {
 }
 
 fn update_request(step: &Step) -> Option<Result<UpdateTableRequest, Error>> {
-    (step.operation == "UpdateTable").then(|| wire::update_table::request(&step.request).map_err(wire_error))
+    (step.operation == "UpdateTable").then(|| wire::update_table::request(Document::of(&step.request).root()).map_err(wire_error))
 }
 
 /// The body was checked as a CreateTable request; as a part of another it can only fail by a rule of that operation.

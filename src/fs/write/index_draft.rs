@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Commit, Target};
+use crate::codec::json::document::Document;
 use crate::codec::wire::error::WireError;
 use crate::codec::wire::{create_table, update_table};
 use crate::fs::FsError;
@@ -56,7 +57,7 @@ fn request(table: &TableSchema, mut index: Map<String, Value>) -> Result<UpdateT
         "AttributeDefinitions": definitions,
         "GlobalSecondaryIndexUpdates": [{ "Create": index }],
     });
-    update_table::request(&body).map_err(|error| match error {
+    update_table::request(Document::of(&body).root()).map_err(|error| match error {
         WireError::Request(error) => FsError::Database(error),
         other => FsError::Body(other.to_string()),
     })

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::schema_change::{self, SchemaChange};
 use super::{Commit, Target};
+use crate::codec::json::document::Document;
 use crate::codec::wire::create_table;
 use crate::codec::wire::error::WireError;
 use crate::codec::wire::table_description::arn;
@@ -50,7 +51,7 @@ impl SchemaTarget {
                 schema_change::complete(stored, members);
             }
         }
-        let request = create_table::request(&json).map_err(request_error)?;
+        let request = create_table::request(Document::of(&json).root()).map_err(request_error)?;
         let request = match &self.stored {
             None => {
                 let expiry = schema_change::expiry(&json);

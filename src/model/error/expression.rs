@@ -120,6 +120,9 @@ pub enum ExpressionFault {
     TooLong(usize),
     #[error("The expression contains too many operators; operator count: {0}")]
     TooManyOperators(usize),
+    /// Our own.
+    #[error("The expression uses values of more than 32 MiB in all, each counted as often as it is used")]
+    TooManyValueBytes,
     #[error("The document path has too many nesting levels; nesting levels: {0}")]
     PathTooDeep(usize),
     #[error("List index is not within the allowable range; index: [{0}]")]

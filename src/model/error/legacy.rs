@@ -42,6 +42,9 @@ pub enum LegacyError {
     DeleteType(AttributeType),
     #[error("One or more parameter values were invalid: ADD action is not supported for the type {0}")]
     AddType(AttributeType),
+    /// As an expression with as many.
+    #[error("One or more parameter values were invalid: The parameter contains too many conditions; condition count: {0}")]
+    TooManyConditions(usize),
     /// Of AttributesToGet.
     #[error("One or more parameter values were invalid: Duplicate value in attribute name: {0}")]
     DuplicateAttribute(String),

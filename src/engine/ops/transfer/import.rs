@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::import_files::{self, Line};
 use super::{buckets, new_arn, with_token};
+use crate::codec::json::document::Document;
 use crate::codec::wire::transfer::import_request;
 use crate::engine::account::RecordKind;
 use crate::engine::jobs::{self, ImportRecord};
@@ -109,9 +110,9 @@ struct Waiting {
 }
 
 fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
-    let json: Value = serde_json::from_str(&import.echo).unwrap_or(Value::Null);
-    let damaged = |_| StoreError::Corrupt("an import's request");
-    let request = import_request(&json).map_err(damaged)?;
+    const DAMAGED: StoreError = StoreError::Corrupt("an import's request");
+    let json = Document::parse(import.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
+    let request = import_request(json.root()).map_err(|_| DAMAGED)?;
     let schema = build_schema(request.table.clone())?;
     let root = buckets::root(shared)?.to_owned();
     let id = import.arn.rsplit('/').next().unwrap_or_default();

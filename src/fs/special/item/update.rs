@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::super::{Special, SpecialNode, last};
 use super::{Place, open_stream};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Document;
 use crate::codec::wire::{WireError, update_item};
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
@@ -121,7 +122,7 @@ impl UpdateTarget {
             members.entry("TableName").or_insert_with(|| Value::String(self.place.table().to_string()));
             members.entry("Key").or_insert_with(|| typed(&key));
         }
-        let request = update_item::request(&json).map_err(|error| match error {
+        let request = update_item::request(Document::of(&json).root()).map_err(|error| match error {
             WireError::Request(error) => FsError::Database(error),
             other => FsError::Body(other.to_string()),
         })?;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::codec::json::document::Document;
 use crate::codec::plain_json;
 use crate::database::Database;
 use crate::database::local::LocalDatabase;
@@ -14,7 +15,7 @@ fn tree() -> (Tree, StreamName) {
     let json = r#"{"TableName":"Log","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",
         "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
-    let request = crate::codec::wire::create_table::request(&serde_json::from_str(json).unwrap()).unwrap();
+    let request = crate::codec::wire::create_table::request(Document::of(&serde_json::from_str(json).unwrap()).root()).unwrap();
     let table = request.table_name.clone();
     db.create_table(request).unwrap();
     let tree = Tree::new(Arc::new(db), Default::default());

@@ -1,0 +1,599 @@
+//! A JSON text as a tree that costs little: the text itself, and eight bytes for each name, scalar, list and object in it.
+//!
+//! A request is read before anything is known of it but its length, so its tree must not be many times its text. Nodes lie in the
+//! order of the text; a list or object knows how many members it has and where the node behind it is; a string is its place in the text.
+//! The smallest value takes two bytes of text (`0,`), so that a tree is at most four times its text.
+//!
+//! What is *made* of the tree is paid for from the document's budget, see [`Json::pay`].
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Number, Value};
+
+use super::reader::{Reader, read_document};
+use super::sink::Sink;
+use super::{JsonError, JsonFault};
+use crate::model::error::ValueError;
+
+/// Levels of brackets: two for each of an item's 32 levels, and some for the request around it.
+const LEVELS_MAX: usize = 128;
+/// Places in a text fit in a node.
+const TEXT_BYTES_MAX: usize = (1 << 28) - 1;
+/// Memory that a request may take: its text, its tree, and what is made of them.
+pub const REQUEST_BYTES_MAX: usize = 112 * 1024 * 1024;
+/// Members of an object up to which each new name is held against all others.
+const FEW_MEMBERS: usize = 16;
+
+/// A JSON text that was read whole.
+#[derive(Debug)]
+pub struct Document {
+    text: String,
+    nodes: Vec<Node>,
+    /// Strings with escapes, without them.
+    unescaped: String,
+    /// What is left of [`REQUEST_BYTES_MAX`].
+    budget: AtomicUsize,
+}
+
+/// One value or name: what it is (4 bits), its place or count of members (28), its length or the node behind it (32).
+#[derive(Clone, Copy)]
+struct Node(u64);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tag {
+    Null,
+    False,
+    True,
+    /// In the text.
+    Number,
+    /// In the text.
+    String,
+    /// In [`Document::unescaped`].
+    Unescaped,
+    List,
+    Object,
+}
+
+const TAGS: [Tag; 8] = [Tag::Null, Tag::False, Tag::True, Tag::Number, Tag::String, Tag::Unescaped, Tag::List, Tag::Object];
+
+impl Node {
+    fn new(tag: Tag, small: usize, large: usize) -> Self {
+        // Both are places in a text or among nodes, of which there are fewer than bytes of text.
+        debug_assert!(small <= TEXT_BYTES_MAX && large <= u32::MAX as usize);
+        Self((tag as u64) << 60 | (small as u64) << 32 | large as u64)
+    }
+
+    fn tag(self) -> Tag {
+        TAGS.get((self.0 >> 60) as usize).copied().unwrap_or(Tag::Null)
+    }
+
+    fn small(self) -> usize {
+        (self.0 >> 32) as usize & TEXT_BYTES_MAX
+    }
+
+    fn large(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({}, {})", self.tag(), self.small(), self.large())
+    }
+}
+
+impl Document {
+    /// Reads a text by the one strict reader of the crate: a member given twice, half a surrogate pair, a byte order mark are errors,
+    /// and depth is bounded while reading.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn parse(text: Vec<u8>) -> Result<Self, JsonError> {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(JsonError { offset: TEXT_BYTES_MAX, fault: JsonFault::Expected("a text of less than 256 MiB") });
+        }
+        let tree = read_document(&text, |reader| {
+            let mut tree = Tree::default();
+            tree.value(reader, LEVELS_MAX)?;
+            Ok(tree)
+        })?;
+        let text = String::from_utf8(text)
+            .map_err(|error| JsonError { offset: error.utf8_error().valid_up_to(), fault: JsonFault::NotUtf8 })?;
+        let held = text.len() + tree.nodes.len() * size_of::<Node>() + tree.unescaped.len();
+        let budget = AtomicUsize::new(REQUEST_BYTES_MAX.saturating_sub(held));
+        Ok(Self { text, nodes: tree.nodes, unescaped: tree.unescaped, budget })
+    }
+
+    /// The same of a tree that is there: a request that was made, not sent.
+    #[must_use]
+    pub fn of(json: &Value) -> Self {
+        // What serde_json writes is JSON. What is too deep to be read is no request either.
+        Self::parse(json.to_string().into_bytes()).unwrap_or_else(|_| Self::null())
+    }
+
+    fn null() -> Self {
+        let nodes = vec![Node::new(Tag::Null, 0, 0)];
+        Self { text: String::new(), nodes, unescaped: String::new(), budget: AtomicUsize::new(REQUEST_BYTES_MAX) }
+    }
+
+    /// The outermost value.
+    #[must_use]
+    pub fn root(&self) -> Json<'_> {
+        Json { document: self, at: 0 }
+    }
+
+    /// Memory that the document holds.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.text.capacity() + self.nodes.len() * size_of::<Node>() + self.unescaped.capacity()
+    }
+
+    fn node(&self, at: usize) -> Node {
+        self.nodes.get(at).copied().unwrap_or(Node(0))
+    }
+
+    /// The node behind the value at `at`.
+    fn behind(&self, at: usize) -> usize {
+        let node = self.node(at);
+        match node.tag() {
+            Tag::List | Tag::Object => node.large(),
+            _ => at + 1,
+        }
+    }
+
+    fn str_at(&self, at: usize) -> &str {
+        let node = self.node(at);
+        str_of(node, &self.text, &self.unescaped)
+    }
+}
+
+/// Is that a JSON text? Builds nothing.
+#[must_use]
+pub fn is_json(text: &[u8]) -> bool {
+    read_document(text, |reader| reader.skip_value()).is_ok()
+}
+
+/// As [`Document::of`].
+impl From<Value> for Document {
+    fn from(json: Value) -> Self {
+        Self::of(&json)
+    }
+}
+
+fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
+    let of = if node.tag() == Tag::Unescaped { unescaped } else { text };
+    of.get(node.small()..node.small() + node.large()).unwrap_or_default()
+}
+
+/// A document being read.
+#[derive(Default)]
+struct Tree {
+    nodes: Vec<Node>,
+    unescaped: String,
+    /// Of the names in large objects.
+    hashes: RandomState,
+}
+
+impl Tree {
+    fn value(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
+        let inner = levels.checked_sub(1).ok_or_else(|| reader.fault(ValueError::Nesting))?;
+        match reader.peek()? {
+            b'"' => {
+                let offset = reader.offset();
+                let text = reader.string("a string")?;
+                self.string(&text, offset);
+            }
+            b'{' => self.object(reader, inner)?,
+            b'[' => {
+                let start = self.begin();
+                let mut count = 0;
+                reader.elements("a list", |reader| {
+                    count += 1;
+                    self.value(reader, inner)
+                })?;
+                self.end(Tag::List, start, count);
+            }
+            b'-' | b'0'..=b'9' => self.number(reader)?,
+            _ => {
+                let tag = match reader.literal("a JSON value")? {
+                    None => Tag::Null,
+                    Some(false) => Tag::False,
+                    Some(true) => Tag::True,
+                };
+                self.nodes.push(Node::new(tag, 0, 0));
+            }
+        }
+        Ok(())
+    }
+
+    /// A string that begins with its quote at `offset`.
+    fn string(&mut self, text: &std::borrow::Cow<'_, str>, offset: usize) {
+        let node = match text {
+            std::borrow::Cow::Borrowed(text) => Node::new(Tag::String, offset + 1, text.len()),
+            std::borrow::Cow::Owned(text) => {
+                let start = self.unescaped.len();
+                self.unescaped.push_str(text);
+                Node::new(Tag::Unescaped, start, text.len())
+            }
+        };
+        self.nodes.push(node);
+    }
+
+    /// Numbers beyond a double are no numbers of the protocol: those of items are strings.
+    fn number(&mut self, reader: &mut Reader<'_>) -> Result<(), JsonError> {
+        let offset = reader.offset();
+        let text = reader.number_text()?;
+        if serde_json::from_str::<Number>(text).is_err() {
+            return Err(JsonError { offset, fault: JsonFault::Expected("a number in range") });
+        }
+        self.nodes.push(Node::new(Tag::Number, offset, text.len()));
+        Ok(())
+    }
+
+    fn begin(&mut self) -> usize {
+        self.nodes.push(Node::new(Tag::Null, 0, 0));
+        self.nodes.len() - 1
+    }
+
+    fn end(&mut self, tag: Tag, start: usize, count: usize) {
+        let behind = self.nodes.len();
+        if let Some(node) = self.nodes.get_mut(start) {
+            *node = Node::new(tag, count, behind);
+        }
+    }
+
+    fn object(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
+        let (start, opened) = (self.begin(), reader.offset());
+        let mut names: Vec<u32> = Vec::new();
+        let text = reader.text();
+        reader.members("an object", |reader, name, offset| {
+            let at = self.nodes.len();
+            self.string(&name, offset);
+            if names.len() < FEW_MEMBERS && names.iter().any(|&other| self.name(other, text) == name) {
+                return Err(JsonError { offset, fault: JsonFault::DuplicateMember(name.into_owned()) });
+            }
+            names.push(u32::try_from(at).unwrap_or(u32::MAX));
+            self.value(reader, levels)
+        })?;
+        if names.len() > FEW_MEMBERS {
+            self.check_many(&names, text, opened)?;
+        }
+        self.end(Tag::Object, start, names.len());
+        Ok(())
+    }
+
+    fn name<'t>(&'t self, at: u32, text: &'t str) -> &'t str {
+        self.nodes.get(at as usize).map_or("", |node| str_of(*node, text, &self.unescaped))
+    }
+
+    /// Looks for a name that is there twice, in an object that begins at `opened`.
+    fn check_many(&self, names: &[u32], text: &str, opened: usize) -> Result<(), JsonError> {
+        // The hash's key is a secret of the process: nobody can send names that have the same one.
+        let hashed = |&at: &u32| (self.hashes.hash_one(self.name(at, text)) as u32, at);
+        let mut sorted: Vec<(u32, u32)> = names.iter().map(hashed).collect();
+        sorted.sort_unstable();
+        for same in sorted.chunk_by(|one, other| one.0 == other.0).filter(|same| same.len() > 1) {
+            let mut texts: Vec<(&str, u32)> = same.iter().map(|(_, at)| (self.name(*at, text), *at)).collect();
+            texts.sort_unstable();
+            if let Some([_, (name, at)]) = texts.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let node = self.nodes.get(*at as usize).filter(|node| node.tag() == Tag::String);
+                let offset = node.map_or(opened, |node| node.small().saturating_sub(1));
+                return Err(JsonError { offset, fault: JsonFault::DuplicateMember((*name).to_owned()) });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value of a document.
+#[derive(Clone, Copy)]
+pub struct Json<'a> {
+    document: &'a Document,
+    at: usize,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind<'a> {
+    Null,
+    Bool(bool),
+    /// As it is spelled; a number in the range of doubles.
+    Number(&'a str),
+    String(&'a str),
+    List(List<'a>),
+    Object(Object<'a>),
+}
+
+impl<'a> Json<'a> {
+    #[must_use]
+    pub fn kind(self) -> Kind<'a> {
+        let node = self.document.node(self.at);
+        match node.tag() {
+            Tag::Null => Kind::Null,
+            Tag::False => Kind::Bool(false),
+            Tag::True => Kind::Bool(true),
+            Tag::Number => Kind::Number(self.document.str_at(self.at)),
+            Tag::String | Tag::Unescaped => Kind::String(self.document.str_at(self.at)),
+            Tag::List => Kind::List(List { document: Some(self.document), at: self.at + 1, left: node.small() }),
+            Tag::Object => Kind::Object(Object { document: self.document, at: self.at + 1, len: node.small() }),
+        }
+    }
+
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.document.node(self.at).tag() == Tag::Null
+    }
+
+    #[must_use]
+    pub fn is_object(self) -> bool {
+        self.document.node(self.at).tag() == Tag::Object
+    }
+
+    #[must_use]
+    pub fn as_str(self) -> Option<&'a str> {
+        match self.kind() {
+            Kind::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    #[must_use]
+    pub fn as_number(self) -> Option<Number> {
+        match self.kind() {
+            Kind::Number(text) => serde_json::from_str(text).ok(),
+            _ => None,
+        }
+    }
+
+    #[must_use]
+    pub fn as_f64(self) -> Option<f64> {
+        self.as_number()?.as_f64()
+    }
+
+    #[must_use]
+    pub fn as_list(self) -> Option<List<'a>> {
+        match self.kind() {
+            Kind::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    #[must_use]
+    pub fn as_object(self) -> Option<Object<'a>> {
+        match self.kind() {
+            Kind::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The member of an object.
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Json<'a>> {
+        self.as_object()?.get(name)
+    }
+
+    /// The same as a tree of serde_json, many times as large: for small parts of a request that are kept as they came.
+    #[must_use]
+    pub fn to_value(self) -> Value {
+        serde_json::from_str(&self.to_string()).unwrap_or(Value::Null)
+    }
+
+    /// Takes what is about to be made of the document from its budget.
+    pub fn pay(self, bytes: usize) {
+        let budget = &self.document.budget;
+        // Nothing else is ordered by it; what is left of zero is zero.
+        let left = budget.load(Ordering::Relaxed).saturating_sub(bytes);
+        budget.store(left, Ordering::Relaxed);
+    }
+
+    /// Did the document take more than it may?
+    #[must_use]
+    pub fn is_overdrawn(self) -> bool {
+        self.document.budget.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl fmt::Debug for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// JSON text without blanks, the members in their order.
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            Kind::Null => f.write_str("null"),
+            Kind::Bool(value) => write!(f, "{value}"),
+            Kind::Number(text) => f.write_str(text),
+            Kind::String(text) => write_string(text, f),
+            Kind::List(list) => {
+                f.write_str("[")?;
+                for (place, value) in list.enumerate() {
+                    f.write_str(if place > 0 { "," } else { "" })?;
+                    write!(f, "{value}")?;
+                }
+                f.write_str("]")
+            }
+            Kind::Object(object) => {
+                f.write_str("{")?;
+                for (place, (name, value)) in object.iter().enumerate() {
+                    f.write_str(if place > 0 { "," } else { "" })?;
+                    write_string(name, f)?;
+                    write!(f, ":{value}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+fn write_string(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut escaped = Vec::with_capacity(text.len() + 2);
+    escaped.put_escaped(text);
+    write!(f, "\"{}\"", String::from_utf8_lossy(&escaped))
+}
+
+/// As written: `1` and `1.0` differ. The order of members counts in large objects only.
+impl PartialEq for Json<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.kind(), other.kind()) {
+            (Kind::Null, Kind::Null) => true,
+            (Kind::Bool(one), Kind::Bool(other)) => one == other,
+            (Kind::Number(one), Kind::Number(other)) | (Kind::String(one), Kind::String(other)) => one == other,
+            (Kind::List(one), Kind::List(other)) => one.len() == other.len() && one.eq(other),
+            (Kind::Object(one), Kind::Object(other)) if one.len() != other.len() => false,
+            (Kind::Object(one), Kind::Object(other)) if one.len() > FEW_MEMBERS => one.iter().eq(other.iter()),
+            (Kind::Object(one), Kind::Object(other)) => one.iter().all(|(name, value)| other.get(name) == Some(value)),
+            _ => false,
+        }
+    }
+}
+
+/// The elements of a list, from the first that was not taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct List<'a> {
+    document: Option<&'a Document>,
+    at: usize,
+    left: usize,
+}
+
+impl<'a> Iterator for List<'a> {
+    type Item = Json<'a>;
+
+    fn next(&mut self) -> Option<Json<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let (document, at) = (self.document?, self.at);
+        self.at = document.behind(at);
+        Some(Json { document, at })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for List<'_> {}
+
+/// The members of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Object<'a> {
+    document: &'a Document,
+    at: usize,
+    len: usize,
+}
+
+impl<'a> Object<'a> {
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// A member by its name; looks at one after the other.
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Json<'a>> {
+        self.iter().find(|(other, _)| *other == name).map(|(_, value)| value)
+    }
+
+    /// Names and values in the order sent.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Json<'a>)> {
+        let Self { document, mut at, len } = self;
+        (0..len).map(move |_| {
+            let (name, value) = (document.str_at(at), at + 1);
+            at = document.behind(value);
+            (name, Json { document, at: value })
+        })
+    }
+
+    pub fn keys(self) -> impl Iterator<Item = &'a str> {
+        self.iter().map(|(name, _)| name)
+    }
+
+    pub fn values(self) -> impl Iterator<Item = Json<'a>> {
+        self.iter().map(|(_, value)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// The fault, or what serde_json makes of the same text.
+    fn check(text: &[u8], expected: Option<JsonFault>) {
+        let found = Document::parse(text.to_vec());
+        match expected {
+            Some(fault) => assert_eq!(found.map(|document| document.root().to_value()).map_err(|error| error.fault), Err(fault)),
+            None => assert_eq!(found.unwrap().root().to_value(), serde_json::from_slice::<Value>(text).unwrap(), "{text:?}"),
+        }
+    }
+
+    fn many(names: impl Iterator<Item = String>) -> String {
+        format!("{{{}}}", names.map(|name| format!("\"{name}\":[]")).collect::<Vec<_>>().join(","))
+    }
+
+    #[test]
+    fn good_texts_are_read_as_any_reader_does() {
+        let texts = [
+            r#" {"a":[1,-2.5e3,0,true,false,null,"\u00e9\ud83d\ude00\n"],"b":{},"":{"a":{"a":1}}} "#,
+            "[]",
+            "18446744073709551615",
+            r#""x""#,
+            "null",
+            r#"{"\u0061\"":["\\",{"x":"é"}],"z":[[[]],{}]}"#,
+        ];
+        texts.iter().for_each(|text| check(text.as_bytes(), None));
+        check(format!("{}{}", "[".repeat(127), "]".repeat(127)).as_bytes(), None);
+        check(many((0..5000).map(|number| format!("n{number}"))).as_bytes(), None);
+    }
+
+    #[test]
+    fn bad_texts_are_told_apart() {
+        check(br#"{"a":1,"b":{"c":1,"c":2}}"#, Some(JsonFault::DuplicateMember("c".into())));
+        check(br#"{"a":1,"\u0061":2}"#, Some(JsonFault::DuplicateMember("a".into())));
+        check("\u{FEFF}{}".as_bytes(), Some(JsonFault::ByteOrderMark));
+        check(b"{\"a\":\"\xff\"}", Some(JsonFault::NotUtf8));
+        check(br#"{"a":"\ud800"}"#, Some(JsonFault::LoneSurrogate));
+        check(b"", Some(JsonFault::UnexpectedEnd));
+        check(b"{} {}", Some(JsonFault::TrailingData));
+        check(b"[1e400]", Some(JsonFault::Expected("a number in range")));
+        check(b"[01]", Some(JsonFault::Expected("',' or ']'")));
+        check("[".repeat(1_000_000).as_bytes(), Some(ValueError::Nesting.into()));
+        let twice = (0..5000).map(|number| format!("n{number}")).chain(["n4711".to_owned()]);
+        check(many(twice).as_bytes(), Some(JsonFault::DuplicateMember("n4711".into())));
+        let escaped = (0..50).map(|number| format!("n{number}")).chain([r"\u006e7".to_owned()]);
+        check(many(escaped).as_bytes(), Some(JsonFault::DuplicateMember("n7".into())));
+    }
+
+    #[test]
+    fn the_tree_is_a_few_times_its_text() {
+        for piece in ["0,", "[0],", "{},", r#"{"N":"1"},"#, r#"{"":{"":[]}},"#] {
+            let text = format!("[{}0]", piece.repeat((1 << 20) / piece.len()));
+            let bytes = text.len();
+            let document = Document::parse(text.into_bytes()).unwrap();
+            assert!(document.held_bytes() <= 6 * bytes, "{piece}: {} of {bytes}", document.held_bytes());
+        }
+    }
+
+    #[test]
+    fn values_are_compared_as_written() {
+        let check = |one: &str, other: &str, expected: bool| {
+            let parse = |text: &str| Document::parse(text.as_bytes().to_vec()).unwrap();
+            assert_eq!(parse(one).root() == parse(other).root(), expected, "{one} {other}");
+        };
+        check(r#"{"a":[1,{"b":null}],"c":"x"}"#, r#"{"c":"\u0078","a":[1,{"b":null}]}"#, true);
+        check("[1]", "[1.0]", false);
+        check("[1]", "[1,1]", false);
+        check(r#"{"a":1}"#, r#"{"b":1}"#, false);
+        check("true", "false", false);
+    }
+}

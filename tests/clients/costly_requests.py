@@ -1,0 +1,278 @@
+"""Requests that cost a server as much as a client can make them cost, one after the other, against a running `ddbfs serve`.
+
+    python3 costly_requests.py HOST:PORT PID [CASE …]
+
+Each case says what its requests are answered, by how much the process's peak of resident memory grew, and the longest that another client
+waited for `GET /` meanwhile. Exit 1 when one of them is not as it should be. Needs nothing but Python. `--list` names the cases.
+"""
+
+import base64
+import gzip
+import http.client
+import json
+import sys
+import threading
+import time
+import zlib
+
+MIB = 1 << 20
+BODY = 16 * MIB
+# No single request may take more.
+ONE_MIB = 128
+# All long requests together, and the bodies that wait.
+ALL_MIB = 400
+# How long anybody may wait for `GET /` on a busy machine that also runs this client.
+PING_SECONDS = 5.0
+SIGNATURE = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+
+
+class Server:
+    def __init__(self, addr, pid):
+        self.addr, self.pid = addr, pid
+
+    def send(self, operation, body, coding=None, signed=True):
+        """Status and text of the answer."""
+        headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "DynamoDB_20120810." + operation,
+                   "X-Amz-Date": "20260101T000000Z"}
+        if signed:
+            headers["Authorization"] = SIGNATURE
+        if coding:
+            headers["Content-Encoding"] = coding
+        connection = http.client.HTTPConnection(self.addr, timeout=300)
+        try:
+            connection.request("POST", "/", body if isinstance(body, bytes) else json.dumps(body).encode(), headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        finally:
+            connection.close()
+
+    def ok(self, operation, body):
+        status, text = self.send(operation, body)
+        assert status == 200, (operation, status, text[:300])
+        return json.loads(text)
+
+    def ping(self):
+        connection = http.client.HTTPConnection(self.addr, timeout=300)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+        connection.close()
+
+    def memory(self, name):
+        """Resident memory in MiB; "VmHWM" is its peak, "RssAnon" what is not files."""
+        with open(f"/proc/{self.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith(name + ":")) / 1024
+
+    def forget_peak(self):
+        with open(f"/proc/{self.pid}/clear_refs", "w") as refs:
+            refs.write("5")
+
+
+def zipped(prefix, piece, end, length=BODY):
+    """A body of about that length, made of one piece again and again."""
+    count = (length - len(prefix) - len(end) - 8) // len(piece)
+    return gzip.compress((prefix + piece * count).rstrip(b",") + end, 6)
+
+
+def table(server, name):
+    if name not in server.ok("ListTables", {})["TableNames"]:
+        server.ok("CreateTable", {"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+                                  "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                                  "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]})
+    while server.ok("DescribeTable", {"TableName": name})["Table"]["TableStatus"] != "ACTIVE":
+        time.sleep(0.05)
+    return name
+
+
+def expect(answer, status, text=""):
+    assert answer[0] == status and text in answer[1], (status, text, answer[0], answer[1][:300])
+
+
+def tree(server):
+    """16 MiB of [[0],[0],…] in 17 KB."""
+    expect(server.send("PutItem", zipped(b'{"a":[', b"[0],", b"]}"), "gzip"), 400)
+
+
+def deep(server):
+    """Lists of 120 levels, again and again."""
+    expect(server.send("PutItem", zipped(b'{"a":[', b"[" * 120 + b"]" * 120 + b",", b"]}"), "gzip"), 400)
+
+
+def members(server):
+    """An object of two million members."""
+    names = ",".join(f'"{number:x}":0' for number in range(BODY // 12)).encode()
+    expect(server.send("PutItem", b"{" + names + b"}"), 400)
+
+
+def unsigned(server):
+    """The same of somebody who may not send anything."""
+    expect(server.send("PutItem", zipped(b'{"a":[', b"[0],", b"]}"), "gzip", signed=False), 400, "MissingAuthenticationToken")
+
+
+def bomb(server):
+    """A gigabyte of zeros."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
+    body = b"".join(deflate.compress(bytes(MIB)) for _ in range(1024)) + deflate.flush()
+    expect(server.send("PutItem", body, "gzip"), 413)
+
+
+def many(server):
+    """Sixteen trees at once."""
+    body = zipped(b'{"a":[', b"[0],", b"]}")
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(server.send("PutItem", body, "gzip"))) for _ in range(16)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    # On a machine that is slow or busy some have waited for too long.
+    for answer in answers:
+        expect(answer, answer[0], "validation errors" if answer[0] == 400 else "Too many large requests at once")
+    assert len(answers) == 16
+
+
+def values(server):
+    """Values that cost fifty times their text: maps of one member."""
+    body = zipped(b'{"TableName":"Cost","Item":{"pk":{"S":"a"},"l":{"L":[', b'{"M":{"a":{"L":[]}}},', b"]}}}")
+    expect(server.send("PutItem", body, "gzip"), 400, "needs more than 112 MiB of memory")
+
+
+def names(server):
+    """Texts that cost ten times theirs."""
+    body = zipped(b'{"TableName":"Cost","AttributesToGet":[', b'"a",', b"]}")
+    expect(server.send("Scan", body, "gzip"), 400, "needs more than 112 MiB of memory")
+
+
+def real(server):
+    """A batch of almost 16 MiB of usual items is written."""
+    name = table(server, "Cost")
+    attributes = {f"attribute{number}": {"S": "some text of a usual length"} for number in range(10_000)}
+    puts = [{"PutRequest": {"Item": {"pk": {"S": f"real{number}"}, **attributes}}} for number in range(25)]
+    body = json.dumps({"RequestItems": {name: puts}}, separators=(",", ":")).encode()
+    assert 0.75 * BODY < len(body) <= BODY, len(body)
+    expect(server.send("BatchWriteItem", body), 200, '"UnprocessedItems":{}')
+
+
+def long_list(server):
+    """The key of an item with a list s of 380 KB."""
+    name, key = table(server, "Cost"), {"pk": {"S": "long"}}
+    server.ok("PutItem", {"TableName": name, "Item": {**key, "s": {"L": [{"N": "1"}] * 120_000}}})
+    return name, key
+
+
+def clones(server):
+    """An update that copies the list 400 times."""
+    name, key = long_list(server)
+    update = "SET " + ",".join(f"b{number}=s" for number in range(400))
+    answer = server.send("UpdateItem", {"TableName": name, "Key": key, "UpdateExpression": update})
+    expect(answer, 400, "Item size to update has exceeded the maximum allowed size")
+
+
+def statement(server):
+    """The same in PartiQL."""
+    name, _ = long_list(server)
+    sets = " ".join(f"SET b{number}=s" for number in range(500))
+    answer = server.send("ExecuteStatement", {"Statement": f"UPDATE \"{name}\" {sets} WHERE pk='long'"})
+    expect(answer, 400, "Item size to update has exceeded the maximum allowed size")
+
+
+def literals(server):
+    """An expression with a value of almost 2 MB, 250 times."""
+    name, key = table(server, "Cost"), {"pk": {"S": "long"}}
+    condition = " OR ".join(["a=:v"] * 150)
+    body = {"TableName": name, "Key": key, "ConditionExpression": condition,
+            "ExpressionAttributeValues": {":v": {"S": "x" * 2_000_000}}}
+    expect(server.send("DeleteItem", body), 400, "values of more than 32 MiB")
+
+
+def contains(server):
+    """Thirty searches of a binary in one that it is almost in, on the writer's thread."""
+    name, key = table(server, "Cost"), {"pk": {"S": "binary"}}
+    server.ok("PutItem", {"TableName": name, "Item": {**key, "b": {"B": base64.b64encode(bytes(390_000)).decode()}}})
+    part = {"B": base64.b64encode(bytes(60_000) + b"x" + bytes(60_000)).decode()}
+    condition = " OR ".join(["contains(b, :p)"] * 30)
+    body = {"TableName": name, "Key": key, "ConditionExpression": condition, "ExpressionAttributeValues": {":p": part}}
+    expect(server.send("DeleteItem", body), 400, "ConditionalCheckFailed")
+
+
+def legacy(server):
+    """IN of 200,000 values, and 1,000 conditions."""
+    name = table(server, "Cost")
+    operands = {"ComparisonOperator": "IN", "AttributeValueList": [{"S": f"v{number}"} for number in range(200_000)]}
+    answer = server.send("Scan", {"TableName": name, "ScanFilter": {"x": operands}})
+    expect(answer, 400, "Invalid number of argument(s) for the IN ComparisonOperator")
+    exists = {f"a{number}": {"ComparisonOperator": "NOT_NULL"} for number in range(1000)}
+    expect(server.send("Scan", {"TableName": name, "ScanFilter": exists}), 400, "too many conditions; condition count: 1000")
+
+
+CASES = [tree, deep, members, unsigned, bomb, many, values, names, real, clones, statement, literals, contains, legacy]
+
+
+class Pinger:
+    """Asks for `GET /` all the time; `longest` is the longest wait in seconds."""
+
+    def __init__(self, server):
+        self.server, self.longest, self.ends = server, 0.0, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while not self.ends.wait(0.01):
+            begun = time.monotonic()
+            self.server.ping()
+            self.longest = max(self.longest, time.monotonic() - begun)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.set()
+        self.thread.join()
+
+
+def run(server, case):
+    """Runs a case; is it as it should be?"""
+    server.ping()
+    server.forget_peak()
+    before = server.memory("VmRSS")
+    begun = time.monotonic()
+    with Pinger(server) as pinger:
+        fault = None
+        try:
+            case(server)
+        except Exception as error:  # whatever it is, it is told and the next case runs
+            fault = repr(error)[:500]
+    seconds, grown = time.monotonic() - begun, server.memory("VmHWM") - before
+    most = ALL_MIB if case is many else ONE_MIB
+    if grown > most:
+        fault = fault or f"more than {most} MiB"
+    if pinger.longest > PING_SECONDS:
+        fault = fault or f"GET / waited for more than {PING_SECONDS} s"
+    print(f"{case.__name__:10} {seconds:6.2f} s  {grown:7.1f} MiB  GET / {1000 * pinger.longest:7.1f} ms  {fault or 'ok'}", flush=True)
+    return fault is None
+
+
+def goes_back(server):
+    """Is the memory of a burst the system's again?"""
+    before = server.memory("RssAnon")
+    for case in (tree, real):
+        case(server)
+    deadline = time.monotonic() + 30
+    while server.memory("RssAnon") > before + 64 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    grown = server.memory("RssAnon") - before
+    print(f"goes back: {grown:.1f} MiB more than before", flush=True)
+    return grown <= 64
+
+
+def main(args):
+    if args == ["--list"]:
+        print("\n".join([case.__name__ for case in CASES] + ["goes_back"]))
+        return 0
+    server = Server(args[0], int(args[1]))
+    chosen = args[2:] or [case.__name__ for case in CASES] + ["goes_back"]
+    good = [run(server, case) for case in CASES if case.__name__ in chosen]
+    if "goes_back" in chosen:
+        good.append(goes_back(server))
+    return 0 if all(good) and good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
