@@ -12,7 +12,8 @@
 //! works     requests that take long or much memory
 //! ```
 //!
-//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 256 MiB of bodies at once, 5 seconds for a head, 10
+//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 256 MiB of bodies at once, 128 MiB for
+//! a request and what is made of it and 256 MiB for all large ones, which wait for each other up to a minute, 5 seconds for a head, 10
 //! for the next byte of a body or for an answer to be taken, both at no less than 16 KiB a second, 60 seconds between requests. A
 //! panic in a handler is an InternalServerError of its request.
 
