@@ -6,6 +6,7 @@
 //!
 //! What is *made* of the tree is paid for from the document's budget, see [`Json::pay`].
 
+use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher;
@@ -210,10 +211,12 @@ impl Tree {
     }
 
     /// A string that begins with its quote at `offset`.
-    fn string(&mut self, text: &std::borrow::Cow<'_, str>, offset: usize) {
+    // Whether it is borrowed says where the text lies.
+    #[allow(clippy::ptr_arg)]
+    fn string(&mut self, text: &Cow<'_, str>, offset: usize) {
         let node = match text {
-            std::borrow::Cow::Borrowed(text) => Node::new(Tag::String, offset + 1, text.len()),
-            std::borrow::Cow::Owned(text) => {
+            Cow::Borrowed(text) => Node::new(Tag::String, offset + 1, text.len()),
+            Cow::Owned(text) => {
                 let start = self.unescaped.len();
                 self.unescaped.push_str(text);
                 Node::new(Tag::Unescaped, start, text.len())

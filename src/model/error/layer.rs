@@ -98,6 +98,7 @@ fn is_of_expected(fault: &LegacyError) -> bool {
         | LegacyError::ValueMissing { .. }
         | LegacyError::ValueUnwanted(_)
         | LegacyError::OperatorAlone
+        | LegacyError::TooManyConditions(_)
         | LegacyError::OperatorOfOne => true,
         LegacyError::UpdateWithoutValue
         | LegacyError::DeleteType(_)
