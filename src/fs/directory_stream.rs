@@ -61,6 +61,11 @@ pub trait Lister: Send {
     /// # Errors
     /// The directory is gone, or the database failed; [`FsError::Interrupted`] when nothing was found until it was not wanted any more.
     fn fetch(&mut self, tree: &Tree, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError>;
+
+    /// Bytes of memory of what it keeps between two fetches.
+    fn held_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A directory of few names, all known at the start.
@@ -84,6 +89,25 @@ impl Lister for FixedLister {
     fn fetch(&mut self, _tree: &Tree, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         fetch_tail(&self.names, from, out);
         Ok(())
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.names.iter().map(Listed::held_bytes).sum()
+    }
+}
+
+impl Listed {
+    fn held_bytes(&self) -> usize {
+        size_of::<Self>() + self.name.len()
+    }
+}
+
+impl Cursor {
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Start | Self::Tail(_) => size_of::<Self>(),
+            Self::After(position) => size_of::<Self>() + position.0.len(),
+        }
     }
 }
 
@@ -152,6 +176,14 @@ impl DirectoryStream {
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.is_slow
+    }
+
+    /// Bytes of memory of the names and places that it keeps.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let window: usize = self.window.iter().map(|(listed, cursor)| listed.held_bytes() + cursor.held_bytes()).sum();
+        let checkpoints: usize = self.checkpoints.iter().map(|(_, cursor)| cursor.held_bytes()).sum();
+        window + checkpoints + self.lister.as_ref().map_or(0, |lister| lister.held_bytes())
     }
 
     /// Gives the entries after `offset` to `emit`, each with its own offset, until it says that it is full or the directory ends.

@@ -52,13 +52,22 @@ pub enum FsError {
     TooLarge,
     #[error("the name or key is too long")]
     NameTooLong,
+    #[error("a query path has at most 64 clauses; put several conditions into one: where=a = 1 AND b = 2")]
+    TooManyClauses,
     #[error("scratch files are full: 8 MiB a file, 64 MiB in all; ls -l .ddb/scratch lists them, rm there frees them")]
     ScratchFull,
+    /// A write would make an open file hold more.
     #[error("open files hold 512 MiB, which is all they may; close some")]
     OpenFull,
     /// A result that is too long for memory and finds no room on disk.
     #[error("there is no room to keep this result, so its size is not known: {0}; reading it with cat through a pipe works")]
     SpoolFull(&'static str),
+    /// One more cannot be opened.
+    #[error("open files hold 512 MiB, which is all they may: no other can be opened; close some")]
+    TooManyOpen,
+    /// What is to be read cannot be made.
+    #[error("open files hold 512 MiB, which is all they may: there is no memory for what is read here; close some")]
+    ReadFull,
     #[error(
         "a rename across tables, or of a folder of more than 100 items or 4 MB, is not one transaction; copy and delete instead"
     )]
@@ -123,6 +132,8 @@ errnos! {
     FileTooLarge = EFBIG,
     NameTooLong = ENAMETOOLONG,
     NoSpace = ENOSPC,
+    FileTableFull = ENFILE,
+    NoMemory = ENOMEM,
     Busy = EBUSY,
     NotEmpty = ENOTEMPTY,
     ReadOnly = EROFS,
@@ -162,8 +173,10 @@ impl FsError {
             Self::Stale | Self::TokenExpired => Errno::Stale,
             Self::NotPermitted(_) => Errno::NotPermitted,
             Self::TooLarge => Errno::FileTooLarge,
-            Self::NameTooLong => Errno::NameTooLong,
+            Self::NameTooLong | Self::TooManyClauses => Errno::NameTooLong,
             Self::ScratchFull | Self::OpenFull | Self::SpoolFull(_) => Errno::NoSpace,
+            Self::TooManyOpen => Errno::FileTableFull,
+            Self::ReadFull => Errno::NoMemory,
             Self::CrossDevice => Errno::CrossDevice,
             Self::NotSupported => Errno::NotSupported,
             Self::Busy(_) => Errno::Busy,
@@ -191,9 +204,12 @@ impl FsError {
             | Self::TokenExpired
             | Self::NotPermitted(_)
             | Self::NameTooLong
+            | Self::TooManyClauses
             | Self::ScratchFull
             | Self::OpenFull
             | Self::SpoolFull(_)
+            | Self::TooManyOpen
+            | Self::ReadFull
             | Self::CrossDevice
             | Self::Invalid(_)
             | Self::NotSupported
@@ -230,6 +246,8 @@ impl FsError {
             | Errno::FileTooLarge
             | Errno::NameTooLong
             | Errno::NoSpace
+            | Errno::FileTableFull
+            | Errno::NoMemory
             | Errno::Busy
             | Errno::NotEmpty
             | Errno::ReadOnly
@@ -327,7 +345,11 @@ mod tests {
             (FsError::Database(Error::Query(QueryError::Backfilling("x".to_owned()))), "EBUSY"),
             (FsError::Database(Error::DeletionProtected), "EPERM"),
             (FsError::ScratchFull, "ENOSPC"),
+            (FsError::OpenFull, "ENOSPC"),
+            (FsError::TooManyOpen, "ENFILE"),
+            (FsError::ReadFull, "ENOMEM"),
             (FsError::NotEmpty, "ENOTEMPTY"),
+            (FsError::TooManyClauses, "ENAMETOOLONG"),
             (FsError::Derived, "EROFS"),
             (FsError::CrossDevice, "EXDEV"),
         ];

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
 use super::FsError;
+use super::budget::{Budget, Permit};
 use super::computed::OpenComputed;
 use super::directory_stream::DirectoryStream;
 use super::journal::same_process;
@@ -18,13 +19,32 @@ use super::write::{ItemTarget, Target, TextWriter};
 #[derive(Debug)]
 pub enum Handle {
     /// A file as it was when it was opened: a reader never sees parts of two versions.
-    Text(Vec<u8>),
+    Text(Arc<Text>),
     /// A file that is made as it is read: a query's result.
     Computed(Box<OpenComputed>),
     Directory(Mutex<DirectoryStream>),
     Item(Arc<OpenText<ItemTarget>>),
     Scratch(FileId),
     Special(Arc<dyn OpenSpecial>),
+}
+
+/// The whole of a file, counted as long as anybody has it open.
+#[derive(Debug, Default)]
+pub struct Text {
+    pub bytes: Vec<u8>,
+    _permit: Permit,
+}
+
+impl Text {
+    /// Counts the text.
+    ///
+    /// # Errors
+    /// `TooManyOpen`.
+    pub fn new(mut bytes: Vec<u8>, budget: &Budget) -> Result<Arc<Self>, FsError> {
+        bytes.shrink_to_fit();
+        let permit = budget.permit(bytes.len()).map_err(|_| FsError::TooManyOpen)?;
+        Ok(Arc::new(Self { bytes, _permit: permit }))
+    }
 }
 
 /// A call that waits for an earlier one of its handle.
@@ -52,8 +72,6 @@ pub struct OpenState<T> {
     pub writer: TextWriter<T>,
     pub committing: bool,
     pub waiting: VecDeque<Waiting>,
-    /// Bytes counted for the text, see [`Handles::charge`].
-    pub charged: usize,
 }
 
 impl<T> std::fmt::Debug for OpenState<T> {
@@ -62,9 +80,16 @@ impl<T> std::fmt::Debug for OpenState<T> {
     }
 }
 
+impl<T> OpenText<T> {
+    /// Bytes of memory of the text.
+    pub fn held_bytes(&self) -> usize {
+        self.state.lock().writer.held_bytes()
+    }
+}
+
 impl<T: Target> OpenText<T> {
     pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
-        let state = OpenState { writer, committing: false, waiting: VecDeque::new(), charged: 0 };
+        let state = OpenState { writer, committing: false, waiting: VecDeque::new() };
         Self { ino, path, opener, state: Mutex::new(state), writer: AtomicU32::new(opener) }
     }
 
@@ -79,8 +104,10 @@ impl<T: Target> OpenText<T> {
     }
 }
 
-/// Bytes that all open files hold together: what readers see, what writers have written. The daemon's memory is bounded by it.
-pub const OPEN_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// What a handle costs beside what it holds: its place in the tables, its names.
+const HANDLE_COST_BYTES: usize = 1024;
+/// What a reader may make before any of it is counted: a page of results as it is read and as it is written.
+const READ_AHEAD_BYTES: usize = 2 * 1024 * 1024;
 
 /// An open file.
 #[derive(Debug)]
@@ -90,25 +117,34 @@ struct Opened {
     /// The thread that opened it, as the kernel names it.
     opener: u32,
     since_ms: u64,
+    permit: Mutex<Permit>,
 }
 
-/// Handle numbers; never reused within a mount.
+/// Handle numbers; never reused within a mount. Who opens, writes or reads pays from a [`Budget`] before anything is built
+/// ([`Handles::reserve`]); what is held in truth is counted after each call ([`Handles::settle`]).
 #[derive(Debug, Default)]
 pub struct Handles {
-    open: RwLock<HashMap<u64, Opened>>,
+    open: RwLock<HashMap<u64, Arc<Opened>>>,
     last: AtomicU64,
-    bytes: AtomicUsize,
+    budget: Budget,
 }
 
 impl Handles {
+    #[must_use]
+    pub fn new(budget: Budget) -> Self {
+        Self { budget, ..Self::default() }
+    }
+
     /// A number for a new handle of an inode, opened by a thread at `since_ms`.
     ///
     /// # Errors
-    /// `OpenFull`.
+    /// `TooManyOpen`.
     pub fn insert(&self, handle: Handle, ino: u64, opener: u32, since_ms: u64) -> Result<u64, FsError> {
-        self.charge(0, handle.snapshot_bytes())?;
+        let opened = Opened { handle: Arc::new(handle), ino, opener, since_ms, permit: Mutex::default() };
+        let bytes = HANDLE_COST_BYTES + opened.handle.held_bytes().unwrap_or(0);
+        self.budget.resize(&mut opened.permit.lock(), bytes).map_err(|_| FsError::TooManyOpen)?;
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        self.open.write().insert(number, Opened { handle: Arc::new(handle), ino, opener, since_ms });
+        self.open.write().insert(number, Arc::new(opened));
         Ok(number)
     }
 
@@ -139,36 +175,68 @@ impl Handles {
     }
 
     pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
-        let handle = self.open.write().remove(&number)?.handle;
-        self.discharge(handle.snapshot_bytes());
-        Some(handle)
+        self.open.write().remove(&number).map(|opened| Arc::clone(&opened.handle))
     }
 
-    /// What a handle holds grows or shrinks.
+    /// The inode that a handle is of.
+    #[must_use]
+    pub fn ino(&self, number: u64) -> Option<u64> {
+        self.open.read().get(&number).map(|opened| opened.ino)
+    }
+
+    fn opened(&self, number: u64) -> Option<Arc<Opened>> {
+        self.open.read().get(&number).cloned()
+    }
+
+    /// A call is about to make a handle hold so many bytes more.
     ///
     /// # Errors
-    /// `OpenFull`; then nothing is counted.
-    pub fn charge(&self, before: usize, after: usize) -> Result<(), FsError> {
-        if after <= before {
-            self.discharge(before - after);
-            return Ok(());
-        }
-        let grown = after - before;
-        let fits = |held: usize| held.checked_add(grown).filter(|held| *held <= OPEN_BYTES_MAX);
-        self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|_| FsError::OpenFull)
+    /// `OpenFull`.
+    pub fn reserve(&self, number: u64, bytes: usize) -> Result<(), FsError> {
+        let Some(opened) = self.opened(number) else { return Ok(()) };
+        let mut permit = opened.permit.lock();
+        let all = permit.bytes().saturating_add(bytes);
+        self.budget.resize(&mut permit, all)
     }
 
-    fn discharge(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// The same before a read, of a handle that makes what it gives as it is read.
+    ///
+    /// # Errors
+    /// `ReadFull`.
+    pub fn reserve_read(&self, number: u64) -> Result<(), FsError> {
+        self.reserve(number, READ_AHEAD_BYTES).map_err(|_| FsError::ReadFull)
+    }
+
+    /// A call has ended: counts what the handle holds now.
+    pub fn settle(&self, number: u64) {
+        if let Some(opened) = self.opened(number) {
+            let mut permit = opened.permit.lock();
+            if let Some(bytes) = opened.handle.held_bytes() {
+                self.budget.count(&mut permit, HANDLE_COST_BYTES + bytes);
+            }
+        }
     }
 }
 
 impl Handle {
-    /// Bytes that it holds as long as it is open.
-    fn snapshot_bytes(&self) -> usize {
+    /// Bytes that it holds now; a text's own are counted with the text. `None` while a call makes it hold more.
+    fn held_bytes(&self) -> Option<usize> {
         match self {
-            Self::Text(text) => text.len(),
-            Self::Computed(_) | Self::Directory(_) | Self::Item(_) | Self::Scratch(_) | Self::Special(_) => 0,
+            Self::Text(_) | Self::Scratch(_) => Some(0),
+            Self::Computed(open) => open.held_bytes(),
+            Self::Directory(stream) => stream.try_lock().map(|stream| stream.held_bytes()),
+            Self::Item(open) => Some(open.held_bytes()),
+            Self::Special(open) => open.held_bytes(),
+        }
+    }
+
+    /// Does it make what it gives as it is read, so that reading it makes it hold more?
+    #[must_use]
+    pub fn reads_ahead(&self) -> bool {
+        match self {
+            Self::Computed(_) | Self::Directory(_) => true,
+            Self::Special(open) => open.reads_ahead(),
+            Self::Text(_) | Self::Item(_) | Self::Scratch(_) => false,
         }
     }
 
@@ -176,7 +244,7 @@ impl Handle {
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         match self {
-            Self::Text(text) => Some(text.len() as u64),
+            Self::Text(text) => Some(text.bytes.len() as u64),
             Self::Item(open) => Some(open.state.lock().writer.len() as u64),
             Self::Special(open) => open.size(),
             Self::Computed(open) => open.computation.size().and_then(Result::ok),
@@ -191,16 +259,25 @@ mod tests {
 
     #[test]
     fn memory_of_open_files_is_bounded_and_given_back() {
-        let handles = Handles::default();
-        let text = || Handle::Text(vec![b'x'; OPEN_BYTES_MAX / 4]);
-        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(), ino, 1, 0).unwrap()).collect();
-        assert_eq!(handles.insert(Handle::Text(vec![b'x']), 9, 1, 0), Err(FsError::OpenFull));
-        assert_eq!(handles.charge(0, 1), Err(FsError::OpenFull));
+        let budget = Budget::new(100_000);
+        let handles = Handles::new(budget.clone());
+        let text = |bytes| Ok::<_, FsError>(Handle::Text(Text::new(vec![b'x'; bytes], &budget)?));
+        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(20_000).unwrap(), ino, 1, 0).unwrap()).collect();
+        assert_eq!(text(20_000).unwrap_err(), FsError::TooManyOpen);
+        assert_eq!(handles.reserve(open[0], 20_000), Err(FsError::OpenFull));
+        assert_eq!(handles.reserve_read(open[0]), Err(FsError::ReadFull));
         handles.remove(open[0]).unwrap();
-        assert_eq!(handles.charge(0, OPEN_BYTES_MAX / 4), Ok(()));
-        assert_eq!(handles.charge(OPEN_BYTES_MAX / 4, 1), Ok(()));
-        handles.insert(Handle::Text(vec![b'x']), 9, 1, 7).unwrap();
+        assert_eq!(handles.reserve(open[1], 20_000), Ok(()));
+        handles.settle(open[1]);
+        handles.insert(text(1).unwrap(), 9, 1, 7).unwrap();
         assert_eq!(handles.of_inode(9).map(|(handle, since)| (handle.size(), since)), Some((Some(1), 7)));
         assert!(handles.of_inode(0).is_none());
+    }
+
+    #[test]
+    fn handles_are_bounded_though_they_hold_nothing() {
+        let handles = Handles::new(Budget::new(10 * HANDLE_COST_BYTES));
+        let open: Vec<_> = (0..11).map(|ino| handles.insert(Handle::Text(Arc::default()), ino, 1, 0)).collect();
+        assert_eq!((open[9].is_ok(), open[10].clone()), (true, Err(FsError::TooManyOpen)));
     }
 }

@@ -1,33 +1,37 @@
 //! Which node an inode number stands for, as long as the kernel knows the number.
 //!
 //! The kernel counts every LOOKUP, CREATE and MKDIR reply and gives the count back with FORGET. Listings create no entries, so a
-//! walk over a million names costs nothing here. Sharded, so that parallel lookups do not meet.
+//! walk over a million names costs nothing here; looking them all up costs some hundred bytes each. Sharded, so that parallel
+//! lookups do not meet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::known_node::{KnownNode, Sources};
 use super::node::{Node, ROOT_INO};
 
 const SHARDS: usize = 16;
 
 #[derive(Debug)]
 struct Slot {
-    node: Arc<Node>,
-    lookups: u64,
+    node: KnownNode,
+    /// Stays at the most there is: such a number is never forgotten.
+    lookups: u32,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct InodeTable {
     shards: [Mutex<HashMap<u64, Slot>>; SHARDS],
+    sources: Sources,
     root: Arc<Node>,
 }
 
 impl Default for InodeTable {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| Mutex::default()), root: Arc::new(Node::Root) }
+        Self { shards: std::array::from_fn(|_| Mutex::default()), sources: Sources::default(), root: Arc::new(Node::Root) }
     }
 }
 
@@ -46,16 +50,17 @@ impl InodeTable {
         if ino == ROOT_INO {
             return Some(ino);
         }
+        let node = KnownNode::new(node, &self.sources);
         let mut shard = self.shard(ino).lock();
         match shard.get_mut(&ino) {
-            Some(slot) if *slot.node == node => {
+            Some(slot) if slot.node.is_same(&node) => {
                 slot.lookups = slot.lookups.saturating_add(1);
                 // Equal, but a query path holds its table's definition, which may be a new one.
-                slot.node = Arc::new(node);
+                slot.node = node;
             }
             Some(_) => return None,
             None => {
-                shard.insert(ino, Slot { node: Arc::new(node), lookups: 1 });
+                shard.insert(ino, Slot { node, lookups: 1 });
             }
         }
         Some(ino)
@@ -67,18 +72,20 @@ impl InodeTable {
         if ino == ROOT_INO {
             return Some(Arc::clone(&self.root));
         }
-        self.shard(ino).lock().get(&ino).map(|slot| Arc::clone(&slot.node))
+        self.shard(ino).lock().get(&ino)?.node.node()
     }
 
     /// Takes back `count` lookups; the node, when that were all.
     pub fn forget(&self, ino: u64, count: u64) -> Option<Arc<Node>> {
         let mut shard = self.shard(ino).lock();
         let slot = shard.get_mut(&ino)?;
-        slot.lookups = slot.lookups.saturating_sub(count);
+        if slot.lookups < u32::MAX {
+            slot.lookups = slot.lookups.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
+        }
         if slot.lookups > 0 {
             return None;
         }
-        let gone = shard.remove(&ino).map(|slot| slot.node);
+        let gone = shard.remove(&ino).and_then(|slot| slot.node.node());
         // A table that once held a million entries gives the memory back.
         if shard.capacity() > 1024 && shard.len() < shard.capacity() / 8 {
             shard.shrink_to_fit();

@@ -3,9 +3,10 @@
 //! ```text
 //! view/          what the shell calls: lookup, getattr, open, read, write, readdir, …; one method a call
 //! node.rs        Node: what a filesystem path means; its inode number
-//! inode_table.rs the nodes that the kernel knows by number
+//! inode_table.rs the nodes that the kernel knows by number; known_node.rs packs them
 //! directory_stream.rs  readdir over listings of any size
 //! handle.rs      open files and directories
+//! budget.rs      the memory that they may hold
 //! tree/          one file per kind of directory: lookup a name, list names, render a file
 //! write/         per-handle write state machine, incremental JSON check, scratch files, draft tables
 //! special/       files and directories beside the data, one source file each: what they say, what writing them does
@@ -16,12 +17,14 @@
 //! ```
 
 pub mod attr;
+pub mod budget;
 pub mod computed;
 pub mod directory_stream;
 pub mod error;
 pub mod handle;
 pub mod inode_table;
 pub mod journal;
+mod known_node;
 pub mod node;
 pub mod options;
 pub mod query;

@@ -11,7 +11,7 @@
 //! ```
 
 use super::query::{QueryKind, QueryPath, ResultKind};
-use super::special::SpecialNode;
+use super::special::{Effort, SpecialNode};
 use super::write::TargetKey;
 use super::write::scratch::FileId;
 use crate::codec::digest::{Digest, digest};
@@ -142,6 +142,12 @@ impl Node {
             Self::Special(special) => special.0.kind() == Kind::File && !special.0.is_writable(),
             _ => false,
         }
+    }
+
+    /// Is more than a bounded number of records read for its attributes or its text?
+    #[must_use]
+    pub fn reads_many(&self) -> bool {
+        matches!(self, Self::Special(special) if special.0.effort() != Effort::Small)
     }
 
     /// The table this node belongs to.

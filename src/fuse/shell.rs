@@ -21,7 +21,7 @@ use fuser::{
 use super::MountOptions;
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use crate::fs::attr::Attr;
-use crate::fs::view::{Bytes, NewAttr, RangeEnd, TimedCall};
+use crate::fs::view::{Bytes, NewAttr, Place, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};
 
 /// Nothing is cached by the kernel but [`LASTING_NAME_TTL`]: see the module.
@@ -60,6 +60,12 @@ impl Shell {
     fn begin(&self, request: &Request, operation: &'static str, ino: INodeNo, name: Option<&OsStr>) -> TimedCall {
         self.view.begin(caller(request), operation, ino.0, name.map(OsStr::as_bytes))
     }
+}
+
+/// Runs a call that is answered when it has been worked out: on a thread for what takes long, if it may.
+fn answer(view: &Arc<View>, call: &'static str, place: Place<'_>, work: impl FnOnce(&Arc<View>) + Send + 'static) {
+    let again = Arc::clone(view);
+    guard(call, || view.run_call(place, move || guard(call, || work(&again))));
 }
 
 fn guard(call: &'static str, work: impl FnOnce()) {
@@ -116,12 +122,13 @@ impl Filesystem for Shell {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        guard("lookup", || {
-            let call = self.begin(request, "lookup", parent, Some(name));
-            match call.end(self.view.lookup(caller(request), parent.0, name.as_bytes())) {
+        let call = self.begin(request, "lookup", parent, Some(name));
+        let (caller, owner, owned) = (caller(request), self.owner, name.as_bytes().to_vec());
+        answer(&self.view, "lookup", Place::Name(parent.0, name.as_bytes()), move |view| {
+            match call.end(view.lookup(caller, parent.0, &owned)) {
                 Ok(attr) => {
                     let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
-                    reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, self.owner), GENERATION);
+                    reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, owner), GENERATION);
                 }
                 Err(error) => reply.error(errno(&error)),
             }
@@ -133,12 +140,11 @@ impl Filesystem for Shell {
     }
 
     fn getattr(&self, request: &Request, ino: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
-        guard("getattr", || {
-            let handle = handle.map(|handle| handle.0);
-            let call = self.begin(request, "getattr", ino, None);
-            let owner = self.owner;
+        let call = self.begin(request, "getattr", ino, None);
+        let (caller, owner, handle) = (caller(request), self.owner, handle.map(|handle| handle.0));
+        answer(&self.view, "getattr", Place::Inode(ino.0), move |view| {
             let done = Box::new(move |attr| reply_attr(reply, owner, call.end(attr)));
-            self.view.getattr_then(caller(request), ino.0, handle, done);
+            view.getattr_then(caller, ino.0, handle, done);
         });
     }
 
@@ -160,13 +166,13 @@ impl Filesystem for Shell {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        guard("setattr", || {
-            let touched = matches!(mtime, Some(TimeOrNow::Now));
-            let new = NewAttr { mode, size, modified_ms: mtime.and_then(time_ms), touched };
-            let (owner, handle) = (self.owner, handle.map(|handle| handle.0));
-            let call = self.begin(request, "setattr", ino, None);
+        let touched = matches!(mtime, Some(TimeOrNow::Now));
+        let new = NewAttr { mode, size, modified_ms: mtime.and_then(time_ms), touched };
+        let (caller, owner, handle) = (caller(request), self.owner, handle.map(|handle| handle.0));
+        let call = self.begin(request, "setattr", ino, None);
+        answer(&self.view, "setattr", Place::Inode(ino.0), move |view| {
             let done = Box::new(move |attr| reply_attr(reply, owner, call.end(attr)));
-            self.view.setattr(caller(request), ino.0, handle, new, done);
+            view.setattr(caller, ino.0, handle, new, done);
         });
     }
 
@@ -188,9 +194,10 @@ impl Filesystem for Shell {
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
-        guard("mkdir", || {
-            let call = self.begin(request, "mkdir", parent, Some(name));
-            reply_entry(reply, self.owner, call.end(self.view.mkdir(caller(request), parent.0, name.as_bytes())));
+        let call = self.begin(request, "mkdir", parent, Some(name));
+        let (caller, owner, name) = (caller(request), self.owner, name.as_bytes().to_vec());
+        answer(&self.view, "mkdir", Place::Directory(parent.0), move |view| {
+            reply_entry(reply, owner, call.end(view.mkdir(caller, parent.0, &name)));
         });
     }
 
@@ -203,16 +210,18 @@ impl Filesystem for Shell {
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        guard("rmdir", || {
-            let call = self.begin(request, "rmdir", parent, Some(name));
-            reply_empty(reply, call.end(self.view.rmdir(caller(request), parent.0, name.as_bytes())));
+        let call = self.begin(request, "rmdir", parent, Some(name));
+        let (caller, name) = (caller(request), name.as_bytes().to_vec());
+        answer(&self.view, "rmdir", Place::Directory(parent.0), move |view| {
+            reply_empty(reply, call.end(view.rmdir(caller, parent.0, &name)));
         });
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        guard("symlink", || {
-            let (name, target) = (name.as_bytes(), target.as_os_str().as_bytes());
-            reply_entry(reply, self.owner, self.view.symlink(caller(request), parent.0, name, target));
+        let (caller, owner) = (caller(request), self.owner);
+        let (name, target) = (name.as_bytes().to_vec(), target.as_os_str().as_bytes().to_vec());
+        answer(&self.view, "symlink", Place::Directory(parent.0), move |view| {
+            reply_entry(reply, owner, view.symlink(caller, parent.0, &name, &target));
         });
     }
 
@@ -239,12 +248,11 @@ impl Filesystem for Shell {
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        guard("open", || {
-            let flags = open_flags(flags.0);
-            match self.begin(request, "open", ino, None).end(self.view.open(caller(request), ino.0, flags)) {
-                Ok(handle) => reply.opened(FileHandle(handle), fopen_flags(flags.write)),
-                Err(error) => reply.error(errno(&error)),
-            }
+        let (caller, flags) = (caller(request), open_flags(flags.0));
+        let call = self.begin(request, "open", ino, None);
+        answer(&self.view, "open", Place::Inode(ino.0), move |view| match call.end(view.open(caller, ino.0, flags)) {
+            Ok(handle) => reply.opened(FileHandle(handle), fopen_flags(flags.write)),
+            Err(error) => reply.error(errno(&error)),
         });
     }
 
@@ -407,7 +415,8 @@ impl Filesystem for Shell {
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        guard("access", || match self.view.getattr(caller(request), ino.0, None) {
+        let caller = caller(request);
+        answer(&self.view, "access", Place::Inode(ino.0), move |view| match view.getattr(caller, ino.0, None) {
             Ok(attr) if mask.contains(AccessFlags::W_OK) && !attr.writable => reply.error(Errno::EROFS),
             Ok(attr) if mask.contains(AccessFlags::X_OK) && attr.permissions() & 0o111 == 0 => reply.error(Errno::EACCES),
             Ok(_) => reply.ok(),

@@ -44,6 +44,13 @@ impl OpenComputed {
         Self { computation, node, path, reading: Mutex::default() }
     }
 
+    /// Bytes of memory of what is read beyond the spool, which has a budget of its own. `None` while a read makes more.
+    #[must_use]
+    pub fn held_bytes(&self) -> Option<usize> {
+        let reading = self.reading.try_lock()?;
+        Some(reading.beyond.as_ref().map_or(0, |window| window.held_bytes()))
+    }
+
     /// The bytes at `offset`, which the spool has, or it is known that it will not.
     ///
     /// # Errors

@@ -35,6 +35,12 @@ impl Window {
         Self { producer, buffer, start, bills, goes_on }
     }
 
+    /// Bytes of memory of what was made and not forgotten.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     /// Where the bytes begin that it can give.
     #[must_use]
     pub fn start(&self) -> u64 {

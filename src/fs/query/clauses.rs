@@ -1,6 +1,7 @@
 //! Clauses together: none twice, none against another, and whether they make a complete query.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::QueryKind;
 use super::clause::{Clause, Context, Order, PartitionAlias, SortCondition};
@@ -26,7 +27,7 @@ pub(super) struct Clauses {
     pub typed: bool,
     pub segment: Option<Segment>,
     /// All of them must hold.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<Arc<Filter>>,
     /// Items whose time to live is over are hidden.
     pub live: bool,
 }
@@ -38,7 +39,7 @@ pub(super) enum Partition {
     Values(BTreeMap<usize, AttributeValue>),
     Alias(PartitionAlias),
     /// One value for each shard of a write-sharded key of one attribute, in the order of their numbers.
-    Shards(Vec<AttributeValue>),
+    Shards(Arc<[AttributeValue]>),
 }
 
 impl Default for Partition {
@@ -55,9 +56,9 @@ impl Clauses {
         let fresh = match clause {
             Clause::Partition(values) => all.add_partition(values),
             Clause::PartitionAlias(alias) => all.set_partition(Partition::Alias(alias)),
-            Clause::Shards(values) => all.set_partition(Partition::Shards(values)),
+            Clause::Shards(values) => all.set_partition(Partition::Shards(values.into())),
             Clause::Filter(filter) => {
-                all.filters.push(filter);
+                all.filters.push(Arc::new(filter));
                 true
             }
             Clause::Live => !std::mem::replace(&mut all.live, true),

@@ -27,6 +27,8 @@ use crate::model::{AttributeValue, IndexKind, Item};
 
 /// Entries read at once for a listing.
 const CHUNK_ITEMS: u32 = 512;
+/// What the key of an entry takes in memory, more or less.
+const ENTRY_BYTES: usize = 256;
 /// Digits of a link's number; more when there are more results.
 const NUMBER_DIGITS: usize = 6;
 const SUFFIX: &str = ".json";
@@ -45,6 +47,14 @@ struct Run {
     ready: VecDeque<EntryKey>,
     /// How many were given.
     given: u64,
+}
+
+impl LiveListing {
+    /// Bytes of memory of what was read and not given.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |run| run.stream.held_bytes() + run.ready.len() * ENTRY_BYTES)
+    }
 }
 
 impl QueryPath {

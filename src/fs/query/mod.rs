@@ -80,7 +80,7 @@ pub struct QueryPath {
     kind: QueryKind,
     /// The saved request that the path begins with.
     saved: Option<saved::Saved>,
-    names: Vec<String>,
+    names: Vec<Arc<str>>,
     clauses: Clauses,
 }
 
@@ -97,6 +97,10 @@ pub enum Child {
         target: String,
     },
 }
+
+/// Clauses of a path: each directory of it is a node of its own, whose request is made of all of them. What several nodes of one
+/// path have in common they share.
+pub const CLAUSES_MAX: usize = 64;
 
 /// Names that programs look for in any directory; they must not count as failed clauses.
 const PROBED: [&str; 15] = [
@@ -142,7 +146,7 @@ impl QueryPath {
 
     /// The clauses' names so far, as typed; with table, index, kind and saved request they identify the directory.
     #[must_use]
-    pub fn names(&self) -> &[String] {
+    pub fn names(&self) -> &[Arc<str>] {
         &self.names
     }
 
@@ -170,6 +174,7 @@ impl QueryPath {
     /// What `name` means in this directory. Asks no database.
     ///
     /// # Errors
+    /// [`FsError::TooManyClauses`];
     /// [`FsError::Clause`] (EINVAL) for what is no clause or not allowed here, and for a result of an incomplete query;
     /// [`FsError::NotFound`] for names that programs probe and for links of an incomplete query.
     pub fn child(&self, name: &[u8]) -> Result<Child, FsError> {
@@ -188,10 +193,13 @@ impl QueryPath {
             let target = self.link_target(name).filter(|_| complete).ok_or(FsError::NotFound)?;
             return Ok(Child::Link { target });
         }
+        if self.names.len() >= CLAUSES_MAX {
+            return Err(FsError::TooManyClauses);
+        }
         let clause = clause::parse(name, self.context())?;
         let clauses = self.clauses.with(clause, name, self.context())?;
         let mut names = self.names.clone();
-        names.push(name.to_owned());
+        names.push(Arc::from(name));
         Ok(Child::Dir(Self { names, clauses, ..self.clone() }))
     }
 

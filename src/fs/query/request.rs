@@ -275,7 +275,7 @@ impl QueryPath {
 
     /// All filters as one expression.
     fn filter(&self, resolved: &Resolved, expression: &mut Expression) -> ConditionParameter {
-        let all: Vec<&Filter> = self.clauses.filters.iter().chain(&resolved.live).collect();
+        let all: Vec<&Filter> = self.clauses.filters.iter().map(|filter| &**filter).chain(&resolved.live).collect();
         let texts: Vec<String> = all.iter().map(|filter| filter.write(expression, all.len() > 1)).collect();
         if texts.is_empty() { ConditionParameter::None } else { ConditionParameter::Expression(texts.join(" AND ")) }
     }

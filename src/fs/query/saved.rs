@@ -1,5 +1,7 @@
 //! A saved request as a query path: `queries/<name>/`, whose clauses so far are those of a Query or Scan request of the API.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::clause::{Context, Order, SortCondition};
@@ -23,7 +25,7 @@ pub(super) struct Saved {
     /// Of the request's text: another text is another path.
     pub digest: Digest,
     /// What the request says.
-    pub clauses: Box<Clauses>,
+    pub clauses: Arc<Clauses>,
 }
 
 impl QueryPath {
@@ -31,7 +33,7 @@ impl QueryPath {
     ///
     /// # Errors
     /// [`FsError::Body`] and [`FsError::Database`] for what is no request, [`FsError::Clause`] for what cannot be saved.
-    pub fn of_request(schema: std::sync::Arc<TableSchema>, name: &str, text: &[u8]) -> Result<Self, FsError> {
+    pub fn of_request(schema: Arc<TableSchema>, name: &str, text: &[u8]) -> Result<Self, FsError> {
         let mut json: Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
         if let Some(members) = json.as_object_mut() {
             let table = members.entry("TableName").or_insert_with(|| schema.name.as_str().into());
@@ -51,7 +53,7 @@ impl QueryPath {
             (QueryKind::Scan, index.clone(), of_scan(&schema, index.as_ref(), request)?)
         };
         let path = Self::new(schema, index.as_ref(), kind).map_err(|_| refused("IndexName", "the table has no such index"))?;
-        let saved = Saved { name: name.to_owned(), digest: digest(text), clauses: Box::new(clauses.clone()) };
+        let saved = Saved { name: name.to_owned(), digest: digest(text), clauses: Arc::new(clauses.clone()) };
         Ok(Self { saved: Some(saved), clauses, ..path })
     }
 
@@ -174,7 +176,7 @@ impl Common {
             ConditionParameter::Expression(text) => {
                 let filter = Filter::of_expression(&text, &self.placeholders)?;
                 filter.check_place(context)?;
-                clauses.filters.push(filter);
+                clauses.filters.push(Arc::new(filter));
             }
             ConditionParameter::Legacy(_) => return Err(refused("QueryFilter", "write it as a FilterExpression")),
         }

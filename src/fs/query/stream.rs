@@ -85,7 +85,18 @@ impl QueryPath {
     }
 }
 
+/// An item in memory is so many times as large as DynamoDB counts it, more or less.
+const ITEM_GROWTH: usize = 3;
+
 impl Stream {
+    /// Bytes of memory of rows that were read and not given.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Chain { .. } => 0,
+            Self::Merge(merge) => merge.shards.iter().map(|shard| ITEM_GROWTH * shard.bytes).sum(),
+        }
+    }
+
     /// One page, or the rows that pages read before are enough for; `None` after the last. A failed step gave no rows that the next
     /// does not give again.
     pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
@@ -120,6 +131,8 @@ struct Shard {
     pages: Pages,
     /// Read and not given: the sort key's encoding, and the row.
     ready: VecDeque<(Vec<u8>, Item)>,
+    /// Of the items when they were read, as DynamoDB counts.
+    bytes: usize,
 }
 
 impl Merge {
@@ -135,7 +148,7 @@ impl Merge {
         }
         let page_items = (MERGED_ITEMS / requests.len().max(1)).clamp(SHARD_ITEMS.0, SHARD_ITEMS.1);
         let page_items = u32::try_from(page_items).ok();
-        let shard = |request| Shard { pages: Pages::new(request, bounds, page_items), ready: VecDeque::new() };
+        let shard = |request| Shard { pages: Pages::new(request, bounds, page_items), ready: VecDeque::new(), bytes: 0 };
         Self { path: path.clone(), shards: requests.into_iter().map(shard).collect(), added, left: bounds.limit }
     }
 
@@ -190,6 +203,7 @@ impl Shard {
         if let Some(fault) = fault {
             return Err(fault);
         }
+        self.bytes = ready.iter().map(|(order, item)| order.len() + item.size()).sum();
         self.ready = ready;
         let Some(page) = page else { return Ok(Step::default()) };
         Ok(Step { count: 0, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity })

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use super::{Special, SpecialNode};
+use super::{Effort, Special, SpecialNode};
 use crate::database::{EntryKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::node::Node;
@@ -18,8 +18,9 @@ pub const VIOLATIONS_NAME: &str = "violations.ndjson";
 /// All items without an entry.
 pub const MISSING_NAME: &str = "missing.ndjson";
 
-/// Lines of a file: it is made in memory. The last says when there are more.
+/// Lines of a file, and bytes: it is made in memory. The last line says when there are more.
 const LINES_MAX: usize = 100_000;
+const TEXT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 #[derive(Debug)]
 struct AbsenceFile {
@@ -52,12 +53,16 @@ impl Special for AbsenceFile {
         tree.table_time(&self.source.table)
     }
 
+    fn effort(&self) -> Effort {
+        Effort::Table
+    }
+
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let mut out = String::new();
         let mut lines = 0;
         let mut visit = |absence: Absence| {
-            if lines == LINES_MAX {
-                out.push_str(&format!("{}\n", json!({ "more_than": LINES_MAX })));
+            if lines == LINES_MAX || out.len() >= TEXT_BYTES_MAX {
+                out.push_str(&format!("{}\n", json!({ "more_than": lines })));
                 return ControlFlow::Break(());
             }
             lines += 1;

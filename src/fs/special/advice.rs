@@ -1,6 +1,6 @@
 //! `<Table>/advice.md`: what its data says about its keys and indexes.
 
-use super::{Special, SpecialNode};
+use super::{Effort, Special, SpecialNode};
 use crate::fs::FsError;
 use crate::fs::node::Node;
 use crate::fs::tree::table_name;
@@ -34,6 +34,10 @@ impl Special for AdviceFile {
 
     fn table(&self) -> Option<&TableName> {
         Some(&self.table)
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::Table
     }
 
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {

@@ -255,6 +255,7 @@ impl OpenApi {
         };
         let mut answer = answer;
         answer.push(b'\n');
+        answer.shrink_to_fit();
         let answer = Arc::new(answer);
         let last = &view.tree().service.last;
         last.keep(last.session(caller.pid), Arc::clone(&answer));
@@ -292,6 +293,7 @@ impl OpenSpecial for OpenApi {
         let taken = {
             let mut state = self.state.lock();
             if state.is_refused {
+                drop(state);
                 // Told already.
                 return reply(Err(FsError::Invalid("a request is at most 16 MiB")));
             }
@@ -304,7 +306,7 @@ impl OpenSpecial for OpenApi {
             Err(error) => reply(view.noted_at(caller, "write", || self.path.clone(), Err(error))),
             Ok(Some(request)) => {
                 let again = Arc::clone(view);
-                view.run_elsewhere(Box::new(move || {
+                view.run_long(Box::new(move || {
                     let ended = self.run(&again, caller, &request);
                     reply(again.noted_at(caller, "write", || self.path.clone(), ended));
                 }));
@@ -324,6 +326,11 @@ impl OpenSpecial for OpenApi {
     fn size(&self) -> Option<u64> {
         let state = self.state.lock();
         Some(state.written + state.answer.len() as u64)
+    }
+
+    fn held_bytes(&self) -> Option<usize> {
+        let state = self.state.try_lock()?;
+        Some(state.request.capacity() + state.answer.capacity())
     }
 }
 

@@ -172,6 +172,11 @@ struct OpenAccessLog {
 }
 
 impl OpenSpecial for OpenAccessLog {
+    /// It grows between calls.
+    fn held_bytes(&self) -> Option<usize> {
+        Some(AHEAD_BYTES_MAX)
+    }
+
     fn read(self: Arc<Self>, view: &Arc<View>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
         if size == 0 {
             return reply(Ok(Bytes::own(Vec::new())));

@@ -72,7 +72,7 @@ impl OpenSpecial for Control {
     /// A table may take long to go: it is done on a thread of its own.
     fn write(self: Arc<Self>, view: &Arc<View>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
         let (again, data) = (Arc::clone(view), data.to_vec());
-        view.run_elsewhere(Box::new(move || {
+        view.run_long(Box::new(move || {
             let ended = command(&again, &self.table, &data);
             reply(again.noted_at(caller, "write", || self.path.clone(), ended));
         }));

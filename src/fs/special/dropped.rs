@@ -215,7 +215,7 @@ impl Special for Dropped {
     }
 
     fn open(&self, _view: &Arc<View>, _caller: Caller, _ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        Ok(if flags.write { sink() } else { Handle::Text(Vec::new()) })
+        Ok(if flags.write { sink() } else { Handle::Text(Arc::default()) })
     }
 
     fn unlink(&self, view: &Arc<View>, _caller: Caller, reply: Reply<()>) {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::partitions::{candidate_text, hex_bound, is_flat, key_name, partition_name};
-use super::{Special, SpecialNode};
+use super::{Effort, Special, SpecialNode};
 use crate::codec::digest::hex;
 use crate::codec::metrics::heat_svg::{self, Lane};
 use crate::database::{PartitionKey, Source};
@@ -72,6 +72,10 @@ impl Special for File {
     /// It changes with what is asked, not with the table.
     fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
         Ok(tree.started_ms)
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::TableNow
     }
 
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {

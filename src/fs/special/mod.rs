@@ -28,6 +28,7 @@ pub mod scratch;
 pub mod service;
 pub mod state;
 pub mod stream;
+pub mod texts;
 pub mod ttl;
 
 use std::fmt;
@@ -38,12 +39,23 @@ use super::FsError;
 use super::attr::Attr;
 use super::computed::Producer;
 use super::directory_stream::Lister;
-use super::handle::{Handle, OpenText};
+use super::handle::{Handle, OpenText, Text};
 use super::node::{Kind, Node};
 use super::tree::{Caller, Tree};
 use super::view::{Bytes, Call, OpenFlags, Performer, Reply, View};
 use crate::model::TableName;
 use crate::model::api::parked::ParkedPlace;
+
+/// What answering calls on a file takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// A bounded number of records: it is done at once.
+    Small,
+    /// As many as a table has: it is done on a thread for long work. The text changes with commits only.
+    Table,
+    /// The same, and it is another at each moment.
+    TableNow,
+}
 
 /// A file, directory or symlink of its own kind. It holds what it names, and no state.
 pub trait Special: fmt::Debug + Send + Sync {
@@ -95,6 +107,11 @@ pub trait Special: fmt::Debug + Send + Sync {
         false
     }
 
+    /// How much is read for its attributes and its text.
+    fn effort(&self) -> Effort {
+        Effort::Small
+    }
+
     /// Milliseconds since the epoch: when its table was made, or of what belongs to no table when this mount began.
     ///
     /// # Errors
@@ -113,7 +130,11 @@ pub trait Special: fmt::Debug + Send + Sync {
             Kind::Directory => Ok(Attr::directory(ino, modified_ms)),
             Kind::Symlink => Ok(Attr::symlink(ino, &self.link_target(tree)?, modified_ms)),
             Kind::File => {
-                let size = if self.is_computed() { 0 } else { self.text(tree, caller)?.len() as u64 };
+                let size = match self.effort() {
+                    _ if self.is_computed() => 0,
+                    Effort::Small => self.text(tree, caller)?.len() as u64,
+                    Effort::Table | Effort::TableNow => self.made(tree, caller)?.bytes.len() as u64,
+                };
                 Ok(Attr { writable: self.is_writable(), ..Attr::read_only(ino, size, modified_ms) })
             }
         }
@@ -168,7 +189,19 @@ pub trait Special: fmt::Debug + Send + Sync {
     /// # Errors
     /// Gone.
     fn open_for_reading(&self, view: &Arc<View>, caller: Caller) -> Result<Handle, FsError> {
-        Ok(Handle::Text(self.text(view.tree(), caller)?))
+        Ok(Handle::Text(self.made(view.tree(), caller)?))
+    }
+
+    /// What this file says, counted. A text that reads a table is made once for all who ask.
+    ///
+    /// # Errors
+    /// Those of [`Special::text`]; `TooManyOpen`.
+    fn made(&self, tree: &Tree, caller: Caller) -> Result<Arc<Text>, FsError> {
+        let make = || Text::new(self.text(tree, caller)?, &tree.budget);
+        match self.effort() {
+            Effort::Small | Effort::TableNow => make(),
+            Effort::Table => tree.service.texts.get(self.identity(), || tree.db.commit_id(), make),
+        }
     }
 
     /// OPEN of a writer, and CREATE.
@@ -291,6 +324,16 @@ pub trait OpenSpecial: fmt::Debug + Send + Sync {
     fn size(&self) -> Option<u64> {
         None
     }
+
+    /// Bytes of memory that it holds until it is closed: asked after each call. `None` while a call makes it hold more.
+    fn held_bytes(&self) -> Option<usize> {
+        Some(0)
+    }
+
+    /// Does a read make it hold more?
+    fn reads_ahead(&self) -> bool {
+        false
+    }
 }
 
 /// A JSON object that is written: the write state machine of [`crate::fs::write`].
@@ -332,5 +375,9 @@ where
 
     fn size(&self) -> Option<u64> {
         Some(self.state.lock().writer.len() as u64)
+    }
+
+    fn held_bytes(&self) -> Option<usize> {
+        Some(Self::held_bytes(self))
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use serde_json::json;
 
-use super::{Special, SpecialNode, heat};
+use super::{Effort, Special, SpecialNode, heat};
 use crate::codec::digest::hex;
 use crate::codec::key::partition_digest;
 use crate::database::{PartitionKey, Position, Source};
@@ -175,6 +175,10 @@ impl Special for Stats {
 
     fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
         self.partition.modified_ms(tree)
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::TableNow
     }
 
     /// Without counting what lies in the partition.

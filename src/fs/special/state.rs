@@ -9,6 +9,7 @@ use super::calls::Calls;
 use super::index_draft::IndexDrafts;
 use super::last::LastAnswers;
 use super::stream::log::Logs;
+use super::texts::LongTexts;
 
 /// See the module. Bounded each for itself.
 #[derive(Debug, Default)]
@@ -20,4 +21,5 @@ pub struct ServiceState {
     pub last: LastAnswers,
     pub logs: Logs,
     pub index_drafts: IndexDrafts,
+    pub texts: LongTexts,
 }

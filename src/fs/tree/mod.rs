@@ -33,6 +33,7 @@ pub use table::NAMES as TABLE_NAMES;
 
 use super::FsError;
 use super::attr::Attr;
+use super::budget::Budget;
 use super::computed::Producer;
 use super::directory_stream::{FixedLister, Listed, Lister};
 use super::journal::Journal;
@@ -51,6 +52,8 @@ use crate::model::{Key, TableName, TableSchema};
 pub struct Tree {
     pub db: Arc<dyn Browse>,
     pub options: ViewOptions,
+    /// What open files and directories may hold.
+    pub budget: Budget,
     pub folders: Mutex<Folders>,
     pub drafts: Mutex<Drafts>,
     pub scratch: Mutex<ScratchFiles<Node>>,
@@ -91,6 +94,7 @@ impl Tree {
         Self {
             db,
             options,
+            budget: Budget::default(),
             folders: Mutex::default(),
             drafts: Mutex::default(),
             scratch: Mutex::default(),
@@ -117,7 +121,7 @@ impl Tree {
         if !self.restores_in(parent) {
             return resolved;
         }
-        let is_there = resolved.as_ref().is_ok_and(|node| self.attr(node, Caller::default()).is_ok());
+        let is_there = resolved.as_ref().is_ok_and(|node| self.quick_attr(node, Caller::default()).is_ok());
         if is_there { resolved } else { dropped::find(self, parent, name).map_or(resolved, Ok) }
     }
 
@@ -167,7 +171,7 @@ impl Tree {
         let step = |parent: Node, name: &str| match self.resolve(&parent, name.as_bytes()) {
             // What was made in the draft and is nothing in the table.
             Err(FsError::NotFound) if self.restores_in(&parent) => Ok(dropped::make(self, &parent, name, Kind::Directory)),
-            Ok(node) if self.restores_in(&parent) && self.attr(&node, Caller::default()).is_err() => {
+            Ok(node) if self.restores_in(&parent) && self.quick_attr(&node, Caller::default()).is_err() => {
                 Ok(dropped::make(self, &parent, name, Kind::Directory))
             }
             resolved => resolved,
@@ -208,6 +212,17 @@ impl Tree {
             Node::Alias(alias) => items::alias_attr(self, alias),
             Node::AliasFolder(folder) => items::alias_folder_attr(self, folder),
             Node::Special(special) => special.0.attr(self, caller, node.ino()),
+        }
+    }
+
+    /// The attributes of a node as far as they take few reads: whether it exists, all but the size of what reads a table.
+    ///
+    /// # Errors
+    /// As of [`Tree::attr`].
+    pub fn quick_attr(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
+        match node {
+            Node::Special(special) if node.reads_many() => Ok(Attr::read_only(node.ino(), 0, special.0.modified_ms(self)?)),
+            _ => self.attr(node, caller),
         }
     }
 
@@ -378,7 +393,7 @@ impl Tree {
         }
         let there = hidden.iter().filter_map(|name| {
             let node = self.resolve(directory, name.as_bytes()).ok()?;
-            self.attr(&node, Caller::default()).ok()?;
+            self.quick_attr(&node, Caller::default()).ok()?;
             Some(listed(&node, name))
         });
         there.collect()

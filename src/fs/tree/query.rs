@@ -105,6 +105,10 @@ impl QueryLister {
 }
 
 impl Lister for QueryLister {
+    fn held_bytes(&self) -> usize {
+        self.live.held_bytes()
+    }
+
     fn start(&mut self, _tree: &Tree) -> Result<(), FsError> {
         Ok(())
     }

@@ -65,9 +65,8 @@ impl View {
             return;
         }
         let operation = call.name();
-        if let Err(error) = self.count(open, &mut state, caller, &call) {
-            drop(state);
-            return reply(self.noted_at(caller, operation, || open.path.clone(), Err(error)));
+        if matches!(call, Call::Write { .. }) {
+            open.written_by(caller.pid);
         }
         match step(&mut state, open.opener, caller, call) {
             WriteStep::Done => {
@@ -96,27 +95,6 @@ impl View {
                 T::perform(self, open, request, done);
             }
         }
-    }
-
-    /// Counts what a text holds before it grows, and what it holds of late.
-    fn count<T: Performer>(
-        &self,
-        open: &OpenText<T>,
-        state: &mut OpenState<T>,
-        caller: Caller,
-        call: &Call,
-    ) -> Result<(), FsError> {
-        let held = match call {
-            Call::Write { data, .. } => {
-                open.written_by(caller.pid);
-                state.writer.len() + data.len()
-            }
-            Call::Release => 0,
-            Call::Truncate(_) | Call::Flush | Call::Fsync => state.writer.len(),
-        };
-        self.handles.charge(state.charged, held)?;
-        state.charged = held;
-        Ok(())
     }
 
     /// The commit ended: its call is answered, then those that waited go on.

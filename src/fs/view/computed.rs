@@ -93,7 +93,7 @@ impl View {
         let (view, path) = (Arc::clone(self), open.path.clone());
         let wake = Box::new(move |woken: Result<(), FsError>| {
             let again = Arc::clone(&view);
-            view.workers.run(Box::new(move || {
+            view.workers.run_long(Box::new(move || {
                 let read = woken.and_then(|()| again.read_ready(caller, &handle, (offset, size)));
                 reply(again.noted_at(caller, "read", || path, read).map(Bytes::own));
             }));
@@ -117,7 +117,7 @@ impl View {
     /// Makes steps as long as somebody waits for them, in turns with other work.
     fn compute(self: &Arc<Self>, computation: Arc<Computation>) {
         let view = Arc::clone(self);
-        self.workers.run(Box::new(move || {
+        self.workers.run_long(Box::new(move || {
             let (began, has_room) = (Instant::now(), |bytes| has_room(view.tree.db.store_info(), bytes));
             while computation.step(&view.tree, has_room) {
                 if began.elapsed() > TURN {

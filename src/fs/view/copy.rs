@@ -45,6 +45,7 @@ impl View {
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);
         };
+        let text = text.bytes.as_slice();
         let bytes = text.len() as u64;
         if length < bytes {
             return Err(FsError::NotSupported);

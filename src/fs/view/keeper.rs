@@ -55,6 +55,7 @@ fn keep(view: &Weak<View>) {
         view.tree.scratch.lock().expire(now_ms());
         view.tree.drop_scratch_of_gone_directories();
         view.kept.forget_old();
+        view.tree.service.texts.forget_old();
         most_inodes = give_memory_back(most_inodes, view.known_inodes());
         let mut stop = view.keeper.stop.lock();
         // Asked under the lock of `stop`, which whoever hides an item takes before it wakes us.

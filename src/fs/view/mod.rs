@@ -92,6 +92,17 @@ pub struct View {
     kept: Kept,
 }
 
+/// What a call is about that is answered as soon as it returns.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// The attributes or the text of an inode.
+    Inode(u64),
+    /// A name in a directory.
+    Name(u64, &'a [u8]),
+    /// A directory or link that is made in, or removed from, this one.
+    Directory(u64),
+}
+
 /// New attributes; `None` leaves as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NewAttr {
@@ -130,6 +141,7 @@ impl View {
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
         let tree = Arc::new(Tree::new(db, options));
+        let handles = Handles::new(tree.budget.clone());
         let view = Arc::new(Self {
             keeper: keeper::Keeper::default(),
             workers: Workers::default(),
@@ -138,7 +150,7 @@ impl View {
             kept: Kept::default(),
             tree,
             inodes: InodeTable::default(),
-            handles: Handles::default(),
+            handles,
             creations: Creations::default(),
             reads: Reads::default(),
             removed: Removed::default(),
@@ -171,7 +183,7 @@ impl View {
         self.inodes.len()
     }
 
-    /// Runs what may take long on a thread for such work.
+    /// Runs what waits for a commit at most on a thread for such work.
     pub(super) fn run_elsewhere(&self, work: Box<dyn FnOnce() + Send>) {
         self.workers.run(work);
     }
@@ -185,9 +197,42 @@ impl View {
         }
     }
 
-    /// Attributes of what is stored, or of what is just being created.
+    /// Runs a call that may take as long as reading or dropping a table.
+    pub(super) fn run_long(&self, work: Box<dyn FnOnce() + Send>) {
+        self.workers.run_long(work);
+    }
+
+    /// Runs a call: here, or on a thread for such work when it may take long.
+    pub fn run_call(&self, place: Place<'_>, work: impl FnOnce() + Send + 'static) {
+        if self.takes_long(place) { self.run_long(Box::new(work)) } else { work() }
+    }
+
+    /// Is more than a bounded number of records read, or a commit waited for, and with it all those before it?
+    fn takes_long(&self, place: Place<'_>) -> bool {
+        let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place;
+        let Some(node) = self.inodes.get(ino) else { return false };
+        match (place, &*node) {
+            (Place::Inode(_), node) => node.reads_many(),
+            (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
+                self.tree.resolve(&node, name).is_ok_and(|child| child.reads_many())
+            }
+            (Place::Name(..), _) => false,
+            (Place::Directory(_), node) => matches!(node, Node::Root | Node::Indexes(..) | Node::Special(_)),
+        }
+    }
+
+    /// Attributes of what is stored, or of what is just being created; of what takes long without its size.
     fn attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
-        match self.tree.attr(node, caller) {
+        self.or_created(node, self.tree.quick_attr(node, caller))
+    }
+
+    /// The same with the size.
+    fn whole_attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
+        self.or_created(node, self.tree.attr(node, caller))
+    }
+
+    fn or_created(&self, node: &Node, attr: Result<Attr, FsError>) -> Result<Attr, FsError> {
+        match attr {
             Err(FsError::NotFound) => self.creations.attr(node.ino()).ok_or(FsError::NotFound),
             Ok(attr) if node.is_computed() => Ok(Attr { size: self.known_size(node.ino()), ..attr }),
             attr => attr,
@@ -213,7 +258,7 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         let node = self.tree.resolve(parent, name)?;
-        let attr = self.attr_of(&node, caller)?;
+        let attr = self.whole_attr_of(&node, caller)?;
         if self.is_gone_for(caller, &node) {
             return Err(FsError::NotFound);
         }
@@ -267,7 +312,9 @@ impl View {
         if let Some(id) = self.written_copy(&node, ino) {
             return crate::fs::tree::scratch::attr(&self.tree, id, ino);
         }
-        let attr = match self.attr_of(&node, caller) {
+        let size = handle.and_then(|handle| handle.size());
+        let attr = if size.is_some() { self.attr_of(&node, caller) } else { self.whole_attr_of(&node, caller) };
+        let attr = match attr {
             // Parked since it was looked up: the kernel looks the name up again.
             Err(FsError::NotFound) if matches!(*node, Node::Scratch(_)) => return Err(FsError::Stale),
             // Deleted, but open: fstat of what was read.
@@ -277,7 +324,7 @@ impl View {
             }
             attr => attr?,
         };
-        Ok(Attr { size: handle.and_then(|handle| handle.size()).unwrap_or(attr.size), ..attr })
+        Ok(Attr { size: size.unwrap_or(attr.size), ..attr })
     }
 
     /// The copy in memory that somebody who opened a parked file writes.
@@ -319,7 +366,7 @@ impl View {
             Some(Handle::Directory(stream)) => stream.try_lock().is_none_or(|stream| stream.is_slow()),
             _ => false,
         };
-        if is_slow { self.run_elsewhere(work) } else { work() }
+        if is_slow { self.run_long(work) } else { work() }
     }
 
     /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
@@ -333,9 +380,11 @@ impl View {
         offset: u64,
         emit: &mut dyn FnMut(&Listed, u64) -> bool,
     ) -> Result<(), FsError> {
-        let handle = self.handles.get(handle).ok_or(FsError::BadHandle)?;
-        let Handle::Directory(stream) = &*handle else { return Err(FsError::NotDirectory) };
+        let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
+        let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
+        self.noted_at(caller, "readdir", String::new, self.handles.reserve_read(handle))?;
         let read = stream.lock().read(&self.tree, offset, &|| has_signal(caller.pid) != Some(true), emit);
+        self.handles.settle(handle);
         self.noted_at(caller, "readdir", String::new, read)
     }
 

@@ -9,7 +9,7 @@ use super::{Caller, NewAttr, Reply, View};
 use crate::database::{Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
-use crate::fs::handle::{Handle, OpenText};
+use crate::fs::handle::{Handle, OpenText, Text};
 use crate::fs::node::{EntryNode, Kind, Node, base};
 use crate::fs::special::dropped;
 use crate::fs::tree::names::split_suffix;
@@ -17,7 +17,8 @@ use crate::fs::tree::{items, now_ms};
 use crate::fs::write::draft::Draft;
 use crate::fs::write::scratch::FileId;
 use crate::fs::write::{
-    ItemTarget, ItemWriter, KeyPart, Opener, TargetKey, TextWriter, is_refused_probe, is_schema_scratch_name, is_scratch_name,
+    ItemTarget, ItemWriter, KeyPart, Opener, TEXT_BYTES_MAX, TargetKey, TextWriter, is_refused_probe, is_schema_scratch_name,
+    is_scratch_name,
 };
 use crate::model::TableName;
 use crate::model::api::Precondition;
@@ -67,7 +68,7 @@ impl AsRef<[u8]> for Bytes {
         let all = match &self.of {
             BytesOf::Own(bytes) => bytes.as_slice(),
             BytesOf::Handle(handle) => match &**handle {
-                Handle::Text(text) => text.as_slice(),
+                Handle::Text(text) => text.bytes.as_slice(),
                 _ => &[],
             },
         };
@@ -84,8 +85,8 @@ impl View {
         let node = self.node(ino)?;
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
-        let opened = self.noted_at(caller, "open", || self.tree.path(&node), opened)?;
-        self.handles.insert(opened, ino, caller.pid, now_ms())
+        let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller.pid, now_ms()));
+        self.noted_at(caller, "open", || self.tree.path(&node), opened)
     }
 
     fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
@@ -96,9 +97,9 @@ impl View {
             Node::Entry(entry) if entry.source.index.is_none() => {
                 let (text, stat) = items::counted_text(&self.tree, entry)?;
                 self.reads.note(item_number(&entry.source.table, &entry.key.base), caller.pid, stat.version);
-                Ok(Handle::Text(text))
+                Ok(Handle::Text(Text::new(text, &self.tree.budget)?))
             }
-            _ => Ok(Handle::Text(self.tree.text(node, caller)?)),
+            _ => Ok(Handle::Text(Text::new(self.tree.text(node, caller)?, &self.tree.budget)?)),
         }
     }
 
@@ -211,8 +212,11 @@ impl View {
     ) -> Result<Created, FsError> {
         let parent = self.node(parent)?;
         let created = self.create_in(caller, &parent, name, mode, flags);
-        let (attr, handle) = self.noted(caller, "create", &parent, name, created)?;
-        Ok(Created { attr, handle: self.handles.insert(handle, attr.ino, caller.pid, now_ms())? })
+        let created = created.and_then(|(attr, handle)| {
+            let handle = self.handles.insert(handle, attr.ino, caller.pid, now_ms())?;
+            Ok(Created { attr, handle })
+        });
+        self.noted(caller, "create", &parent, name, created)
     }
 
     fn create_in(
@@ -324,9 +328,40 @@ impl View {
         }
     }
 
+    /// Reserves what a call may make its handle hold; what it holds is counted before `reply`.
+    ///
+    /// # Errors
+    /// `OpenFull`; then the call is answered.
+    fn reserving<T: 'static>(
+        self: &Arc<Self>,
+        caller: Caller,
+        (number, operation): (u64, &'static str),
+        reserved: Result<(), FsError>,
+        reply: Reply<T>,
+    ) -> Option<Reply<T>> {
+        if let Err(error) = reserved {
+            let node = self.handles.ino(number).and_then(|ino| self.inodes.get(ino));
+            let path = || node.map_or_else(String::new, |node| self.tree.path(&node));
+            reply(self.noted_at(caller, operation, path, Err(error)));
+            return None;
+        }
+        let view = Arc::clone(self);
+        Some(Box::new(move |ended| {
+            view.handles.settle(number);
+            reply(ended);
+        }))
+    }
+
     /// READ: the bytes at `offset`, fewer than `size` only at the end. A query's result is read on a thread of its own.
-    pub fn read(self: &Arc<Self>, caller: Caller, handle: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
-        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+    pub fn read(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, size: usize, reply: Reply<Bytes>) {
+        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
+        let reply = if handle.reads_ahead() {
+            let reserved = self.handles.reserve_read(number);
+            let Some(reply) = self.reserving(caller, (number, "read"), reserved, reply) else { return };
+            reply
+        } else {
+            reply
+        };
         match &*handle {
             Handle::Special(open) => Arc::clone(open).read(self, caller, offset, size, reply),
             Handle::Computed(_) => self.read_computed(caller, handle, (offset, size), reply),
@@ -337,8 +372,8 @@ impl View {
     fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
         let bytes = match &**handle {
             Handle::Text(text) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
-                let end = start.saturating_add(size).min(text.len());
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.bytes.len());
+                let end = start.saturating_add(size).min(text.bytes.len());
                 return Ok(Bytes { range: start..end, of: BytesOf::Handle(Arc::clone(handle)) });
             }
             Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),
@@ -350,8 +385,10 @@ impl View {
     }
 
     /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
-    pub fn write(self: &Arc<Self>, caller: Caller, handle: u64, offset: u64, data: &[u8], reply: Reply<()>) {
-        let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
+    pub fn write(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
+        let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
+        let reserved = self.handles.reserve(number, data.len());
+        let Some(reply) = self.reserving(caller, (number, "write"), reserved, reply) else { return };
         match &*handle {
             Handle::Item(open) => self.run(caller, open, Call::Write { offset, data: data.to_vec() }, reply),
             Handle::Special(open) => Arc::clone(open).write(self, caller, offset, data, reply),
@@ -424,8 +461,17 @@ impl View {
         }
         let view = Arc::clone(self);
         let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino, handle))));
+        let answer = match (new.size, handle) {
+            (Some(size), Some(number)) => {
+                let grown = usize::try_from(size).unwrap_or(usize::MAX).min(TEXT_BYTES_MAX);
+                let reserved = self.handles.reserve(number, grown);
+                let Some(answer) = self.reserving(caller, (number, "truncate"), reserved, answer) else { return };
+                answer
+            }
+            _ => answer,
+        };
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
-            (Some(size), Some(handle)) => match &*handle {
+            (Some(size), Some(opened)) => match &*opened {
                 Handle::Item(open) => self.run(caller, open, Call::Truncate(size), answer),
                 Handle::Special(open) => Arc::clone(open).truncate(self, caller, size, answer),
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),

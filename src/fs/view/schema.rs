@@ -26,7 +26,7 @@ impl Performer for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.
     fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
         let (again, open) = (Arc::clone(view), Arc::clone(open));
-        view.run_elsewhere(Box::new(move || {
+        view.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
             let ended = again.store_schema(&table, request);
             done(ended.map(|()| 0));

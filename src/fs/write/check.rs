@@ -29,6 +29,11 @@ pub trait TextCheck: std::fmt::Debug + Send {
 
     /// The error of a text that ends here.
     fn incomplete(&self) -> FsError;
+
+    /// Bytes of memory of what it remembers of the text.
+    fn held_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// One JSON object.
@@ -109,6 +114,10 @@ fn not_utf8() -> FsError {
 }
 
 impl TextCheck for LineCheck {
+    fn held_bytes(&self) -> usize {
+        self.text.capacity()
+    }
+
     fn feed(&mut self, bytes: &[u8]) -> CheckState {
         let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
         self.text.extend_from_slice(bytes);

@@ -52,6 +52,15 @@ enum Mode {
     Poisoned(FsError),
 }
 
+impl<T> TextWriter<T> {
+    /// Bytes of memory of the text and what is remembered of it.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let checked = if let Mode::Stream(check) = &self.mode { check.held_bytes() } else { 0 };
+        self.text.capacity() + checked
+    }
+}
+
 impl<T: Target> TextWriter<T> {
     /// A new file, or one opened with O_TRUNC. The commit replaces whatever is stored.
     pub fn stream(target: T, opener: Opener) -> Self {

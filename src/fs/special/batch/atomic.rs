@@ -5,10 +5,15 @@ use crate::model::api::{ReturnConsumedCapacity, TransactWrite, TransactWriteItem
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 
 /// See the module.
+/// A value in memory is so many times as large as its text, more or less.
+const VALUE_GROWTH: usize = 4;
+
 #[derive(Debug, Default)]
 pub struct Transaction {
     /// Line numbers and what they ask for.
     writes: Vec<(u64, TransactWrite)>,
+    /// Of the lines' texts.
+    text_bytes: usize,
     /// A line was refused: nothing will be done.
     is_spoiled: bool,
 }
@@ -18,7 +23,7 @@ impl Transaction {
     ///
     /// # Errors
     /// There are too many.
-    pub fn add(&mut self, number: u64, write: TransactWrite) -> Result<(), FsError> {
+    pub fn add(&mut self, number: u64, text: &[u8], write: TransactWrite) -> Result<(), FsError> {
         if self.is_spoiled {
             return Ok(());
         }
@@ -28,6 +33,7 @@ impl Transaction {
             ));
         }
         self.writes.push((number, write));
+        self.text_bytes += text.len();
         Ok(())
     }
 
@@ -35,6 +41,7 @@ impl Transaction {
     pub fn spoil(&mut self) {
         self.is_spoiled = true;
         self.writes.clear();
+        self.text_bytes = 0;
     }
 
     /// The whole of it, with the number of each line; `None` when there is nothing to do.
@@ -42,6 +49,7 @@ impl Transaction {
         if self.writes.is_empty() {
             return None;
         }
+        self.text_bytes = 0;
         let (numbers, transact_items) = std::mem::take(&mut self.writes).into_iter().unzip();
         let request = TransactWriteItemsRequest {
             transact_items,
@@ -50,6 +58,12 @@ impl Transaction {
             return_item_collection_metrics: false,
         };
         Some((numbers, request))
+    }
+
+    /// Bytes of memory of the lines: values take more than their text.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        VALUE_GROWTH * self.text_bytes
     }
 
     /// Was a line refused since the last end?

@@ -59,6 +59,12 @@ impl Lines {
         &self.partial
     }
 
+    /// Bytes of memory of the line that was begun.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.partial.capacity()
+    }
+
     /// Is a line begun?
     #[must_use]
     pub fn has_partial(&self) -> bool {

@@ -116,6 +116,9 @@ impl OpenBatch {
                 // Nobody hears of it; it can be read.
                 Call::Release => view_then.noted_at(caller, "release", || this.path.clone(), told).or(Ok(())),
             };
+            if call == Call::Release {
+                view_then.tree().service.batches.closed();
+            }
             this.give_turn();
             reply(ended);
         };
@@ -174,7 +177,7 @@ impl OpenBatch {
             Err(error) => self.failed(number, &text, error),
             Ok(Request::Get(key)) => self.get(view, number, &text, key),
             Ok(Request::Action(write)) => {
-                let added = self.work.lock().transaction.add(number, write);
+                let added = self.work.lock().transaction.add(number, &text, write);
                 if let Err(error) = added {
                     self.failed(number, &text, error);
                 }
@@ -335,5 +338,11 @@ impl OpenSpecial for OpenBatch {
 
     fn release(self: Arc<Self>, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
         self.run(view, caller, Call::Release, Vec::new(), reply);
+    }
+
+    fn held_bytes(&self) -> Option<usize> {
+        let read = self.report(|report| report.items.capacity()).unwrap_or(0);
+        let work = self.work.lock();
+        Some(work.lines.held_bytes() + work.transaction.held_bytes() + read)
     }
 }

@@ -18,6 +18,8 @@ const ERRORS_MAX: usize = 1_000;
 const LINE_TEXT_MAX: usize = 200;
 /// Batches kept, of all sessions and tables.
 const REPORTS_MAX: usize = 200;
+/// Items that were read and not taken, of batches that nobody has open any more: beyond, the oldest batches are forgotten.
+const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Text of items that were read and wait to be taken, of one batch.
 pub const ITEMS_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -123,6 +125,13 @@ struct State {
     order: VecDeque<Place>,
 }
 
+impl State {
+    fn forget_oldest(&mut self) -> Option<Arc<Mutex<Report>>> {
+        let oldest = self.order.pop_front()?;
+        self.reports.remove(&oldest)
+    }
+}
+
 /// The last batch of each session and table.
 #[derive(Debug, Default)]
 pub struct Reports {
@@ -138,12 +147,20 @@ impl Reports {
         state.order.retain(|known| *known != place);
         state.order.push_back(place.clone());
         state.reports.insert(place, Arc::clone(&report));
-        if state.order.len() > REPORTS_MAX
-            && let Some(oldest) = state.order.pop_front()
-        {
-            state.reports.remove(&oldest);
+        if state.order.len() > REPORTS_MAX {
+            state.forget_oldest();
         }
         report
+    }
+
+    /// A batch was closed: what it holds is kept for its session in bounded memory.
+    pub fn closed(&self) {
+        let mut state = self.state.lock();
+        let bytes = |report: &Arc<Mutex<Report>>| report.lock().items.capacity();
+        let mut kept: usize = state.reports.values().map(bytes).sum();
+        while kept > KEPT_BYTES_MAX && state.order.len() > 1 {
+            kept -= state.forget_oldest().as_ref().map_or(0, bytes);
+        }
     }
 
     /// What `result.json` says to a session.

@@ -113,6 +113,14 @@ impl OpenFollow {
 }
 
 impl OpenSpecial for OpenFollow {
+    fn held_bytes(&self) -> Option<usize> {
+        self.ahead.try_lock().map(|ahead| ahead.bytes.capacity())
+    }
+
+    fn reads_ahead(&self) -> bool {
+        true
+    }
+
     fn read(self: Arc<Self>, view: &Arc<View>, caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
         if size == 0 {
             return reply(Ok(Bytes::own(Vec::new())));

@@ -19,7 +19,7 @@ use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::handle::Handle;
 use crate::fs::node::Node;
-use crate::fs::special::OpenSpecial;
+use crate::fs::special::{Effort, OpenSpecial};
 use crate::fs::tree::{Caller, Tree, now_ms};
 use crate::fs::view::{Bytes, Reply, View};
 use crate::model::TableName;
@@ -185,6 +185,11 @@ impl Special for LogFile {
         Some(&self.name.stream.table_name)
     }
 
+    /// The first look counts all of today's records.
+    fn effort(&self) -> Effort {
+        Effort::TableNow
+    }
+
     fn attr(&self, tree: &Tree, _caller: Caller, ino: u64) -> Result<Attr, FsError> {
         let log = tree.service.logs.get(&self.name);
         let mut log = log.lock();
@@ -208,7 +213,7 @@ struct OpenLog {
 impl OpenSpecial for OpenLog {
     fn read(self: Arc<Self>, view: &Arc<View>, caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
         let again = Arc::clone(view);
-        view.run_elsewhere(Box::new(move || {
+        view.run_long(Box::new(move || {
             let read = self.log.lock().read(again.tree(), offset, size).map(Bytes::own);
             reply(again.noted_at(caller, "read", || self.path.clone(), read));
         }));
