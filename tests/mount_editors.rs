@@ -222,10 +222,9 @@ fn descriptors_are_shared_inherited_and_cut_off() {
     ]);
 }
 
-#[test]
-fn who_read_an_item_does_not_undo_what_others_wrote() {
-    const BEFORE: &str = r#"
-import os, subprocess, sys, threading
+/// What comes before a Python script: a process that has read `f`, and what it or others may do then.
+const READER: &str = r#"
+import json, os, subprocess, sys, threading
 f = sys.argv[1]
 def sh(script): subprocess.check_call(['sh', '-c', script, 'sh', f])
 def other(): sh("""echo '{"n":5}' > $1""")
@@ -239,43 +238,42 @@ def told(call):
         call()
         print('no error')
     except OSError as e: print(os.strerror(e.errno), open('.ddb/errors/last').read())
+def in_thread(call):
+    t = threading.Thread(target=call)
+    t.start()
+    t.join()
+def line(name, text):
+    with open(name, 'w') as w: w.write(text + '\n')
+def api(operation, **members): line('.ddb/api/' + operation, json.dumps(members))
 open(f).read()
 "#;
-    let check = |name: &str, script: &str, told: &str, stored: &str| {
-        let mount = mounted();
-        mount.sh("echo '{\"n\":1}' > Log/items/i.json").ok();
-        let ran = mount.sh(&format!("f=Log/items/i.json\n{script}"));
-        assert!(ran.out.contains(told) && ran.status == 0, "{name}: {ran:#?}");
-        assert_eq!(mount.sh("jq -c .n Log/items/i.json").ok().trim(), stored, "{name}");
-        println!("checked: {name}");
-    };
-    let python = |name: &str, script: &str, told: &str, stored: &str| {
-        check(name, &format!("python3 - $f <<'END'\n{BEFORE}{script}\nEND"), told, stored);
-    };
-    let stale = "Stale file handle write Log/items/i.json: ESTALE";
-    python("read, somebody else writes, write", "other(); told(write)", stale, "5");
-    python("and it can be read why", "other(); told(write)", "hint: read it again, then write. The item is unchanged.", "5");
-    python("a retry of the same", "other(); told(write); told(write)", stale, "5");
+
+/// Runs a bash script on an item `$f` of its own; what it must say, and what is stored then: the attribute `n`, or nothing.
+fn check(name: &str, script: &str, told: &str, stored: &str) {
+    let mount = mounted();
+    mount.sh("echo '{\"n\":1}' > Log/items/i.json").ok();
+    let ran = mount.sh(&format!("f=Log/items/i.json\n{script}"));
+    assert!(ran.out.contains(told) && ran.status == 0, "{name}: {ran:#?}");
+    let found = mount.sh("[ ! -e Log/items/i.json ] || jq -c .n Log/items/i.json").ok().trim().to_owned();
+    assert_eq!(found, stored, "{name}");
+    println!("checked: {name}");
+}
+
+/// The same in Python, after the process has read the item.
+fn check_reader(name: &str, script: &str, told: &str, stored: &str) {
+    check(name, &format!("python3 - $f <<'END'\n{READER}{script}\nEND"), told, stored);
+}
+
+const STALE: &str = "Stale file handle write Log/items/i.json: ESTALE";
+
+#[test]
+fn who_read_an_item_does_not_undo_what_others_wrote() {
+    check_reader("read, somebody else writes, write", "other(); told(write)", STALE, "5");
+    check_reader("a retry of the same", "other(); told(write); told(write)", STALE, "5");
     let moved = "Stale file handle rename Log/items/i.json.tmp to Log/items/i.json: ESTALE";
-    python("a new file in its place", "other(); told(replace)", moved, "5");
-    python("nobody else writes", "write(); write(); replace(); write()", "", "2");
-    python("read again, then write", "other(); open(f).read(); write()", "", "2");
-    python("its own patch counts as read", "open('Log/items/i.patch', 'w').write('{\"a\":1}'); write()", "", "2");
-    python("its own update too", "open('Log/items/i.update', 'w').write('ADD n 1'); write()", "", "2");
-    python("it removes the item and makes another", "os.unlink(f); write()", "", "2");
-    python(
-        "somebody else removes it",
-        "sh('rm $1'); told(write); write = sh(\"\"\"echo '{\"n\":7}' > $1\"\"\")",
-        "Stale file handle",
-        "7",
-    );
-    python("one thread reads, another writes", "t = threading.Thread(target=other); t.start(); t.join(); told(write)", stale, "5");
-    python(
-        "a thread that has ended read it again",
-        "other()\nt = threading.Thread(target=lambda: (open(f).read(), told(write))); t.start(); t.join()",
-        "no error",
-        "2",
-    );
+    check_reader("a new file in its place", "other(); told(replace)", moved, "5");
+    check_reader("nobody else writes", "write(); write(); replace(); write()", "", "2");
+    check_reader("read again, then write", "other(); open(f).read(); write()", "", "2");
     check("a process that read nothing wins", "cat $f > /dev/null; (echo '{\"n\":5}' > $f); /bin/echo '{\"n\":2}' > $f", "", "2");
     check(
         "two editors: the second is told",
@@ -290,6 +288,188 @@ except OSError as x: print('$e', x.strerror)" & done
         "b Stale file handle",
         "\"a\"",
     );
+}
+
+#[test]
+fn a_note_of_a_read_belongs_to_the_process_not_to_its_threads() {
+    check_reader("one thread reads, another writes", "in_thread(other); told(write)", STALE, "5");
+    check_reader("a younger thread is told too", "other(); in_thread(lambda: told(write))", STALE, "5");
+    check_reader("a thread that has ended wrote it", "in_thread(lambda: write('{\"n\":3}')); told(write)", "no error", "2");
+    check_reader("a thread wrote, then somebody else", "in_thread(lambda: write('{\"n\":3}')); other(); told(write)", STALE, "5");
+    check_reader(
+        "a thread that has ended read it again",
+        "other(); in_thread(lambda: (open(f).read(), told(write)))",
+        "no error",
+        "2",
+    );
+    check_reader("it read it, another thread writes", "other(); in_thread(lambda: open(f).read()); told(write)", "no error", "2");
+}
+
+#[test]
+fn what_a_process_writes_by_any_route_it_has_read() {
+    const ROUTES: &[(&str, &str)] = &[
+        ("X.patch", r#"line('Log/items/i.patch', '{"a":1}')"#),
+        ("X.update", "line('Log/items/i.update', 'ADD n 1')"),
+        ("an attribute's file", "line('Log/items/i.d/n', '7')"),
+        ("an attribute's file removed", "os.unlink('Log/items/i.d/n')"),
+        ("a map made", "os.mkdir('Log/items/i.d/map.d')"),
+        ("X.ddbjson", r#"line('Log/items/i.ddbjson', '{"n":{"N":"7"}}')"#),
+        ("a rename onto it", "replace()"),
+        ("an item moved onto it", "line('Log/items/j.json', '{}'); os.rename('Log/items/j.json', f)"),
+        ("batch/put", r#"line('Log/batch/put', '{"id":"i","n":7}')"#),
+        ("batch/atomic", r#"line('Log/batch/atomic', '{"id":"i","n":7}')"#),
+        ("PutItem", "api('PutItem', TableName='Log', Item={'id': {'S': 'i'}})"),
+        (
+            "UpdateItem",
+            "api('UpdateItem', TableName='Log', Key={'id': {'S': 'i'}}, UpdateExpression='SET m = :m', ExpressionAttributeValues={':m': {'N': '1'}})",
+        ),
+        ("BatchWriteItem", "api('BatchWriteItem', RequestItems={'Log': [{'PutRequest': {'Item': {'id': {'S': 'i'}}}}]})"),
+        (
+            "TransactWriteItems",
+            "api('TransactWriteItems', TransactItems=[{'Put': {'TableName': 'Log', 'Item': {'id': {'S': 'i'}}}}])",
+        ),
+        (
+            ".ddb/transact",
+            "line('.ddb/transact', json.dumps({'TransactItems': [{'Put': {'TableName': 'Log', 'Item': {'id': {'S': 'i'}}}}]}))",
+        ),
+        ("ExecuteStatement", "api('ExecuteStatement', Statement=\"UPDATE Log SET m=1 WHERE id='i'\")"),
+        ("BatchExecuteStatement", "api('BatchExecuteStatement', Statements=[{'Statement': \"UPDATE Log SET m=1 WHERE id='i'\"}])"),
+        (
+            "ExecuteTransaction",
+            "api('ExecuteTransaction', TransactStatements=[{'Statement': \"UPDATE Log SET m=1 WHERE id='i'\"}])",
+        ),
+    ];
+    const REMOVALS: &[(&str, &str)] = &[
+        ("unlink", "os.unlink(f)"),
+        ("batch/delete", "line('Log/batch/delete', 'items/i.json')"),
+        ("batch/atomic $delete", r#"line('Log/batch/atomic', '{"$delete":{"id":"i"}}')"#),
+        ("DeleteItem", "api('DeleteItem', TableName='Log', Key={'id': {'S': 'i'}})"),
+        ("PartiQL DELETE", "api('ExecuteStatement', Statement=\"DELETE FROM Log WHERE id='i'\")"),
+        ("moved away", "os.rename(f, 'Log/items/j.json')"),
+    ];
+    for (name, route) in ROUTES {
+        check_reader(name, &format!("{route}; told(write)"), "no error", "2");
+        check_reader(&format!("{name}, then somebody else"), &format!("{route}; other(); told(write)"), STALE, "5");
+    }
+    for (name, route) in REMOVALS {
+        check_reader(name, &format!("{route}; told(write)"), "no error", "2");
+        check_reader(&format!("{name}, then somebody else"), &format!("{route}; other(); told(write)"), "no error", "2");
+    }
+}
+
+#[test]
+fn an_item_that_is_not_there_refuses_nobody() {
+    check_reader("somebody else removes it", "sh('rm $1'); told(write)", "no error", "2");
+    check_reader("and a new file takes its place", "sh('rm $1'); told(replace)", "no error", "2");
+    check("in a shell", "read -r x < $f; rm $f; echo '{\"n\":2}' > $f && echo no error", "no error", "2");
+    let made_anew = "sh('rm $1'); other(); told(write)";
+    check_reader("somebody else removes it and makes another", made_anew, STALE, "5");
+}
+
+#[test]
+fn to_look_at_an_item_by_its_name_is_enough_to_go_on() {
+    check_reader("a look after the change", "other(); os.stat(f); told(write)", "no error", "2");
+    check_reader("a look after the refusal", "other(); told(write); os.stat(f); told(write)", "no error", "2");
+    check_reader("a look and a new file", "other(); os.stat(f); told(replace)", "no error", "2");
+    check_reader("a look before the change", "os.stat(f); other(); told(write)", STALE, "5");
+    check_reader(
+        "a look, then another change",
+        "other(); os.stat(f); sh('echo \"{\\\\\"n\\\\\":6}\" > $1'); told(write)",
+        STALE,
+        "6",
+    );
+    check_reader("truncation", "other(); os.truncate(f, 0); told(write)", STALE, "5");
+    let descriptor = "w = os.open(f, os.O_WRONLY | os.O_TRUNC); other(); os.fstat(w); told(lambda: os.write(w, b'{\"n\":2}'))";
+    check_reader("the attributes of a descriptor", descriptor, STALE, "5");
+    let both_ways = "python3 - $f <<'END'\nimport os, subprocess, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\nos.read(fd, 100)
+subprocess.check_call(['sh', '-c', 'echo \"{\\\\\"n\\\\\":5}\" > $1', 'sh', sys.argv[1]])\nos.ftruncate(fd, 0)
+try: os.pwrite(fd, b'{\"n\":2}', 0)\nexcept OSError as e: print(e.strerror)\nEND";
+    check("truncation of what was read by the same descriptor", both_ways, "Stale file handle", "5");
+}
+
+#[test]
+fn an_acknowledged_unlink_is_final() {
+    const BAD: &str = "told(lambda: write('{\"n\":}'))";
+    check_reader("a refused text after it", &format!("os.unlink(f); {BAD}"), "Invalid argument", "");
+    check_reader(
+        "by another thread",
+        &format!("in_thread(lambda: os.unlink(f)); sh('[ ! -e $1 ]'); {BAD}"),
+        "Invalid argument",
+        "",
+    );
+    check_reader(
+        "a good text makes another item",
+        "in_thread(lambda: os.unlink(f)); sh('[ ! -e $1 ]'); told(write)",
+        "no error",
+        "2",
+    );
+    let put = "os.unlink(f); told(lambda: os.close(os.open(f, os.O_WRONLY | os.O_CREAT | os.O_EXCL)))";
+    check_reader("a new file that stays empty", put, "no error", "");
+    check("install", "t=$(mktemp); echo '{\"n\":}' > $t; install $t $f 2>&1; rm $t", "Invalid argument", "");
+    let edited = "fd = os.open(f, os.O_RDWR); os.read(fd, 100); sh('rm $1'); os.pwrite(fd, b'{\"id\":\"i\",\"n\":3}', 0); told(lambda: os.fsync(fd))";
+    check_reader("an edit of what was there", edited, "the item was deleted by rm (process ", "");
+    check_reader(
+        "and its descriptor is closed",
+        &edited.replace("os.fsync", "os.close"),
+        "hint: write the text to a new file of that name; with -o lww",
+        "",
+    );
+}
+
+#[test]
+fn who_is_refused_hears_what_changed_and_what_to_do() {
+    let changed = "other(); told(write)";
+    check_reader("who, and which attributes", changed, "the item was changed by sh (process ", "5");
+    check_reader("another value", changed, ") since it was read: another value: n\n", "5");
+    check_reader(
+        "the hint",
+        changed,
+        "hint: read it again, then write; with -o lww the last writer wins. The item is unchanged.",
+        "5",
+    );
+    let more = "write('{\"n\":2,\"a\":1,\"b\":1}'); sh('echo \"{\\\\\"n\\\\\":5,\\\\\"a\\\\\":1,\\\\\"c\\\\\":1}\" > $1')";
+    check_reader("of its own text", &format!("{more}; told(write)"), "another value: n; new: c; gone: b\n", "5");
+    check_reader("a new file in its place", "other(); told(replace)", ") since it was read: another value: n\n", "5");
+    let other_version =
+        "v=$(jq -r .etag ${f%.json}.meta); echo '{\"n\":5}' > $f; echo '{\"n\":2}' > ${f%.json}.$v.casjson; cat .ddb/errors/last";
+    check("of a version", other_version, "the item is not of that version any more", "5");
+    check("a version too names the option", other_version, "-o lww", "5");
+}
+
+/// Opens an item in vim on a terminal, changes it there and then elsewhere, and types on: each key when the program has asked for it.
+const VIM: &str = r#"
+import os, pty, subprocess, sys
+f, write = sys.argv[1:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ['TERM'] = 'xterm'
+    os.execvp('vim', ['vim', '-u', 'NONE', '-i', 'NONE', '-c', 'set nocompatible', '-c', 's/1/2/', f])
+def until(*expected):
+    shown = b''
+    while not any(word in shown for word in expected): shown += os.read(terminal, 65536)
+    if b'E5' in shown: sys.exit(repr(shown))
+    return shown
+until(b'"n":2')
+subprocess.check_call(['sh', '-c', 'echo \'{"n":5}\' > "$1"', 'sh', f])
+os.write(terminal, write.encode() + b'\r')
+if b'(y/n)' in until(b'(y/n)', b'written', b'E5'):
+    os.write(terminal, b'y')
+    until(b'written', b'E5')
+os.write(terminal, b':q\r')
+try:
+    while os.read(terminal, 65536): pass
+except OSError: pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
+#[test]
+fn vim_overwrites_what_somebody_else_changed_when_it_is_told_to() {
+    if mounted().sh("command -v vim").status != 0 {
+        return eprintln!("vim is not there: left out");
+    }
+    for write in [":w", ":w!", ":set nowritebackup | w", ":set backupcopy=no | w!", ":set backupcopy=yes | w"] {
+        check(write, &format!("python3 - $f '{write}' <<'END'\n{VIM}\nEND"), "", "2");
+    }
 }
 
 #[test]

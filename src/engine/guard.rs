@@ -89,6 +89,7 @@ impl Guard {
             None => true,
             Some(Precondition::Absent) => version.is_none(),
             Some(Precondition::Version(expected)) => version == Some(expected),
+            Some(Precondition::VersionOrAbsent(expected)) => version.is_none_or(|version| version == expected),
         })
     }
 

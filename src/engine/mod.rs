@@ -19,6 +19,7 @@
 //! guard.rs        conditions of writes
 //! update.rs       updates of one item
 //! write.rs        one item's change: base, collections, indexes, counters
+//! witness.rs      who hears which items an operation wrote
 //! meter/          what operations consumed and how they ended, in memory
 //! partitions/     a model of the service's partitions
 //! throttle.rs     a simulator of throttling
@@ -73,6 +74,7 @@ pub mod transaction;
 pub mod update;
 pub mod view;
 pub mod watched;
+pub mod witness;
 pub mod write;
 
 use std::path::PathBuf;
@@ -231,6 +233,8 @@ impl Shared {
             outcome: None,
             charges: meter::Charges::default(),
             is_removal: false,
+            witness: witness::current(),
+            written: Vec::new(),
             done,
         }));
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::catalog::{self, TableEntry};
 use super::meter::Charges;
+use super::witness::{Witness, Written};
 use super::{Done, Shared};
-use crate::model::api::{Origin, TableStatus};
+use crate::model::api::{Origin, TableStatus, Version};
 use crate::model::error::StoreError;
-use crate::model::{Error, TableName};
+use crate::model::{Error, Key, TableName};
 use crate::store::{Write, WriteJob};
 
 /// What a change may use while it runs.
@@ -19,6 +20,8 @@ pub struct Transaction<'t> {
     /// What it consumes.
     pub charges: Charges,
     purpose: Purpose,
+    /// The items it wrote, if there is who hears of them.
+    pub(super) written: Option<Vec<Written>>,
 }
 
 /// What a change does to the room on the disk.
@@ -60,6 +63,13 @@ impl Transaction<'_> {
         self.shared.catalog.table(self.batch.as_read(), name)
     }
 
+    /// An item is now of that version, or gone.
+    pub(super) fn wrote(&mut self, table: &TableName, key: &Key, version: Option<Version>) {
+        if let Some(written) = &mut self.written {
+            written.push(Written { table: table.clone(), key: key.clone(), version });
+        }
+    }
+
     /// The clock's time.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
@@ -93,6 +103,9 @@ pub(super) struct Change<T, F> {
     pub charges: Charges,
     /// Of the last run, too.
     pub is_removal: bool,
+    pub witness: Option<Arc<dyn Witness>>,
+    /// By the last run.
+    pub written: Vec<Written>,
     pub done: Done<T>,
 }
 
@@ -102,11 +115,13 @@ where
     F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
 {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        let written = self.witness.as_ref().map(|_| Vec::new());
         let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
-        let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose };
+        let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose, written };
         let outcome = (self.run)(&mut transaction);
         self.is_removal = transaction.purpose == Purpose::Removal;
         self.charges = transaction.charges;
+        self.written = transaction.written.unwrap_or_default();
         match outcome {
             Err(Error::Store(error)) => Err(error),
             outcome => {
@@ -128,6 +143,10 @@ where
         };
         if !matches!(outcome, Err(Error::Store(_))) {
             self.charges.count(self.shared.options.clock.now_ms(), outcome.as_ref().err());
+            // A batch may have written some of its items and fail.
+            if let Some(witness) = &self.witness {
+                self.written.iter().for_each(|item| witness.wrote(&item.table, &item.key, item.version));
+            }
         }
         (self.done)(outcome);
     }

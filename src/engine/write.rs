@@ -98,8 +98,10 @@ pub fn replace(
 ) -> Result<Applied, Error> {
     let mut change = Change::prepare(transaction, table, stored, new)?;
     let table_units = change.applied.consumed_capacity.table;
+    let version = new.map(|_| change.applied.version);
     if change.is_nothing() {
         transaction.charge_table(table, &stored.address, table_units)?;
+        transaction.wrote(&table.schema.name, key, version);
         return Ok(change.applied);
     }
     let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
@@ -140,6 +142,7 @@ pub fn replace(
             transaction.charge_index(table, view, transition)?;
         }
     }
+    transaction.wrote(&table.schema.name, key, version);
     Ok(change.applied)
 }
 

@@ -43,6 +43,12 @@ pub enum FsError {
     Derived,
     #[error("the item was changed by somebody else since it was read")]
     Stale,
+    /// Of a name that says which version it is of.
+    #[error("the item is not of that version any more")]
+    OtherVersion,
+    /// A number that the kernel was given for a file, and that means nothing any more.
+    #[error("this file is not known any more; open it by its path again")]
+    Forgotten,
     /// A shortened `after=` token: the entry that it names by digest was deleted.
     #[error("the item that this after= token follows is gone; start the query again")]
     TokenExpired,
@@ -170,7 +176,7 @@ impl FsError {
             Self::IsDirectory => Errno::IsDirectory,
             Self::NotEmpty => Errno::NotEmpty,
             Self::Derived => Errno::ReadOnly,
-            Self::Stale | Self::TokenExpired => Errno::Stale,
+            Self::Stale | Self::OtherVersion | Self::Forgotten | Self::TokenExpired => Errno::Stale,
             Self::NotPermitted(_) => Errno::NotPermitted,
             Self::TooLarge => Errno::FileTooLarge,
             Self::NameTooLong | Self::TooManyClauses => Errno::NameTooLong,
@@ -193,7 +199,7 @@ impl FsError {
         match self {
             Self::Database(error) => Some(error.exception()),
             Self::Json(_) | Self::Body(_) | Self::TooLarge => Some(VALIDATION),
-            Self::Stale | Self::Exists => Some("ConditionalCheckFailedException"),
+            Self::Stale | Self::OtherVersion | Self::Exists => Some("ConditionalCheckFailedException"),
             Self::Moved(error) | Self::Line(_, error) => error.exception(),
             Self::Clause { .. }
             | Self::NotFound
@@ -201,6 +207,7 @@ impl FsError {
             | Self::IsDirectory
             | Self::NotEmpty
             | Self::Derived
+            | Self::Forgotten
             | Self::TokenExpired
             | Self::NotPermitted(_)
             | Self::NameTooLong
@@ -261,6 +268,7 @@ impl FsError {
     #[must_use]
     pub fn explanation(&self) -> String {
         match self {
+            Self::Stale | Self::OtherVersion => format!("  {self}\n  hint: {}\n", what_to_do(self)),
             Self::Clause { message, hint } if !hint.is_empty() => format!("  {message}\n  hint: {hint}\n"),
             Self::Line(number, error) => {
                 let inner = error.explanation();
@@ -269,6 +277,17 @@ impl FsError {
             }
             other => format!("  {other}\n"),
         }
+    }
+}
+
+/// What to do about an error whose own words do not say it: a sentence or nothing.
+#[must_use]
+pub fn what_to_do(error: &FsError) -> &'static str {
+    match error {
+        FsError::Stale => "read it again, then write; with -o lww the last writer wins.",
+        FsError::OtherVersion => "its etag is in X.meta; with -o lww X.json takes any text, whatever the version.",
+        FsError::Exists => "without O_EXCL (bash: set +C) the write replaces it.",
+        _ => "",
     }
 }
 
@@ -334,6 +353,8 @@ mod tests {
             (FsError::Database(Error::ResourceNotFound), "ENOENT"),
             (FsError::Exists, "EEXIST"),
             (FsError::Stale, "ESTALE"),
+            (FsError::OtherVersion, "ESTALE"),
+            (FsError::Forgotten, "ESTALE"),
             (FsError::TokenExpired, "ESTALE"),
             (FsError::Database(Error::ConditionalCheckFailed { item: None }), "ECANCELED"),
             (FsError::Database(Error::TransactionCanceled(Cancellation(Vec::new()))), "ECANCELED"),

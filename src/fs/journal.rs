@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -17,8 +16,6 @@ use crate::codec::calendar;
 pub const ENTRIES_MAX: usize = 1_000;
 /// Sessions whose last failure is kept; the oldest is dropped.
 pub const SESSIONS_MAX: usize = 1_000;
-/// What `/proc/<pid>/stat` counts times in (`USER_HZ`).
-const TICKS_PER_SECOND: u64 = 100;
 /// A failure's text; longer ones are cut.
 const TEXT_BYTES_MAX: usize = 4 * 1024;
 
@@ -232,7 +229,7 @@ pub fn session_of(pid: u32) -> u32 {
 }
 
 /// A numeric field of `/proc/<pid>/stat`, counted from the state, which follows the command's name in parentheses.
-fn stat_field(pid: u32, index: usize) -> Option<u32> {
+pub(super) fn stat_field<T: std::str::FromStr>(pid: u32, index: usize) -> Option<T> {
     if pid == 0 {
         return None;
     }
@@ -248,8 +245,8 @@ pub fn was_killed(thread: u32) -> bool {
     const EXITING: u32 = 0x4;
     /// The part of an exit status that is a signal's number: wait(2).
     const SIGNAL: u32 = 0x7f;
-    let is_exiting = stat_field(thread, 6).is_some_and(|flags| flags & EXITING != 0);
-    is_exiting && stat_field(thread, 49).is_some_and(|status| status & SIGNAL != 0)
+    let is_exiting = stat_field(thread, 6).is_some_and(|flags: u32| flags & EXITING != 0);
+    is_exiting && stat_field(thread, 49).is_some_and(|status: u32| status & SIGNAL != 0)
 }
 
 /// Has the process of this thread a file open whose path ends so? `None` when it cannot be found out. Links are only read: to look
@@ -277,20 +274,6 @@ pub fn same_process(a: u32, b: u32) -> bool {
 pub fn process_of(thread: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok()).unwrap_or(thread)
-}
-
-/// How long a process or thread has been there; `None` when it is gone or in another pid namespace. Up to 10 ms more than it is.
-#[must_use]
-#[allow(unsafe_code)]
-pub fn age_of(pid: u32) -> Option<Duration> {
-    let started = Duration::from_millis(u64::from(stat_field(pid, 19)?) * 1000 / TICKS_PER_SECOND);
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock's number is valid and `now` is ours.
-    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) } != 0 {
-        return None;
-    }
-    let now = Duration::new(u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
-    Some(now.saturating_sub(started))
 }
 
 #[cfg(test)]
@@ -358,6 +341,5 @@ mod tests {
     fn this_process_has_a_session_and_is_its_own_thread_group() {
         assert_eq!(process_of(std::process::id()), std::process::id());
         assert_eq!(session_of(0), 0);
-        assert!(age_of(std::process::id()).is_some_and(|age| age < age_of(1).unwrap() + Duration::from_secs(1)));
     }
 }

@@ -13,6 +13,7 @@
 //! query/         query/ and scan/ paths: clauses, results, listings
 //! computed/      files that are made when somebody wants them: their bytes, their size, who pays
 //! options.rs     what a mount decides: pretty, allow_drop, …
+//! process.rs     which process calls
 //! error.rs       FsError, its errno and its sentence; journal.rs keeps the last one of each session
 //! ```
 
@@ -27,6 +28,7 @@ pub mod journal;
 mod known_node;
 pub mod node;
 pub mod options;
+pub mod process;
 pub mod query;
 pub mod special;
 pub mod tree;

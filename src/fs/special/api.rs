@@ -247,7 +247,7 @@ impl OpenApi {
     /// Runs a whole request: its answer, or what it failed with.
     fn run(&self, view: &View, caller: Caller, text: &[u8]) -> Result<(), FsError> {
         let (answer, ended) = match Document::parse(text.to_vec()) {
-            Ok(request) => call(view, self.operation.name(request.root()), request),
+            Ok(request) => view.on_behalf_of(caller.pid, || call(view, self.operation.name(request.root()), request)),
             Err(error) => {
                 let told = Failure::Wire(WireError::NotAnObject).told(None).body();
                 (told, Err(FsError::Json(error)))

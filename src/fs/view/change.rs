@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::put::item_number;
 use super::{Caller, Reply, View};
-use crate::database::{PartitionKey, Source};
+use crate::database::{Done, PartitionKey, Source};
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::journal::process_of;
@@ -14,7 +13,7 @@ use crate::fs::special::{dropped, index_draft, last};
 use crate::fs::tree::{now_ms, scratch};
 use crate::fs::write::{draft, is_refused_probe};
 use crate::model::api::parked::ParkedChange;
-use crate::model::api::{DeleteItemRequest, DeleteTableRequest, PutItemRequest, ReturnValues};
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse, DeleteTableRequest};
 use crate::model::error::InUseError;
 use crate::model::{Error, TableName};
 
@@ -242,34 +241,25 @@ impl View {
         {
             return reply(Err(error));
         }
-        let mut request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
-        request.return_values = ReturnValues::AllOld;
+        let request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
         let composite = schema.key.sort.is_some();
         let view = Arc::clone(self);
         let session = view.tree.service.last.session(caller.pid);
-        self.tree.db.delete_item_then(
-            request,
-            Box::new(move |mut outcome| {
-                let old = outcome.as_mut().ok().and_then(|response| response.attributes.take());
-                let answer = outcome.as_ref().map(|response| last::of_delete(&table, response));
-                view.tree.service.last.keep_write(session, "DeleteItem", answer);
-                match outcome {
-                    Ok(response) if response.existed => {
-                        let number = item_number(&table, &key);
-                        view.reads.forget(number, caller.pid);
-                        if let Some(old) = old {
-                            view.removed.keep(number, caller.pid, PutItemRequest::new(table.clone(), old));
-                        }
-                        if composite {
-                            view.tree.folders.lock().keep(&table, &key.partition, now_ms());
-                        }
-                        reply(Ok(()));
+        let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
+            let answer = outcome.as_ref().map(|response| last::of_delete(&table, response));
+            view.tree.service.last.keep_write(session, "DeleteItem", answer);
+            match outcome {
+                Ok(response) if response.existed => {
+                    if composite {
+                        view.tree.folders.lock().keep(&table, &key.partition, now_ms());
                     }
-                    Ok(_) => reply(Err(FsError::NotFound)),
-                    Err(error) => reply(Err(error.into())),
+                    reply(Ok(()));
                 }
-            }),
-        );
+                Ok(_) => reply(Err(FsError::NotFound)),
+                Err(error) => reply(Err(error.into())),
+            }
+        });
+        self.on_behalf_of(caller.pid, || self.tree.db.delete_item_then(request, done));
     }
 
     /// Did this process not just try to delete the whole table?

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::put::key_of;
 use super::{Caller, Reply, View};
 use crate::fs::FsError;
 use crate::fs::handle::{OpenState, OpenText};
 use crate::fs::journal::same_process;
 use crate::fs::node::Node;
-use crate::fs::write::{Commit, Failure, ItemTarget, Target, WriteStep};
+use crate::fs::write::{Commit, Failure, ItemTarget, TEXT_BYTES_MAX, Target, WriteStep};
 use crate::model::Error;
 use crate::model::api::{Precondition, PutItemRequest, Version};
 
@@ -44,6 +45,11 @@ pub trait Performer: Target + Sized + Send + 'static {
 
     /// The text was refused before any request was made of it.
     fn refused(_view: &View, _open: &OpenText<Self>) {}
+
+    /// Tells more of a refused request than its error says.
+    fn explained(_view: &View, _open: &OpenText<Self>, failure: Failure) -> Failure {
+        failure
+    }
 }
 
 /// Told the version stored by a request.
@@ -110,7 +116,7 @@ impl View {
             state.committing = false;
             (ended, std::mem::take(&mut state.waiting))
         };
-        answer(self, ended);
+        answer(self, ended.map_err(|failure| T::explained(self, open, failure)));
         // One of them may commit again; the rest then queue up behind it in their order.
         for call in waiting {
             call();
@@ -132,24 +138,43 @@ fn step<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, call: 
 impl Performer for ItemTarget {
     fn refused(view: &View, open: &OpenText<Self>) {
         let target = open.state.lock().writer.target().clone();
-        view.bring_back(&target, open.writer());
+        view.bring_back(&target);
+    }
+
+    fn explained(view: &View, open: &OpenText<Self>, failure: Failure) -> Failure {
+        let state = open.state.lock();
+        let (target, since, unchanged) = (state.writer.target().clone(), state.writer.held_against(), state.writer.unchanged());
+        drop(state);
+        match (&failure.error, key_of(&target), since) {
+            (FsError::Stale | FsError::OtherVersion, Some(key), Some(since)) => {
+                let report = view.stale_report(&failure.error, (&target.table, &key), since, unchanged);
+                Failure { report, ..failure }
+            }
+            _ => failure,
+        }
     }
 
     fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
         let (table, writer) = (request.table_name.clone(), open.writer());
         let key = request.item.key(&open.state.lock().writer.target().key_schema);
-        if let Some(version) = key.as_ref().and_then(|key| view.known_version(&table, key, writer)) {
-            open.state.lock().writer.guard(version);
-            request.precondition.get_or_insert(Precondition::Version(version));
+        let known = key.as_ref().and_then(|key| view.known_version(&table, key, writer));
+        let mut text = None;
+        if let Some(version) = known {
+            let mut state = open.state.lock();
+            state.writer.guard(version);
+            text = Some((state.writer.target().form, state.writer.read(0, TEXT_BYTES_MAX).to_vec()));
+            request.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
         }
         let (again, open) = (Arc::clone(view), Arc::clone(open));
         view.put(
             request,
             writer,
             Box::new(move |outcome| match (&outcome, &key) {
-                (Ok(version), Some(key)) => {
+                (Ok(version), Some(_)) => {
                     again.creations.remove(&open);
-                    again.wrote(&table, key, writer, *version);
+                    if let Some((form, text)) = &text {
+                        again.keep_text(*version, *form, text);
+                    }
                     done(outcome);
                 }
                 (Err(_), _) => {

@@ -7,8 +7,7 @@
 //! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
 //! | a query may read a whole table | `computed.rs`, `workers.rs` |
-//! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs` |
-//! | `install` removes an item before it writes a text that may be refused | `removed.rs` |
+//! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs`; `changed.rs` and `seen.rs` tell it what they wrote |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
 //! | `tar -x` unlinks what cannot be gone before it writes it anew | `marks.rs` |
@@ -17,6 +16,7 @@
 
 mod calls;
 mod change;
+mod changed;
 mod commit;
 mod computed;
 mod copy;
@@ -28,15 +28,15 @@ mod put;
 mod reads;
 mod rekey;
 mod removal;
-mod removed;
 mod rename;
 mod schema;
+mod seen;
 mod vetoes;
 mod waiting;
 mod workers;
 mod xattr;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -63,7 +63,7 @@ use super::write::scratch::FileId;
 use creations::Creations;
 use marks::Marks;
 use reads::Reads;
-use removed::Removed;
+use seen::Seen;
 use vetoes::Vetoes;
 use workers::Workers;
 
@@ -77,12 +77,13 @@ pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
 /// The filesystem; see the module.
 #[derive(Debug)]
 pub struct View {
+    me: Weak<Self>,
     tree: Arc<Tree>,
     inodes: InodeTable,
     handles: Handles,
     creations: Creations,
     reads: Reads,
-    removed: Removed,
+    seen: Seen,
     vetoes: Vetoes,
     marks: Marks,
     keeper: keeper::Keeper,
@@ -142,7 +143,8 @@ impl View {
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
         let tree = Arc::new(Tree::new(db, options));
         let handles = Handles::new(tree.budget.clone());
-        let view = Arc::new(Self {
+        let view = Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             keeper: keeper::Keeper::default(),
             workers: Workers::default(),
             waiting: waiting::WaitingReads::default(),
@@ -153,7 +155,7 @@ impl View {
             handles,
             creations: Creations::default(),
             reads: Reads::default(),
-            removed: Removed::default(),
+            seen: Seen::default(),
             vetoes: Vetoes::default(),
             marks: Marks::default(),
         });
@@ -189,7 +191,7 @@ impl View {
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
-        let node = self.inodes.get(ino).ok_or(FsError::Stale)?;
+        let node = self.inodes.get(ino).ok_or(FsError::Forgotten)?;
         match &*node {
             Node::DraftFolder(table, path) => Ok(self.tree.created_folder(table, path)?.map_or(node, Arc::new)),
             Node::AliasFolder(folder) => Ok(self.tree.known_folder(folder)?.map_or(node, Arc::new)),
@@ -262,6 +264,7 @@ impl View {
         if self.is_gone_for(caller, &node) {
             return Err(FsError::NotFound);
         }
+        self.looked_up(caller, &node, attr.ino);
         self.remember(node, attr)
     }
 
@@ -302,6 +305,7 @@ impl View {
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
         let node = self.node(ino)?;
+        self.looks_at(caller, &node, ino);
         let mut handle = handle.and_then(|handle| self.handles.get(handle));
         if handle.is_none() && node.is_rendered() {
             handle = self.handles.of_process(ino, caller.pid);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::commit::Call;
-use super::put::item_number;
+use super::put::{item_number, key_of};
 use super::{Caller, NewAttr, Reply, View};
 use crate::database::{Source, TextForm};
 use crate::fs::FsError;
@@ -96,14 +96,16 @@ impl View {
             Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
                 let (text, stat) = items::counted_text(&self.tree, entry)?;
-                self.reads.note(item_number(&entry.source.table, &entry.key.base), caller.pid, stat.version);
-                Ok(Handle::Text(Text::new(text, &self.tree.budget)?))
+                let text = Text::new(text, &self.tree.budget)?;
+                self.read_item(caller.pid, entry, stat.version, &text);
+                Ok(Handle::Text(text))
             }
             _ => Ok(Handle::Text(Text::new(self.tree.text(node, caller)?, &self.tree.budget)?)),
         }
     }
 
     fn open_for_writing(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        self.opens(caller, node, node.ino());
         match self.open_writer(caller, node, flags) {
             Err(FsError::Derived) if node.table().is_some_and(|table| self.tree.restores(table)) => Ok(dropped::sink()),
             opened => opened,
@@ -149,6 +151,9 @@ impl View {
         match items::text(&self.tree, entry) {
             Ok((text, stat)) => {
                 let unchanged = (!self.tree.options.last_writer_wins).then_some(Precondition::Version(stat.version));
+                if unchanged.is_some() {
+                    self.keep_text(stat.version, entry.form, &text);
+                }
                 let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
                 Ok(Handle::Item(self.item_handle(caller, node, flags, edit)?))
             }
@@ -365,23 +370,33 @@ impl View {
         match &*handle {
             Handle::Special(open) => Arc::clone(open).read(self, caller, offset, size, reply),
             Handle::Computed(_) => self.read_computed(caller, handle, (offset, size), reply),
-            _ => reply(self.read_now(&handle, offset, size)),
+            _ => reply(self.read_now(caller, &handle, offset, size)),
         }
     }
 
-    fn read_now(&self, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
+    fn read_now(&self, caller: Caller, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
         let bytes = match &**handle {
             Handle::Text(text) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.bytes.len());
                 let end = start.saturating_add(size).min(text.bytes.len());
                 return Ok(Bytes { range: start..end, of: BytesOf::Handle(Arc::clone(handle)) });
             }
-            Handle::Item(open) => open.state.lock().writer.read(offset, size).to_vec(),
+            Handle::Item(open) => self.read_text(caller, open, offset, size),
             Handle::Scratch(id) => self.tree.scratch.lock().read(*id, offset, size, now_ms())?,
             Handle::Directory(_) => return Err(FsError::IsDirectory),
             Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
         Ok(Bytes::own(bytes))
+    }
+
+    /// The text of a file that is written too. Who reads it has read the item, if that is what it still shows.
+    fn read_text(&self, caller: Caller, open: &OpenText<ItemTarget>, offset: u64, size: usize) -> Vec<u8> {
+        let state = open.state.lock();
+        let target = state.writer.target();
+        if let (Some(version), Some(key)) = (state.writer.snapshot(), key_of(target)) {
+            self.reads.note(item_number(&target.table, &key), caller.pid, version);
+        }
+        state.writer.read(offset, size).to_vec()
     }
 
     /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
@@ -458,6 +473,9 @@ impl View {
             let set = self.set_scratch_attr(*id, new);
             let set = self.noted_at(caller, "setattr", || self.tree.path(&node), set);
             return reply(set.and_then(|()| self.getattr(caller, ino, handle)));
+        }
+        if new.size.is_some() {
+            self.opens(caller, &node, ino);
         }
         let view = Arc::clone(self);
         let answer: Reply<()> = Box::new(move |set| reply(set.and_then(|()| view.getattr(caller, ino, handle))));

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::commit::Outcome;
 use super::{View, ViewOptions};
 use crate::codec::key::partition_digest;
-use crate::database::{EntryKey, TextForm};
+use crate::database::{Done, EntryKey, TextForm};
 use crate::fs::FsError;
 use crate::fs::node::{AliasFolder, Node, base, entry_ino};
 use crate::fs::special::last;
 use crate::fs::write::{ItemTarget, KeyPart};
-use crate::model::api::{Precondition, PutItemRequest, Version};
+use crate::model::api::{Precondition, PutItemRequest, PutItemResponse};
 use crate::model::{Error, Key, TableName};
 
 /// What an item is called in [`super::reads::Reads`].
@@ -38,27 +38,25 @@ impl View {
         let again = (request.precondition != asked).then(|| PutItemRequest { precondition: asked, ..request.clone() });
         let view = Arc::clone(self);
         let session = self.tree.service.last.session(thread);
-        self.tree.db.put_item_then(
-            request,
-            Box::new(move |outcome| match (outcome, again) {
-                // The hidden item's delete was under way and came first: there is none, as asked.
-                (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
-                    let next = Arc::clone(&view);
-                    view.run_elsewhere(Box::new(move || next.put(again, thread, done)));
+        let stored: Done<PutItemResponse> = Box::new(move |outcome| match (outcome, again) {
+            // The hidden item's delete was under way and came first: there is none, as asked.
+            (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
+                let next = Arc::clone(&view);
+                view.run_elsewhere(Box::new(move || next.put(again, thread, done)));
+            }
+            (Ok(response), _) => {
+                view.tree.service.last.keep_write(session, "PutItem", Ok(last::of_put(&table, &response)));
+                if let Some(key) = &key {
+                    view.item_stored(&table, key);
                 }
-                (Ok(response), _) => {
-                    view.tree.service.last.keep_write(session, "PutItem", Ok(last::of_put(&table, &response)));
-                    if let Some(key) = &key {
-                        view.item_stored(&table, key);
-                    }
-                    done(Ok(response.version));
-                }
-                (Err(error), _) => {
-                    view.tree.service.last.keep_write(session, "PutItem", Err(&error));
-                    done(Err(error));
-                }
-            }),
-        );
+                done(Ok(response.version));
+            }
+            (Err(error), _) => {
+                view.tree.service.last.keep_write(session, "PutItem", Err(&error));
+                done(Err(error));
+            }
+        });
+        self.on_behalf_of(thread, || self.tree.db.put_item_then(request, stored));
     }
 
     /// An item was put through the mount: it is not being created, hidden or waiting for its delete any more.
@@ -76,32 +74,10 @@ impl View {
         self.tree.scratch.lock().move_directory(&folder, &collection);
     }
 
-    /// A thread's process wrote this version of an item.
-    pub(in crate::fs) fn wrote(&self, table: &TableName, key: &Key, thread: u32, version: Version) {
-        self.reads.wrote(item_number(table, key), thread, version);
-    }
-
-    /// The version of an item that a thread's process knows, if it read it.
-    pub(super) fn known_version(&self, table: &TableName, key: &Key, thread: u32) -> Option<Version> {
-        if self.tree.options.last_writer_wins { None } else { self.reads.version(item_number(table, key), thread) }
-    }
-
-    /// An item that was renamed away or removed and could not be written anew stays as it was.
-    pub(super) fn bring_back(&self, target: &ItemTarget, thread: u32) {
-        let sort = match &target.key.sort {
-            Some(KeyPart::Value(value)) => Some(value.clone()),
-            Some(KeyPart::Digest(_)) => return,
-            None => None,
-        };
-        let KeyPart::Value(partition) = &target.key.partition else { return };
-        let key = Key { partition: partition.clone(), sort };
-        self.revive_item(&target.table, &key);
-        if let Some(request) = self.removed.take(item_number(&target.table, &key), thread) {
-            match self.tree.db.put_item(request) {
-                // Somebody else has made one.
-                Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
-                Err(error) => log::error!("an item that was removed and not written anew could not be put back: {error}"),
-            }
+    /// An item that was renamed away and could not be written anew stays as it was.
+    pub(super) fn bring_back(&self, target: &ItemTarget) {
+        if let Some(key) = key_of(target) {
+            self.revive_item(&target.table, &key);
         }
     }
 
@@ -126,4 +102,15 @@ impl View {
             }
         })
     }
+}
+
+/// The key of a target whose name says it.
+pub(super) fn key_of(target: &ItemTarget) -> Option<Key> {
+    let sort = match &target.key.sort {
+        Some(KeyPart::Value(value)) => Some(value.clone()),
+        Some(KeyPart::Digest(_)) => return None,
+        None => None,
+    };
+    let KeyPart::Value(partition) = &target.key.partition else { return None };
+    Some(Key { partition: partition.clone(), sort })
 }

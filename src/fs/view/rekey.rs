@@ -8,12 +8,15 @@ use std::sync::Arc;
 
 use super::rename::{Moved, moved, plain};
 use super::{Caller, RenameFlags, View};
-use crate::database::{Entries, EntryKey, Source};
+use crate::database::{Done, Entries, EntryKey, Source};
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
 use crate::fs::tree::{items, now_ms};
 use crate::fs::write::Failure;
-use crate::model::api::{Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, Version};
+use crate::model::api::{
+    Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
+    Version,
+};
 use crate::model::error::{CancellationReason, TransactionError};
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
@@ -113,23 +116,22 @@ impl View {
             return_item_collection_metrics: false,
         };
         let view = Arc::clone(self);
-        self.tree.db.transact_write_items_then(
-            request,
-            Box::new(move |outcome| match outcome {
-                Ok(_) => {
-                    view.moved_names(&attempt, &plan);
-                    (attempt.reply)(Ok(()));
+        let caller = attempt.caller;
+        let done: Done<TransactWriteItemsResponse> = Box::new(move |outcome| match outcome {
+            Ok(_) => {
+                view.moved_names(&attempt, &plan);
+                (attempt.reply)(Ok(()));
+            }
+            Err(error) => match refusal(&plan, error) {
+                None if attempt.tries > 1 => {
+                    let next = Arc::clone(&view);
+                    view.run_elsewhere(Box::new(move || next.attempt(Attempt { tries: attempt.tries - 1, ..attempt })));
                 }
-                Err(error) => match refusal(&plan, error) {
-                    None if attempt.tries > 1 => {
-                        let next = Arc::clone(&view);
-                        view.run_elsewhere(Box::new(move || next.attempt(Attempt { tries: attempt.tries - 1, ..attempt })));
-                    }
-                    None => (attempt.reply)(Err(plain(FsError::Stale))),
-                    Some(failure) => (attempt.reply)(Err(failure)),
-                },
-            }),
-        );
+                None => (attempt.reply)(Err(plain(FsError::Stale))),
+                Some(failure) => (attempt.reply)(Err(failure)),
+            },
+        });
+        self.on_behalf_of(caller.pid, || self.tree.db.transact_write_items_then(request, done));
     }
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
@@ -184,9 +186,6 @@ impl View {
         for key in &plan.stored {
             self.revive_item(table, key);
             self.item_stored(table, key);
-        }
-        for key in plan.deleted.iter().chain(&plan.stored) {
-            self.reads.forget(super::put::item_number(table, key), attempt.caller.pid);
         }
         match &attempt.rekey {
             Rekey::Item { from, to: _, no_replace: _ } if from.sort.is_some() => {

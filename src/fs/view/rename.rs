@@ -142,7 +142,7 @@ impl View {
 
     /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
     fn put_scratch(self: &Arc<Self>, caller: Caller, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
-        let mut request = match self.scratch_request(caller, &moving, new, no_replace) {
+        let mut request = match self.scratch_request(&moving, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
@@ -152,16 +152,13 @@ impl View {
         };
         let (key, table) = (request.item.key(&schema.key), request.table_name.clone());
         let known = key.as_ref().and_then(|key| self.known_version(&table, key, caller.pid));
-        request.precondition = request.precondition.or(known.map(Precondition::Version));
+        request.precondition = request.precondition.or(known.map(Precondition::VersionOrAbsent));
         let view = Arc::clone(self);
         self.put(
             request,
             caller.pid,
             Box::new(move |outcome| match outcome {
-                Ok(version) => {
-                    if let Some(key) = &key {
-                        view.wrote(&table, key, caller.pid, version);
-                    }
+                Ok(_) => {
                     match moving {
                         // It may have been unlinked meanwhile.
                         Moving::Memory(id) => view.forget_scratch(id, Box::new(|_| reply(Ok(())))),
@@ -169,7 +166,15 @@ impl View {
                     }
                 }
                 Err(Error::ConditionalCheckFailed { .. }) if no_replace => reply(Err(plain(FsError::Exists))),
-                Err(Error::ConditionalCheckFailed { .. }) => reply(Err(moved(FsError::Stale, &[], "The item is unchanged."))),
+                Err(Error::ConditionalCheckFailed { .. }) => {
+                    let (again, since) = (Arc::clone(&view), known.unwrap_or_default());
+                    view.run_elsewhere(Box::new(move || {
+                        let report =
+                            key.map(|key| again.stale_report(&FsError::Stale, (&table, &key), since, "The item is unchanged."));
+                        let report = report.unwrap_or_default();
+                        reply(Err(Failure { error: FsError::Moved(Box::new(FsError::Stale)), report }));
+                    }));
+                }
                 Err(Error::Value(ValueError::ItemTooLarge)) => {
                     reply(Err(moved(FsError::TooLarge, &[], "The item is unchanged.")));
                 }
@@ -178,12 +183,12 @@ impl View {
         );
     }
 
-    fn scratch_request(&self, caller: Caller, moving: &Moving, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
+    fn scratch_request(&self, moving: &Moving, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
         let target = self.item_target(new).map_err(plain)?;
         let text = self.moving_text(moving).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
-            self.bring_back(&target, caller.pid);
+            self.bring_back(&target);
             moved(error, &text, target.unchanged())
         })?;
         self.warn(&self.tree.path(new), commit.warnings);

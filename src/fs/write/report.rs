@@ -9,6 +9,7 @@
 
 use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
 use crate::fs::FsError;
+use crate::fs::error::what_to_do;
 
 /// Width of every line, its indentation included.
 const COLUMNS_MAX: usize = 80;
@@ -29,7 +30,7 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
         }
         _ => {
             lines.push_str(&format!("{INDENT}{}\n", printable(&error.to_string())));
-            cause(error)
+            what_to_do(error)
         }
     };
     let blank = if cause.is_empty() { "" } else { " " };
@@ -121,15 +122,6 @@ fn is_name(expected: &str) -> bool {
     expected.contains("name in quotes")
 }
 
-/// What to do about other errors, a sentence or nothing.
-fn cause(error: &FsError) -> &'static str {
-    match error {
-        FsError::Stale => "read it again, then write.",
-        FsError::Exists => "without O_EXCL (bash: set +C) the write replaces it.",
-        _ => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +202,7 @@ mod tests {
             report(b"", &FsError::Stale, "The item is unchanged."),
             concat!(
                 "  the item was changed by somebody else since it was read\n",
-                "  hint: read it again, then write. The item is unchanged.\n"
+                "  hint: read it again, then write; with -o lww the last writer wins. The item is unchanged.\n"
             )
         );
     }

@@ -118,7 +118,31 @@ impl<T: Target> TextWriter<T> {
 
     /// The next commit is held against this version, unless something else is known already: the writer's process read it.
     pub fn guard(&mut self, version: Version) {
-        self.precondition.get_or_insert(Precondition::Version(version));
+        self.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
+    }
+
+    /// The version that the next commit is held against.
+    #[must_use]
+    pub fn held_against(&self) -> Option<Version> {
+        match self.precondition {
+            Some(Precondition::Version(version) | Precondition::VersionOrAbsent(version)) => Some(version),
+            Some(Precondition::Absent) | None => None,
+        }
+    }
+
+    /// The version of the stored item whose text this is, until it is written.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<Version> {
+        match self.precondition {
+            Some(Precondition::Version(version)) if !self.dirty && !self.is_pinned => Some(version),
+            _ => None,
+        }
+    }
+
+    /// The last sentence of a failure's hint.
+    #[must_use]
+    pub fn unchanged(&self) -> &'static str {
+        if self.has_stored { STORED_BEFORE } else { self.target.unchanged() }
     }
 
     /// Has text that is not stored yet?
@@ -212,13 +236,16 @@ impl<T: Target> TextWriter<T> {
             Ok(version) => {
                 self.dirty = false;
                 self.has_stored = true;
-                self.precondition = self.precondition.map(|_| Precondition::Version(version));
+                self.precondition = self.precondition.map(|held| match held {
+                    Precondition::VersionOrAbsent(_) => Precondition::VersionOrAbsent(version),
+                    Precondition::Version(_) | Precondition::Absent => Precondition::Version(version),
+                });
                 if let Mode::Edit { stored } = &mut self.mode {
                     *stored = Some(digest(&self.text));
                 }
                 Ok(())
             }
-            Err(error) => Err(self.refuse(commit_error(error, self.precondition))),
+            Err(error) => Err(self.refuse(self.commit_error(error))),
         }
     }
 
@@ -293,7 +320,7 @@ impl<T: Target> TextWriter<T> {
     }
 
     fn failure(&self, error: FsError) -> Failure {
-        let report = report(&self.text, &error, if self.has_stored { STORED_BEFORE } else { self.target.unchanged() });
+        let report = report(&self.text, &error, self.unchanged());
         Failure { error, report }
     }
 
@@ -322,22 +349,23 @@ impl<T: Target> TextWriter<T> {
         self.reported = false;
     }
 
+    /// A failed precondition is the filesystem's own; the rest is the database's answer.
+    fn commit_error(&self, error: Error) -> FsError {
+        match (error, self.precondition) {
+            (Error::ConditionalCheckFailed { .. }, Some(Precondition::Absent)) => FsError::Exists,
+            (Error::ConditionalCheckFailed { .. }, Some(_)) if self.is_pinned => FsError::OtherVersion,
+            (Error::ConditionalCheckFailed { .. }, Some(_)) => FsError::Stale,
+            (Error::Value(ValueError::ItemTooLarge), _) => FsError::TooLarge,
+            (error, _) => FsError::Database(error),
+        }
+    }
+
     fn overwrite(&mut self, start: usize, data: &[u8]) {
         let end = start + data.len();
         if self.text.len() < end {
             self.text.resize(end, 0);
         }
         self.text[start..end].copy_from_slice(data);
-    }
-}
-
-/// A failed precondition is the filesystem's own; the rest is the database's answer.
-fn commit_error(error: Error, precondition: Option<Precondition>) -> FsError {
-    match (error, precondition) {
-        (Error::ConditionalCheckFailed { .. }, Some(Precondition::Absent)) => FsError::Exists,
-        (Error::ConditionalCheckFailed { .. }, Some(Precondition::Version(_))) => FsError::Stale,
-        (Error::Value(ValueError::ItemTooLarge), _) => FsError::TooLarge,
-        (error, _) => FsError::Database(error),
     }
 }
 

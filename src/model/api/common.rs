@@ -103,6 +103,8 @@ pub enum Precondition {
     Absent,
     /// The item must exist in exactly this version.
     Version(Version),
+    /// The item must be of exactly this version, or not exist.
+    VersionOrAbsent(Version),
 }
 
 /// Capacity units an operation consumed, by arm.

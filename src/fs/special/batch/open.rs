@@ -124,18 +124,22 @@ impl OpenBatch {
         };
         // One more than there are lines, so that none of them finishes before all are started.
         let pending = Arc::new(Pending { left: AtomicUsize::new(lines.len() + 1), finish: Mutex::new(Some(Box::new(finish))) });
-        match view.tree().schema(&self.table) {
-            Ok(schema) => lines.into_iter().for_each(|line| self.start(view, &schema, line, &pending)),
-            Err(error) => {
-                for (number, text) in lines {
-                    self.failed(number, &text.unwrap_or_default(), error.clone());
-                    pending.one_done();
+        // The end of the file is nobody's call.
+        let writer = if caller.pid == 0 { self.opener.pid } else { caller.pid };
+        view.on_behalf_of(writer, || {
+            match view.tree().schema(&self.table) {
+                Ok(schema) => lines.into_iter().for_each(|line| self.start(view, &schema, line, &pending)),
+                Err(error) => {
+                    for (number, text) in lines {
+                        self.failed(number, &text.unwrap_or_default(), error.clone());
+                        pending.one_done();
+                    }
                 }
             }
-        }
-        if self.kind == Kind::Atomic {
-            self.end_transaction(view, caller, call);
-        }
+            if self.kind == Kind::Atomic {
+                self.end_transaction(view, caller, call);
+            }
+        });
         pending.one_done();
     }
 

@@ -104,10 +104,7 @@ impl Folder {
     fn change(&self, view: &View, caller: Caller, change: Change) -> Result<(), FsError> {
         let schema = view.tree().schema(self.place.table())?;
         let request = change.request(&self.place, &schema.key);
-        let version = view.tree().db.update_item(request)?.version;
-        if let Some(version) = version {
-            view.wrote(self.place.table(), self.place.key(), caller.pid, version);
-        }
+        view.on_behalf_of(caller.pid, || view.tree().db.update_item(request))?;
         Ok(())
     }
 }

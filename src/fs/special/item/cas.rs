@@ -51,7 +51,7 @@ impl Special for Replacing {
 
     fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
         let (text, stat) = items::text(tree, &self.place.entry(TextForm::PlainJson))?;
-        if stat.version == self.version { Ok(text) } else { Err(FsError::Stale) }
+        if stat.version == self.version { Ok(text) } else { Err(FsError::OtherVersion) }
     }
 
     fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {

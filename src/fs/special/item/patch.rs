@@ -149,11 +149,7 @@ impl Merge {
                     let view = Arc::clone(&again);
                     again.run_elsewhere(Box::new(move || self.attempt(&view, tries - 1, done)));
                 }
-                Ok(version) => {
-                    again.wrote(self.place.table(), self.place.key(), self.writer, version);
-                    done(Ok(version));
-                }
-                Err(error) => done(Err(error)),
+                outcome => done(outcome),
             }),
         );
     }

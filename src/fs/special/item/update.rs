@@ -13,6 +13,7 @@ use super::{Place, open_stream};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Document;
 use crate::codec::wire::{WireError, update_item};
+use crate::database::Done;
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
 use crate::fs::FsError;
@@ -23,7 +24,7 @@ use crate::fs::view::{OpenFlags, Outcome, Performer, View};
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
 use crate::fs::write::json_prefix::{JsonPrefix, PrefixState};
 use crate::fs::write::{Commit, Target};
-use crate::model::api::{ConditionParameter, Precondition, UpdateItemRequest, UpdateParameter};
+use crate::model::api::{ConditionParameter, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::{Error, KeySchema, TableName};
@@ -206,20 +207,16 @@ impl Performer for UpdateTarget {
 /// Carries out an update of the item; an item that is hidden is itself again.
 pub(super) fn perform(view: &Arc<View>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
     view.revive_item(place.table(), place.key());
-    let (view, place) = (Arc::clone(view), place.clone());
+    let (again, place) = (Arc::clone(view), place.clone());
     let session = view.tree().service.last.session(writer);
-    let db = Arc::clone(&view.tree().db);
-    db.update_item_then(
-        request,
-        Box::new(move |outcome| {
-            let answer = outcome.as_ref().map(|response| last::of_update(place.table(), response));
-            view.tree().service.last.keep_write(session, "UpdateItem", answer);
-            let version = outcome.map(|response| response.version);
-            if let Ok(Some(version)) = version {
-                view.item_stored(place.table(), place.key());
-                view.wrote(place.table(), place.key(), writer, version);
-            }
-            done(version.map(Option::unwrap_or_default));
-        }),
-    );
+    let stored: Done<UpdateItemResponse> = Box::new(move |outcome| {
+        let answer = outcome.as_ref().map(|response| last::of_update(place.table(), response));
+        again.tree().service.last.keep_write(session, "UpdateItem", answer);
+        let version = outcome.map(|response| response.version);
+        if let Ok(Some(_)) = version {
+            again.item_stored(place.table(), place.key());
+        }
+        done(version.map(Option::unwrap_or_default));
+    });
+    view.on_behalf_of(writer, || view.tree().db.update_item_then(request, stored));
 }

@@ -73,6 +73,7 @@ impl Script {
             None => true,
             Some(Precondition::Absent) => self.stored.is_none(),
             Some(Precondition::Version(version)) => self.stored.as_ref().is_some_and(|stored| stored.1 == version),
+            Some(Precondition::VersionOrAbsent(version)) => self.stored.as_ref().is_none_or(|stored| stored.1 == version),
         };
         if !holds {
             return Err(Error::ConditionalCheckFailed { item: None });

@@ -1,0 +1,80 @@
+//! Texts that were read of late, by the version they are of: so that who is refused a write hears which attributes somebody else changed.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::codec::{dynamodb_json, plain_json};
+use crate::database::TextForm;
+use crate::fs::handle::Text;
+use crate::model::Item;
+use crate::model::api::Version;
+
+/// Bytes of all texts and of what keeps them.
+const BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes that a text costs beside its own.
+const ENTRY_BYTES: usize = 128;
+
+#[derive(Debug, Default)]
+struct State {
+    texts: HashMap<Version, (TextForm, Arc<Text>)>,
+    /// The oldest first.
+    order: VecDeque<Version>,
+    bytes: usize,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Seen {
+    state: Mutex<State>,
+}
+
+impl Seen {
+    /// This is the text of that version.
+    pub fn keep(&self, version: Version, form: TextForm, text: &Arc<Text>) {
+        let mut state = self.state.lock();
+        if state.texts.contains_key(&version) {
+            return;
+        }
+        state.bytes += text.bytes.len() + ENTRY_BYTES;
+        state.texts.insert(version, (form, Arc::clone(text)));
+        state.order.push_back(version);
+        while state.bytes > BYTES_MAX {
+            let Some(oldest) = state.order.pop_front() else { return };
+            let gone = state.texts.remove(&oldest);
+            state.bytes -= gone.map_or(0, |(_, text)| text.bytes.len() + ENTRY_BYTES);
+        }
+    }
+
+    /// Is the text of that version known?
+    pub fn has(&self, version: Version) -> bool {
+        self.state.lock().texts.contains_key(&version)
+    }
+
+    /// The item as it was in that version, if it is known.
+    pub fn item(&self, version: Version) -> Option<Item> {
+        let (form, text) = self.state.lock().texts.get(&version).cloned()?;
+        match form {
+            TextForm::PlainJson => plain_json::parse(&text.bytes).ok(),
+            TextForm::DynamoDbJson => dynamodb_json::parse(&text.bytes).ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::budget::Budget;
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_stay() {
+        let seen = Seen::default();
+        let text = format!("{{\"a\":\"{}\"}}", "x".repeat(100 * 1024)).into_bytes();
+        let text = Text::new(text, &Budget::new(1 << 20)).unwrap();
+        (0..1_000).for_each(|version| seen.keep(version, TextForm::PlainJson, &text));
+        let (bytes, texts) = (seen.state.lock().bytes, seen.state.lock().texts.len());
+        assert!(bytes <= BYTES_MAX && texts > 10, "{texts} texts of {bytes} bytes");
+        assert!(seen.item(0).is_none() && seen.item(999).is_some());
+    }
+}
