@@ -199,7 +199,7 @@ fn an_item_is_replaced_if_it_is_of_that_version() {
         &[
             (
                 "v=$(jq -r .etag $f.meta); w $f.$v.casjson '{\"n\":2}'; e w $f.$v.casjson '{\"n\":3}'; last; cat $f.json; e cat $f.$v.casjson",
-                "Stale file handle\n  the item was changed by somebody else since it was read\n  hint: read it again, then write. The item is unchanged.\n{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":2}\nStale file handle",
+                "Stale file handle\n  the item is not of that version any more\n  hint: its etag is in X.meta; with -o lww X.json takes any text, whatever the version. The item is unchanged.\n{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":2}\nStale file handle",
             ),
             (
                 "cat $f.$(getfattr --only-values -n user.ddb.etag $f.json 2>/dev/null || jq -r .etag $f.meta).casjson; e cat $f.x.casjson; e w $g/none.1.casjson '{}'; e cat $g/none.json",

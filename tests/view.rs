@@ -15,7 +15,7 @@ use ddbfs::fs::journal::session_of;
 use ddbfs::fs::node::ROOT_INO;
 use ddbfs::fs::view::{Caller, NewAttr, OpenFlags, RenameFlags, Reply, ViewOptions};
 use ddbfs::fs::{FsError, View};
-use ddbfs::model::api::PutItemRequest;
+use ddbfs::model::api::{DeleteItemRequest, PutItemRequest};
 use ddbfs::model::{AttributeValue, Item, TableName};
 use support::{FLAT, ORDERS, create_table, get, memory, put, s};
 
@@ -296,6 +296,30 @@ fn an_edit_of_what_changed_underneath_is_stale() {
     p.write_to(handle, 0, &text.replace('7', "8")).unwrap();
     assert_eq!(p.close(handle), Err("ESTALE"));
     assert!(p.read(O1).unwrap().contains("\"total\":9"));
+}
+
+#[test]
+fn a_change_through_another_front_end_is_told_by_its_attributes() {
+    let p = orders();
+    p.read(O1).unwrap();
+    put(&*p.db, "Orders", r#"{"pk":"u1","sk":"o1","total":9,"new":1}"#);
+    assert_eq!(p.write(O1, "{}"), Err("ESTALE"));
+    let told = p.view.tree().journal.last(session_of(p.caller.pid));
+    let expected = "the item was changed by somebody else since it was read: another value: total; new: new";
+    assert!(told.contains(expected), "{told}");
+    p.read(O1).unwrap();
+    p.db.delete_item(DeleteItemRequest::new(TableName::new("Orders").unwrap(), Item::from([("pk", s("u1")), ("sk", s("o1"))])))
+        .unwrap();
+    assert_eq!(p.write(O1, "{}"), Ok(()), "an item that is not there refuses nobody");
+}
+
+#[test]
+fn a_caller_that_cannot_be_told_has_read_nothing() {
+    let p = orders();
+    let elsewhere = p.of_process(0);
+    elsewhere.read(O1).unwrap();
+    put(&*p.db, "Orders", r#"{"pk":"u1","sk":"o1","total":9}"#);
+    assert_eq!(elsewhere.write(O1, "{}"), Ok(()), "number 0 is that of every caller of another pid namespace");
 }
 
 #[test]

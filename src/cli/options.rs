@@ -35,7 +35,7 @@ const KNOWN: &[Known] = &[
     },
     Known {
         word: "lww",
-        help: "last writer wins: no ESTALE for an item that changed since it was opened",
+        help: "last writer wins: no ESTALE for an item that changed since it was read",
         set: |o, _| set(&mut o.view.last_writer_wins, true),
     },
     Known {

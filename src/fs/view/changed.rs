@@ -35,21 +35,19 @@ impl View {
         let writer = writer.map_or("somebody else".to_owned(), |writer| format!("{} (process {})", writer.name, writer.process.id));
         let Some((text, _)) = now else { return deleted_report(&writer) };
         let told = match error {
-            FsError::OtherVersion => format!("{error}: it was changed by {writer}"),
+            FsError::OtherVersion => error.to_string(),
             _ => format!("the item was changed by {writer} since it was read"),
         };
-        let what = self.what_differs(table, since, &text);
-        format!("  {told}: {what}\n  hint: {} {unchanged}\n", what_to_do(error))
+        let what = self.what_differs(table, since, &text).map(|what| format!(": {what}")).unwrap_or_default();
+        format!("  {told}{what}\n  hint: {} {unchanged}\n", what_to_do(error))
     }
 
-    /// Which attributes of an item's text are not those of an earlier version.
-    fn what_differs(&self, table: &TableName, since: Version, text: &[u8]) -> String {
-        let schema = self.tree.schema(table).ok();
-        let is_key = |name: &str| schema.as_ref().is_some_and(|schema| schema.key.attributes().any(|key| key.name == name));
-        match (self.seen.item(since), plain_json::parse(text)) {
-            (Some(before), Ok(after)) => Difference::of(&before, &after, &is_key).to_string(),
-            _ => "what it was before is not known".to_owned(),
-        }
+    /// Which attributes of an item's text are not those of an earlier version, if that is known.
+    fn what_differs(&self, table: &TableName, since: Version, text: &[u8]) -> Option<String> {
+        let (before, after) = (self.seen.item(since)?, plain_json::parse(text).ok()?);
+        let schema = self.tree.schema(table).ok()?;
+        let is_key = |name: &str| schema.key.attributes().any(|key| key.name == name);
+        Some(Difference::of(&before, &after, &is_key).to_string())
     }
 }
 
