@@ -308,6 +308,7 @@ fn a_change_through_another_front_end_is_told_by_its_attributes() {
     let expected = "the item was changed by somebody else since it was read: another value: total; new: new";
     assert!(told.contains(expected), "{told}");
     p.read(O1).unwrap();
+    put(&*p.db, "Orders", r#"{"pk":"u1","sk":"o2"}"#);
     p.db.delete_item(DeleteItemRequest::new(TableName::new("Orders").unwrap(), Item::from([("pk", s("u1")), ("sk", s("o1"))])))
         .unwrap();
     assert_eq!(p.write(O1, "{}"), Ok(()), "an item that is not there refuses nobody");

@@ -73,8 +73,9 @@ mod tests {
         let text = format!("{{\"a\":\"{}\"}}", "x".repeat(100 * 1024)).into_bytes();
         let text = Text::new(text, &Budget::new(1 << 20)).unwrap();
         (0..1_000).for_each(|version| seen.keep(version, TextForm::PlainJson, &text));
-        let (bytes, texts) = (seen.state.lock().bytes, seen.state.lock().texts.len());
-        assert!(bytes <= BYTES_MAX && texts > 10, "{texts} texts of {bytes} bytes");
+        let state = seen.state.lock();
+        assert!(state.bytes <= BYTES_MAX && state.texts.len() > 10, "{} texts of {} bytes", state.texts.len(), state.bytes);
+        drop(state);
         assert!(seen.item(0).is_none() && seen.item(999).is_some());
     }
 }
