@@ -51,7 +51,7 @@ fn expected_guards_put_delete_and_update() {
         (legacy(vec![absent("n"), comparison("n", ComparisonOperator::Eq, &[n("5")])], None), failed),
         (legacy(vec![absent("n"), comparison("n", ComparisonOperator::Eq, &[n("5")])], Some(ConditionalOperator::Or)), ""),
         (legacy(vec![], None), ""),
-        (legacy(vec![], Some(ConditionalOperator::Or)), "IV: ConditionalOperator cannot be used without Filter or Expected"),
+        (legacy(vec![], Some(ConditionalOperator::Or)), "ConditionalOperator cannot be used without Filter or Expected"),
         (
             legacy(vec![LegacyCondition { attribute: "n".into(), ..LegacyCondition::default() }], None),
             "IV: Value must be provided when Exists is null for Attribute: n",

@@ -94,10 +94,11 @@ fn they_are_queried_from_the_left() {
 fn gaps_and_missing_hash_attributes_are_refused() {
     let control = filled();
     let mut gap = query(" AND r2 = :x", json!({ ":x": { "S": "x" } }));
-    control.fails("Query", gap.clone(), "Query condition missed key schema element: r1");
+    let text = "RANGE key attributes r1 must have equality conditions specified in the query because a condition is present on key attribute r2";
+    control.fails("Query", gap.clone(), text);
     gap["KeyConditionExpression"] = json!("h1 = :h1");
     gap["ExpressionAttributeValues"] = json!({ ":h1": { "S": "a" } });
-    control.fails("Query", gap, "Query condition missed key schema element: h2");
+    control.fails("Query", gap, "HASH key attributes h2, h3, h4 must have equality conditions specified in the query");
 }
 
 #[test]

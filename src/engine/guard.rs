@@ -68,7 +68,7 @@ impl Guard {
     /// `PathIntoKey`.
     pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
         let Some(condition) = &self.condition else { return Ok(()) };
-        Ok(projected::check_paths(&condition.paths(), KeyRoles::of_write(&table.schema))?)
+        Ok(projected::check_paths(&condition.paths(), KeyRoles::of_table(&table.schema))?)
     }
 
     /// Holds the stored item against precondition and condition.

@@ -7,30 +7,22 @@ use super::guard::Guard;
 use super::index;
 use super::read::projected::{self, KeyRoles};
 use super::write::Stored;
-use crate::expr::update::{self, Action, Effect, SetValue, Update};
+use crate::expr::update::{self, Action, Effect, SetValue, Term, Update};
 use crate::expr::{PlaceholderUse, legacy, placeholders};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateParameter, UpdateReturnValues};
-use crate::model::error::UpdateError;
 use crate::model::error::expression::ExpressionParameter;
+use crate::model::error::{KeyError, UpdateError};
 use crate::model::limits::ITEM_BYTES_MAX;
-use crate::model::{Error, Item, Key, PathElement};
+use crate::model::{AttributeValue, DocumentPath, Error, Item, Key, PathElement};
 
-/// What the limit of an item's size is held against (SEMANTICS 5.2).
+/// What the limit of an item's size is held against (SEMANTICS 28.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SizeOf {
-    /// The item, and what the statement writes with its overhead.
+    /// The item, and before the condition what the statement is charged.
     Statement,
-    /// The item alone, as in transactions and in PartiQL.
+    /// The item alone, as in transactions, in PartiQL and of AttributeUpdates.
     Item,
 }
-
-/// What an update weighs beside the attributes it writes (SEMANTICS 5.2): in all, for each action that writes a value, for each
-/// that clears one, for a list element as target, for `+` or `-`.
-const STATEMENT_BYTES: usize = 3;
-const WRITING_ACTION_BYTES: usize = 19;
-const CLEARING_ACTION_BYTES: usize = 2;
-const LIST_TARGET_BYTES: usize = 1;
-const ARITHMETIC_BYTES: usize = 50;
 
 /// An update and its condition, parsed: what needs no table.
 #[derive(Debug)]
@@ -49,6 +41,7 @@ impl UpdatePlan {
         let has_expression = update.expression().is_some() || condition.expression().is_some();
         let values_missing = (!has_expression).then_some(ExpressionParameter::OF_UPDATE);
         placeholders::check(placeholders, has_expression, values_missing)?;
+        let is_statement = update.expression().is_some();
         let mut used = PlaceholderUse::default();
         let update = match update {
             UpdateParameter::None => None,
@@ -57,7 +50,8 @@ impl UpdatePlan {
         };
         let guard = Guard::parse(condition, placeholders, &mut used)?;
         used.finish(placeholders)?;
-        Ok(Self { update, guard, size_of: SizeOf::Statement })
+        let size_of = if is_statement { SizeOf::Statement } else { SizeOf::Item };
+        Ok(Self { update, guard, size_of })
     }
 
     /// An update that is known already, as a PartiQL statement has one: only the item has a limit of size.
@@ -87,7 +81,7 @@ impl UpdatePlan {
             if let Some(name) = update.key_attribute(&table.schema.key) {
                 return Err(UpdateError::KeyAttribute(name.to_owned()).into());
             }
-            projected::check_paths(&update.paths(), KeyRoles::of_write(&table.schema))?;
+            projected::check_paths(&update.paths(), KeyRoles::of_table(&table.schema))?;
         }
         self.guard.check_paths(table)
     }
@@ -98,8 +92,11 @@ impl UpdatePlan {
     /// # Errors
     /// `ConditionalCheckFailed`, `Update`, `Value`, `Key`; those of the store.
     pub fn apply(&self, table: &TableEntry, key: &Key, stored: &Stored) -> Result<Option<Item>, Error> {
-        self.guard.check(stored)?;
         let old = stored.item()?;
+        if let (SizeOf::Statement, Some(update)) = (self.size_of, &self.update) {
+            check_charge(update, old)?;
+        }
+        self.guard.check(stored)?;
         if old.is_none() && self.update.as_ref().is_some_and(Update::only_removes) {
             return Ok(None);
         }
@@ -113,7 +110,7 @@ impl UpdatePlan {
         };
         let Some(update) = &self.update else { return Ok(Some(before.clone())) };
         let new = update.apply(before, old.is_some())?;
-        check_updated(table, update, (before, &new), self.size_of)?;
+        check_updated(table, update, (before, &new))?;
         Ok(Some(new))
     }
 
@@ -132,32 +129,96 @@ impl UpdatePlan {
 }
 
 /// Depth, size and index keys of an updated item.
-fn check_updated(table: &TableEntry, update: &Update, (old, new): (&Item, &Item), size_of: SizeOf) -> Result<(), Error> {
+fn check_updated(table: &TableEntry, update: &Update, (old, new): (&Item, &Item)) -> Result<(), Error> {
     let written: BTreeSet<&str> = update.targets().map(|path| path.head.as_str()).collect();
-    let values = || written.iter().filter_map(|name| Some((*name, new.get(name)?)));
-    values().try_for_each(|(_, value)| value.check_nesting())?;
-    index::check_update(table, old, new)?;
-    let statement = match size_of {
-        SizeOf::Item => 0,
-        SizeOf::Statement => {
-            let attributes: usize = values().map(|(name, value)| name.len() + value.size()).sum();
-            STATEMENT_BYTES + attributes + update.actions().iter().map(action_bytes).sum::<usize>()
-        }
-    };
-    if statement.max(new.size()) > ITEM_BYTES_MAX {
-        return Err(UpdateError::ItemTooLarge.into());
-    }
-    Ok(())
+    written.iter().filter_map(|name| new.get(name)).try_for_each(AttributeValue::check_nesting)?;
+    index::check_update(table, old, new).map_err(|error| of_stored_value(error, update))?;
+    if new.size() > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
 }
 
-fn action_bytes(action: &Action) -> usize {
-    let base = match &action.effect {
-        Effect::Set(SetValue::Term(_)) | Effect::Add(_) => WRITING_ACTION_BYTES,
-        Effect::Set(SetValue::Plus(..) | SetValue::Minus(..)) => WRITING_ACTION_BYTES + ARITHMETIC_BYTES,
-        Effect::Remove | Effect::Delete(_) => CLEARING_ACTION_BYTES,
+/// A wrong type that no literal of the statement shows is told without the types (SEMANTICS 28.6).
+fn of_stored_value(error: Error, update: &Update) -> Error {
+    let Error::Key(KeyError::IndexTypeMismatch { name, .. }) = &error else { return error };
+    let shows = |action: &&Action| match &action.effect {
+        Effect::Set(SetValue::Term(Term::Value(_))) | Effect::Add(_) | Effect::Remove | Effect::Delete(_) => false,
+        Effect::Set(_) => action.path.head == *name,
     };
-    match action.path.rest.last() {
-        Some(PathElement::Index(_)) => base + LIST_TARGET_BYTES,
-        Some(PathElement::Name(_)) | None => base,
+    match update.actions().iter().find(shows) {
+        Some(_) => UpdateError::IndexKeyType.into(),
+        None => error,
+    }
+}
+
+/// What UpdateItem's statement is charged is bounded, whatever becomes of the item.
+fn check_charge(update: &Update, old: Option<&Item>) -> Result<(), Error> {
+    let bytes = STATEMENT_BYTES + update.actions().iter().map(|action| charge_of(action, old)).sum::<usize>();
+    if bytes > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
+}
+
+/// What is charged (SEMANTICS 28.5): in all, for an action that writes a value, for one that clears one, for each step of a target after
+/// its first name, for an operand that is a path and for each element of it, for operators and functions beside their operands.
+const STATEMENT_BYTES: usize = 3;
+const WRITING_ACTION_BYTES: usize = 19;
+const CLEARING_ACTION_BYTES: usize = 1;
+const TARGET_STEP_BYTES: usize = 4;
+const PATH_OPERAND_BYTES: usize = 1;
+const PATH_ELEMENT_BYTES: usize = 14;
+const PLUS_BYTES: usize = 34;
+const MINUS_BYTES: usize = 37;
+const IF_NOT_EXISTS_BYTES: usize = 39;
+const LIST_APPEND_BYTES: usize = 37;
+
+fn charge_of(action: &Action, old: Option<&Item>) -> usize {
+    let target = &action.path;
+    let place = target.head.len() + target.rest.iter().map(|step| TARGET_STEP_BYTES + element_bytes(step)).sum::<usize>();
+    place
+        + match &action.effect {
+            Effect::Set(SetValue::Term(term)) => WRITING_ACTION_BYTES + charge_of_term(term),
+            Effect::Set(SetValue::Plus(one, two)) => WRITING_ACTION_BYTES + PLUS_BYTES + charge_of_term(one) + charge_of_term(two),
+            Effect::Set(SetValue::Minus(one, two)) => {
+                WRITING_ACTION_BYTES + MINUS_BYTES + charge_of_term(one) + charge_of_term(two)
+            }
+            Effect::Add(value) => WRITING_ACTION_BYTES + added_bytes(value, old.and_then(|item| target.resolve_in(item))),
+            Effect::Remove | Effect::Delete(_) => CLEARING_ACTION_BYTES,
+        }
+}
+
+fn charge_of_term(term: &Term) -> usize {
+    match term {
+        // The value that it reads is free.
+        Term::Path(path) => charge_of_path(path),
+        Term::Value(value) => value.size(),
+        Term::IfNotExists(path, other) => IF_NOT_EXISTS_BYTES + charge_of_path(path) + charge_of_term(other),
+        Term::ListAppend(one, two) => LIST_APPEND_BYTES + charge_of_term(one) + charge_of_term(two),
+    }
+}
+
+fn charge_of_path(path: &DocumentPath) -> usize {
+    let rest = path.rest.iter().map(|step| PATH_ELEMENT_BYTES + element_bytes(step)).sum::<usize>();
+    PATH_OPERAND_BYTES + PATH_ELEMENT_BYTES + path.head.len() + rest
+}
+
+/// A name's bytes, an index's digits.
+fn element_bytes(step: &PathElement) -> usize {
+    match step {
+        PathElement::Name(name) => name.len(),
+        PathElement::Index(index) => index.checked_ilog10().unwrap_or(0) as usize + 1,
+    }
+}
+
+/// The size of what ADD brings: of a set, only the members that are not there yet.
+fn added_bytes(value: &AttributeValue, there: Option<&AttributeValue>) -> usize {
+    let new = |size: usize, is_new: bool| if is_new { size } else { 0 };
+    match (value, there) {
+        (AttributeValue::Ss(added), Some(AttributeValue::Ss(old))) => {
+            added.iter().map(|text| new(text.len(), old.binary_search(text).is_err())).sum()
+        }
+        (AttributeValue::Ns(added), Some(AttributeValue::Ns(old))) => {
+            added.iter().map(|number| new(number.size(), old.binary_search(number).is_err())).sum()
+        }
+        (AttributeValue::Bs(added), Some(AttributeValue::Bs(old))) => {
+            added.iter().map(|bytes| new(bytes.len(), old.binary_search(bytes).is_err())).sum()
+        }
+        _ => value.size(),
     }
 }

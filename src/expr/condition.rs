@@ -126,12 +126,20 @@ fn check_function_known(part: &Part<'_, '_>) -> Result<(), ExpressionFault> {
 }
 
 fn check_function_place(part: &Part<'_, '_>) -> Result<(), ExpressionFault> {
-    let (call, allowed) = match part {
-        Part::ConditionCall(call) => (call, Function::from_name(call.function).is_some_and(Function::is_condition)),
-        Part::OperandCall(call) => (call, Function::from_name(call.function) == Some(Function::Size)),
+    let (call, allowed): (_, fn(Function) -> bool) = match part {
+        Part::ConditionCall(call) => (call, Function::is_condition),
+        Part::OperandCall(call) => (call, |function| function == Function::Size),
         Part::Path(_) => return Ok(()),
     };
-    if allowed { Ok(()) } else { Err(ExpressionFault::FunctionMisused(call.function.to_owned())) }
+    match Function::from_name(call.function) {
+        Some(function) if allowed(function) => Ok(()),
+        Some(Function::OfUpdate) => Err(of_update(call.function)),
+        _ => Err(ExpressionFault::FunctionMisused(call.function.to_owned())),
+    }
+}
+
+fn of_update(function: &str) -> ExpressionFault {
+    ExpressionFault::FunctionOfOther { language: "a condition", function: function.to_owned() }
 }
 
 fn resolve(condition: &syntax::Condition<'_>, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
@@ -148,8 +156,9 @@ fn resolve(condition: &syntax::Condition<'_>, scope: &mut Scope<'_>) -> Result<C
             let tested = operand(tested, scope)?;
             let list = operands(list, scope)?;
             if list.len() > IN_OPERANDS_MAX {
-                return Err(ExpressionFault::OperandCount { function: "IN".to_owned(), count: list.len() });
+                return Err(ExpressionFault::InOperandCount(list.len()));
             }
+            list.iter().try_for_each(|other| check_distinct(&tested, other, "IN"))?;
             Ok(Condition::In { operand: tested, list })
         }
         syntax::Condition::Call(call) => resolve_call(call, scope),
@@ -196,6 +205,9 @@ pub(super) fn resolve_comparison(left: Operand, comparator: Comparator, right: O
 }
 
 pub(super) fn resolve_between(operand: Operand, lower: Operand, upper: Operand) -> Result<Condition, ExpressionFault> {
+    for bound in [&lower, &upper] {
+        check_distinct(&operand, bound, "BETWEEN")?;
+    }
     for part in [&operand, &lower, &upper] {
         check_literal(part, "BETWEEN", is_ordered)?;
     }
@@ -250,15 +262,18 @@ pub(super) fn of_call(name: &str, operands: Vec<Operand>) -> Result<Condition, E
             })?;
             Ok(Condition::Contains { operand, element })
         }
-        Function::Size | Function::OfUpdate => Err(ExpressionFault::FunctionMisused(name.to_owned())),
+        Function::Size => Err(ExpressionFault::FunctionMisused(name.to_owned())),
+        Function::OfUpdate => Err(of_update(name)),
     }
 }
 
 fn resolve_attribute_type(name: &str, operands: Vec<Operand>) -> Result<Condition, ExpressionFault> {
     let [operand, type_name] = exactly(name, operands)?;
     check_distinct(&operand, &type_name, name)?;
-    let Operand::Value(literal) = type_name else {
-        return Err(operand_type(name, TYPE_NAMES));
+    let literal = match type_name {
+        Operand::Value(literal) => literal,
+        Operand::Path(_) => return Err(operand_type(name, TYPE_NAMES)),
+        Operand::Size(_) => return Err(operand_type(name, AttributeType::N.tag())),
     };
     let AttributeValue::S(text) = literal else {
         return Err(operand_type(name, literal.attribute_type().tag()));
@@ -292,11 +307,14 @@ fn check_distinct(first: &Operand, second: &Operand, operator: &str) -> Result<(
     }
 }
 
+/// What is known of an operand's type without an item is one of those allowed; a size is a number.
 fn check_literal(operand: &Operand, function: &str, allowed: impl Fn(AttributeType) -> bool) -> Result<(), ExpressionFault> {
-    match operand {
-        Operand::Value(value) if !allowed(value.attribute_type()) => Err(operand_type(function, value.attribute_type().tag())),
-        Operand::Value(_) | Operand::Path(_) | Operand::Size(_) => Ok(()),
-    }
+    let known = match operand {
+        Operand::Value(value) => value.attribute_type(),
+        Operand::Size(_) => AttributeType::N,
+        Operand::Path(_) => return Ok(()),
+    };
+    if allowed(known) { Ok(()) } else { Err(operand_type(function, known.tag())) }
 }
 
 fn operand_type(function: &str, operand: &str) -> ExpressionFault {
@@ -391,7 +409,7 @@ mod tests {
         check("Size(a) = :n", "Invalid function name; function: Size");
         check("size(a)", &misused("size"));
         check("contains(a, :s) = :t", &misused("contains"));
-        check("a = if_not_exists(a, :n)", &misused("if_not_exists"));
+        check("a = if_not_exists(a, :n)", "The function is not allowed in a condition expression; function: if_not_exists");
         check("a = :s AND Status = :s", "Attribute name is a reserved keyword; reserved keyword: Status");
         check("a.b[1].year = :s", "Attribute name is a reserved keyword; reserved keyword: year");
         check("#x = :s", "An expression attribute name used in the document path is not defined; attribute name: #x");
@@ -410,6 +428,12 @@ mod tests {
         check("begins_with(a, :n)", &operand("begins_with", "N"));
         check("contains(:n, a)", &operand("contains", "N"));
         check("size(:n) = :n", &operand("size", "N"));
+        check("size(size(a)) = :n", &operand("size", "N"));
+        check("begins_with(a, size(b))", &operand("begins_with", "N"));
+        check("contains(size(a), :n)", &operand("contains", "N"));
+        check("attribute_type(a, size(b))", &operand("attribute_type", "N"));
+        check("a BETWEEN a AND b", &format!("{same}BETWEEN, first operand: [a]"));
+        check("a IN (b, a)", &format!("{same}IN, first operand: [a]"));
         check("attribute_type(a, b)", &operand("attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"));
         check("attribute_type(a, :n)", &operand("attribute_type", "N"));
         check("attribute_type(a, :s)", "Invalid attribute type name found; type: x, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}");
@@ -447,10 +471,7 @@ mod tests {
         check(&many(151), "The expression contains too many operators; operator count: 301");
         let list = |count: usize| format!("a IN ({})", vec![":n"; count].join(","));
         check(&list(100), "ok");
-        check(
-            &list(101),
-            "Incorrect number of operands for operator or function; operator or function: IN, number of operands: 101",
-        );
+        check(&list(101), "The IN operator is provided with too many operands; number of operands: 101");
         check(&format!("{}a=:n{}", "(NOT ".repeat(150), ")".repeat(150)), "ok");
         check(&format!("{}a=:n", "NOT ".repeat(299)), "ok");
         check(&format!("{}a=:n{}", "(a=:n OR ".repeat(149), ")".repeat(149)), "ok");

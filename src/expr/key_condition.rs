@@ -89,6 +89,13 @@ pub struct KeySchemaView<'a> {
     pub sort: &'a [KeyAttribute],
 }
 
+impl KeySchemaView<'_> {
+    /// Has the partition key or the sort key several attributes?
+    fn is_multi_attribute(&self) -> bool {
+        self.partition.len() > 1 || self.sort.len() > 1
+    }
+}
+
 impl<'a> From<&'a KeySchema> for KeySchemaView<'a> {
     fn from(schema: &'a KeySchema) -> Self {
         Self { partition: std::slice::from_ref(&schema.partition), sort: schema.sort.as_slice() }
@@ -282,7 +289,10 @@ impl KeyConditionShape {
             let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
             check_type(attribute, range)?;
             let SortRange::Equal(value) = range else {
-                return Err(ExpressionError::KeyConditionNotSupported.into());
+                return Err(match schema.is_multi_attribute() {
+                    true => ExpressionError::HashAttributes(attribute.name.clone()).into(),
+                    false => ExpressionError::KeyConditionNotSupported.into(),
+                });
             };
             check_value(attribute, value)?;
             if value.size() > PARTITION_KEY_BYTES_MAX {
@@ -292,11 +302,14 @@ impl KeyConditionShape {
         }
         let mut sort = Vec::new();
         let mut last = None;
-        for attribute in used {
+        for (place, attribute) in used.iter().enumerate() {
             // Only the last used sort key attribute may have anything but an equality.
             match last.take() {
                 Some(SortRange::Equal(value)) => sort.push(value),
-                Some(_) => return Err(ExpressionError::KeyConditionNotSupported.into()),
+                Some(_) => {
+                    let lacking = names_of(&[&used[place - 1]]);
+                    return Err(ExpressionError::RangeAttributes { lacking, given: attribute.name.clone() }.into());
+                }
                 None => {}
             }
             let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
@@ -308,26 +321,48 @@ impl KeyConditionShape {
         Ok(KeyCondition { partition, sort, range: last })
     }
 
+    /// A sort key attribute behind those that lack a condition has one; `rest` begins with what lacks one.
+    fn gap(&self, rest: &[KeyAttribute]) -> Option<ExpressionError> {
+        let lacking: Vec<&KeyAttribute> = rest.iter().take_while(|attribute| !self.has_condition(attribute)).collect();
+        let given = rest.get(lacking.len())?.name.clone();
+        Some(ExpressionError::RangeAttributes { lacking: names_of(&lacking), given })
+    }
+
     /// The leading sort key attributes that have conditions, after the checks of count and presence.
     fn used_sort_attributes<'a>(&self, schema: KeySchemaView<'a>) -> Result<&'a [KeyAttribute], ExpressionError> {
         let count = self.conditions.len();
-        if count == 0 || count > CONDITIONS_MAX.max(schema.partition.len() + schema.sort.len()) {
+        let attributes = schema.partition.len() + schema.sort.len();
+        if count == 0 {
             return Err(ExpressionError::ConditionCount);
+        }
+        if count > CONDITIONS_MAX.max(attributes) {
+            return Err(ExpressionError::ConditionsExceedKey { conditions: count, attributes });
         }
         if schema.sort.is_empty() && count > schema.partition.len() {
             return Err(ExpressionError::KeyConditionNotSupported);
         }
-        if let Some(attribute) = schema.partition.iter().find(|attribute| !self.has_condition(attribute)) {
-            return Err(missed(attribute));
+        let lacking: Vec<&KeyAttribute> = schema.partition.iter().filter(|attribute| !self.has_condition(attribute)).collect();
+        if let Some(first) = lacking.first() {
+            return Err(if schema.is_multi_attribute() {
+                ExpressionError::HashAttributes(names_of(&lacking))
+            } else {
+                missed(first)
+            });
         }
         let leading = schema.sort.iter().take_while(|attribute| self.has_condition(attribute)).count();
         let (used, unused) = schema.sort.split_at(leading);
         // What is left over names no key attribute, or a sort key attribute after a gap.
         match unused.first() {
-            Some(attribute) if count > schema.partition.len() + leading => Err(missed(attribute)),
+            Some(attribute) if count > schema.partition.len() + leading => {
+                Err(self.gap(unused).unwrap_or_else(|| missed(attribute)))
+            }
             Some(_) | None => Ok(used),
         }
     }
+}
+
+fn names_of(attributes: &[&KeyAttribute]) -> String {
+    attributes.iter().map(|attribute| attribute.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn missed(attribute: &KeyAttribute) -> ExpressionError {
@@ -463,7 +498,10 @@ mod tests {
         check_error("sk = :n", "Query condition missed key schema element: pk");
         check_error("sk = :n AND extra = :o", "Query condition missed key schema element: pk");
         check_error("pk = :p AND extra = :o", "Query condition missed key schema element: sk");
-        check_error("extra = :o AND pk = :p AND sk = :n", "Conditions can be of length 1 or 2 only");
+        check_error(
+            "extra = :o AND pk = :p AND sk = :n",
+            "The number of query conditions (3) exceeds the number of key attributes defined in the schema (2)",
+        );
         check_invalid(
             "pk = :p AND begins_with(sk, :n)",
             "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N",
@@ -522,15 +560,21 @@ mod tests {
         let check_error = |expression: &str, expected: &str| {
             assert_eq!(run(expression, view), Err(expected.to_owned()), "{expression}");
         };
-        check_error("p1 = :p", "Query condition missed key schema element: p2");
-        check_error("p1 = :p AND p2 = :n AND s2 = :o", "Query condition missed key schema element: s1");
-        check_error("p1 = :p AND p2 = :n AND s1 = :o AND s3 = :n", "Query condition missed key schema element: s2");
-        check_error("p1 = :p AND p2 = :n AND s1 > :o AND s2 = :q", "Query key condition not supported");
-        check_error("p1 = :p AND p2 > :n", "Query key condition not supported");
+        check_error("p1 = :p", "HASH key attributes p2 must have equality conditions specified in the query");
+        let gap = |lacking: &str, given: &str| {
+            format!(
+                "RANGE key attributes {lacking} must have equality conditions specified in the query because a condition is present on key attribute {given}"
+            )
+        };
+        check_error("p1 = :p AND p2 = :n AND s2 = :o", &gap("s1", "s2"));
+        check_error("p1 = :p AND p2 = :n AND s3 = :n", &gap("s1, s2", "s3"));
+        check_error("p1 = :p AND p2 = :n AND s1 = :o AND s3 = :n", &gap("s2", "s3"));
+        check_error("p1 = :p AND p2 = :n AND s1 > :o AND s2 = :q", &gap("s1", "s2"));
+        check_error("p1 = :p AND p2 > :n", "HASH key attributes p2 must have equality conditions specified in the query");
         check_error("p1 = :p AND p2 = :n AND s1 = :half AND s2 = :half", &KeyError::SortTooLarge.to_string());
         check_error(
             "p1 = :p AND p2 = :n AND s1 = :p AND s2 = :p AND s3 = :n AND extra = :o",
-            "Conditions can be of length 1 or 2 only",
+            "The number of query conditions (6) exceeds the number of key attributes defined in the schema (5)",
         );
     }
 

@@ -261,7 +261,10 @@ fn table_of_key_conditions() {
     check(&[("sk", Op::Gt, "1"), pk], "Some(1)");
     check(&[pk, ("sk", Op::Between, "1,2")], "Some(2)");
     check(&[], "Conditions can be of length 1 or 2 only");
-    check(&[pk, ("sk", Op::Eq, "1"), ("x", Op::Eq, "1")], "Conditions can be of length 1 or 2 only");
+    check(
+        &[pk, ("sk", Op::Eq, "1"), ("x", Op::Eq, "1")],
+        "The number of query conditions (3) exceeds the number of key attributes defined in the schema (2)",
+    );
     check(&[("sk", Op::Eq, "1")], "Query condition missed key schema element: pk");
     check(&[pk, ("x", Op::Eq, "1")], "Query condition missed key schema element: sk");
     let not_indexable = "Attempted conditional constraint is not an indexable operation";

@@ -145,6 +145,7 @@ impl<'a> Parser<'a> {
         if group.is_plain() {
             self.redundant_parentheses |= term.in_parentheses;
             self.tokens.advance();
+            self.check_no_step_after(&term.content)?;
             return Ok(Term { in_parentheses: true, ..term });
         }
         let last = self.as_condition(term)?;
@@ -152,6 +153,13 @@ impl<'a> Parser<'a> {
         let condition = group.finish().ok_or_else(|| self.tokens.syntax_error())?;
         self.tokens.advance();
         Ok(Term { content: Content::Condition(condition), in_parentheses: true })
+    }
+
+    /// `((a.b)).c`: the parentheses are told of, not the step behind them.
+    fn check_no_step_after(&self, content: &Content<'a>) -> Result<(), ExpressionFault> {
+        let is_step = matches!(self.tokens.peek().kind, TokenKind::Dot | TokenKind::OpenBracket);
+        let is_path = matches!(content, Content::Operand(Operand::Path(_)));
+        if self.redundant_parentheses && is_path && is_step { Err(ExpressionFault::RedundantParentheses) } else { Ok(()) }
     }
 
     /// A term that must be a condition. A call is one here; whether its function may stand so is checked later. Any other operand

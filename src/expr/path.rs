@@ -111,6 +111,10 @@ fn name<'a>(tokens: &mut Tokens<'a>) -> Result<Name<'a>, ExpressionFault> {
 
 /// The rest of `[n]`, the bracket taken.
 fn index(tokens: &mut Tokens<'_>) -> Result<usize, ExpressionFault> {
+    // Written one way only: `[01]` is no index.
+    if tokens.peek().text.len() > 1 && tokens.peek().text.starts_with('0') {
+        return Err(tokens.syntax_error());
+    }
     let digits = tokens.expect(TokenKind::Digits)?;
     tokens.expect(TokenKind::CloseBracket)?;
     match digits.text.parse::<usize>() {

@@ -37,6 +37,9 @@ pub enum WireError {
     /// Of PutItem and DeleteItem, another legal value: ValidationException.
     #[error("ReturnValues can only be ALL_OLD or NONE")]
     ReturnValues,
+    /// Of Query with several conditions in QueryFilter: ValidationException, bare and alone.
+    #[error("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")]
+    QueryConditionalOperator,
     /// Of UpdateItem, no legal value: ValidationException.
     #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
     UpdateReturnValues,
@@ -58,6 +61,7 @@ impl WireError {
             | Self::TableNameMissing
             | Self::TableNameEmpty
             | Self::QueryLimit
+            | Self::QueryConditionalOperator
             | Self::TooManyValues
             | Self::ReturnValues
             | Self::UpdateReturnValues => VALIDATION,

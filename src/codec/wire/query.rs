@@ -5,7 +5,7 @@ use super::legacy;
 use super::members::{self, conditions};
 use super::names;
 use super::page;
-use super::shape::{Member, Rule, Shape, Structure};
+use super::shape::{Member, Members, Rule, Shape, Structure};
 use crate::codec::json::document::Json;
 use crate::model::api::QueryRequest;
 use crate::model::error::expression::ExpressionParameter;
@@ -40,6 +40,7 @@ pub static SHAPE: Structure = Structure {
 pub fn request(json: Json<'_>) -> Result<QueryRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::data_table(members)?;
+    check_conditional_operator(members)?;
     check_constraints(json, members.integer("Limit"))?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix_of_query(members)?;
@@ -62,6 +63,15 @@ pub fn request(json: Json<'_>) -> Result<QueryRequest, WireError> {
         start_key_fault,
         return_consumed_capacity: members::return_consumed_capacity(members),
     })
+}
+
+/// Another operator between several conditions is told bare and before all else (SEMANTICS 28.6).
+fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
+    let conditions = members.structure("QueryFilter").map_or(0, |filter| filter.iter().count());
+    match members.string("ConditionalOperator") {
+        Some(operator) if conditions > 1 && !["AND", "OR"].contains(&operator) => Err(WireError::QueryConditionalOperator),
+        _ => Ok(()),
+    }
 }
 
 /// A limit below 1 has its own text, and only when it is the only violation.

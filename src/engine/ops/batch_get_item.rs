@@ -70,7 +70,7 @@ fn parts<'r>(
             part.keys.push(item_key::key_of_parameter(schema, key)?);
         }
         if let Some(paths) = &part.projection {
-            projected::check_no_path_into_keys(paths, KeyRoles::of_table(schema))?;
+            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&part.table.schema))?;
         }
     }
     Ok(parts)

@@ -24,7 +24,7 @@ impl Engine {
         let table = view.active_table(&request.table_name)?;
         let key = item_key::key_of_parameter(&table.schema.key, &request.key)?;
         if let Some(paths) = &projection {
-            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema.key))?;
+            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema))?;
         }
         let address = EntryAddress::of_item(table.source, &key);
         view.admit_item(&table, &address)?;

@@ -83,7 +83,7 @@ impl Shape {
         let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, false)).transpose()?;
         let start = start.map(|start| start.of_query(&source, &condition)).transpose()?;
         if let Some(paths) = &self.projection {
-            projected::check_no_path_into_keys(paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;
+            projected::check_no_path_into_keys(paths, KeyRoles::of_table(&source.table.schema))?;
         }
         if let Some(filter) = &self.filter {
             filter.check_no_keys(&source)?;

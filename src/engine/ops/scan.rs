@@ -69,7 +69,7 @@ fn plan(
     let start = request.exclusive_start_key.as_ref().map(|item| StartKey::new(&source, item, true)).transpose()?;
     let start = start.map(|start| start.of_scan(&source, request.segment)).transpose()?;
     if let Some(paths) = &projection {
-        projected::check_no_path_into_keys(paths, KeyRoles::of_index(&source.table.schema.key, source.index()))?;
+        projected::check_no_path_into_keys(paths, KeyRoles::of_table(&source.table.schema))?;
     }
     let selection = select::resolve(&source, request.select, projection)?;
     if let Some(filter) = &filter {

@@ -100,7 +100,7 @@ fn plan(
 fn check(get: &TransactGet, table: &TableEntry, projection: Option<&ProjectionPaths>) -> Result<Key, Error> {
     let key = item_key::key_of_parameter(&table.schema.key, &get.key)?;
     if let Some(paths) = projection {
-        projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema.key))?;
+        projected::check_no_path_into_keys(paths, KeyRoles::of_table(&table.schema))?;
     }
     Ok(key)
 }

@@ -66,8 +66,7 @@ impl Filter {
     /// # Errors
     /// `PathIntoKey`.
     pub fn check_paths(&self, source: &ReadSource) -> Result<(), QueryError> {
-        let roles = KeyRoles::of_index(&source.table.schema.key, source.index());
-        projected::check_paths(&self.condition.paths(), roles)
+        projected::check_paths(&self.condition.paths(), KeyRoles::of_table(&source.table.schema))
     }
 
     /// A queried index must have what is filtered on; a scanned one need not.

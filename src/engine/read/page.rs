@@ -161,10 +161,7 @@ impl<'w> PageWalk<'w> {
     fn visit(&mut self, key: &[u8], bytes: &[u8], rows: &mut Rows<'_>) -> Result<ControlFlow<()>, StoreError> {
         let entry = Record::parse(bytes)?;
         let base = if self.plan.selection.fetch { Some(self.base(&entry)?) } else { None };
-        if !self.take(&entry, base.as_ref()) {
-            self.is_cut = true;
-            return Ok(ControlFlow::Break(()));
-        }
+        self.take(&entry, base.as_ref());
         if self.first.is_empty() {
             self.first.extend_from_slice(key);
         }
@@ -181,26 +178,27 @@ impl<'w> PageWalk<'w> {
                 Output::Columns(columns) => rows(Row::Item(&select::columns_of(columns, &record.to_item()?))),
             }
         }
-        if self.plan.limit.is_some_and(|limit| self.scanned >= u64::from(limit)) {
+        if self.is_full() || self.plan.limit.is_some_and(|limit| self.scanned >= u64::from(limit)) {
             self.is_cut = true;
             return Ok(ControlFlow::Break(()));
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Adds an entry to the page's sizes, if it fits; the first always does.
-    fn take(&mut self, entry: &Record<'_>, base: Option<&Record<'_>>) -> bool {
-        let bytes = self.bytes + entry.item_bytes() as usize;
-        let base_bytes = base.map(|record| record.item_bytes() as usize);
-        let fetched = self.fetched_bytes + base_bytes.map_or(0, |bytes| bytes.div_ceil(READ_UNIT_BYTES) * READ_UNIT_BYTES);
-        let total = if base.is_some() { bytes.next_multiple_of(READ_UNIT_BYTES) + fetched } else { bytes };
-        if (self.scanned > 0 || self.bytes_before > 0) && self.bytes_before + total > PAGE_BYTES_MAX {
-            return false;
+    /// Adds an entry to the page's sizes.
+    fn take(&mut self, entry: &Record<'_>, base: Option<&Record<'_>>) {
+        self.bytes += entry.item_bytes() as usize;
+        if let Some(base) = base {
+            let bytes = base.item_bytes() as usize;
+            self.fetched_bytes += bytes.next_multiple_of(READ_UNIT_BYTES);
+            self.fetched_units += read_units(bytes, self.plan.consistent);
         }
-        self.bytes = bytes;
-        self.fetched_bytes = fetched;
-        self.fetched_units += base_bytes.map_or(0.0, |bytes| read_units(bytes, self.plan.consistent));
-        true
+    }
+
+    /// The entry that reaches the limit is the page's last, whole (captures of the service).
+    fn is_full(&self) -> bool {
+        let own = if self.plan.selection.fetch { self.bytes.next_multiple_of(READ_UNIT_BYTES) } else { self.bytes };
+        self.bytes_before + own + self.fetched_bytes >= PAGE_BYTES_MAX
     }
 
     /// The base item of an index entry, from the same view.

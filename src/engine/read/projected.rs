@@ -58,7 +58,7 @@ pub fn mixed(legacy: &str, expression: &str) -> ExpressionError {
     ExpressionError::Mixed { legacy: legacy.to_owned(), expressions: expression.to_owned() }
 }
 
-/// The key attributes that count in a request: those of the table, and those of some indexes.
+/// The key attributes that count in a request.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyRoles<'t> {
     table: &'t KeySchema,
@@ -66,20 +66,9 @@ pub struct KeyRoles<'t> {
 }
 
 impl<'t> KeyRoles<'t> {
+    /// Those of the table and of every index, in reads as in writes (SEMANTICS 28.6).
     #[must_use]
-    pub fn of_table(table: &'t KeySchema) -> Self {
-        Self { table, indexes: &[] }
-    }
-
-    /// Of a read of a table, or of one of its indexes.
-    #[must_use]
-    pub fn of_index(table: &'t KeySchema, index: Option<&'t IndexSchema>) -> Self {
-        Self { table, indexes: index.map_or(&[], std::slice::from_ref) }
-    }
-
-    /// Of a write: every index counts.
-    #[must_use]
-    pub fn of_write(schema: &'t TableSchema) -> Self {
+    pub fn of_table(schema: &'t TableSchema) -> Self {
         Self { table: &schema.key, indexes: &schema.indexes }
     }
 

@@ -17,11 +17,14 @@ const OF_CONDITIONS: [&str; 6] = ["attribute_exists", "attribute_not_exists", "a
 /// Resolves a parsed update.
 ///
 /// # Errors
-/// The first fault in the order of SEMANTICS 7.9: operators, reserved words, unknown functions, repeated sections, undefined names,
+/// The first fault in the order of SEMANTICS 7.9: operators, parentheses, reserved words, unknown functions, repeated sections, undefined names,
 /// undefined values, overlap, conflict, operands of actions, functions.
 pub fn resolve(parsed: &UpdateSyntax<'_>, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> {
     if parsed.operators > EXPRESSION_OPERATORS_MAX {
         return Err(ExpressionFault::TooManyOperators(parsed.operators));
+    }
+    if parsed.redundant_parentheses {
+        return Err(ExpressionFault::RedundantParentheses);
     }
     let parts = parts(parsed);
     parts.paths.iter().try_for_each(|path| path.check_reserved())?;
@@ -131,6 +134,7 @@ fn resolve_effect(effect: &syntax::Effect<'_>, scope: &mut Scope<'_>) -> Result<
         syntax::Effect::Set(Value { left, right: Some((sign, right)) }) => {
             let (left, right) = (term(left, scope)?, term(right, scope)?);
             for operand in [&left, &right] {
+                check_no_list(operand)?;
                 check_literal(operand, sign.text(), AttributeType::N)?;
             }
             Effect::Set(match sign {
@@ -149,24 +153,35 @@ fn term(operand: &Operand<'_>, scope: &mut Scope<'_>) -> Result<Term, Expression
     };
     let name = call.function;
     if OF_CONDITIONS.contains(&name) {
-        return Err(ExpressionFault::FunctionMisused(name.to_owned()));
+        return Err(ExpressionFault::FunctionOfOther { language: "an update", function: name.to_owned() });
     }
     let [first, second] = call.operands.as_slice() else {
         return Err(ExpressionFault::OperandCount { function: name.to_owned(), count: call.operands.len() });
     };
     if name == IF_NOT_EXISTS {
         let Operand::Path(path) = first else { return Err(ExpressionFault::PathRequired(name.to_owned())) };
-        return Ok(Term::IfNotExists(path.resolve(scope)?, Box::new(term(second, scope)?)));
+        let (path, other) = (path.resolve(scope)?, term(second, scope)?);
+        check_no_list(&other)?;
+        if other == Term::Path(path.clone()) {
+            return Err(ExpressionFault::SameOperand { operator: name.to_owned(), operand: path.to_string() });
+        }
+        return Ok(Term::IfNotExists(path, Box::new(other)));
     }
     let lists = [term(first, scope)?, term(second, scope)?];
     for list in &lists {
-        if matches!(list, Term::ListAppend(..)) {
-            return Err(ExpressionFault::FunctionMisused(name.to_owned()));
-        }
+        check_no_list(list)?;
         check_literal(list, name, AttributeType::L)?;
     }
     let [first, second] = lists;
     Ok(Term::ListAppend(Box::new(first), Box::new(second)))
+}
+
+/// `list_append` stands alone.
+fn check_no_list(term: &Term) -> Result<(), ExpressionFault> {
+    match term {
+        Term::ListAppend(..) => Err(ExpressionFault::FunctionMisused(LIST_APPEND.to_owned())),
+        Term::Path(_) | Term::Value(_) | Term::IfNotExists(..) => Ok(()),
+    }
 }
 
 /// A literal operand must be of the type.

@@ -75,9 +75,11 @@ impl<'a> Parser<'a> {
     fn value(&mut self) -> Result<Value<'a>, ExpressionFault> {
         let mut open = self.open();
         let left = self.bare_term(0)?;
+        let around_all = open;
         while open > 0 && self.tokens.accept(TokenKind::Close) {
             open -= 1;
         }
+        self.update.redundant_parentheses |= around_all - open > 1 || open > 1;
         let sign = match self.tokens.peek().kind {
             TokenKind::Plus => Some(Sign::Plus),
             TokenKind::Minus => Some(Sign::Minus),
@@ -109,6 +111,7 @@ impl<'a> Parser<'a> {
     /// A term in any number of parentheses.
     fn term(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
         let open = self.open();
+        self.update.redundant_parentheses |= open > 1;
         let term = self.bare_term(depth)?;
         for _ in 0..open {
             self.tokens.expect(TokenKind::Close)?;

@@ -118,7 +118,7 @@ fn nested_targets() {
 #[test]
 fn terms() {
     check(r#""a":5"#, "SET b = :x - a", r#"":x":2"#, r#""a":5,"b":-3"#);
-    check(r#""a":5"#, "SET b = (a + (:x)), c = ((a))-:x", r#"":x":2"#, r#""a":5,"b":7,"c":3"#);
+    check(r#""a":5"#, "SET b = (a + (:x)), c = (a)-:x", r#"":x":2"#, r#""a":5,"b":7,"c":3"#);
     check(r#""a":5"#, "SET b = (a) + :x", r#"":x":2"#, r#""a":5,"b":7"#);
     check("", "SET b = if_not_exists(a, if_not_exists(c, :x))", r#"":x":2"#, r#""b":2"#);
     fails("", "SET b = if_not_exists(a, if_not_exists(c, d))", "", MISSING);
@@ -143,7 +143,9 @@ fn table_of_static_faults() {
         format!("Incorrect operand type for operator or function; operator or function: {operator}, operand type: {of}")
     };
     let action = |operator: &str, of: &str| {
-        format!("Incorrect operand type for operator or function; operator: {operator}, operand type: {of}")
+        format!(
+            "Incorrect operand type for operator or function; operator: {operator}, operand type: {of}, typeSet: ALLOWED_FOR_{operator}_OPERAND"
+        )
     };
     fault("SET a = :x REMOVE a", &format!("{overlap}path one: [a], path two: [a]"));
     fault("SET a.b = :x ADD #a.b.c :x", &format!("{overlap}path one: [a, b], path two: [a, b, c]"));
@@ -168,8 +170,19 @@ fn table_of_static_faults() {
     fault("SET a = b.Year", "Attribute name is a reserved keyword; reserved keyword: Year");
     fault("SET a = foo(a)", "Invalid function name; function: foo");
     fault("SET a = IF_NOT_EXISTS(a, :x)", "Invalid function name; function: IF_NOT_EXISTS");
-    fault("SET a = size(a)", &misused("size"));
-    fault("SET a = attribute_exists(a)", &misused("attribute_exists"));
+    let foreign = |name: &str| format!("The function is not allowed in an update expression; function: {name}");
+    fault("SET a = size(a)", &foreign("size"));
+    fault("SET a = attribute_exists(a)", &foreign("attribute_exists"));
+    fault("SET l = if_not_exists(l, list_append(l, :l))", &misused("list_append"));
+    fault("SET l = list_append(l, :l) + :x", &misused("list_append"));
+    fault(
+        "SET a = if_not_exists(a, a)",
+        "The first operand must be distinct from the remaining operands for this operator or function; operator: if_not_exists, first operand: [a]",
+    );
+    let redundant = "The expression has redundant parentheses;";
+    fault("SET a = ((:x))", redundant);
+    fault("SET a = ((:x + :y))", redundant);
+    fault("SET a = if_not_exists(a, ((:x)))", redundant);
     fault("SET l = list_append(l, list_append(:l, :l))", &misused("list_append"));
     fault("SET a = #gone", "An expression attribute name used in the document path is not defined; attribute name: #gone");
     fault("SET a = :gone", "An expression attribute value used in expression is not defined; attribute value: :gone");
@@ -223,10 +236,10 @@ fn touched_paths_come_in_their_skeleton() {
 
 #[test]
 fn read_and_written_paths() {
-    let update = parse_with("SET a = if_not_exists(b.c, list_append(d, e)) + f REMOVE g", "").expect("legal");
+    let update = parse_with("SET a = if_not_exists(b.c, d) + f, h = list_append(e, i) REMOVE g", "").expect("legal");
     let paths: Vec<String> = update.paths().into_iter().map(ToString::to_string).collect();
-    assert_eq!(paths, ["[a]", "[b, c]", "[d]", "[e]", "[f]", "[g]"]);
-    assert_eq!(update.targets().map(|path| path.head.as_str()).collect::<Vec<_>>(), ["a", "g"]);
+    assert_eq!(paths, ["[a]", "[b, c]", "[d]", "[f]", "[h]", "[e]", "[i]", "[g]"]);
+    assert_eq!(update.targets().map(|path| path.head.as_str()).collect::<Vec<_>>(), ["a", "h", "g"]);
 }
 
 /// Updates applied one list element, one member at a time: removals of list elements leave a hole until the end.

@@ -89,6 +89,18 @@ pub enum ExpressionError {
     /// Key condition against the schema, see SEMANTICS 7.6.
     #[error("Conditions can be of length 1 or 2 only")]
     ConditionCount,
+    #[error(
+        "The number of query conditions ({conditions}) exceeds the number of key attributes defined in the schema ({attributes})"
+    )]
+    ConditionsExceedKey { conditions: usize, attributes: usize },
+    /// Of an index with several attributes in a key; joined by `, `.
+    #[error("HASH key attributes {0} must have equality conditions specified in the query")]
+    HashAttributes(String),
+    /// The same of its sort key: those that lack a condition before one that has one.
+    #[error(
+        "RANGE key attributes {lacking} must have equality conditions specified in the query because a condition is present on key attribute {given}"
+    )]
+    RangeAttributes { lacking: String, given: String },
     #[error("Attempted conditional constraint is not an indexable operation")]
     NotIndexable,
     #[error("Query key condition not supported")]
@@ -141,12 +153,19 @@ pub enum ExpressionFault {
     UnknownFunction(String),
     #[error("The function is not allowed to be used this way in an expression; function: {0}")]
     FunctionMisused(String),
+    /// A function of updates in a condition, or the other way round; `language` with its article.
+    #[error("The function is not allowed in {language} expression; function: {function}")]
+    FunctionOfOther { language: &'static str, function: String },
+    #[error("The IN operator is provided with too many operands; number of operands: {0}")]
+    InOperandCount(usize),
     #[error("Incorrect number of operands for operator or function; operator or function: {function}, number of operands: {count}")]
     OperandCount { function: String, count: usize },
     #[error("Incorrect operand type for operator or function; operator or function: {function}, operand type: {operand}")]
     OperandType { function: String, operand: String },
     /// An operand of ADD or DELETE; `operand` is the type's long name.
-    #[error("Incorrect operand type for operator or function; operator: {operator}, operand type: {operand}")]
+    #[error(
+        "Incorrect operand type for operator or function; operator: {operator}, operand type: {operand}, typeSet: ALLOWED_FOR_{operator}_OPERAND"
+    )]
     ActionOperandType { operator: &'static str, operand: &'static str },
     #[error("The \"{0}\" section can only be used once in an update expression;")]
     RepeatedSection(&'static str),

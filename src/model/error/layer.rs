@@ -137,6 +137,9 @@ fn is_counted_of_query(error: &ExpressionError) -> bool {
         ExpressionError::InvalidName { .. }
         | ExpressionError::InvalidValue { .. }
         | ExpressionError::ConditionCount
+        | ExpressionError::ConditionsExceedKey { .. }
+        | ExpressionError::HashAttributes(_)
+        | ExpressionError::RangeAttributes { .. }
         | ExpressionError::KeyConditionNotSupported
         | ExpressionError::NotIndexable
         | ExpressionError::MissedKeyElement(_)

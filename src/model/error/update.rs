@@ -2,6 +2,9 @@
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateError {
+    /// From a stored value, so that nothing in the statement shows the type.
+    #[error("The update expression attempted to update the secondary index key to unsupported type")]
+    IndexKeyType,
     #[error("One or more parameter values were invalid: Cannot update attribute {0}. This attribute is part of the key")]
     KeyAttribute(String),
     #[error("The provided expression refers to an attribute that does not exist in the item")]
