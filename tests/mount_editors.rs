@@ -224,7 +224,7 @@ fn descriptors_are_shared_inherited_and_cut_off() {
 
 /// What comes before a Python script: a process that has read `f`, and what it or others may do then.
 const READER: &str = r#"
-import json, os, subprocess, sys, threading
+import json, os, subprocess, sys, threading, time
 f = sys.argv[1]
 def sh(script): subprocess.check_call(['sh', '-c', script, 'sh', f])
 def other(): sh("""echo '{"n":5}' > $1""")
@@ -293,9 +293,12 @@ except OSError as x: print('$e', x.strerror)" & done
 #[test]
 fn a_note_of_a_read_belongs_to_the_process_not_to_its_threads() {
     check_reader("one thread reads, another writes", "in_thread(other); told(write)", STALE, "5");
-    check_reader("a younger thread is told too", "other(); in_thread(lambda: told(write))", STALE, "5");
-    check_reader("a thread that has ended wrote it", "in_thread(lambda: write('{\"n\":3}')); told(write)", "no error", "2");
-    check_reader("a thread wrote, then somebody else", "in_thread(lambda: write('{\"n\":3}')); other(); told(write)", STALE, "5");
+    // The age of a thread is known to a hundredth of a second: these are younger than the read.
+    let younger = "other(); time.sleep(0.05); in_thread(lambda: told(write))";
+    check_reader("a younger thread is told too", younger, STALE, "5");
+    let wrote = "time.sleep(0.05); in_thread(lambda: write('{\"n\":3}'))";
+    check_reader("a thread that has ended wrote it", &format!("{wrote}; told(write)"), "no error", "2");
+    check_reader("a thread wrote, then somebody else", &format!("{wrote}; other(); told(write)"), STALE, "5");
     check_reader(
         "a thread that has ended read it again",
         "other(); in_thread(lambda: (open(f).read(), told(write)))",
