@@ -293,7 +293,7 @@ fn links_of_a_table_without_sort_key_lie_beside_each_other() {
 #[test]
 fn help_uses_the_tables_own_names() {
     let Ok(Child::Result(path, _)) = walk(&game_scores(), "gsi/GameTitleIndex/query/help") else { panic!("no help") };
-    let text = super::help::text(path.context());
+    let text = super::help::text(&path, None);
     for expected in [
         "index GameTitleIndex of table GameScores",
         "GameTitle=<string>",

@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::QueryKind;
+use super::{QueryKind, QueryPath};
 use super::clause::{Context, OPERATORS};
-use crate::model::IndexKind;
+use crate::codec::file_name;
+use crate::database::EntryKey;
+use crate::model::{AttributeValue, IndexKind};
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
 
-pub(super) fn text(context: Context<'_>) -> String {
+pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
+    let context = path.context();
     let mut out = String::new();
     let what = match context.index {
         None => format!("table {}", context.schema.name),
@@ -25,7 +28,7 @@ pub(super) fn text(context: Context<'_>) -> String {
     }
     write_other_clauses(context, &mut out);
     out.push_str(RESULTS);
-    write_examples(context, &mut out);
+    write_examples(path, first, &mut out);
     out
 }
 
@@ -104,21 +107,49 @@ Write space, / % # , = and bytes that are no text as %XX. A result file has its 
 size up to 256 MB, then 0 as a pipe has; asking for the size costs no capacity.
 ";
 
-fn write_examples(context: Context<'_>, out: &mut String) {
+/// Queries of the first entry, if there is one, else of made-up keys: they find nothing.
+fn write_examples(path: &QueryPath, first: Option<&EntryKey>, out: &mut String) {
+    // Below other clauses they begin at the top again.
+    let up = "../".repeat(path.names().len());
+    out.push_str("\nExamples, from this directory:\n```sh\n");
+    let context = path.context();
+    match (path.saved_name(), context.kind) {
+        (Some(_), _) => out.push_str("cat count\nhead -3 items.ndjson\n"),
+        (None, QueryKind::Scan) => {
+            let _ = writeln!(out, "cat {up}count\ncat {up}limit=10/items.ndjson\ncat {up}segment=0,4/keys");
+        }
+        (None, QueryKind::Query) => write_query_examples(context, &up, first, out),
+    }
+    out.push_str("```\n");
+}
+
+fn write_query_examples(context: Context<'_>, up: &str, first: Option<&EntryKey>, out: &mut String) {
     let keys = context.keys();
-    out.push_str("\nExamples, from this directory:\n");
-    if context.kind == QueryKind::Scan {
-        out.push_str("  cat count\n  cat limit=10/items.ndjson\n  cat segment=0,4/keys\n");
-        return;
-    }
-    let partition: Vec<String> = keys.partition.iter().map(|a| format!("{}={}", a.name, sample(a, 0))).collect();
+    let (partition_values, sort_value) = first.map_or((Vec::new(), None), key_names);
+    let value = |place: usize, a: &KeyAttribute| partition_values.get(place).cloned().unwrap_or_else(|| sample(a).to_owned());
+    let clause = |(place, a): (usize, &KeyAttribute)| format!("{}={}", clause_name(a), value(place, a));
+    let partition: Vec<String> = keys.partition.iter().enumerate().map(clause).collect();
     let partition = partition.join("/");
-    let _ = writeln!(out, "  cat {partition}/items.ndjson");
+    let _ = writeln!(out, "cat {up}{partition}/items.ndjson");
     if let Some(sort) = keys.sort.first() {
-        let _ = writeln!(out, "  cat {partition}/{}.ge={}/desc/limit=3/items.ndjson", sort.name, sample(sort, 0));
-        let _ = writeln!(out, "  cat {partition}/{}.between={},{}/count", sort.name, sample(sort, 0), sample(sort, 1));
+        let (name, value) = (clause_name(sort), sort_value.unwrap_or_else(|| sample(sort).to_owned()));
+        let _ = writeln!(out, "cat {up}{partition}/{name}.ge={value}/desc/limit=3/items.ndjson");
+        let _ = writeln!(out, "cat {up}{partition}/{name}.between={value},{value}/count");
     }
-    let _ = writeln!(out, "  ls {partition}");
+    let _ = writeln!(out, "ls {up}{partition}");
+}
+
+/// The values of an entry's partition key and the first of its sort key, as names write them.
+fn key_names(entry: &EntryKey) -> (Vec<String>, Option<String>) {
+    match &entry.index {
+        Some((partition, sort)) => (partition.iter().map(file_name::encode).collect(), sort.first().map(file_name::encode)),
+        None => (vec![file_name::encode(&entry.base.partition)], entry.base.sort.as_ref().map(file_name::encode)),
+    }
+}
+
+/// An attribute's name as a clause and a shell understand it.
+fn clause_name(attribute: &KeyAttribute) -> String {
+    file_name::encode(&AttributeValue::S(attribute.name.clone()))
 }
 
 fn line(out: &mut String, clause: &str, meaning: &str) {
@@ -133,13 +164,10 @@ fn type_word(attribute: &KeyAttribute) -> &'static str {
     }
 }
 
-fn sample(attribute: &KeyAttribute, which: usize) -> &'static str {
-    match (attribute.attribute_type, which) {
-        (KeyAttributeType::S, 0) => "a",
-        (KeyAttributeType::S, _) => "m",
-        (KeyAttributeType::N, 0) => "1",
-        (KeyAttributeType::N, _) => "9",
-        (KeyAttributeType::B, 0) => "%01",
-        (KeyAttributeType::B, _) => "%FF",
+fn sample(attribute: &KeyAttribute) -> &'static str {
+    match attribute.attribute_type {
+        KeyAttributeType::S => "a",
+        KeyAttributeType::N => "1",
+        KeyAttributeType::B => "%01",
     }
 }

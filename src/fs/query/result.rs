@@ -8,6 +8,7 @@ use super::{QueryPath, explain, help, page, row};
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse};
 use crate::fs::FsError;
+use crate::fs::special::help::example::first_entry;
 use crate::model::Error;
 
 /// The result files. They exist for lookup only and are never listed.
@@ -176,9 +177,15 @@ impl ResultReader {
         }
     }
 
+    /// The help with the names of an item that is there.
+    fn help(&self, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+        let first = first_entry(db, &self.path.source())?;
+        Ok(help::text(&self.path, first.as_ref()).into_bytes())
+    }
+
     fn begin(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<(), FsError> {
         let whole = match self.kind {
-            ResultKind::Help => Some(help::text(self.path.context()).into_bytes()),
+            ResultKind::Help => Some(self.help(db)?),
             ResultKind::RequestJson => Some(request_json(&self.path.request(db)?)?),
             ResultKind::PageJson => Some(page::page_json(&self.path, db, bills)?),
             ResultKind::Next => Some(page::next(&self.path, db, bills)?),

@@ -196,7 +196,7 @@ impl Tree {
     pub fn attr(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
         match node {
             Node::Root => Ok(Attr::directory(node.ino(), self.started_ms)),
-            Node::Readme => Ok(Attr::read_only(node.ino(), root::README.len() as u64, self.started_ms)),
+            Node::Readme => Ok(Attr::read_only(node.ino(), root::readme(self)?.len() as u64, self.started_ms)),
             Node::Table(table) => table::attr(self, table),
             Node::DraftFolder(table, path) => draft::attr(self, table, path),
             Node::Schema(source) => schema::attr(self, source),
@@ -260,7 +260,7 @@ impl Tree {
     /// Gone, not such a file, or the database failed.
     pub fn text(&self, node: &Node, caller: Caller) -> Result<Vec<u8>, FsError> {
         match node {
-            Node::Readme => Ok(root::README.as_bytes().to_vec()),
+            Node::Readme => root::readme(self),
             Node::Schema(source) => schema::text(self, source),
             Node::Stats(source) => stats::text(self, source),
             Node::Special(special) => special.0.text(self, caller),

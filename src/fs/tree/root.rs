@@ -9,8 +9,13 @@ use crate::model::TableName;
 
 pub const README_NAME: &str = "README.md";
 
-/// The text of `README.md`.
-pub const README: &str = include_str!("README.md");
+/// The text of `README.md`: its examples speak of what is there.
+///
+/// # Errors
+/// The database failed.
+pub fn readme(tree: &Tree) -> Result<Vec<u8>, FsError> {
+    help::example::filled(tree, README_NAME, &Node::Root, include_str!("README.md"))
+}
 
 pub fn resolve(tree: &Tree, name: &str) -> Result<Node, FsError> {
     match name {

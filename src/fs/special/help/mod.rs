@@ -1,4 +1,8 @@
-//! `help` in a directory, and `.ddb/help/<topic>.md`: texts for somebody who has never seen this.
+//! `help` in a directory, and `.ddb/help/<topic>.md`: texts for somebody who has never seen this,
+//! with the names of the tables that are there ([`example`]).
+
+pub mod example;
+mod fill;
 
 use super::{Special, SpecialNode, service};
 use crate::fs::FsError;
@@ -91,7 +95,7 @@ impl Special for Help {
         self.parent.clone()
     }
 
-    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(self.text.as_bytes().to_vec())
+    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        example::filled(tree, &self.path, &self.parent, self.text)
     }
 }

@@ -1,0 +1,278 @@
+//! What the examples of a help text speak of: a table that is there, its first item, an index with an entry; names that are free. With
+//! no tables the examples make one first.
+//!
+//! A text says `{t}items/{item}.json` in its blocks of `sh`; a line that speaks of what the table has not is left out. Finding all
+//! this takes a read or two a table, and nothing is counted as read.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use crate::codec::{dynamodb_json, file_name, plain_json};
+use crate::database::{Browse, Entries, EntryKey, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::node::Node;
+use crate::fs::special::help::fill;
+use crate::fs::tree::{Tree, names, table_name};
+use crate::model::api::TableStatus;
+use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, IndexKind, Key, KeyAttribute, KeySchema, Number, TableName, TableSchema};
+
+/// Tables that are looked at for the best example.
+const LOOKED_AT_MAX: usize = 32;
+/// Entries that are looked at for one whose name is not shortened.
+const ENTRIES_MAX: usize = 16;
+
+/// The text of a help, for the file at that path in the directory `parent`.
+///
+/// # Errors
+/// The database failed.
+pub fn filled(tree: &Tree, path: &str, parent: &Node, text: &str) -> Result<Vec<u8>, FsError> {
+    let example = Example::of(tree, parent)?;
+    let depth = path.matches('/').count();
+    let values = example.values(tree, parent.table().map(|_| depth))?;
+    Ok(fill::filled(text, &values).into_bytes())
+}
+
+/// The first entry of a table or an index in the order of a listing, of those whose names are written out.
+///
+/// # Errors
+/// The database failed.
+pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>, FsError> {
+    let (mut found, mut seen) = (None, 0);
+    db.entries(source, &Entries::All, None, &mut |key, _, _| {
+        seen += 1;
+        if names::entry_path(&key, TextForm::PlainJson).contains(file_name::ALIAS_MARK) {
+            return if seen < ENTRIES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        }
+        found = Some(key);
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}
+
+/// An index and an entry of it.
+#[derive(Debug)]
+struct IndexExample {
+    /// Below the table: `gsi/by-status`.
+    path: String,
+    partition_names: Vec<String>,
+    entry: EntryKey,
+}
+
+#[derive(Debug)]
+struct Example {
+    table: TableName,
+    key: KeySchema,
+    /// `None` when there is no table.
+    schema: Option<std::sync::Arc<TableSchema>>,
+    item: Option<Key>,
+    index: Option<IndexExample>,
+}
+
+impl Example {
+    /// Of the table that the directory belongs to, else of the one that shows most.
+    fn of(tree: &Tree, parent: &Node) -> Result<Self, FsError> {
+        if let Some(table) = parent.table() {
+            return Self::of_table(tree, table, parent);
+        }
+        let mut best: Option<Self> = None;
+        for table in tree.db.table_names()?.iter().take(LOOKED_AT_MAX) {
+            match Self::of_table(tree, table, parent) {
+                Ok(example) if best.as_ref().is_none_or(|best| example.rank() > best.rank()) => best = Some(example),
+                // One that went meanwhile is no example.
+                Ok(_) | Err(FsError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        best.map_or_else(|| Self::none(tree), Ok)
+    }
+
+    fn of_table(tree: &Tree, table: &TableName, parent: &Node) -> Result<Self, FsError> {
+        let schema = tree.schema(table)?;
+        let source = Source { table: table.clone(), index: None };
+        let item = first_entry(&*tree.db, &source)?.map(|entry| entry.base);
+        let index = first_index(tree, &schema, parent)?;
+        Ok(Self { table: table.clone(), key: schema.key.clone(), schema: Some(schema), item, index })
+    }
+
+    /// What is made first when there is nothing.
+    fn none(tree: &Tree) -> Result<Self, FsError> {
+        let attribute = |name: &str| KeyAttribute { name: name.to_owned(), attribute_type: KeyAttributeType::S };
+        let key = KeySchema { partition: attribute("pk"), sort: Some(attribute("sk")) };
+        Ok(Self { table: free_table(tree, "Orders")?, key, schema: None, item: None, index: None })
+    }
+
+    /// What it can show, in the order of what matters.
+    fn rank(&self) -> [bool; 3] {
+        [self.item.is_some(), self.key.sort.is_some(), self.index.is_some()]
+    }
+
+    /// The values of all placeholders, for a text in the mount's root or so deep in the directory of the table.
+    fn values(&self, tree: &Tree, depth: Option<usize>) -> Result<fill::Values, FsError> {
+        let directory = table_name(&self.table);
+        let from_root = if directory.starts_with('-') { format!("./{directory}/") } else { format!("{directory}/") };
+        let t = depth.map_or(from_root, |depth| "../".repeat(depth.saturating_sub(1)));
+        let item = self.item.clone().unwrap_or_else(|| sample_key(&self.key));
+        let free = self.free_key(tree, &item)?;
+        let note = self.free_attribute();
+        let has_sort = self.key.sort.is_some();
+        let index = self.index.as_ref();
+        Ok(vec![
+            ("make", self.make(&t, &item, note)),
+            ("name", Some(self.table.to_string())),
+            ("fresh", Some(free_table(tree, "Example")?.to_string())),
+            ("item", Some(stem(&item))),
+            ("free", Some(stem(&free))),
+            ("folder", has_sort.then(|| file_name::encode(&item.partition))),
+            ("pk", Some(file_name::encode(&item.partition))),
+            ("sk", item.sort.as_ref().map(file_name::encode)),
+            ("index", index.map(|index| index.path.clone())),
+            ("index-query", index.map(IndexExample::query)),
+            ("index-folder", index.and_then(IndexExample::folder)),
+            ("note", Some(note.to_owned())),
+            ("root", Some("../".repeat(depth.unwrap_or(0)))),
+            ("t", Some(t)),
+            ("key", Some(quotable(dynamodb_json_of(&item, &self.key)))),
+            ("free-key", Some(quotable(dynamodb_json_of(&free, &self.key)))),
+            ("free-line", Some(quotable(plain_json_of(&free, &self.key)))),
+        ])
+    }
+
+    /// The commands that make what is not there.
+    fn make(&self, t: &str, item: &Key, note: &str) -> Option<String> {
+        if self.item.is_some() {
+            return None;
+        }
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        if self.schema.is_none() {
+            let _ = writeln!(out, "mkdir '{}@pk:S,sk:S'  # a table, with its key attributes", self.table);
+        }
+        if self.key.sort.is_some() {
+            let _ = writeln!(out, "mkdir -p {t}items/{}  # the folder of a partition key", file_name::encode(&item.partition));
+        }
+        let _ = write!(out, "echo '{{\"{note}\":\"the first\"}}' > {t}items/{}.json  # an item", stem(item));
+        Some(out)
+    }
+
+    /// A key beside that of the item which no item has.
+    fn free_key(&self, tree: &Tree, item: &Key) -> Result<Key, FsError> {
+        let source = Source { table: self.table.clone(), index: None };
+        for number in 1..10 {
+            let key = match &self.key.sort {
+                Some(sort) => Key { partition: item.partition.clone(), sort: Some(sample(sort, "example", number)) },
+                None => Key { partition: sample(&self.key.partition, "example", number), sort: None },
+            };
+            let is_there = self.schema.is_some() && tree.db.stat(&source, &EntryKey { index: None, base: key.clone() })?.is_some();
+            if !is_there {
+                return Ok(key);
+            }
+        }
+        Ok(item.clone())
+    }
+
+    /// An attribute that is in no key.
+    fn free_attribute(&self) -> &'static str {
+        let taken = self.schema.as_ref().map(|schema| schema.attribute_definitions()).unwrap_or_default();
+        let is_free = |name: &&str| taken.iter().all(|attribute| attribute.name != *name);
+        ["note", "remark", "comment"].into_iter().find(is_free).unwrap_or("an_attribute")
+    }
+}
+
+impl IndexExample {
+    /// The clauses of a query for the entry's partition key.
+    fn query(&self) -> String {
+        let values = self.partition();
+        match values {
+            [value] => format!("@pk={}", file_name::encode(value)),
+            _ => {
+                let pair = |(name, value): (&String, &AttributeValue)| {
+                    format!("{}={}", file_name::encode(&AttributeValue::S(name.clone())), file_name::encode(value))
+                };
+                self.partition_names.iter().zip(values).map(pair).collect::<Vec<_>>().join("/")
+            }
+        }
+    }
+
+    /// Its folder below `items/`.
+    fn folder(&self) -> Option<String> {
+        (!self.partition().is_empty()).then(|| names::collection_name(self.partition()))
+    }
+
+    fn partition(&self) -> &[AttributeValue] {
+        self.entry.index.as_ref().map_or(&[], |(partition, _)| partition)
+    }
+}
+
+/// The first index that can be read and has an entry; in an index's own directory that one.
+fn first_index(tree: &Tree, schema: &TableSchema, parent: &Node) -> Result<Option<IndexExample>, FsError> {
+    let own = match parent {
+        Node::Index(source) => source.index.as_ref(),
+        _ => None,
+    };
+    let described = tree.db.describe(&schema.name)?.ok_or(FsError::NotFound)?;
+    for (index, about) in described.schema.indexes.iter().zip(&described.indexes) {
+        if own.is_some_and(|own| *own != index.name) || about.status != TableStatus::Active {
+            continue;
+        }
+        let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
+        let Some(entry) = first_entry(&*tree.db, &source)? else { continue };
+        let kind = if index.kind == IndexKind::Global { "gsi" } else { "lsi" };
+        let partition_names = index.partition.iter().map(|attribute| attribute.name.clone()).collect();
+        return Ok(Some(IndexExample { path: format!("{kind}/{}", index.name), partition_names, entry }));
+    }
+    Ok(None)
+}
+
+/// A name that no table has and no draft.
+fn free_table(tree: &Tree, name: &str) -> Result<TableName, FsError> {
+    let candidates = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}{number}")));
+    for candidate in candidates {
+        let table = TableName::new(&candidate).map_err(|_| FsError::NotFound)?;
+        if tree.db.schema(&table)?.is_none() && tree.drafts.lock().get(&table).is_none() {
+            return Ok(table);
+        }
+    }
+    Err(FsError::NotFound)
+}
+
+/// The key of the item that is made in a table without any.
+fn sample_key(key: &KeySchema) -> Key {
+    Key { partition: sample(&key.partition, "u1", 1), sort: key.sort.as_ref().map(|sort| sample(sort, "o1", 1)) }
+}
+
+/// The number's value of an attribute: the first is the word itself.
+fn sample(attribute: &KeyAttribute, word: &str, number: i64) -> AttributeValue {
+    let text = if number == 1 { word.to_owned() } else { format!("{word}{number}") };
+    match attribute.attribute_type {
+        KeyAttributeType::S => AttributeValue::S(text),
+        KeyAttributeType::N if word == "example" => AttributeValue::N(Number::from(1_000_000 + number)),
+        KeyAttributeType::N => AttributeValue::N(Number::from(number)),
+        KeyAttributeType::B => AttributeValue::B(text.into_bytes()),
+    }
+}
+
+/// The path below `items/` without `.json`.
+fn stem(key: &Key) -> String {
+    match &key.sort {
+        Some(sort) => format!("{}/{}", file_name::encode(&key.partition), file_name::encode(sort)),
+        None => file_name::encode(&key.partition),
+    }
+}
+
+fn dynamodb_json_of(key: &Key, schema: &KeySchema) -> Vec<u8> {
+    let mut out = Vec::new();
+    dynamodb_json::write_item(&key.to_item(schema), &mut out);
+    out
+}
+
+fn plain_json_of(key: &Key, schema: &KeySchema) -> Vec<u8> {
+    let mut out = Vec::new();
+    plain_json::write_line(&key.to_item(schema), &[], &mut out);
+    out
+}
+
+/// JSON as it stands between single quotes of a shell.
+fn quotable(json: Vec<u8>) -> String {
+    String::from_utf8_lossy(&json).trim_end().replace('\'', r"'\''")
+}
