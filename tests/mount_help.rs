@@ -14,7 +14,7 @@ fn helps(mount: &Mount) -> Vec<(String, String)> {
     let at_root = mount.sh("ls -d README.md help .ddb/help/*.md").ok().to_owned();
     let mut out: Vec<_> = at_root.lines().map(|file| (file.to_owned(), String::from("."))).collect();
     let script = "shopt -s nullglob; for t in ./*/; do \
-        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}batch/ ${t}stream/ ${t}queries/ ${t}query/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
+        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}batch/ ${t}stream/ ${t}queries/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
         echo $d; done; done";
     let directories = mount.sh(script).ok().to_owned();
     out.extend(directories.lines().map(|directory| (format!("{directory}help"), directory.to_owned())));
