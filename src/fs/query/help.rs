@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{QueryKind, QueryPath};
 use super::clause::{Context, OPERATORS};
+use super::{QueryKind, QueryPath};
 use crate::codec::file_name;
 use crate::database::EntryKey;
-use crate::model::{AttributeValue, IndexKind};
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
+use crate::model::{AttributeValue, IndexKind};
 
 pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
     let context = path.context();
