@@ -123,6 +123,10 @@ fn table_of_damage() {
     check_kinds(remove(entry_at(date)), &[MissingEntry, WrongCollection, WrongCounters]);
     // Another content of the same size.
     check_kinds(put(item_at("bbb"), encoded(&item("bbb", "4"), 2)), &[WrongRecord]);
+    // A name that no write takes.
+    let mut named = item("bbb", "3");
+    named.0.insert(String::new(), s(""));
+    check_kinds(put(item_at("bbb"), encoded(&named, 2)), &[BadName]);
     let mut resized = encoded(&item("bbb", "3"), 2);
     resized[1] += 1;
     check_kinds(put(item_at("bbb"), resized), &[WrongRecord, WrongCollection, WrongCounters]);

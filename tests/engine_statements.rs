@@ -120,8 +120,8 @@ fn inserts_are_of_new_items() {
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk",
     );
     refused(&control, "INSERT INTO Nope VALUE {'pk': 'a'}", "ResourceNotFoundException", "Requested resource not found");
-    let parameters = json!([{ "M": { "pk": { "S": "b" }, "sk": { "N": "2" }, "b": { "B": "AQ==" } } }]);
-    control.ok("ExecuteStatement", json!({ "Statement": "INSERT INTO Tab VALUE ?", "Parameters": parameters }));
+    let parameters = json!([{ "N": "2" }, { "B": "AQ==" }]);
+    control.ok("ExecuteStatement", json!({ "Statement": "INSERT INTO Tab VALUE {'pk': 'b', 'sk': ?, 'b': ?}", "Parameters": parameters }));
     let answer = control.ok(
         "ExecuteStatement",
         json!({
@@ -251,7 +251,11 @@ fn selects_by_key_order_and_projection() {
     keys("pk IN ['o', 'p'] AND sk < 3 ORDER BY pk, sk DESC", &[o2, o1, p2, p1]);
     keys("pk = 'o' AND contains(t, 'a')", &[o2, o3]);
     keys("pk = 'o' AND size(t) = 2", &[o2]);
-    keys("pk = 'o' AND t IS BAG", &[o3]);
+    keys("pk = 'o' AND sk <> 2 OR pk = 'o' AND sk = 2", &[o1, o2, o3]);
+    keys("pk = 'o' AND NOT sk = 2 OR pk = 'o' AND sk = 3 ORDER BY sk DESC", &[o3, o1]);
+    keys("pk = 'o' AND NOT sk > 1 OR pk = 'p' AND sk <> 1 OR pk = 'o' AND sk = 3 ORDER BY pk DESC, sk ASC", &[p2, o1, o3]);
+    keys("pk = 'o' AND contains(t, 'a') = (sk > 2)", &[o1, o3]);
+    keys("pk = 'o' AND (sk = 2) <> contains(t, 'a')", &[o3]);
     keys("pk = 'o' AND nul IS NULL", &[o1]);
     keys("pk = 'o' AND nul IS NOT NULL", &[o2, o3]);
     keys("pk = 'o' AND nul IS MISSING", &[o2, o3]);
@@ -456,6 +460,9 @@ fn batches_answer_each_statement() {
             "SELECT * FROM Tab WHERE pk = 'a' AND sk = 3 AND x = 'y'",
             "SLECT",
             "SELECT * FROM Nope WHERE pk = 'a'",
+            "SELECT * FROM Tab.\"all\" WHERE g = 'x'",
+            "SELECT * FROM Tab.\"none\" WHERE g = 'x'",
+            "SELECT sk, sk FROM Tab WHERE pk = 'a' AND sk = 4",
         ],
     );
     let malformed = "ValidationError Statement wasn't well formed, can't be processed: Expected data manipulation";
@@ -468,7 +475,10 @@ fn batches_answer_each_statement() {
             read_key,
             read_key,
             malformed,
-            "ResourceNotFound Requested resource not found"
+            "ResourceNotFound Requested resource not found",
+            read_key,
+            "ValidationError The table does not have the specified index",
+            "ValidationError Duplicate identifiers in select clause: sk",
         ]
     );
     let writes = batch(
@@ -569,15 +579,22 @@ fn transactions_read_or_write_together() {
     );
     let mismatch = "ValidationError: The provided key element does not match the schema";
     fails(&[read, read, "SELECT * FROM Tab WHERE pk = 1 AND sk = 1"], &format!("None; None; {mismatch}"));
-    let missing = "ResourceNotFound: Requested resource not found";
-    fails(&[read, "SELECT * FROM Nope.\"i\" WHERE pk = 'a'"], &format!("None; {missing}"));
+    let missing = "Requested resource not found";
+    fails(&[read, "SELECT * FROM Nope.\"i\" WHERE pk = 'a'"], missing);
     fails(&[read, update], "ExecuteTransaction API does not support both read and write operations in the same request.");
     fails(&[&format!("{update} RETURNING ALL NEW *")], &first("RETURNING clause is not supported in ExecuteTransaction."));
     fails(&["SELECT * FROM Tab WHERE"], &first("Statement wasn't well formed, can't be processed: Unexpected term"));
     fails(&[update, update], "Transaction request cannot include multiple operations on one item");
     fails(
         &["UPDATE Nope SET x = 1 WHERE pk = 'a' RETURNING ALL NEW *", "DELETE FROM Tab WHERE pk = 'a' AND sk = 1"],
-        &format!("{missing}; None"),
+        missing,
+    );
+    let empty = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk";
+    fails(&[update, "INSERT INTO Tab VALUE {'pk': '', 'sk': 1}"], empty);
+    fails(&["SELECT * FROM Tab WHERE pk = '' AND sk = 1", read], empty);
+    fails(
+        &["INSERT INTO Tab VALUE {'pk': 'i', 'sk': 1, 'g': ''}", update],
+        "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: g",
     );
     fails(
         &["UPDATE Tab SET x = 1 WHERE pk = 'a'", "DELETE FROM Tab WHERE pk = 'a' AND sk = 'x'", update],
@@ -607,7 +624,7 @@ fn transactions_read_or_write_together() {
             "DELETE FROM Tab WHERE pk = 'n' AND sk = 1 AND x = 'y'",
         ],
     );
-    assert_eq!(done, Ok(json!({ "Responses": [{}, {}, {}, {}] })));
+    assert_eq!(done, Ok(json!({ "Responses": [] })));
     assert_eq!(all(&control), [r#""pk":"a","sk":1,"x":1"#, r#""pk":"a","sk":2"#, r#""pk":"b","sk":1"#]);
 }
 

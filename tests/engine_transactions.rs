@@ -538,7 +538,6 @@ fn short(outcome: Result<TransactWriteItemsResponse, Error>) -> String {
                 CancellationReason::ValidationError(_) => "V",
                 CancellationReason::ItemCollectionSizeLimitExceeded => "F",
                 CancellationReason::DuplicateItem => "D",
-                CancellationReason::ResourceNotFound => "R",
                 CancellationReason::Throttled(_) => "T",
             };
             reasons.iter().map(code).collect()

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! catalog        entries lie under their names; each source is one table's or index's
-//! items          lie at the address of their key; record sizes are right; versions were given
+//! items          lie at the address of their key; record sizes are right; names are legal; versions were given
 //! indexes        each entry an item should have is there with the right content; no other entry is there
 //! collections    entries, bytes, partition key; none without entries
 //! counters       entries, bytes, partition keys of each source
@@ -153,6 +153,9 @@ impl Check<'_> {
         }
         let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
         self.record(record, (&item, &first), place, &text);
+        if item.check_names().is_err() {
+            self.reporter.add(DifferenceKind::BadName, *place, text.clone());
+        }
         for index in views(table) {
             let at = keys::place_in_source(key);
             if matches!(lagging.image(table, &index, at), Image::Earlier(_)) {

@@ -85,10 +85,11 @@ pub struct Applied {
     pub consumed_capacity: ConsumedCapacity,
 }
 
-/// Puts `new` in the place of the stored item, or deletes it. The item has passed its checks.
+/// Puts `new` in the place of the stored item, or deletes it. The item has passed its checks; its names pass theirs again here,
+/// where every write comes by, as an item with a bad one could never be put back.
 ///
 /// # Errors
-/// `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
+/// `Value` for such names, `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
 pub fn replace(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -96,6 +97,7 @@ pub fn replace(
     stored: &Stored,
     new: Option<&Item>,
 ) -> Result<Applied, Error> {
+    new.map_or(Ok(()), Item::check_names)?;
     let mut change = Change::prepare(transaction, table, stored, new)?;
     let table_units = change.applied.consumed_capacity.table;
     let version = new.map(|_| change.applied.version);

@@ -25,6 +25,8 @@ pub enum Operand {
     Value(AttributeValue),
     /// `size(…)`
     Size(Box<Operand>),
+    /// Whether a condition holds, a BOOL: in PartiQL `begins_with(a, 'x') = b`.
+    Truth(Box<Condition>),
 }
 
 /// A condition that can be evaluated.
@@ -274,6 +276,7 @@ fn resolve_attribute_type(name: &str, operands: Vec<Operand>) -> Result<Conditio
         Operand::Value(literal) => literal,
         Operand::Path(_) => return Err(operand_type(name, TYPE_NAMES)),
         Operand::Size(_) => return Err(operand_type(name, AttributeType::N.tag())),
+        Operand::Truth(_) => return Err(operand_type(name, AttributeType::Bool.tag())),
     };
     let AttributeValue::S(text) = literal else {
         return Err(operand_type(name, literal.attribute_type().tag()));
@@ -293,7 +296,7 @@ fn exactly<const N: usize>(function: &str, operands: Vec<Operand>) -> Result<[Op
 fn sole_path(function: &str, operands: Vec<Operand>) -> Result<DocumentPath, ExpressionFault> {
     match exactly(function, operands)? {
         [Operand::Path(path)] => Ok(path),
-        [Operand::Value(_) | Operand::Size(_)] => Err(ExpressionFault::PathRequired(function.to_owned())),
+        [Operand::Value(_) | Operand::Size(_) | Operand::Truth(_)] => Err(ExpressionFault::PathRequired(function.to_owned())),
     }
 }
 
@@ -312,6 +315,7 @@ fn check_literal(operand: &Operand, function: &str, allowed: impl Fn(AttributeTy
     let known = match operand {
         Operand::Value(value) => value.attribute_type(),
         Operand::Size(_) => AttributeType::N,
+        Operand::Truth(_) => AttributeType::Bool,
         Operand::Path(_) => return Ok(()),
     };
     if allowed(known) { Ok(()) } else { Err(operand_type(function, known.tag())) }

@@ -64,13 +64,15 @@ impl Condition {
 
     fn collect_paths<'c>(&'c self, paths: &mut Vec<&'c DocumentPath>) {
         match self {
-            Self::Compare { left, comparator: _, right } => paths.extend([left, right].into_iter().filter_map(path_of)),
-            Self::Between { operand, lower, upper } => paths.extend([operand, lower, upper].into_iter().filter_map(path_of)),
-            Self::In { operand, list } => paths.extend(std::iter::once(operand).chain(list).filter_map(path_of)),
+            Self::Compare { left, comparator: _, right } => [left, right].into_iter().for_each(|one| one.collect_paths(paths)),
+            Self::Between { operand, lower, upper } => {
+                [operand, lower, upper].into_iter().for_each(|one| one.collect_paths(paths));
+            }
+            Self::In { operand, list } => std::iter::once(operand).chain(list).for_each(|one| one.collect_paths(paths)),
             Self::AttributeExists(path) | Self::AttributeNotExists(path) => paths.push(path),
-            Self::AttributeType { operand, attribute_type: _ } => paths.extend(path_of(operand)),
+            Self::AttributeType { operand, attribute_type: _ } => operand.collect_paths(paths),
             Self::BeginsWith { operand, prefix: other } | Self::Contains { operand, element: other } => {
-                paths.extend([operand, other].into_iter().filter_map(path_of));
+                [operand, other].into_iter().for_each(|one| one.collect_paths(paths));
             }
             Self::And(list) | Self::Or(list) => list.iter().for_each(|condition| condition.collect_paths(paths)),
             Self::Not(inner) => inner.collect_paths(paths),
@@ -78,11 +80,14 @@ impl Condition {
     }
 }
 
-fn path_of(operand: &Operand) -> Option<&DocumentPath> {
-    match operand {
-        Operand::Path(path) => Some(path),
-        Operand::Value(_) => None,
-        Operand::Size(inner) => path_of(inner),
+impl Operand {
+    fn collect_paths<'c>(&'c self, paths: &mut Vec<&'c DocumentPath>) {
+        match self {
+            Self::Path(path) => paths.push(path),
+            Self::Value(_) => {}
+            Self::Size(inner) => inner.collect_paths(paths),
+            Self::Truth(condition) => condition.collect_paths(paths),
+        }
     }
 }
 
@@ -106,6 +111,7 @@ fn value_of<'v>(operand: &'v Operand, item: &'v Item) -> Option<Cow<'v, Attribut
             let size = size(value_of(inner, item)?.as_ref())?;
             Some(Cow::Owned(AttributeValue::N(Number::from_u64(size))))
         }
+        Operand::Truth(condition) => Some(Cow::Owned(AttributeValue::Bool(condition.holds(item)))),
     }
 }
 

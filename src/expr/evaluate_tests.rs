@@ -224,6 +224,7 @@ mod slowly {
                 V::M(map) => Some(n(&map.len().to_string())),
                 V::N(_) | V::Bool(_) | V::Null => None,
             },
+            Operand::Truth(condition) => Some(V::Bool(holds(condition, item))),
         }
     }
 
@@ -319,6 +320,7 @@ fn any_operand() -> impl Strategy<Value = Operand> {
         4 => any_path().prop_map(Operand::Path),
         3 => any_value().prop_map(Operand::Value),
         1 => any_path().prop_map(|path| Operand::Size(Box::new(Operand::Path(path)))),
+        1 => any_path().prop_map(|path| Operand::Truth(Box::new(Condition::AttributeExists(path)))),
     ]
 }
 

@@ -183,7 +183,7 @@ fn legacy_range(operator: ComparisonOperator, arguments: Vec<AttributeValue>) ->
 /// `attribute = value`, or flipped.
 fn comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<AttributeCondition, ExpressionFault> {
     let (path, comparator, other) = match (left, right) {
-        (Operand::Size(_), _) | (_, Operand::Size(_)) => return Err(ExpressionFault::NestedOperation),
+        (Operand::Size(_) | Operand::Truth(_), _) | (_, Operand::Size(_) | Operand::Truth(_)) => return Err(ExpressionFault::NestedOperation),
         (Operand::Value(_), Operand::Value(_)) => return Err(ExpressionFault::NoKeyAttribute),
         (Operand::Value(value), Operand::Path(path)) => (path, flip(comparator), Operand::Value(value)),
         (Operand::Path(path), right) => (path, comparator, right),
@@ -217,7 +217,7 @@ fn first_operand(operand: Operand, operator: &'static str) -> Result<String, Exp
     match operand {
         Operand::Path(path) if path.rest.is_empty() => Ok(path.head),
         Operand::Path(_) => Err(ExpressionFault::NestedAttribute),
-        Operand::Value(_) | Operand::Size(_) => Err(ExpressionFault::AttributeNotFirst(operator)),
+        Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Err(ExpressionFault::AttributeNotFirst(operator)),
     }
 }
 
@@ -227,7 +227,7 @@ fn other_operand(operand: Operand) -> Result<AttributeValue, ExpressionFault> {
         Operand::Value(value) => Ok(value),
         Operand::Path(path) if path.rest.is_empty() => Err(ExpressionFault::SeveralAttributes),
         Operand::Path(_) => Err(ExpressionFault::NestedAttribute),
-        Operand::Size(_) => Err(ExpressionFault::NestedOperation),
+        Operand::Size(_) | Operand::Truth(_) => Err(ExpressionFault::NestedOperation),
     }
 }
 

@@ -102,6 +102,14 @@ pub fn check_attribute_name(name: &str) -> Result<(), ValueError> {
     }
 }
 
+/// Checks every name of attributes and of the members in them.
+///
+/// # Errors
+/// As [`check_attribute_name`].
+pub fn check_names(attributes: &Map) -> Result<(), ValueError> {
+    attributes.iter().try_for_each(|(name, value)| check_attribute_name(name).and_then(|()| value.check_names()))
+}
+
 /// Sorts elements; false when two are equal, and then their order is as given.
 fn sort_distinct<T: Ord>(elements: &mut [T]) -> bool {
     if elements.is_sorted_by(|a, b| a < b) {
@@ -176,6 +184,18 @@ impl AttributeValue {
     /// [`ValueError::Nesting`] over 32 levels.
     pub fn check_nesting(&self) -> Result<(), ValueError> {
         if self.nesting() > NESTING_LEVELS_MAX { Err(ValueError::Nesting) } else { Ok(()) }
+    }
+
+    /// Checks the names of the members of maps, however deep they are.
+    ///
+    /// # Errors
+    /// As [`check_attribute_name`].
+    pub fn check_names(&self) -> Result<(), ValueError> {
+        match self {
+            Self::M(map) => check_names(map),
+            Self::L(list) => list.iter().try_for_each(Self::check_names),
+            _ => Ok(()),
+        }
     }
 
     /// The value's type tag.

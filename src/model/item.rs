@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::attribute_value::AttributeValue;
+use super::attribute_value::{self, AttributeValue};
 use super::error::ValueError;
 use super::limits::ITEM_BYTES_MAX;
 use super::schema::KeySchema;
@@ -18,11 +18,20 @@ impl Item {
         self.0.iter().map(|(name, value)| name.len() + value.size()).sum()
     }
 
-    /// Checks depth and size of an item to be put (SEMANTICS 3.2, 5.2). Names and sets are checked where values are built.
+    /// Checks every name in the item, in maps too (SEMANTICS 28.1): the last guard of every write.
     ///
     /// # Errors
-    /// [`ValueError::Nesting`], [`ValueError::ItemTooLarge`].
+    /// [`ValueError::EmptyAttributeName`], [`ValueError::AttributeNameTooLong`].
+    pub fn check_names(&self) -> Result<(), ValueError> {
+        attribute_value::check_names(&self.0)
+    }
+
+    /// Checks names, depth and size of an item to be put (SEMANTICS 3.2, 5.2). Sets are checked where values are built.
+    ///
+    /// # Errors
+    /// Those of [`Self::check_names`], [`ValueError::Nesting`], [`ValueError::ItemTooLarge`].
     pub fn check_limits(&self) -> Result<(), ValueError> {
+        self.check_names()?;
         self.0.values().try_for_each(AttributeValue::check_nesting)?;
         if self.size() > ITEM_BYTES_MAX { Err(ValueError::ItemTooLarge) } else { Ok(()) }
     }

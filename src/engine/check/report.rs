@@ -44,6 +44,8 @@ pub enum DifferenceKind {
     Unreadable,
     /// An item without a legal key.
     BadKey,
+    /// An item with an attribute or member name that is empty or too long: it can be read and deleted, but not put back.
+    BadName,
     /// An item that does not lie where its key says.
     Misplaced,
     /// A record whose sizes or content differ from what they should be.
@@ -85,6 +87,7 @@ impl fmt::Display for DifferenceKind {
         f.write_str(match self {
             Self::Unreadable => "cannot be read",
             Self::BadKey => "has no legal key",
+            Self::BadName => "has an attribute name that is empty or longer than 65535 bytes",
             Self::Misplaced => "does not lie where its key says",
             Self::WrongRecord => "differs from what it should be",
             Self::UnknownVersion => "has a version that was never given",

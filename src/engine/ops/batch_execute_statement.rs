@@ -40,8 +40,8 @@ impl Engine {
         for statement in statements {
             let plan = |statement: &Select| -> Result<(Arc<TableEntry>, Key), Error> {
                 let table = view.active_table(&statement.table)?;
-                if statement.index.is_some() {
-                    return Err(StatementError::OnIndex.into());
+                if let Some(index) = &statement.index {
+                    return Err(select::index_refused(&table, index, StatementError::ReadKey(OPERATION)).into());
                 }
                 let key = select::key(&select::named_key(statement, &table, OPERATION)?, &table)?;
                 Ok((table, key))

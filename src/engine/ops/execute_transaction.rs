@@ -43,13 +43,7 @@ impl Engine {
         let mut reasons = Reasons::new(statements.len());
         let mut planned = Vec::with_capacity(statements.len());
         for (place, statement) in statements.iter().enumerate() {
-            let table = match view.active_table(&statement.table) {
-                Ok(table) => table,
-                Err(error) => {
-                    reasons.add(place, error)?;
-                    continue;
-                }
-            };
+            let table = view.active_table(&statement.table)?;
             let named = match statement.index {
                 Some(_) => Err(StatementError::IndexInTransaction),
                 None => select::named_key(statement, &table, OPERATION),
@@ -110,15 +104,13 @@ impl Reasons {
     }
 
     /// # Errors
-    /// Those of the store, which are nobody's reason.
+    /// What is an objection to the whole rather than a reason, as of TransactWriteItems.
     fn add(&mut self, place: usize, error: Error) -> Result<(), Error> {
-        let reason = match error {
-            Error::Store(_) => return Err(error),
-            Error::ResourceNotFound => CancellationReason::ResourceNotFound,
-            other => CancellationReason::ValidationError(Box::new(other)),
-        };
+        if super::concerns_whole_transaction(&error) {
+            return Err(error);
+        }
         if let Some(slot) = self.0.get_mut(place) {
-            *slot = reason;
+            *slot = CancellationReason::ValidationError(Box::new(error));
         }
         Ok(())
     }
@@ -146,13 +138,7 @@ fn write_all(
     let mut reasons = Reasons::new(statements.len());
     let (mut actions, mut checked) = (Vec::new(), Vec::new());
     for (place, (statement, asked)) in statements.iter().zip(&request.statements).enumerate() {
-        let table = match transaction.active_table(&statement.table) {
-            Ok(table) => table,
-            Err(error) => {
-                reasons.add(place, error)?;
-                continue;
-            }
-        };
+        let table = transaction.active_table(&statement.table)?;
         if statement.effect.is_returning() {
             return Err(StatementError::in_transaction(place, StatementError::ReturningInTransaction.into()));
         }
@@ -171,7 +157,7 @@ fn write_all(
     let request = Actions { actions: &actions, checked: &checked, token, with_metrics: false };
     let done = transact_write_items::run(transaction, &request).map_err(|error| in_words_of_statements(error, &actions))?;
     Ok(ExecuteTransactionResponse {
-        responses: vec![None; statements.len()],
+        responses: Vec::new(),
         consumed_capacity: done.consumed_capacity,
         is_read: done.is_replay,
     })

@@ -1,5 +1,7 @@
 //! SELECT: one page of the reads that it becomes, or the one item that it names.
 
+use std::collections::BTreeSet;
+
 use super::token::Position;
 use crate::codec::record::Record;
 use crate::engine::catalog::TableEntry;
@@ -16,7 +18,7 @@ use crate::expr::partiql::plan::{self, KeyedRead};
 use crate::expr::partiql::{Select, keys as named};
 use crate::model::api::ConsumedCapacity;
 use crate::model::error::{QueryError, StatementError};
-use crate::model::{Error, IndexKind, IndexName, Item, Key};
+use crate::model::{Error, IndexKind, IndexName, IndexSchema, Item, Key};
 use crate::store::{Direction, KeyRange};
 
 /// What a page is to be beside its statement.
@@ -52,6 +54,10 @@ struct Reading {
 /// `ResourceNotFound`, `Statement`, `Query`, `Key`; those of the store.
 pub fn page(view: &View<'_>, statement: &Select, asked: Asked) -> Result<Selected, Error> {
     let source = find(view, statement)?;
+    if source.index().is_some_and(has_several_key_attributes) {
+        return Err(StatementError::SeveralKeyAttributes.into());
+    }
+    let columns = statement.columns()?;
     if asked.consistent && source.is_index(IndexKind::Global) {
         return Err(StatementError::ConsistentOnGlobal.into());
     }
@@ -63,7 +69,7 @@ pub fn page(view: &View<'_>, statement: &Select, asked: Asked) -> Result<Selecte
     if let Some(reads) = &reads {
         check_projected(&source, reads)?;
     }
-    let selection = select::of_columns(&source, statement.columns.as_deref())?;
+    let selection = select::of_columns(&source, columns)?;
     let readings = readings(&source, reads, order);
     let direction = if order.is_some_and(|order| order.backward) { Direction::Reverse } else { Direction::Forward };
     let page = PagePlan {
@@ -87,6 +93,20 @@ fn find(view: &View<'_>, statement: &Select) -> Result<ReadSource, Error> {
     match IndexName::new(index.as_str()) {
         Ok(name) if known => ReadSource::find(view, &statement.table, Some(&name)),
         _ => Err(StatementError::UnknownIndex.into()),
+    }
+}
+
+fn has_several_key_attributes(index: &IndexSchema) -> bool {
+    index.partition.len() > 1 || index.sort.len() > 1
+}
+
+/// An index in a batch, where items are read by key alone: what is wrong with it, or `otherwise`.
+#[must_use]
+pub fn index_refused(table: &TableEntry, index: &str, otherwise: StatementError) -> StatementError {
+    match table.schema.index(index) {
+        None => StatementError::UnknownIndex,
+        Some(index) if has_several_key_attributes(index) => StatementError::SeveralKeyAttributes,
+        Some(_) => otherwise,
     }
 }
 
@@ -130,16 +150,17 @@ fn check_order(statement: &Select, source: &ReadSource, reads: Option<&[KeyedRea
     Ok(Some(Order { partitions_descending, backward }))
 }
 
-/// A read by key of an index must find there what its conditions look at; one read that does is enough.
+/// A read by key of an index must find there what its conditions look at; one branch that does is enough.
 fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), QueryError> {
     let Some(index) = source.index() else { return Ok(()) };
-    let missing = |read: &KeyedRead| -> Vec<String> {
-        read.names.iter().filter(|name| !index.projects(&source.table.schema.key, name)).cloned().collect()
+    let missing = |names: &BTreeSet<String>| -> Vec<String> {
+        names.iter().filter(|name| !index.projects(&source.table.schema.key, name)).cloned().collect()
     };
-    if reads.iter().any(|read| missing(read).is_empty()) {
+    let mut branches = reads.iter().flat_map(|read| &read.names);
+    if branches.clone().any(|names| missing(names).is_empty()) {
         return Ok(());
     }
-    let names = reads.first().map(missing).unwrap_or_default().join(", ");
+    let names = branches.next().map(missing).unwrap_or_default().join(", ");
     Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names })
 }
 
@@ -235,6 +256,7 @@ fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
 /// # Errors
 /// `Statement`.
 pub fn named_key(statement: &Select, table: &TableEntry, operation: &'static str) -> Result<Item, StatementError> {
+    statement.columns()?;
     named::of_read(statement.condition.as_ref(), &table.schema.key, operation)
 }
 
@@ -271,7 +293,7 @@ pub fn one(
     let record = view.entry(&address)?;
     let bytes = record.map_or(0, |record| record.item_bytes() as usize);
     let item = record.map(|record: Record<'_>| record.to_item()).transpose()?;
-    let item = match &statement.columns {
+    let item = match statement.columns()? {
         Some(columns) => item.map(|item| columns_of(columns, &item)),
         None => item,
     };

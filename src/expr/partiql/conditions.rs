@@ -4,6 +4,7 @@ use super::syntax::{Expression, Node, Operator, Path, Step, Test, TypeName};
 use super::values::Values;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::syntax::Comparator;
+use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::StatementError;
 use crate::model::limits::IN_OPERANDS_MAX;
 use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
@@ -12,13 +13,16 @@ use crate::model::{AttributeType, AttributeValue, DocumentPath, PathElement};
 const FUNCTIONS: [&str; 5] = ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"];
 
 /// A document path as the rest of the crate knows it.
-#[must_use]
-pub fn document_path(path: &Path) -> DocumentPath {
+///
+/// # Errors
+/// Names that no attribute has.
+pub fn document_path(path: &Path) -> Result<DocumentPath, StatementError> {
+    let name = |name: &String| check_attribute_name(name).map(|()| name.clone());
     let element = |step: &Step| match step {
-        Step::Name(name) => PathElement::Name(name.clone()),
-        Step::Index(index) => PathElement::Index(*index),
+        Step::Name(text) => name(text).map(PathElement::Name),
+        Step::Index(index) => Ok(PathElement::Index(*index)),
     };
-    DocumentPath { head: path.head.clone(), rest: path.rest.iter().map(element).collect() }
+    Ok(DocumentPath { head: name(&path.head)?, rest: path.rest.iter().map(element).collect::<Result<_, _>>()? })
 }
 
 /// The condition that an expression is.
@@ -67,8 +71,10 @@ fn comparison(left: &Expression, operator: Operator, right: &Expression, values:
         Operator::Plus | Operator::Minus => return Err(StatementError::NotACondition(left.place)),
     };
     for (one, other) in [(left, right), (right, left)] {
-        if has_truth_value(one) {
-            return truth(one, comparator, other, values);
+        if has_truth_value(one)
+            && let Some(known) = truth(one, comparator, other, values)?
+        {
+            return Ok(known);
         }
     }
     Ok(condition::resolve_comparison(operand(left, values)?, comparator, operand(right, values)?)?)
@@ -83,23 +89,29 @@ fn has_truth_value(expression: &Expression) -> bool {
     }
 }
 
-/// A condition compared with TRUE or FALSE.
-fn truth(tested: &Expression, comparator: Comparator, other: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
-    let wanted = match (comparator, Values::is_literal(other)) {
-        (Comparator::Equal | Comparator::NotEqual, true) => values.value(other)?,
-        _ => return Err(StatementError::Unsupported { what: "comparing a condition", place: tested.place }),
+/// A condition compared with TRUE or FALSE is itself or its opposite, so that keys are found in it.
+fn truth(
+    tested: &Expression,
+    comparator: Comparator,
+    other: &Expression,
+    values: Values<'_>,
+) -> Result<Option<Condition>, StatementError> {
+    let is_equal = match comparator {
+        Comparator::Equal => true,
+        Comparator::NotEqual => false,
+        _ => return Ok(None),
     };
-    let AttributeValue::Bool(wanted) = wanted else {
-        return Err(StatementError::Unsupported { what: "comparing a condition", place: tested.place });
-    };
+    if !Values::is_literal(other) {
+        return Ok(None);
+    }
+    let AttributeValue::Bool(wanted) = values.value(other)? else { return Ok(None) };
     let condition = condition(tested, values)?;
-    let is_negated = wanted == (comparator == Comparator::NotEqual);
-    Ok(if is_negated { Condition::Not(Box::new(condition)) } else { condition })
+    Ok(Some(if wanted == is_equal { condition } else { Condition::Not(Box::new(condition)) }))
 }
 
 fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, StatementError> {
     match &expression.node {
-        Node::Path(path) => Ok(Operand::Path(document_path(path))),
+        Node::Path(path) => Ok(Operand::Path(document_path(path)?)),
         Node::Call { name, arguments } if name == "size" => {
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(condition::size_of(operands)?)
@@ -110,33 +122,24 @@ fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, State
         Node::Binary { operator: Operator::Plus, .. } => Err(StatementError::Unsupported { what: "+", place: expression.place }),
         Node::Binary { operator: Operator::Minus, .. } => Err(StatementError::Unsupported { what: "-", place: expression.place }),
         _ if Values::is_literal(expression) => Ok(Operand::Value(values.value(expression)?)),
-        _ => Err(StatementError::Unsupported { what: "a condition as an operand", place: expression.place }),
+        _ => Ok(Operand::Truth(Box::new(condition(expression, values)?))),
     }
 }
 
 fn is(tested: &Expression, test: Test, values: Values<'_>) -> Result<Condition, StatementError> {
-    let of_types = |types: &[AttributeType]| -> Result<Condition, StatementError> {
-        let mut tests = Vec::with_capacity(types.len());
-        for attribute_type in types {
-            tests.push(Condition::AttributeType { operand: operand(tested, values)?, attribute_type: *attribute_type });
-        }
-        Ok(match <[Condition; 1]>::try_from(tests) {
-            Ok([only]) => only,
-            Err(several) => Condition::Or(several),
-        })
-    };
+    let of_type = |attribute_type| Ok(Condition::AttributeType { operand: operand(tested, values)?, attribute_type });
     match test {
         Test::Missing => match operand(tested, values)? {
             Operand::Path(path) => Ok(Condition::AttributeNotExists(path)),
-            Operand::Value(_) | Operand::Size(_) => Err(StatementError::NotACondition(tested.place)),
+            Operand::Value(_) | Operand::Size(_) | Operand::Truth(_) => Err(StatementError::NotACondition(tested.place)),
         },
-        Test::Null => of_types(&[AttributeType::Null]),
-        Test::Type(TypeName::Boolean) => of_types(&[AttributeType::Bool]),
-        Test::Type(TypeName::Number) => of_types(&[AttributeType::N]),
-        Test::Type(TypeName::Text) => of_types(&[AttributeType::S]),
-        Test::Type(TypeName::Blob) => of_types(&[AttributeType::B]),
-        Test::Type(TypeName::List) => of_types(&[AttributeType::L]),
-        Test::Type(TypeName::Tuple) => of_types(&[AttributeType::M]),
-        Test::Type(TypeName::Bag) => of_types(&[AttributeType::Ss, AttributeType::Ns, AttributeType::Bs]),
+        Test::Null => of_type(AttributeType::Null),
+        Test::Type(TypeName::Boolean) => of_type(AttributeType::Bool),
+        Test::Type(TypeName::Number) => of_type(AttributeType::N),
+        Test::Type(TypeName::Text) => of_type(AttributeType::S),
+        Test::Type(TypeName::Blob) => of_type(AttributeType::B),
+        Test::Type(TypeName::List) => of_type(AttributeType::L),
+        Test::Type(TypeName::Tuple) => of_type(AttributeType::M),
+        Test::Type(TypeName::Other(what)) => Err(StatementError::IsType { what, place: tested.place }),
     }
 }

@@ -66,7 +66,7 @@ pub enum Kind {
     Quoted(String),
     /// A string in single quotes.
     Text(String),
-    /// Without a sign, as written.
+    /// Without a sign, as written; it may begin with its point.
     Number(String),
     /// `?`
     Parameter,
@@ -154,6 +154,7 @@ impl Reader<'_> {
                 Ok(Kind::Parameter)
             }
             '0'..='9' => self.number(),
+            '.' if self.rest.get(1..).is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit())) => self.number(),
             _ if is_word_start(first) => {
                 let end = self.rest.find(|character| !is_word_part(character)).unwrap_or(self.rest.len());
                 Ok(Kind::Word(self.take(end).to_owned()))
@@ -252,6 +253,7 @@ mod tests {
         check("n=n-1", Some(&[("n", "1:1:1"), ("Equal", "1:2:1"), ("n", "1:3:1"), ("Minus", "1:4:1"), ("1", "1:5:1")]));
         check("'it''s' \"a\"\"b\"", Some(&[("'it's'", "1:1:7"), ("\"a\"b\"", "1:9:6")]));
         check("'é' ?", Some(&[("'é'", "1:1:3"), ("?", "1:5:1")]));
+        check(".73e1 a.b -.5", Some(&[(".73e1", "1:1:5"), ("a", "1:7:1"), ("Dot", "1:8:1"), ("b", "1:9:1"), ("Minus", "1:11:1"), (".5", "1:12:2")]));
         check(
             "1.50e-3 1e5 1e x",
             Some(&[("1.50e-3", "1:1:7"), ("1e5", "1:9:3"), ("1", "1:13:1"), ("e", "1:14:1"), ("x", "1:16:1")]),

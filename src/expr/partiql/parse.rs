@@ -3,7 +3,7 @@
 use super::lexer::{self, Kind, Sign};
 use super::parse_expression::Parser;
 use super::reserved;
-use super::syntax::{Change, Expression, Node, OrderTerm, Parsed, Path, Returning, Select, Source, Statement};
+use super::syntax::{Change, Expression, Node, OrderTerm, Parsed, Returning, Select, Source, Statement};
 use crate::model::error::StatementError;
 
 const VERB: StatementError = StatementError::Syntax("Expected data manipulation");
@@ -51,7 +51,17 @@ impl Parser {
             self.expect_sign(Sign::Close, LEFT_OVER)?;
             return Ok(Statement::Exists(select));
         }
-        Err(VERB)
+        Err(self.bare_expression())
+    }
+
+    /// What is wrong with a statement without a verb: of a test of a type the service says more.
+    fn bare_expression(&mut self) -> StatementError {
+        let is_test = |expression: &Expression| match &expression.node {
+            Node::Not(inner) => matches!(inner.node, Node::Is { .. }),
+            node => matches!(node, Node::Is { .. }),
+        };
+        let is_test = self.expression().is_ok_and(|expression| is_test(&expression));
+        if is_test && self.is_at_end() { StatementError::BareTypeTest } else { VERB }
     }
 
     fn select(&mut self) -> Result<Select, StatementError> {
@@ -65,16 +75,14 @@ impl Parser {
         Ok(Select { columns, source, condition, order })
     }
 
-    fn columns(&mut self) -> Result<Option<Vec<Path>>, StatementError> {
+    fn columns(&mut self) -> Result<Option<Vec<Expression>>, StatementError> {
         let mut has_star = false;
         let mut columns = Vec::new();
         loop {
             if self.accept_sign(Sign::Star) {
                 has_star = true;
             } else {
-                let column = self.sum()?;
-                let Node::Path(path) = column.node else { return Err(StatementError::Column(column.place)) };
-                columns.push(path);
+                columns.push(self.sum()?);
             }
             if !self.accept_sign(Sign::Comma) {
                 break;
@@ -150,7 +158,14 @@ impl Parser {
         if !self.accept_word("VALUE") {
             return Err(if self.is_at_end() { StatementError::Syntax("Expected VALUE") } else { LEFT_OVER });
         }
-        Ok(Statement::Insert { source, value: self.sum()? })
+        let value = self.sum()?;
+        if self.is_word("ON") && self.is_word_ahead(1, &["CONFLICT"]) {
+            return Err(StatementError::OnConflict);
+        }
+        if self.returning()?.is_some() {
+            return Err(StatementError::ReturningOfInsert);
+        }
+        Ok(Statement::Insert { source, value })
     }
 
     fn update(&mut self) -> Result<Statement, StatementError> {
@@ -182,12 +197,8 @@ impl Parser {
                     }
                 }
             } else if self.accept_word("REMOVE") {
-                loop {
-                    changes.push(Change::Remove(self.path(PATH)?));
-                    if !self.accept_sign(Sign::Comma) {
-                        break;
-                    }
-                }
+                // One path for each REMOVE, otherwise than of SET.
+                changes.push(Change::Remove(self.path(PATH)?));
             } else if changes.is_empty() {
                 return Err(StatementError::Syntax("Expected SET or REMOVE"));
             } else {

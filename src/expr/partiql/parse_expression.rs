@@ -223,7 +223,9 @@ impl Parser {
         Err(TOO_DEEP)
     }
 
-    fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
+    /// Is the token so far ahead one of these keywords?
+    #[must_use]
+    pub fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
         match self.token(ahead).map(|token| &token.kind) {
             Some(Kind::Word(text)) => words.iter().any(|word| text.eq_ignore_ascii_case(word)),
             _ => false,
@@ -274,19 +276,31 @@ impl Parser {
     fn test(&mut self) -> Result<Test, StatementError> {
         const TYPES: &[(&[&str], TypeName)] = &[
             (&["BOOL", "BOOLEAN"], TypeName::Boolean),
-            (
-                &[
-                    "INT", "INT2", "INT4", "INT8", "INTEGER", "INTEGER2", "INTEGER4", "INTEGER8", "SMALLINT", "BIGINT", "DECIMAL",
-                    "DEC", "NUMERIC", "FLOAT", "REAL", "DOUBLE",
-                ],
-                TypeName::Number,
-            ),
-            (&["STRING", "VARCHAR", "CHAR", "CHARACTER", "SYMBOL"], TypeName::Text),
-            (&["BLOB", "CLOB"], TypeName::Blob),
+            (&["NUMERIC"], TypeName::Number),
+            (&["STRING"], TypeName::Text),
+            (&["BLOB"], TypeName::Blob),
             (&["LIST"], TypeName::List),
             (&["STRUCT", "TUPLE"], TypeName::Tuple),
-            (&["BAG"], TypeName::Bag),
+            (&["SMALLINT", "INT2", "INTEGER2"], TypeName::Other("SMALLINT")),
+            (&["INT4", "INTEGER4"], TypeName::Other("INTEGER4")),
+            (&["INT8", "INTEGER8", "BIGINT"], TypeName::Other("INTEGER8")),
+            (&["INT", "INTEGER"], TypeName::Other("INTEGER")),
+            (&["FLOAT"], TypeName::Other("FLOAT")),
+            (&["REAL"], TypeName::Other("REAL")),
+            (&["DOUBLE"], TypeName::Other("DOUBLE_PRECISION")),
+            (&["DECIMAL", "DEC"], TypeName::Other("DECIMAL")),
+            (&["CHAR", "CHARACTER"], TypeName::Other("CHARACTER")),
+            (&["VARCHAR"], VARYING),
+            (&["SYMBOL"], TypeName::Other("SYMBOL")),
+            (&["CLOB"], TypeName::Other("CLOB")),
+            (&["TIMESTAMP"], TypeName::Other("TIMESTAMP")),
+            (&["DATE"], TypeName::Other("DATE")),
+            (&["TIME"], TypeName::Other("TIME")),
+            (&["SEXP"], TypeName::Other("SEXP")),
+            (&["BAG"], TypeName::Other("BAG")),
+            (&["ANY"], TypeName::Other("ANY")),
         ];
+        const VARYING: TypeName = TypeName::Other("CHARACTER_VARYING");
         if self.accept_word("MISSING") {
             return Ok(Test::Missing);
         }
@@ -295,9 +309,12 @@ impl Parser {
         }
         let found = TYPES.iter().find(|(words, _)| self.is_word_ahead(0, words));
         let Some((_, type_name)) = found else { return Err(StatementError::Syntax("Expected type name")) };
-        let second = if self.is_word("DOUBLE") { "PRECISION" } else { "VARYING" };
         self.advance();
-        self.accept_word(second);
+        match *type_name {
+            TypeName::Other("CHARACTER") if self.accept_word("VARYING") => return Ok(Test::Type(VARYING)),
+            TypeName::Other("DOUBLE_PRECISION") => self.accept_word("PRECISION"),
+            _ => false,
+        };
         Ok(Test::Type(*type_name))
     }
 
@@ -406,26 +423,27 @@ impl Parser {
         if self.is_sign(1, Sign::Open) {
             self.advance();
             self.advance();
-            let arguments = self.inside(|parser| parser.list(Sign::Close, Level::Or))?;
+            let arguments = if word.eq_ignore_ascii_case("COUNT") && self.accept_sign(Sign::Star) {
+                self.expect_sign(Sign::Close, StatementError::Syntax("Expected ')'"))?;
+                Vec::new()
+            } else {
+                self.inside(|parser| parser.list(Sign::Close, Level::Or))?
+            };
             return Ok(Expression { node: Node::Call { name: word.to_ascii_lowercase(), arguments }, place });
         }
         Ok(Expression { node: Node::Path(self.path(TERM)?), place })
     }
 
     /// What is left of a tuple, its brace taken.
-    fn tuple(&mut self) -> Result<Vec<(String, Expression)>, StatementError> {
+    fn tuple(&mut self) -> Result<Vec<(Expression, Expression)>, StatementError> {
         let mut members = Vec::new();
         if self.accept_sign(Sign::CloseBrace) {
             return Ok(members);
         }
         loop {
-            let name = match self.kind().clone() {
-                Kind::Text(text) | Kind::Quoted(text) => text,
-                _ => return Err(StatementError::Syntax("Expected a name in quotes")),
-            };
-            self.advance();
+            let key = self.level(Level::Sum)?;
             self.expect_sign(Sign::Colon, StatementError::Syntax("Expected ':' after a name"))?;
-            members.push((name, self.level(Level::Sum)?));
+            members.push((key, self.level(Level::Sum)?));
             if self.accept_sign(Sign::CloseBrace) {
                 return Ok(members);
             }

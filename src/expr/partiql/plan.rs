@@ -45,8 +45,10 @@ pub struct KeyedRead {
     pub partition: Vec<AttributeValue>,
     pub digest: Digest,
     pub interval: Interval,
-    /// What else the branch's conditions look at.
-    pub names: BTreeSet<String>,
+    /// What else the conditions of each of its branches look at.
+    pub names: Vec<BTreeSet<String>>,
+    /// A branch of it has a negated condition on the sort key.
+    is_negated: bool,
 }
 
 /// A SELECT by key.
@@ -63,6 +65,7 @@ struct Branch {
     partition: Vec<Option<AttributeValue>>,
     interval: Interval,
     names: BTreeSet<String>,
+    is_negated: bool,
 }
 
 /// Plans the read of a source with this key schema; `None` is a scan.
@@ -78,19 +81,46 @@ pub fn plan(condition: Option<&Condition>, schema: KeySchemaView<'_>) -> Result<
     let Some(branches) = planner.branches(condition)? else { return Ok(None) };
     let Some(mut reads) = branches.into_iter().map(keyed).collect::<Option<Vec<_>>>() else { return Ok(None) };
     reads.sort_by(|one, other| (&one.digest, &one.interval.lower).cmp(&(&other.digest, &other.interval.lower)));
-    if reads.windows(2).any(|pair| overlap(&pair[0], &pair[1])) {
+    let plain: Vec<&KeyedRead> = reads.iter().filter(|read| !read.is_negated).collect();
+    if plain.windows(2).any(|pair| matches!(pair, [one, next] if overlap(one, next))) {
         return Err(StatementError::Overlapping.into());
     }
     if reads.len() > READS_MAX {
         return Err(StatementError::TooManyReads.into());
     }
-    Ok(Some(KeyedPlan { reads, rest: planner.rest(condition) }))
+    Ok(Some(KeyedPlan { reads: united(reads), rest: planner.rest(condition) }))
+}
+
+/// Reads in order of key, those that overlap made one: what each branch wants of it the condition says.
+fn united(reads: Vec<KeyedRead>) -> Vec<KeyedRead> {
+    let mut united: Vec<KeyedRead> = Vec::with_capacity(reads.len());
+    for read in reads {
+        match united.last_mut().filter(|last| overlap(last, &read)) {
+            Some(last) => last.absorb(read),
+            None => united.push(read),
+        }
+    }
+    united
+}
+
+impl KeyedRead {
+    /// Reaches as far as another read that begins within it.
+    fn absorb(&mut self, other: Self) {
+        let upper = match (self.interval.upper.take(), other.interval.upper) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (None, _) | (_, None) => None,
+        };
+        self.interval.is_value &= other.interval.is_value;
+        self.interval.upper = upper;
+        self.names.extend(other.names);
+        self.is_negated |= other.is_negated;
+    }
 }
 
 fn keyed(branch: Branch) -> Option<KeyedRead> {
     let partition = branch.partition.into_iter().collect::<Option<Vec<_>>>()?;
     let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
-    Some(KeyedRead { partition, digest, interval: branch.interval, names: branch.names })
+    Some(KeyedRead { partition, digest, interval: branch.interval, names: vec![branch.names], is_negated: branch.is_negated })
 }
 
 fn overlap(one: &KeyedRead, next: &KeyedRead) -> bool {
@@ -176,6 +206,17 @@ impl Planner<'_> {
         Ok(Some(KeyTest::Sort(values.iter().map(one).collect())))
     }
 
+    /// Does the condition say what the sort key is not? Such branches may overlap others.
+    fn is_negated_sort(&self, condition: &Condition) -> bool {
+        let is_negated = match condition {
+            Condition::Not(_) => true,
+            Condition::Compare { comparator, .. } => *comparator == Comparator::NotEqual,
+            _ => false,
+        };
+        let Some(sort) = self.schema.sort.first().filter(|_| is_negated) else { return false };
+        condition.attribute_names().into_iter().eq([sort.name.as_str()])
+    }
+
     /// Has the condition a part that key ranges can be made of?
     fn is_about_keys(&self, condition: &Condition) -> Result<bool, Error> {
         match condition {
@@ -193,8 +234,12 @@ impl Planner<'_> {
 
     /// The branches; `None` when one asks for two values of the same partition key attribute, which only a scan answers.
     fn branches(&self, condition: &Condition) -> Result<Option<Vec<Branch>>, Error> {
-        let whole =
-            || Branch { partition: vec![None; self.schema.partition.len()], interval: Interval::default(), names: BTreeSet::new() };
+        let whole = || Branch {
+            partition: vec![None; self.schema.partition.len()],
+            interval: Interval::default(),
+            names: BTreeSet::new(),
+            is_negated: false,
+        };
         match condition {
             Condition::And(list) => {
                 let mut branches = vec![whole()];
@@ -225,7 +270,7 @@ impl Planner<'_> {
                 Some(KeyTest::Sort(intervals)) => intervals.into_iter().map(|interval| Branch { interval, ..whole() }).collect(),
                 None => {
                     let names = other.attribute_names().into_iter().map(str::to_owned).collect();
-                    vec![Branch { names, ..whole() }]
+                    vec![Branch { names, is_negated: self.is_negated_sort(other), ..whole() }]
                 }
             })),
         }
@@ -264,11 +309,12 @@ fn product(ones: &[Branch], others: &[Branch]) -> Result<Option<Vec<Branch>>, Er
             });
         }
         let names = one.names.union(&other.names).cloned().collect();
+        let is_negated = one.is_negated || other.is_negated;
         match intersection(&one.interval, &other.interval) {
-            Some(interval) => product.push(Branch { partition, interval, names }),
+            Some(interval) => product.push(Branch { partition, interval, names, is_negated }),
             None => {
                 let nothing = Interval::new(one.interval.lower.clone(), Some(one.interval.lower.clone()));
-                empty = empty.or(Some(Branch { partition, interval: nothing, names }));
+                empty = empty.or(Some(Branch { partition, interval: nothing, names, is_negated }));
             }
         }
     }
@@ -314,7 +360,7 @@ fn flipped(comparator: Comparator) -> Comparator {
 fn literal(operand: &Operand) -> Option<&AttributeValue> {
     match operand {
         Operand::Value(value) => Some(value),
-        Operand::Path(_) | Operand::Size(_) => None,
+        Operand::Path(_) | Operand::Size(_) | Operand::Truth(_) => None,
     }
 }
 

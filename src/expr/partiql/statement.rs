@@ -1,8 +1,10 @@
 //! Statements with values in place, everything checked that needs no table.
 
+use std::collections::HashSet;
+
 use super::conditions::{condition, document_path};
 use super::parse;
-use super::syntax::{self, Expression, OrderTerm, Path, Returning, Step};
+use super::syntax::{self, Expression, Node, OrderTerm, Path, Returning, Step};
 use super::updates;
 use super::values::Values;
 use crate::codec::wire::names;
@@ -17,15 +19,25 @@ pub struct Column {
     pub path: DocumentPath,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Select {
     pub table: TableName,
     /// As written; it may be no name that an index can have.
     pub index: Option<String>,
-    /// `None` is `*`.
-    pub columns: Option<Vec<Column>>,
+    /// `None` is `*`. What is wrong with them is told after what is wrong with the table or index.
+    pub columns: Result<Option<Vec<Column>>, StatementError>,
     pub condition: Option<Condition>,
     pub order: Vec<OrderTerm>,
+}
+
+impl Select {
+    /// The columns, `None` for `*`.
+    ///
+    /// # Errors
+    /// What is no document path; names that come twice.
+    pub fn columns(&self) -> Result<Option<&[Column]>, StatementError> {
+        self.columns.as_ref().map(Option::as_deref).map_err(Clone::clone)
+    }
 }
 
 /// A statement that writes, or holds a condition against an item as part of a transaction.
@@ -65,7 +77,7 @@ impl WriteEffect {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
     Select(Select),
     Write(Write),
@@ -110,6 +122,7 @@ fn resolve(statement: syntax::Statement, values: Values<'_>) -> Result<Statement
         syntax::Statement::Select(select) => return resolve_select(select, values).map(Statement::Select),
         syntax::Statement::Exists(select) => {
             let select = resolve_select(select, values)?;
+            select.columns()?;
             if select.index.is_some() {
                 return Err(StatementError::OnIndex);
             }
@@ -132,14 +145,26 @@ fn resolve(statement: syntax::Statement, values: Values<'_>) -> Result<Statement
 }
 
 fn resolve_select(select: syntax::Select, values: Values<'_>) -> Result<Select, StatementError> {
-    let column = |path: &Path| Column { name: column_name(path), path: document_path(path) };
     Ok(Select {
         table: table(&select.source.table)?,
         index: select.source.index,
-        columns: select.columns.map(|columns| columns.iter().map(column).collect()),
+        columns: select.columns.map(|columns| resolve_columns(&columns)).transpose(),
         condition: select.condition.map(|clause| condition(&clause, values)).transpose()?,
         order: select.order,
     })
+}
+
+fn resolve_columns(expressions: &[Expression]) -> Result<Vec<Column>, StatementError> {
+    let mut columns: Vec<Column> = Vec::with_capacity(expressions.len());
+    for expression in expressions {
+        let Node::Path(path) = &expression.node else { return Err(StatementError::Column(expression.place)) };
+        columns.push(Column { name: column_name(path), path: document_path(path)? });
+    }
+    let mut names = HashSet::new();
+    match columns.iter().find(|column| !names.insert(&column.name)) {
+        Some(second) => Err(StatementError::DuplicateColumn(second.name.clone())),
+        None => Ok(columns),
+    }
 }
 
 fn base_table(source: &syntax::Source) -> Result<TableName, StatementError> {

@@ -45,7 +45,8 @@ pub enum TypeName {
     Blob,
     List,
     Tuple,
-    Bag,
+    /// One of SQL's that no attribute has, by the service's name.
+    Other(&'static str),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +68,8 @@ pub enum Node {
     Parameter(usize),
     List(Vec<Expression>),
     Bag(Vec<Expression>),
-    Tuple(Vec<(String, Expression)>),
+    /// Whether each key is a string is seen when values are made.
+    Tuple(Vec<(Expression, Expression)>),
     /// The name in small letters.
     Call {
         name: String,
@@ -115,8 +117,8 @@ pub struct OrderTerm {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Select {
-    /// `None` is `*`.
-    pub columns: Option<Vec<Path>>,
+    /// `None` is `*`. Whether each is a document path is told once the table is known.
+    pub columns: Option<Vec<Expression>>,
     pub source: Source,
     pub condition: Option<Expression>,
     pub order: Vec<OrderTerm>,

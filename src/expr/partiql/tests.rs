@@ -47,9 +47,10 @@ fn statements_that_mean_the_same() {
     );
     same("SELECT * FROM Tab WHERE a IS NOT NULL", "SELECT * FROM Tab WHERE NOT attribute_type(a, 'NULL')");
     same(
-        "SELECT * FROM Tab WHERE a IS DOUBLE PRECISION AND b IS CHARACTER VARYING",
-        "SELECT * FROM Tab WHERE a IS INT AND attribute_type(b, 'S')",
+        "SELECT * FROM Tab WHERE a IS NUMERIC AND b IS string AND c IS BOOL AND d IS TUPLE",
+        "SELECT * FROM Tab WHERE attribute_type(a, 'N') AND attribute_type(b, 'S') AND c IS BOOLEAN AND d IS STRUCT",
     );
+    same("SELECT * FROM Tab WHERE a > .5e1 AND b < -.5", "SELECT * FROM Tab WHERE a > 5 AND b < -0.5");
     same("SELECT * FROM Tab WHERE a = 1 OR b = 2 AND NOT c = 3", "SELECT * FROM Tab WHERE (a = 1 OR (b = 2 AND (NOT (c = 3))))");
     same(
         "SELECT * FROM Tab WHERE attribute_exists(a) = false AND true = contains(b, 'x')",
@@ -60,7 +61,7 @@ fn statements_that_mean_the_same() {
     same("SELECT a['b'].c[0] FROM Tab", "SELECT a.b.\"c\"[-0] FROM Tab");
     same(
         "INSERT INTO Tab VALUE {'pk': 'it''s', 'n': 1E3, 's': <<2, 1>>}",
-        "INSERT INTO Tab VALUE {'pk': 'it''s', 's': <<1.0, 2>>, \"n\": 1000}",
+        "INSERT INTO Tab VALUE {'pk': 'it''s', 's': <<1.0, 2>>, 'n': 1000}",
     );
 }
 
@@ -85,8 +86,77 @@ fn negated_tests_differ_from_their_opposites() {
 fn columns_are_named_by_their_last_step() {
     let text = "SELECT a, m.k, m.k[0], l[1][2], l[0].x, \"A b\" FROM Tab";
     let Ok(Statement::Select(select)) = read(text, &[]) else { panic!("{text}") };
-    let names: Vec<String> = select.columns.unwrap_or_default().into_iter().map(|column| column.name).collect();
+    let names: Vec<String> = select.columns.unwrap_or_default().unwrap_or_default().into_iter().map(|column| column.name).collect();
     assert_eq!(names, ["a", "k", "k[0]", "l[1][2]", "x", "A b"]);
+}
+
+#[test]
+fn columns_are_told_of_after_the_table() {
+    let columns = |columns: &str| match read(&format!("SELECT {columns} FROM Tab"), &[]) {
+        Ok(Statement::Select(select)) => select.columns().map(|_| ()).map_err(|error| error.to_string()),
+        other => panic!("{columns}: {other:?}"),
+    };
+    for (list, expected) in [
+        ("COUNT(a)", "Unexpected path component at 1:8:5"),
+        ("count(*)", "Unexpected path component at 1:8:5"),
+        ("a, 'b'", "Unexpected path component at 1:11:3"),
+        ("pk, a, pk", "Duplicate identifiers in select clause: pk"),
+        ("m.k, k", "Duplicate identifiers in select clause: k"),
+        ("m.\"\"", "One or more parameter values were invalid: Empty attribute name"),
+    ] {
+        assert_eq!(columns(list), Err(expected.to_owned()), "{list}");
+    }
+    assert_eq!(columns("m.k, l[0], l[1]"), Ok(()));
+    refused("EXISTS(SELECT count(*) FROM Tab WHERE pk = 'a')", "Unexpected path component at 1:15:5");
+}
+
+#[test]
+fn conditions_are_values_of_comparisons() {
+    let item = crate::model::Item::from([("t", AttributeValue::Bool(true)), ("s", AttributeValue::S("x".into()))]);
+    let holds = |text: &str| match read(&format!("SELECT * FROM Tab WHERE {text}"), &[]) {
+        Ok(Statement::Select(select)) => select.condition.map(|condition| condition.holds(&item)),
+        other => panic!("{text}: {other:?}"),
+    };
+    for (text, expected) in [
+        ("(s = 'x') = t", true),
+        ("t = begins_with(s, 'y')", false),
+        ("begins_with(s, 'y') <> t", true),
+        ("contains(s, 'x') = attribute_exists(t)", true),
+        ("(s = 'x') = (s = 'y')", false),
+        ("attribute_exists(s) = 'x'", false),
+        ("attribute_exists(s) <> 'x'", true),
+        ("attribute_exists(s) = none", false),
+        ("attribute_exists(s) IN [t]", true),
+        ("t IN [(s = 'y'), (s = 'x')]", true),
+        ("(s = 'x') IS BOOLEAN", true),
+    ] {
+        assert_eq!(holds(text), Some(expected), "{text}");
+    }
+    let of = "Incorrect operand type for operator or function; operator or function:";
+    refused("SELECT * FROM Tab WHERE (s = 'x') < t", &format!("{of} <, operand type: BOOL"));
+    refused("SELECT * FROM Tab WHERE t BETWEEN (s = 'x') AND TRUE", &format!("{of} BETWEEN, operand type: BOOL"));
+    refused("SELECT * FROM Tab WHERE begins_with(attribute_exists(s), 'x')", &format!("{of} begins_with, operand type: BOOL"));
+    refused("SELECT * FROM Tab WHERE size(attribute_exists(s)) = 1", &format!("{of} size, operand type: BOOL"));
+}
+
+#[test]
+fn names_that_no_attribute_has() {
+    let empty = "One or more parameter values were invalid: Empty attribute name";
+    for statement in [
+        "UPDATE Tab SET \"\" = 1 WHERE pk = 'a'",
+        "UPDATE Tab SET m.\"\" = 1 WHERE pk = 'a'",
+        "UPDATE Tab SET m[''] = 1 WHERE pk = 'a'",
+        "UPDATE Tab SET a = m[''] WHERE pk = 'a'",
+        "UPDATE Tab SET a = if_not_exists(\"\", 1) WHERE pk = 'a'",
+        "UPDATE Tab SET a = {'': 1} WHERE pk = 'a'",
+        "UPDATE Tab REMOVE \"\" WHERE pk = 'a'",
+        "DELETE FROM Tab WHERE pk = 'a' AND \"\" = 1",
+        "SELECT * FROM Tab WHERE m.\"\" = 1",
+        "SELECT * FROM Tab WHERE attribute_exists(\"\")",
+        "INSERT INTO Tab VALUE {'pk': 'a', '': 1}",
+    ] {
+        refused(statement, empty);
+    }
 }
 
 #[test]
@@ -102,6 +172,8 @@ fn unreadable_statements() {
         "UPDATE Tab SET a = 9 WHERE pk = 9 foo",
         "DELETE FROM Tab WHERE pk = 9 ORDER BY pk",
         "FROM Tab SET c = 1 WHERE pk = 'x'",
+        "UPDATE Tab REMOVE a, b WHERE pk = 'x'",
+        "FROM Tab WHERE pk = 'x' REMOVE a, b",
     ] {
         refused(statement, left);
     }
@@ -133,7 +205,7 @@ fn unreadable_statements() {
     refused("SELECT * FROM Tab WHERE ORDER BY pk", "BAD: Unexpected keyword");
     refused("SELECT * FROM Tab WHERE x IS FOO", "BAD: Expected type name");
     refused("SELECT * FROM Tab WHERE attribute_exists(m.inner)", "BAD: Invalid path dot component");
-    for statement in ["", "SLECT * FROM Tab", "CREATE TABLE Tab"] {
+    for statement in ["", "SLECT * FROM Tab", "CREATE TABLE Tab", "x", "x IS FOO", "x IS INT4 foo"] {
         refused(statement, "BAD: Expected data manipulation");
     }
     refused(
@@ -161,7 +233,6 @@ fn refused_statements() {
     refused("SELECT * FROM Tab AS t WHERE pk = 'x'", "Aliasing is not supported");
     refused("UPDATE Tab t SET a = 3 WHERE pk = 'x'", "Aliasing is not supported");
     refused("SELECT *, a FROM Tab", "Other attributes should not be present in the projection when '*' is used.");
-    refused("SELECT COUNT(a) FROM Tab", "Unexpected path component at 1:8:5");
     refused("SELECT * FROM Tab.\"i\".\"j\"", "A path may contain at most 2 components in the FROM clause");
     refused("SELECT * FROM \"\" WHERE pk = 'a'", "Path component cannot be an empty string");
     refused("SELECT * FROM Tab.\"\"", "Path component cannot be an empty string");
@@ -179,6 +250,26 @@ fn refused_statements() {
     refused("SELECT * FROM Tab WHERE a", "Expected a condition such as a comparison or a function at 1:25:1");
     refused("SELECT * FROM Tab WHERE a LIKE 'x%'", "Unsupported operation: LIKE at 1:27:4");
     refused("SELECT * FROM Tab WHERE a + 1 > 2", "Unsupported operation: + at 1:25:1");
+    for (type_name, what) in [
+        ("INT4", "INTEGER4"),
+        ("INT8", "INTEGER8"),
+        ("DOUBLE PRECISION", "DOUBLE_PRECISION"),
+        ("CHARACTER VARYING", "CHARACTER_VARYING"),
+        ("CHAR", "CHARACTER"),
+        ("bag", "BAG"),
+    ] {
+        refused(
+            &format!("SELECT * FROM Tab WHERE x IS NOT {type_name}"),
+            &format!(
+                "Unsupported data type for IS operator: {what}. \
+                 Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at 1:25:1"
+            ),
+        );
+        refused(&format!("x IS {type_name}"), "Unsupported operation: IsType");
+    }
+    refused("INSERT INTO Tab VALUE {'pk': 'a'} ON CONFLICT WHERE pk = 'a' DO NOTHING", "Unsupported clause: ON CONFLICT");
+    refused("INSERT INTO Tab VALUE {'pk': 'a'} on conflict do nothing", "Unsupported clause: ON CONFLICT");
+    refused("INSERT INTO Tab VALUE {'pk': 'a'} RETURNING ALL OLD *", "RETURNING is not supported in INSERT");
     let requires = "Operator or function requires a document path; operator or function: attribute_exists";
     refused("SELECT * FROM Tab WHERE attribute_exists('a')", requires);
     let count =
@@ -217,11 +308,16 @@ fn refused_values() {
     insert("<<2, 2.0>>", "One or more parameter values were invalid: Input collection [2, 2.0] contains duplicates! under root");
     insert("{'k': ?}", "Unsupported data type: Parameter under key root.k at 1:46:1");
     insert("set_add(<<'a'>>, <<'b'>>)", "Unsupported data type: set_add under key root at 1:40:7");
-    insert("{'a': 1, 'a': 2}", "The name a stands twice in one tuple");
+    insert("{'a': 1, 'a': 2}", "Duplicate keys in tuple. Key: a under root at 1:49:3");
+    insert("{\"a\": 1}", "Tuple keys must be of type String. Actual type: VariableReference under root at 1:41:3");
+    insert("{'m': {a: 1}}", "Tuple keys must be of type String. Actual type: VariableReference under root.m at 1:47:1");
+    insert("{1: 1}", "Tuple keys must be of type String. Actual type: INT under root at 1:41:1");
+    insert("{'': 1}", "One or more parameter values were invalid: Empty attribute name");
     let deep = format!("{}1{}", "{'a':".repeat(32), "}".repeat(32));
     insert(&deep, &format!("Nesting Levels have exceeded supported limits under root{}", ".a".repeat(32)));
-    refused("INSERT INTO Tab VALUE 'a'", "BAD: Expected a tuple in VALUE");
-    refused("INSERT INTO Tab VALUE ?", "BAD: Expected a tuple in VALUE");
+    let format = "Unsupported format in item expression. Please use struct format {...} to express item values for insert statement.";
+    refused("INSERT INTO Tab VALUE 'a'", &format!("{format} at 1:23:3"));
+    refused("INSERT INTO Tab VALUE ?", &format!("{format} at 1:23:1"));
 }
 
 #[test]
@@ -287,6 +383,12 @@ fn plans_of_selects() {
     check("pk = 'a' AND sk > 'x'", &[("a", 0)], true);
     check("pk = 'a' AND sk = 1 AND sk = 2", &[("a", 2)], false);
     check("(pk = 'a' AND x = 1) OR pk = 'b'", &[("a", 0), ("b", 0)], true);
+    for negated in ["NOT sk = 1", "sk <> 1", "1 <> sk", "NOT sk IN [1, 3]", "NOT sk > 5", "NOT (sk = 1)", "NOT sk BETWEEN 1 AND 2"] {
+        check(&format!("pk = 'a' AND {negated} OR pk = 'a' AND sk = 2"), &[("a", 0)], true);
+        check(&format!("pk = 'a' AND sk > 1 AND {negated} OR pk = 'a' AND sk > 2 OR pk = 'b'"), &[("a", 1), ("b", 0)], true);
+        check(&format!("pk = 'a' OR pk = 'a' AND {negated}"), &[("a", 0)], true);
+        check(&format!("pk = 'a' AND sk < 3 AND {negated} OR pk = 'a' AND sk BETWEEN 2 AND 4"), &[("a", 1)], true);
+    }
     for scan in [
         "sk = 1",
         "pk > 'a'",
@@ -311,6 +413,9 @@ fn plans_of_selects() {
         "pk = 'a' AND (sk = 1 OR x = 1)",
         "(pk = 'a' AND x = 1) OR (pk = 'a' AND x = 2)",
         "pk = 'a' AND x = 1 OR pk = 'a' AND sk = 2",
+        "pk = 'a' AND x <> 1 OR pk = 'a' AND sk = 2",
+        "pk = 'a' AND x = 1 OR pk = 'a' AND x <> 1",
+        "pk = 'a' AND NOT sk = 1 OR pk = 'a' OR pk = 'a' AND sk = 2",
     ] {
         refused(clause, overlapping);
     }

@@ -16,8 +16,8 @@ pub fn update(changes: &[Change], values: Values<'_>) -> Result<Update, Statemen
     let mut actions = Vec::with_capacity(changes.len());
     for change in changes {
         actions.push(match change {
-            Change::Remove(path) => Action { path: document_path(path), effect: Effect::Remove },
-            Change::Set(path, value) => Action { path: document_path(path), effect: effect(path, value, values)? },
+            Change::Remove(path) => Action { path: document_path(path)?, effect: Effect::Remove },
+            Change::Set(path, value) => Action { path: document_path(path)?, effect: effect(path, value, values)? },
         });
     }
     Ok(Update::new(actions, Origin::Expression)?)
@@ -71,7 +71,7 @@ fn set_operand(
 
 fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementError> {
     let (name, arguments) = match &expression.node {
-        Node::Path(path) => return Ok(Term::Path(document_path(path))),
+        Node::Path(path) => return Ok(Term::Path(document_path(path)?)),
         Node::Call { name, arguments } => (name.as_str(), arguments),
         Node::Binary { .. } => {
             return Err(StatementError::Unsupported { what: "more than one + or -", place: expression.place });
@@ -86,7 +86,7 @@ fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementEr
     };
     if name == "if_not_exists" {
         let Node::Path(path) = &first.node else { return Err(ExpressionFault::PathRequired(name.to_owned()).into()) };
-        return Ok(Term::IfNotExists(document_path(path), Box::new(term(second, values)?)));
+        return Ok(Term::IfNotExists(document_path(path)?, Box::new(term(second, values)?)));
     }
     let lists = [term(first, values)?, term(second, values)?];
     for list in &lists {

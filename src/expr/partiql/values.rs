@@ -62,18 +62,14 @@ impl<'p> Values<'p> {
         self.value_at(expression, &ROOT)
     }
 
-    /// The item that INSERT writes: a tuple, or a map for a `?`.
+    /// The item that INSERT writes: a tuple.
     ///
     /// # Errors
     /// As [`Self::value`].
     pub fn item(&self, expression: &Expression) -> Result<Item, StatementError> {
         match &expression.node {
             Node::Tuple(members) => self.members(members, &ROOT, false).map(Item),
-            Node::Parameter(_) => match self.value(expression)? {
-                AttributeValue::M(map) => Ok(Item(map)),
-                _ => Err(StatementError::InsertValue),
-            },
-            _ => Err(StatementError::InsertValue),
+            _ => Err(StatementError::InsertValue(expression.place)),
         }
     }
 
@@ -139,12 +135,15 @@ impl<'p> Values<'p> {
     /// The attributes of an item are each a root of their own, the members of a map are not.
     fn members(
         &self,
-        members: &[(String, Expression)],
+        members: &[(Expression, Expression)],
         way: &Way<'_>,
         is_map: bool,
     ) -> Result<BTreeMap<String, AttributeValue>, StatementError> {
         let mut map = BTreeMap::new();
-        for (name, expression) in members {
+        for (key, expression) in members {
+            let Node::Text(name) = &key.node else {
+                return Err(StatementError::TupleKey { what: type_name(key), path: way.text(), place: key.place });
+            };
             check_attribute_name(name)?;
             let value = match is_map {
                 true => self.value_at(expression, &way.below(Step::Name(name)))?,
@@ -152,7 +151,9 @@ impl<'p> Values<'p> {
             };
             match map.entry(name.clone()) {
                 Entry::Vacant(place) => place.insert(value),
-                Entry::Occupied(_) => return Err(StatementError::DuplicateName(name.clone())),
+                Entry::Occupied(_) => {
+                    return Err(StatementError::DuplicateName { name: name.clone(), path: way.text(), place: key.place });
+                }
             };
         }
         Ok(map)
@@ -200,11 +201,20 @@ fn number_text(expression: &Expression) -> Option<String> {
 }
 
 fn unsupported(expression: &Expression, way: &Way<'_>) -> StatementError {
-    let what = match &expression.node {
-        Node::Parameter(_) => "Parameter".to_owned(),
-        Node::Path(_) => "VariableReference".to_owned(),
-        Node::Call { name, .. } => name.clone(),
-        _ => "Expression".to_owned(),
+    StatementError::Value { what: type_name(expression), path: way.text(), place: expression.place }
+}
+
+/// What an expression is, as error texts show it.
+fn type_name(expression: &Expression) -> String {
+    let name = match &expression.node {
+        Node::Parameter(_) => "Parameter",
+        Node::Path(_) => "VariableReference",
+        Node::Call { name, .. } => name,
+        Node::Number(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => "INT",
+        Node::Number(_) => "DECIMAL",
+        Node::Boolean(_) => "BOOL",
+        Node::Null => "NULL",
+        _ => "Expression",
     };
-    StatementError::Value { what, path: way.text(), place: expression.place }
+    name.to_owned()
 }

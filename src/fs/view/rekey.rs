@@ -228,8 +228,7 @@ fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
             CancellationReason::Throttled(throttled) => return Some(plain(Error::Throttled(throttled).into())),
             CancellationReason::None
             | CancellationReason::ConditionalCheckFailed { .. }
-            | CancellationReason::DuplicateItem
-            | CancellationReason::ResourceNotFound => {}
+            | CancellationReason::DuplicateItem => {}
         }
     }
     None

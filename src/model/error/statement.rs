@@ -39,6 +39,18 @@ pub enum StatementError {
     /// Something else than a document path among the columns.
     #[error("Unexpected path component at {0}")]
     Column(Place),
+    /// Two columns of the result with this name.
+    #[error("Duplicate identifiers in select clause: {0}")]
+    DuplicateColumn(String),
+    /// `x IS INT4` as a whole statement.
+    #[error("Unsupported operation: IsType")]
+    BareTypeTest,
+    /// A type after IS that no attribute has.
+    #[error(
+        "Unsupported data type for IS operator: {what}. \
+         Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] at {place}"
+    )]
+    IsType { what: &'static str, place: Place },
     #[error("Unrecognized function: {name} at {place}")]
     UnknownFunction { name: String, place: Place },
     #[error("Unsupported operation: {what} at {place}")]
@@ -60,6 +72,8 @@ pub enum StatementError {
     OnIndex,
     #[error("The table does not have the specified index")]
     UnknownIndex,
+    #[error("PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys.")]
+    SeveralKeyAttributes,
     #[error("Strongly consistent read is not supported on Global Secondary Indexes")]
     ConsistentOnGlobal,
     #[error(transparent)]
@@ -85,10 +99,19 @@ pub enum StatementError {
     NumberDuplicates { members: String, path: String },
     #[error("Unsupported data type: {what} under key {path} at {place}")]
     Value { what: String, path: String, place: Place },
-    #[error("The name {0} stands twice in one tuple")]
-    DuplicateName(String),
-    #[error("Statement wasn't well formed, can't be processed: Expected a tuple in VALUE")]
-    InsertValue,
+    #[error("Duplicate keys in tuple. Key: {name} under {path} at {place}")]
+    DuplicateName { name: String, path: String, place: Place },
+    /// A name that is no string in single quotes.
+    #[error("Tuple keys must be of type String. Actual type: {what} under {path} at {place}")]
+    TupleKey { what: String, path: String, place: Place },
+    #[error(
+        "Unsupported format in item expression. Please use struct format {{...}} to express item values for insert statement. at {0}"
+    )]
+    InsertValue(Place),
+    #[error("Unsupported clause: ON CONFLICT")]
+    OnConflict,
+    #[error("RETURNING is not supported in INSERT")]
+    ReturningOfInsert,
     /// `function` is `SET_ADD` or `SET_DELETE`, here and below.
     #[error("The first argument to {function} must equal the assignment value at {place}")]
     SetTarget { function: &'static str, place: Place },

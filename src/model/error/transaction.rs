@@ -28,8 +28,6 @@ pub enum CancellationReason {
     ItemCollectionSizeLimitExceeded,
     /// Of a PartiQL INSERT: there is such an item.
     DuplicateItem,
-    /// Of a PartiQL statement: there is no such table.
-    ResourceNotFound,
     /// There was no capacity left for it.
     Throttled(Box<Throttled>),
     /// What the operation alone would have failed with.
@@ -45,7 +43,6 @@ impl CancellationReason {
             Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
             Self::DuplicateItem => "DuplicateItem",
-            Self::ResourceNotFound => "ResourceNotFound",
             Self::Throttled(throttled) if throttled.is_provisioned => "ProvisionedThroughputExceeded",
             Self::Throttled(_) => "ThrottlingError",
             Self::ValidationError(_) => "ValidationError",
@@ -60,7 +57,6 @@ impl CancellationReason {
             Self::ConditionalCheckFailed { .. } => Some(Error::ConditionalCheckFailed { item: None }.to_string()),
             Self::ItemCollectionSizeLimitExceeded => Some(Error::ItemCollectionSizeLimitExceeded.to_string()),
             Self::DuplicateItem => Some(StatementError::Duplicate.to_string()),
-            Self::ResourceNotFound => Some(Error::ResourceNotFound.to_string()),
             Self::Throttled(throttled) => Some(throttled.to_string()),
             Self::ValidationError(error) => Some(error.to_string()),
         }
@@ -74,7 +70,6 @@ impl CancellationReason {
             Self::None
             | Self::ItemCollectionSizeLimitExceeded
             | Self::DuplicateItem
-            | Self::ResourceNotFound
             | Self::Throttled(_)
             | Self::ValidationError(_) => None,
         }
