@@ -29,10 +29,10 @@ impl Item {
     /// Checks names, depth and size of an item to be put (SEMANTICS 3.2, 5.2). Sets are checked where values are built.
     ///
     /// # Errors
-    /// Those of [`Self::check_names`], [`ValueError::Nesting`], [`ValueError::ItemTooLarge`].
+    /// [`ValueError::Nesting`], those of [`Self::check_names`], [`ValueError::ItemTooLarge`].
     pub fn check_limits(&self) -> Result<(), ValueError> {
-        self.check_names()?;
         self.0.values().try_for_each(AttributeValue::check_nesting)?;
+        self.check_names()?;
         if self.size() > ITEM_BYTES_MAX { Err(ValueError::ItemTooLarge) } else { Ok(()) }
     }
 
