@@ -7,6 +7,7 @@ mod engine_support;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::check::check as check_store;
+use ddbfs::model::api::legacy::AttributeUpdate;
 use ddbfs::model::api::*;
 use ddbfs::model::{AttributeValue, Error, Item};
 use engine_support::{get, json, line, placeholders_of, put, s, scan_request, tab, table, x};
@@ -308,4 +309,32 @@ fn counters_count_exactly_under_concurrent_updates() {
         }
     });
     assert_eq!(now(&database), r#""m":200,"n":200"#);
+}
+
+/// Requests that no wire has checked, as the mount's and jobs' are.
+#[test]
+fn no_route_stores_a_name_that_cannot_be_put_back() {
+    let database = with_item("");
+    let long = "x".repeat(65_536);
+    for (name, text) in [("", "Empty attribute name"), (&long, "Attribute name is too large, must be less than 65536 bytes")] {
+        let map = AttributeValue::M([(name.to_owned(), s("x"))].into());
+        for (attribute, value) in [(name, s("x")), ("m", map.clone()), ("l", AttributeValue::L(vec![map]))] {
+            let mut item = json(KEY);
+            item.0.insert(attribute.to_owned(), value.clone());
+            let expected = Err(format!("{IV}{text}"));
+            assert_eq!(put(&database, "Tab", item.clone()).map(drop).map_err(|error| error.to_string()), expected);
+            let writes = TableWrites { table_name: table("Tab"), requests: vec![WriteRequest::Put(item.clone())] };
+            let batch = BatchWriteItemRequest {
+                request_items: vec![writes],
+                return_consumed_capacity: ReturnConsumedCapacity::None,
+                return_item_collection_metrics: false,
+            };
+            assert_eq!(database.batch_write_item(batch).map(drop).map_err(|error| error.to_string()), expected);
+            let update = AttributeUpdate { attribute: attribute.to_owned(), value: Some(value), ..AttributeUpdate::default() };
+            let mut by_attribute = request("", "");
+            by_attribute.update = UpdateParameter::AttributeUpdates(vec![update]);
+            assert_eq!(database.update_item(by_attribute).map(drop).map_err(|error| error.to_string()), expected);
+        }
+    }
+    assert_eq!(now(&database), "");
 }
