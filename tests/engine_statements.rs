@@ -121,7 +121,10 @@ fn inserts_are_of_new_items() {
     );
     refused(&control, "INSERT INTO Nope VALUE {'pk': 'a'}", "ResourceNotFoundException", "Requested resource not found");
     let parameters = json!([{ "N": "2" }, { "B": "AQ==" }]);
-    control.ok("ExecuteStatement", json!({ "Statement": "INSERT INTO Tab VALUE {'pk': 'b', 'sk': ?, 'b': ?}", "Parameters": parameters }));
+    control.ok(
+        "ExecuteStatement",
+        json!({ "Statement": "INSERT INTO Tab VALUE {'pk': 'b', 'sk': ?, 'b': ?}", "Parameters": parameters }),
+    );
     let answer = control.ok(
         "ExecuteStatement",
         json!({
@@ -586,10 +589,7 @@ fn transactions_read_or_write_together() {
     fails(&[&format!("{update} RETURNING ALL NEW *")], &first("RETURNING clause is not supported in ExecuteTransaction."));
     fails(&["SELECT * FROM Tab WHERE"], &first("Statement wasn't well formed, can't be processed: Unexpected term"));
     fails(&[update, update], "Transaction request cannot include multiple operations on one item");
-    fails(
-        &["UPDATE Nope SET x = 1 WHERE pk = 'a' RETURNING ALL NEW *", "DELETE FROM Tab WHERE pk = 'a' AND sk = 1"],
-        missing,
-    );
+    fails(&["UPDATE Nope SET x = 1 WHERE pk = 'a' RETURNING ALL NEW *", "DELETE FROM Tab WHERE pk = 'a' AND sk = 1"], missing);
     let empty = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk";
     fails(&[update, "INSERT INTO Tab VALUE {'pk': '', 'sk': 1}"], empty);
     fails(&["SELECT * FROM Tab WHERE pk = '' AND sk = 1", read], empty);

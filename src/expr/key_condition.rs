@@ -183,7 +183,9 @@ fn legacy_range(operator: ComparisonOperator, arguments: Vec<AttributeValue>) ->
 /// `attribute = value`, or flipped.
 fn comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<AttributeCondition, ExpressionFault> {
     let (path, comparator, other) = match (left, right) {
-        (Operand::Size(_) | Operand::Truth(_), _) | (_, Operand::Size(_) | Operand::Truth(_)) => return Err(ExpressionFault::NestedOperation),
+        (Operand::Size(_) | Operand::Truth(_), _) | (_, Operand::Size(_) | Operand::Truth(_)) => {
+            return Err(ExpressionFault::NestedOperation);
+        }
         (Operand::Value(_), Operand::Value(_)) => return Err(ExpressionFault::NoKeyAttribute),
         (Operand::Value(value), Operand::Path(path)) => (path, flip(comparator), Operand::Value(value)),
         (Operand::Path(path), right) => (path, comparator, right),

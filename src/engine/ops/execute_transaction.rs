@@ -156,11 +156,7 @@ fn write_all(
     check_size(&actions)?;
     let request = Actions { actions: &actions, checked: &checked, token, with_metrics: false };
     let done = transact_write_items::run(transaction, &request).map_err(|error| in_words_of_statements(error, &actions))?;
-    Ok(ExecuteTransactionResponse {
-        responses: Vec::new(),
-        consumed_capacity: done.consumed_capacity,
-        is_read: done.is_replay,
-    })
+    Ok(ExecuteTransactionResponse { responses: Vec::new(), consumed_capacity: done.consumed_capacity, is_read: done.is_replay })
 }
 
 /// A statement as an action of TransactWriteItems.

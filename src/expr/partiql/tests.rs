@@ -315,7 +315,8 @@ fn refused_values() {
     insert("{'': 1}", "One or more parameter values were invalid: Empty attribute name");
     let deep = format!("{}1{}", "{'a':".repeat(32), "}".repeat(32));
     insert(&deep, &format!("Nesting Levels have exceeded supported limits under root{}", ".a".repeat(32)));
-    let format = "Unsupported format in item expression. Please use struct format {...} to express item values for insert statement.";
+    let format =
+        "Unsupported format in item expression. Please use struct format {...} to express item values for insert statement.";
     refused("INSERT INTO Tab VALUE 'a'", &format!("{format} at 1:23:3"));
     refused("INSERT INTO Tab VALUE ?", &format!("{format} at 1:23:1"));
 }
@@ -383,7 +384,8 @@ fn plans_of_selects() {
     check("pk = 'a' AND sk > 'x'", &[("a", 0)], true);
     check("pk = 'a' AND sk = 1 AND sk = 2", &[("a", 2)], false);
     check("(pk = 'a' AND x = 1) OR pk = 'b'", &[("a", 0), ("b", 0)], true);
-    for negated in ["NOT sk = 1", "sk <> 1", "1 <> sk", "NOT sk IN [1, 3]", "NOT sk > 5", "NOT (sk = 1)", "NOT sk BETWEEN 1 AND 2"] {
+    for negated in ["NOT sk = 1", "sk <> 1", "1 <> sk", "NOT sk IN [1, 3]", "NOT sk > 5", "NOT (sk = 1)", "NOT sk BETWEEN 1 AND 2"]
+    {
         check(&format!("pk = 'a' AND {negated} OR pk = 'a' AND sk = 2"), &[("a", 0)], true);
         check(&format!("pk = 'a' AND sk > 1 AND {negated} OR pk = 'a' AND sk > 2 OR pk = 'b'"), &[("a", 1), ("b", 0)], true);
         check(&format!("pk = 'a' OR pk = 'a' AND {negated}"), &[("a", 0)], true);

@@ -226,9 +226,7 @@ fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
                 return Some(plain(Error::ItemCollectionSizeLimitExceeded.into()));
             }
             CancellationReason::Throttled(throttled) => return Some(plain(Error::Throttled(throttled).into())),
-            CancellationReason::None
-            | CancellationReason::ConditionalCheckFailed { .. }
-            | CancellationReason::DuplicateItem => {}
+            CancellationReason::None | CancellationReason::ConditionalCheckFailed { .. } | CancellationReason::DuplicateItem => {}
         }
     }
     None
