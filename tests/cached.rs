@@ -144,6 +144,7 @@ fn every_write_through_the_cache_is_seen_by_the_next_read_of_the_item() {
     both.cached
         .transact_write_items(TransactWriteItemsRequest {
             transact_items: vec![TransactWrite::new(table(), TransactAction::Put { item: item("transaction", "new") })],
+            fault: None,
             client_request_token: None,
             return_consumed_capacity: ReturnConsumedCapacity::None,
             return_item_collection_metrics: false,
@@ -204,7 +205,8 @@ fn a_batch_reads_only_what_is_not_there() {
     both.put(&*both.direct, "1", "new");
     let batch = |consistent_read| {
         let keys = TableKeys { consistent_read, ..TableKeys::new(table(), vec![key("1"), key("2"), key("3")]) };
-        let request = BatchGetItemRequest { request_items: vec![keys], return_consumed_capacity: ReturnConsumedCapacity::Total };
+        let request =
+            BatchGetItemRequest { request_items: vec![keys], fault: None, return_consumed_capacity: ReturnConsumedCapacity::Total };
         let response = both.cached.batch_get_item(&request).unwrap();
         let mut found: Vec<String> = response.responses[0].iter().filter_map(|item| v(Some(item))).collect();
         found.sort();

@@ -23,7 +23,7 @@ fn post(forum: &str, subject: &str, posted: &str) -> Item {
 }
 
 fn get_request(tables: Vec<TableKeys>) -> BatchGetItemRequest {
-    BatchGetItemRequest { request_items: tables, return_consumed_capacity: ReturnConsumedCapacity::Indexes }
+    BatchGetItemRequest { request_items: tables, fault: None, return_consumed_capacity: ReturnConsumedCapacity::Indexes }
 }
 
 fn write_request(tables: &[(&str, &[WriteRequest])]) -> BatchWriteItemRequest {
@@ -188,7 +188,7 @@ fn a_batch_of_reads_is_checked_before_it_is_read() {
 }
 
 fn transact(gets: Vec<TransactGet>) -> TransactGetItemsRequest {
-    TransactGetItemsRequest { transact_items: gets, return_consumed_capacity: ReturnConsumedCapacity::Total }
+    TransactGetItemsRequest { transact_items: gets, fault: None, return_consumed_capacity: ReturnConsumedCapacity::Total }
 }
 
 fn dog(name: &str) -> TransactGet {

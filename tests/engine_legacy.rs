@@ -216,6 +216,6 @@ fn scan_filter_and_attributes_to_get() {
 
     let keys = vec![json(KEY), json(r#""pk":"k","sk":9"#)];
     let tables = vec![TableKeys { attributes_to_get: Some(vec!["n".into()]), ..TableKeys::new(table("Tab"), keys) }];
-    let batch = BatchGetItemRequest { request_items: tables, return_consumed_capacity: ReturnConsumedCapacity::None };
+    let batch = BatchGetItemRequest { request_items: tables, fault: None, return_consumed_capacity: ReturnConsumedCapacity::None };
     assert_eq!(database.batch_get_item(&batch).unwrap().responses, [vec![json(r#""n":2"#)]]);
 }

@@ -75,6 +75,7 @@ fn transaction(writer: u32, sequence: u32) -> TransactWriteItemsRequest {
     };
     TransactWriteItemsRequest {
         transact_items: (0..ITEMS).map(write).collect(),
+        fault: None,
         client_request_token: Some(format!("{writer} {sequence}")),
         return_consumed_capacity: ReturnConsumedCapacity::None,
         return_item_collection_metrics: false,

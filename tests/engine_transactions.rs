@@ -29,6 +29,7 @@ use proptest::test_runner::{Config, TestRunner};
 fn request(items: Vec<TransactWrite>) -> TransactWriteItemsRequest {
     TransactWriteItemsRequest {
         transact_items: items,
+        fault: None,
         client_request_token: None,
         return_consumed_capacity: ReturnConsumedCapacity::Indexes,
         return_item_collection_metrics: true,
@@ -607,7 +608,8 @@ fn concurrent_transactions_are_serializable() {
     }
     let balances = || -> Vec<i64> {
         let gets = (0..ACCOUNTS).map(|number| TransactGet::new(table("Thread"), post_key(number))).collect();
-        let gets = TransactGetItemsRequest { transact_items: gets, return_consumed_capacity: ReturnConsumedCapacity::None };
+        let gets =
+            TransactGetItemsRequest { transact_items: gets, fault: None, return_consumed_capacity: ReturnConsumedCapacity::None };
         let items = database.transact_get_items(gets).unwrap().responses;
         items.iter().map(|item| text(item.as_ref().unwrap().get("Balance").unwrap()).parse().unwrap()).collect()
     };

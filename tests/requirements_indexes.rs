@@ -242,6 +242,7 @@ fn p_14_l_33_l_34_l_35_l_36_the_size_of_a_collection_is_told_by_every_write() {
     whole(&database.batch_write_item(batch).unwrap().item_collection_metrics[0][0]);
     let transaction = TransactWriteItemsRequest {
         transact_items: vec![TransactWrite::new(table("Thread"), TransactAction::Put { item })],
+        fault: None,
         client_request_token: None,
         return_consumed_capacity: ReturnConsumedCapacity::None,
         return_item_collection_metrics: true,

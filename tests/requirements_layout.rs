@@ -49,6 +49,7 @@ fn s_03_consumed_capacity_is_summed_by_table_and_index() {
     let (client_request_token, return_consumed_capacity) = (None, ReturnConsumedCapacity::None);
     let request = TransactWriteItemsRequest {
         transact_items,
+        fault: None,
         client_request_token,
         return_consumed_capacity,
         return_item_collection_metrics: false,

@@ -189,6 +189,7 @@ fn g_45_g_54_an_index_without_write_units_refuses_the_table_s_writes() {
     let transact_items = vec![write("400", false), write("401", true)];
     let request = TransactWriteItemsRequest {
         transact_items,
+        fault: None,
         client_request_token,
         return_consumed_capacity,
         return_item_collection_metrics: false,
@@ -245,7 +246,8 @@ fn s_05_batches_leave_unprocessed_what_there_is_no_capacity_for() {
             attributes_to_get: None,
             placeholders: Placeholders::default(),
         };
-        let request = BatchGetItemRequest { request_items: vec![table], return_consumed_capacity: ReturnConsumedCapacity::None };
+        let request =
+            BatchGetItemRequest { request_items: vec![table], fault: None, return_consumed_capacity: ReturnConsumedCapacity::None };
         bed.database.batch_get_item(&request)
     };
     assert_eq!(get(&keys).unwrap().page.unprocessed_keys, [keys[1..].to_vec()]);

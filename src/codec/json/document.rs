@@ -17,9 +17,9 @@ use serde_json::{Number, Value};
 use super::reader::{Reader, read_document};
 use super::sink::Sink;
 use super::{JsonError, JsonFault};
-use crate::model::error::ValueError;
 
-/// Levels of brackets: two for each of an item's 32 levels, and some for the request around it.
+/// Levels of brackets that are read: two for each of an item's 32 levels, and as many for the request around it. What lies deeper
+/// stands as `null`: a value beyond 32 levels is refused before it is looked at.
 const LEVELS_MAX: usize = 128;
 /// Places in a text fit in a node.
 const TEXT_BYTES_MAX: usize = (1 << 28) - 1;
@@ -35,6 +35,8 @@ pub struct Document {
     nodes: Vec<Node>,
     /// Strings with escapes, without them.
     unescaped: String,
+    /// Was something passed over because it lies too deep?
+    is_cut: bool,
     /// What is left of [`REQUEST_BYTES_MAX`].
     budget: AtomicUsize,
 }
@@ -87,8 +89,8 @@ impl fmt::Debug for Node {
 }
 
 impl Document {
-    /// Reads a text by the one strict reader of the crate: a member given twice, half a surrogate pair, a byte order mark are errors,
-    /// and depth is bounded while reading.
+    /// Reads a text by the one strict reader of the crate: a member given twice, half a surrogate pair, a byte order mark are errors.
+    /// Depth is bounded while reading: what lies deeper than any request goes is only passed over, see [`Json::is_cut`].
     ///
     /// # Errors
     /// What is wrong with the text, and where.
@@ -105,19 +107,20 @@ impl Document {
             .map_err(|error| JsonError { offset: error.utf8_error().valid_up_to(), fault: JsonFault::NotUtf8 })?;
         let held = text.len() + tree.nodes.len() * size_of::<Node>() + tree.unescaped.len();
         let budget = AtomicUsize::new(REQUEST_BYTES_MAX.saturating_sub(held));
-        Ok(Self { text, nodes: tree.nodes, unescaped: tree.unescaped, budget })
+        Ok(Self { text, nodes: tree.nodes, unescaped: tree.unescaped, is_cut: tree.is_cut, budget })
     }
 
     /// The same of a tree that is there: a request that was made, not sent.
     #[must_use]
     pub fn of(json: &Value) -> Self {
-        // What serde_json writes is JSON. What is too deep to be read is no request either.
+        // What serde_json writes is JSON.
         Self::parse(json.to_string().into_bytes()).unwrap_or_else(|_| Self::null())
     }
 
     fn null() -> Self {
         let nodes = vec![Node::new(Tag::Null, 0, 0)];
-        Self { text: String::new(), nodes, unescaped: String::new(), budget: AtomicUsize::new(REQUEST_BYTES_MAX) }
+        let budget = AtomicUsize::new(REQUEST_BYTES_MAX);
+        Self { text: String::new(), nodes, unescaped: String::new(), is_cut: false, budget }
     }
 
     /// The outermost value.
@@ -176,11 +179,12 @@ struct Tree {
     unescaped: String,
     /// Of the names in large objects.
     hashes: RandomState,
+    is_cut: bool,
 }
 
 impl Tree {
     fn value(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
-        let inner = levels.checked_sub(1).ok_or_else(|| reader.fault(ValueError::Nesting))?;
+        let Some(inner) = levels.checked_sub(1) else { return self.pass_over(reader) };
         match reader.peek()? {
             b'"' => {
                 let offset = reader.offset();
@@ -208,6 +212,12 @@ impl Tree {
             }
         }
         Ok(())
+    }
+
+    fn pass_over(&mut self, reader: &mut Reader<'_>) -> Result<(), JsonError> {
+        self.nodes.push(Node::new(Tag::Null, 0, 0));
+        self.is_cut = true;
+        reader.skip_value()
     }
 
     /// A string that begins with its quote at `offset`.
@@ -382,6 +392,12 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn to_value(self) -> Value {
         serde_json::from_str(&self.to_string()).unwrap_or(Value::Null)
+    }
+
+    /// Does something lie so deep in the document that it was passed over?
+    #[must_use]
+    pub fn is_cut(self) -> bool {
+        self.document.is_cut
     }
 
     /// Takes what is about to be made of the document from its budget.
@@ -570,11 +586,27 @@ mod tests {
         check(b"{} {}", Some(JsonFault::TrailingData));
         check(b"[1e400]", Some(JsonFault::Expected("a number in range")));
         check(b"[01]", Some(JsonFault::Expected("',' or ']'")));
-        check("[".repeat(1_000_000).as_bytes(), Some(ValueError::Nesting.into()));
+        check("[".repeat(1_000_000).as_bytes(), Some(JsonFault::UnexpectedEnd));
+        check(format!("{}]{}", "[".repeat(999), "]".repeat(1000)).as_bytes(), Some(JsonFault::TrailingData));
+        check(format!("{}{}", r#"{"a":"#.repeat(1000), "]".repeat(1000)).as_bytes(), Some(JsonFault::Expected("a JSON value")));
         let twice = (0..5000).map(|number| format!("n{number}")).chain(["n4711".to_owned()]);
         check(many(twice).as_bytes(), Some(JsonFault::DuplicateMember("n4711".into())));
         let escaped = (0..50).map(|number| format!("n{number}")).chain([r"\u006e7".to_owned()]);
         check(many(escaped).as_bytes(), Some(JsonFault::DuplicateMember("n7".into())));
+    }
+
+    #[test]
+    fn what_lies_deep_is_passed_over_without_recursing() {
+        let nested =
+            |levels: usize| format!(r#"{{"a":{}"x",1,{{"b":[]}},{{}}{},"z":true}}"#, "[".repeat(levels), "]".repeat(levels));
+        let check = |levels: usize, is_cut: bool| {
+            let document = Document::parse(nested(levels).into_bytes()).unwrap();
+            assert_eq!(document.root().is_cut(), is_cut, "{levels}");
+            assert!(matches!(document.root().get("z").unwrap().kind(), Kind::Bool(true)), "{levels}");
+        };
+        check(124, false);
+        check(127, true);
+        check(1_000_000, true);
     }
 
     #[test]

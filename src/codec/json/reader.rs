@@ -11,8 +11,6 @@ use crate::model::Number;
 use crate::model::error::ValueError;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
-/// Levels of a value that nothing reads.
-const SKIPPED_LEVELS_MAX: usize = 64;
 
 /// Reads a whole text: one document, white space around it.
 ///
@@ -314,20 +312,53 @@ impl<'a> Reader<'a> {
         self.literal("true or false")?.ok_or(fault_at(offset, JsonFault::Expected("true or false")))
     }
 
-    /// Reads any value and forgets it.
+    /// Reads any value, of any depth, and forgets it. What is open is a byte a level, not a frame of the stack.
     pub fn skip_value(&mut self) -> Result<(), JsonError> {
-        self.skip_levels(SKIPPED_LEVELS_MAX)
+        let mut open = Vec::new();
+        loop {
+            let is_opened = self.skip_start(&mut open)?;
+            if !is_opened && !self.skip_ends(&mut open)? {
+                return Ok(());
+            }
+        }
     }
 
-    fn skip_levels(&mut self, levels: usize) -> Result<(), JsonError> {
-        let Some(inner) = levels.checked_sub(1) else { return Err(self.fault(ValueError::Nesting)) };
-        match self.peek()? {
-            b'"' => self.string("a string").map(drop),
-            b'{' => self.members("an object", |reader, _, _| reader.skip_levels(inner)),
-            b'[' => self.elements("a list", |reader| reader.skip_levels(inner)),
-            b'-' | b'0'..=b'9' => self.number_token(),
-            _ => self.literal("a JSON value").map(drop),
+    /// Takes a scalar or an empty list or object; or the bracket and the name before the first value of another, pushes what will
+    /// end it, and says so.
+    fn skip_start(&mut self, open: &mut Vec<u8>) -> Result<bool, JsonError> {
+        let end = match self.peek()? {
+            b'{' => b'}',
+            b'[' => b']',
+            b'"' => return self.string("a string").map(|_| false),
+            b'-' | b'0'..=b'9' => return self.number_token().map(|()| false),
+            _ => return self.literal("a JSON value").map(|_| false),
+        };
+        self.at += 1;
+        if self.peek()? == end {
+            self.at += 1;
+            return Ok(false);
         }
+        open.push(end);
+        self.skip_name(end)?;
+        Ok(true)
+    }
+
+    /// Behind a value: takes the ends of what ends with it, and the comma before the next value. Is there one?
+    fn skip_ends(&mut self, open: &mut Vec<u8>) -> Result<bool, JsonError> {
+        while let Some(&end) = open.last() {
+            if self.peek()? != end {
+                self.expect(b',', if end == b'}' { "',' or '}'" } else { "',' or ']'" })?;
+                return self.skip_name(end).map(|()| true);
+            }
+            self.at += 1;
+            open.pop();
+        }
+        Ok(false)
+    }
+
+    /// The name before a value of what ends with `end`, if that is an object.
+    fn skip_name(&mut self, end: u8) -> Result<(), JsonError> {
+        if end == b'}' { self.name().map(drop) } else { Ok(()) }
     }
 
     /// When an object with exactly one member follows, and its name starts with `$`: the name, its offset, and the place of the

@@ -3,7 +3,7 @@
 //! The JSON passed the type walk: tags hold strings, booleans, arrays and objects as they should.
 
 use super::shape::{Element, Member, Members, Shape, Structure};
-use crate::codec::json::document::{Json, List, Object};
+use crate::codec::json::document::{Json, Kind, List, Object};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
 use crate::model::{AttributeValue, Item, Number, attribute_value};
@@ -40,7 +40,33 @@ pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
 /// # Errors
 /// The first bad attribute in the order sent.
 pub fn item(json: Json<'_>) -> Result<Item, ValueError> {
-    json.as_object().map_or_else(|| Ok(Item::default()), |members| Ok(Item(map(members, 1)?)))
+    let Some(members) = json.as_object() else { return Ok(Item::default()) };
+    map(members, 1).map(Item).map_err(|fault| first_of_item(members, fault))
+}
+
+/// The names of an item's attributes are told of before its depth, and its depth before the names within (SEMANTICS 28.4).
+fn first_of_item(members: Object<'_>, fault: ValueError) -> ValueError {
+    let bad_name = members.keys().find_map(|name| attribute_value::check_attribute_name(name).err());
+    match fault {
+        ValueError::Nesting => bad_name.unwrap_or(fault),
+        ValueError::EmptyAttributeName | ValueError::AttributeNameTooLong if bad_name.is_none() => {
+            if members.values().any(|json| is_too_deep(json, 1)) { ValueError::Nesting } else { fault }
+        }
+        other => other,
+    }
+}
+
+/// Does the value at `level` go beyond 32?
+fn is_too_deep(json: Json<'_>, level: usize) -> bool {
+    if level > NESTING_LEVELS_MAX {
+        return true;
+    }
+    let values = |content: Json<'_>| match content.kind() {
+        Kind::List(mut values) => values.any(|json| is_too_deep(json, level + 1)),
+        Kind::Object(members) => members.values().any(|json| is_too_deep(json, level + 1)),
+        _ => false,
+    };
+    ["L", "M"].iter().any(|tag| json.get(tag).is_some_and(values))
 }
 
 /// One value. `json` passed the type walk.

@@ -6,12 +6,12 @@ use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use super::{attribute_value, members, names};
 use crate::codec::dynamodb_json;
-use crate::codec::json::document::Json;
+use crate::codec::json::document::{Json, List};
 use crate::codec::row::Row;
 use crate::model::Item;
 use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, TableKeys};
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::error::{BatchError, StoreError};
+use crate::model::error::{BatchError, ExpressionError, StoreError};
 use crate::model::limits::BATCH_GET_KEYS_MAX;
 
 const NAME: &str = "BatchGetItem";
@@ -19,9 +19,9 @@ const NAME: &str = "BatchGetItem";
 pub static SHAPE: Structure = Structure {
     name: "BatchGetItemInput",
     members: &[
-        members::RETURN_CONSUMED_CAPACITY,
         Member::new("RequestItems", Shape::Map(&Element { shape: Shape::Structure(&KEYS_AND_ATTRIBUTES), rules: &[] }))
             .rules(&[Rule::MapTableNames, Rule::LengthMax(BATCH_GET_KEYS_MAX)]),
+        members::RETURN_CONSUMED_CAPACITY,
     ],
 };
 
@@ -31,7 +31,7 @@ static KEYS_AND_ATTRIBUTES: Structure = Structure {
         members::ATTRIBUTES_TO_GET,
         members::CONSISTENT_READ,
         members::EXPRESSION_ATTRIBUTE_NAMES,
-        Member::new("Keys", Shape::List(&KEY)).required().rules(&[Rule::LengthMin(1)]),
+        Member::new("Keys", Shape::List(&KEY)).required(),
         members::PROJECTION_EXPRESSION,
     ],
 };
@@ -45,13 +45,11 @@ static KEY: Element = Element { shape: Shape::Map(&attribute_value::ATTRIBUTE_VA
 pub fn request(json: Json<'_>) -> Result<BatchGetItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let Some(tables) = members.structure("RequestItems").filter(|tables| tables.iter().next().is_some()) else {
-        return Err(BatchError::RequestItemsMissing { operation: NAME }.into());
+        return Err(BatchError::NoRequestItems.into());
     };
     members::constrained(json, &SHAPE)?;
-    let keys_of = |table: Json<'_>| Members::of(table).and_then(|table| table.list("Keys")).map_or(0, |keys| keys.len());
-    if let Some((name, _)) = tables.iter().find(|(_, table)| keys_of(*table) > BATCH_GET_KEYS_MAX) {
-        return Err(BatchError::TooManyKeys { table: name.to_owned(), max: BATCH_GET_KEYS_MAX }.into());
-    }
+    tables.iter().try_for_each(|(name, table)| check_count(name, table))?;
+    check_mix(tables)?;
     let mut request_items = Vec::new();
     let mut count = 0;
     for (name, json) in tables.iter() {
@@ -62,21 +60,46 @@ pub fn request(json: Json<'_>) -> Result<BatchGetItemRequest, WireError> {
         }
         request_items.push(table);
     }
-    Ok(BatchGetItemRequest { request_items, return_consumed_capacity: members::return_consumed_capacity(members) })
+    let fault = tables.iter().any(|(_, table)| has_duplicates(table)).then(|| Box::new(BatchError::DuplicateKeys.into()));
+    Ok(BatchGetItemRequest { request_items, fault, return_consumed_capacity: members::return_consumed_capacity(members) })
+}
+
+fn keys_of(table: Json<'_>) -> List<'_> {
+    Members::of(table).and_then(|table| table.list("Keys")).unwrap_or_default()
+}
+
+fn check_count(name: &str, table: Json<'_>) -> Result<(), BatchError> {
+    match keys_of(table).len() {
+        0 => Err(BatchError::NoKeys(name.to_owned())),
+        1..=BATCH_GET_KEYS_MAX => Ok(()),
+        _ => Err(BatchError::TooManyKeys { table: name.to_owned(), max: BATCH_GET_KEYS_MAX }),
+    }
+}
+
+/// An expression of one table does not go with the list of another either.
+fn check_mix(tables: Members<'_>) -> Result<(), WireError> {
+    let with = |name: &str| tables.iter().filter_map(|(_, table)| Members::of(table)).find(|table| table.has(name));
+    match (with("AttributesToGet"), with("ProjectionExpression")) {
+        (Some(_), Some(_)) => {
+            let (legacy, expressions) = ("AttributesToGet".to_owned(), "ProjectionExpression".to_owned());
+            Err(ExpressionError::Mixed { legacy, expressions }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As written: 1 and 1.0 are two keys here, and both bring the item.
+fn has_duplicates(table: Json<'_>) -> bool {
+    let keys = keys_of(table);
+    keys.enumerate().any(|(place, key)| keys.take(place).any(|other| other == key))
 }
 
 fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
     let table_name = names::table_at("requestItems", name)?;
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
-    members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
     members::check_placeholders_wanted(members, &[ExpressionParameter::Projection])?;
     let attributes_to_get = members::attributes_to_get(members)?;
-    let sent = members.list("Keys").unwrap_or_default();
-    let keys = sent.map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
-    // As written: 1 and 1.0 are two keys here, and both bring the item.
-    if sent.enumerate().any(|(place, key)| sent.take(place).any(|other| other == key)) {
-        return Err(BatchError::DuplicateKeys.into());
-    }
+    let keys = keys_of(json).map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
     Ok(TableKeys {
         table_name,
         keys,

@@ -26,6 +26,12 @@ pub static SHAPE: Structure = Structure {
     ],
 };
 
+/// A bad enum is told alone (SEMANTICS 28.3).
+static ENUMS: Structure = Structure {
+    name: "BatchWriteItemInput",
+    members: &[members::RETURN_CONSUMED_CAPACITY, members::RETURN_ITEM_COLLECTION_METRICS],
+};
+
 static TABLE: Element = Element { shape: Shape::List(&WRITE_REQUEST_ELEMENT), rules: &[] };
 static WRITE_REQUEST_ELEMENT: Element = Element { shape: Shape::Structure(&WRITE_REQUEST), rules: &[] };
 static WRITE_REQUEST: Structure = Structure {
@@ -47,6 +53,7 @@ pub fn request(json: Json<'_>) -> Result<BatchWriteItemRequest, WireError> {
     let Some(tables) = members.structure("RequestItems").filter(|tables| tables.iter().next().is_some()) else {
         return Err(BatchError::RequestItemsMissing { operation: NAME }.into());
     };
+    members::constrained(json, &ENUMS)?;
     members::constrained(json, &SHAPE)?;
     let mut request_items = Vec::new();
     let mut count = 0;

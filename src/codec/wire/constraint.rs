@@ -1,19 +1,18 @@
 //! The second walk over a request: every member keeps its shape's constraints (SEMANTICS 2.1).
 //!
 //! All violations are collected before anything else is looked at; the service reports at most ten. Attribute values have no
-//! constraints of this kind, so maps of them are not walked.
+//! constraints of this kind, so they and maps of them are not walked.
 
 use std::fmt;
 
 use super::attribute_value::ATTRIBUTE_VALUE;
+use super::echo::{self, ECHO_BYTES_MAX, lower_first};
 use super::shape::{Element, Rule, Shape, Structure, integer};
 use crate::codec::json::document::{Json, Kind, List, Object};
 use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
 /// Violations reported of one request.
 pub const VIOLATIONS_MAX: usize = 10;
-/// Characters of a value shown in a violation; longer ones are cut, so that a reply never repeats a large body.
-const VALUE_CHARS_MAX: usize = 1024;
 
 /// The constraints that a request broke, one or more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub struct Violations(Vec<Violation>);
 /// One broken constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Violation {
-    /// As the service renders it; `None` is a missing member.
+    /// As the service shows it; `None` is a missing member.
     value: Option<String>,
     /// `keySchema.1.member.attributeName`.
     path: String,
@@ -42,15 +41,10 @@ pub const UPDATE_RETURN_VALUES: &str =
     "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
 
 impl Violations {
-    /// One broken rule at `path`.
-    pub fn one(value: Json<'_>, path: &str, rule: Rule) -> Self {
-        Self(vec![Violation { value: Some(render(value)), path: path.to_owned(), broken: Broken::Rule(rule) }])
-    }
-
     /// One broken rule of a text.
     pub fn of_text(text: &str, path: &str, rule: Rule) -> Self {
-        let value = cut(text.chars().take(VALUE_CHARS_MAX + 1).collect());
-        Self(vec![Violation { value: Some(value), path: path.to_owned(), broken: Broken::Rule(rule) }])
+        let value = Some(echo::of_text(text));
+        Self(vec![Violation { value, path: path.to_owned(), broken: Broken::Rule(rule) }])
     }
 
     /// Is there no second one?
@@ -75,11 +69,6 @@ impl Violations {
             self.0.iter_mut().filter(wrong).for_each(|violation| violation.broken = Broken::UpdateReturnValues);
         }
         self
-    }
-
-    /// One missing member.
-    pub fn missing(path: &str) -> Self {
-        Self(vec![Violation { value: None, path: path.to_owned(), broken: Broken::Required }])
     }
 }
 
@@ -161,12 +150,13 @@ fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Vi
 fn walk(json: Json<'_>, shape: Shape, rules: &'static [Rule], path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
     for rule in rules {
         if !keeps(json, *rule) {
-            let value = if matches!(shape, Shape::Map(_)) { render_map(json) } else { render(json) };
+            let shown: usize = found.iter().filter_map(|violation| violation.value.as_ref()).map(String::len).sum();
+            let value = echo::of(json, shape, ECHO_BYTES_MAX.saturating_sub(shown));
             push(found, Violation { value: Some(value), path: path(), broken: Broken::Rule(*rule) });
         }
     }
     match (shape, json.kind()) {
-        (Shape::Structure(inner), Kind::Object(members)) => structure(members, inner, &path(), found),
+        (Shape::Structure(inner), Kind::Object(members)) if has_constraints(shape) => structure(members, inner, &path(), found),
         (Shape::List(element), Kind::List(values)) => list(values, element, path, found),
         (Shape::Map(element), Kind::Object(members)) if has_constraints(element.shape) => map(members, element, path, found),
         _ => {}
@@ -237,71 +227,4 @@ fn length(json: Json<'_>) -> usize {
 
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-}
-
-fn lower_first(name: &str) -> String {
-    let mut chars = name.chars();
-    chars.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + chars.as_str())
-}
-
-/// A value as the service prints it: text plain, lists as `[a, b]`, structures as `{attributeName=a, keyType=HASH}`.
-fn render(json: Json<'_>) -> String {
-    let mut out = String::new();
-    render_into(json, &mut out);
-    cut(out)
-}
-
-/// A map, whose keys stay as they are.
-fn render_map(json: Json<'_>) -> String {
-    let Some(members) = json.as_object() else { return render(json) };
-    let mut out = String::from("{");
-    for (position, (name, value)) in members.iter().enumerate() {
-        out.push_str(if position > 0 { ", " } else { "" });
-        out.push_str(name);
-        out.push('=');
-        render_into(value, &mut out);
-    }
-    out.push('}');
-    cut(out)
-}
-
-fn cut(out: String) -> String {
-    match out.char_indices().nth(VALUE_CHARS_MAX) {
-        Some((end, _)) => format!("{}...", &out[..end]),
-        None => out,
-    }
-}
-
-fn render_into(json: Json<'_>, out: &mut String) {
-    // Enough for the cut in `render`; the rest of a large value need not be written first.
-    if out.len() > 4 * VALUE_CHARS_MAX {
-        return;
-    }
-    match json.kind() {
-        Kind::Null => out.push_str("null"),
-        Kind::Bool(value) => out.push_str(if value { "true" } else { "false" }),
-        Kind::Number(_) => match integer(json) {
-            Some(value) => out.push_str(&value.to_string()),
-            None => out.push_str(&json.to_string()),
-        },
-        Kind::String(text) => out.extend(text.chars().take(VALUE_CHARS_MAX + 1)),
-        Kind::List(values) => {
-            out.push('[');
-            for (position, value) in values.enumerate() {
-                out.push_str(if position > 0 { ", " } else { "" });
-                render_into(value, out);
-            }
-            out.push(']');
-        }
-        Kind::Object(members) => {
-            out.push('{');
-            for (position, (name, value)) in members.iter().enumerate() {
-                out.push_str(if position > 0 { ", " } else { "" });
-                out.push_str(&lower_first(name));
-                out.push('=');
-                render_into(value, out);
-            }
-            out.push('}');
-        }
-    }
 }

@@ -40,6 +40,9 @@ pub enum WireError {
     /// Of Query with several conditions in QueryFilter: ValidationException, bare and alone.
     #[error("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")]
     QueryConditionalOperator,
+    /// The same as the older layer tells it.
+    #[error("ReturnValues can only be ALL_OLD or NONE")]
+    OlderReturnValues,
     /// Of UpdateItem, no legal value: ValidationException.
     #[error("1 validation error detected: {UPDATE_RETURN_VALUES}")]
     UpdateReturnValues,
@@ -64,6 +67,7 @@ impl WireError {
             | Self::QueryConditionalOperator
             | Self::TooManyValues
             | Self::ReturnValues
+            | Self::OlderReturnValues
             | Self::UpdateReturnValues => VALIDATION,
             Self::Request(error) => error.exception(),
         }

@@ -104,6 +104,18 @@ pub fn constrained(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
     constraint::check(object, shape).map_err(WireError::Constraints)
 }
 
+/// Holds PutItem and DeleteItem to their constraints. With values deeper than any reader goes the older layer is first: it lists enums
+/// plainly, and tells of a ReturnValues of other operations at once (SEMANTICS 28.1).
+pub fn constrained_write(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
+    let found = constrained(json, shape);
+    if !json.is_cut() {
+        return found.map_err(WireError::of_write);
+    }
+    found?;
+    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
+    return_values(members).map(drop).map_err(|_| WireError::OlderReturnValues)
+}
+
 /// Refuses members that this version does not serve: better an error than a request that does something else.
 pub fn refuse(members: Members<'_>, names: &[&'static str]) -> Result<(), WireError> {
     match names.iter().find(|name| members.has(name)) {

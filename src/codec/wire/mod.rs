@@ -5,6 +5,7 @@
 //! shape          members, types and constraints as data            json_type, constraint   the two walks over a request
 //! attribute_value values from JSON                                  names                   TableName, ARNs, IndexName
 //! error          WireError                                         write                   JSON text into bytes
+//! echo           values of requests as errors show them            transaction             what transactions share
 //! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! legacy         parameters from before expressions                  statements              members of the PartiQL operations
 //! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
@@ -23,6 +24,7 @@ pub mod delete_item;
 pub mod delete_table;
 pub mod describe_stream;
 pub mod describe_table;
+pub mod echo;
 pub mod error;
 pub mod execute_statement;
 pub mod execute_transaction;

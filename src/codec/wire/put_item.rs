@@ -35,7 +35,7 @@ pub static SHAPE: Structure = Structure {
 pub fn request(json: Json<'_>) -> Result<PutItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     let table_name = names::data_table(members)?;
-    members::constrained(json, &SHAPE).map_err(WireError::of_write)?;
+    members::constrained_write(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
     members::check_placeholders_wanted(members, ExpressionParameter::OF_CONDITION)?;

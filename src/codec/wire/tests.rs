@@ -43,17 +43,21 @@ fn query(body: &Value) -> Outcome {
 fn scan(body: &Value) -> Outcome {
     scan::request(Document::of(body).root()).map(drop)
 }
+/// What the operation says when it has checked what stands before.
+fn told(fault: Option<Box<crate::model::Error>>) -> Outcome {
+    fault.map_or(Ok(()), |fault| Err(WireError::Request(*fault)))
+}
 fn batch_get(body: &Value) -> Outcome {
-    batch_get_item::request(Document::of(body).root()).map(drop)
+    told(batch_get_item::request(Document::of(body).root())?.fault)
 }
 fn batch_write(body: &Value) -> Outcome {
     batch_write_item::request(Document::of(body).root()).map(drop)
 }
 fn transact_get(body: &Value) -> Outcome {
-    transact_get_items::request(Document::of(body).root()).map(drop)
+    told(transact_get_items::request(Document::of(body).root())?.fault)
 }
 fn transact_write(body: &Value) -> Outcome {
-    transact_write_items::request(Document::of(body).root()).map(drop)
+    told(transact_write_items::request(Document::of(body).root())?.fault)
 }
 fn create(body: &Value) -> Outcome {
     create_table::request(Document::of(body).root()).map(drop)
@@ -118,7 +122,11 @@ fn a_transaction_holds_one_action_an_item() {
     let one = "TransactItems can only contain one of Check, Put, Update or Delete";
     refused(transact_write, body(json!({"Put": put})), "accepted");
     refused(transact_write, body(json!({"Delete": key, "Update": null})), "accepted");
-    refused(transact_write, body(json!({})), one);
+    refused(
+        transact_write,
+        body(json!({})),
+        "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request",
+    );
     refused(transact_write, body(json!({"Put": put, "Delete": key})), one);
     let null = |path: &str| {
         format!(
@@ -378,7 +386,7 @@ fn constraints_inside_create_table_have_paths() {
     refused(
         create,
         json!({"TableName": "abc", "AttributeDefinitions": [], "KeySchema": [key, key, key]}),
-        "1 validation error detected: Value '[{attributeName=a, keyType=HASH}, {attributeName=a, keyType=HASH}, {attributeName=a, keyType=HASH}]' at 'keySchema' failed to satisfy constraint: Member must have length less than or equal to 2",
+        "1 validation error detected: Value '[KeySchemaElement(attributeName=a, keyType=HASH), KeySchemaElement(attributeName=a, keyType=HASH), KeySchemaElement(attributeName=a, keyType=HASH)]' at 'keySchema' failed to satisfy constraint: Member must have length less than or equal to 2",
     );
 }
 

@@ -4,9 +4,10 @@ use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
-use super::{members, names};
+use super::{members, names, transaction};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
+use crate::model::TableName;
 use crate::model::api::{ReturnConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 
@@ -40,17 +41,24 @@ pub fn request(json: Json<'_>) -> Result<TransactGetItemsRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let items = members.list("TransactItems").unwrap_or_default();
-    let transact_items = items.enumerate().map(|(place, json)| get(place, json)).collect::<Result<Vec<_>, _>>()?;
-    Ok(TransactGetItemsRequest { transact_items, return_consumed_capacity: members::return_consumed_capacity(members) })
+    let gets = items.map(|json| Members::of(json).and_then(|members| members.structure("Get")).ok_or(WireError::NotAnObject));
+    let gets = gets.collect::<Result<Vec<Members<'_>>, _>>()?;
+    let names = gets.iter().enumerate().map(|(place, get)| table_name(place, *get)).collect::<Result<Vec<_>, _>>()?;
+    let (transact_items, fault) = transaction::until_fault(gets.into_iter().zip(names).map(|(members, name)| get(members, name)))?;
+    Ok(TransactGetItemsRequest { transact_items, fault, return_consumed_capacity: members::return_consumed_capacity(members) })
 }
 
-fn get(place: usize, json: Json<'_>) -> Result<TransactGet, WireError> {
-    let members = Members::of(json).and_then(|members| members.structure("Get")).ok_or(WireError::NotAnObject)?;
+/// Names are constraints: all are checked before the first read is.
+fn table_name(place: usize, get: Members<'_>) -> Result<TableName, WireError> {
     let path = format!("transactItems.{}.member.get.tableName", place + 1);
+    names::table_at(&path, get.string("TableName").unwrap_or_default())
+}
+
+fn get(members: Members<'_>, table_name: TableName) -> Result<TransactGet, WireError> {
     Ok(TransactGet {
         projection_expression: members.owned("ProjectionExpression"),
         placeholders: members::placeholders(members)?,
-        ..TransactGet::new(names::table_at(&path, members.string("TableName").unwrap_or_default())?, members::item(members, "Key")?)
+        ..TransactGet::new(table_name, members::item(members, "Key")?)
     })
 }
 

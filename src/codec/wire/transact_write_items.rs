@@ -4,8 +4,9 @@ use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
-use super::{members, names};
+use super::{members, names, transaction};
 use crate::codec::json::document::Json;
+use crate::model::TableName;
 use crate::model::api::{
     ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
@@ -88,22 +89,38 @@ pub fn request(json: Json<'_>) -> Result<TransactWriteItemsRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let items = members.list("TransactItems").unwrap_or_default();
-    let transact_items = items.enumerate().map(|(place, json)| write(place, json)).collect::<Result<Vec<_>, _>>()?;
+    let names = items.enumerate().map(|(place, json)| table_name(place, json)).collect::<Result<Vec<_>, _>>()?;
+    let (transact_items, fault) = transaction::until_fault(items.zip(names).map(|(json, name)| write(json, name)))?;
     Ok(TransactWriteItemsRequest {
         transact_items,
+        fault,
         client_request_token: members.owned("ClientRequestToken"),
         return_consumed_capacity: members::return_consumed_capacity(members),
         return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
     })
 }
 
-fn write(place: usize, json: Json<'_>) -> Result<TransactWrite, WireError> {
-    let members = Members::of(json).ok_or(WireError::NotAnObject)?;
-    let mut actions = ["ConditionCheck", "Put", "Delete", "Update"].into_iter().filter(|name| members.has(name));
-    let (Some(name), None) = (actions.next(), actions.next()) else { return Err(TransactionError::OneAction.into()) };
-    let members = members.structure(name).ok_or(WireError::NotAnObject)?;
-    let path = || format!("transactItems.{}.member.{}{}.tableName", place + 1, name[..1].to_ascii_lowercase(), &name[1..]);
-    let table_name = names::table_at(&path(), members.string("TableName").unwrap_or_default())?;
+/// The actions that an element has; one, if it is right.
+fn actions<'a>(json: Json<'a>) -> impl Iterator<Item = (&'static str, Members<'a>)> {
+    let member = move |name| Some((name, Members::of(json)?.structure(name)?));
+    ["ConditionCheck", "Put", "Delete", "Update"].into_iter().filter_map(member)
+}
+
+/// The table of the element at `place`. Names are constraints: those of all actions are checked before the first action is.
+fn table_name(place: usize, json: Json<'_>) -> Result<Option<TableName>, WireError> {
+    let Some((name, members)) = actions(json).next() else { return Ok(None) };
+    let path = format!("transactItems.{}.member.{}{}.tableName", place + 1, name[..1].to_ascii_lowercase(), &name[1..]);
+    names::table_at(&path, members.string("TableName").unwrap_or_default()).map(Some)
+}
+
+fn write(json: Json<'_>, table_name: Option<TableName>) -> Result<TransactWrite, WireError> {
+    let mut actions = actions(json);
+    let (Some((name, members)), Some(table_name)) = (actions.next(), table_name) else {
+        return Err(TransactionError::NoAction.into());
+    };
+    if actions.next().is_some() {
+        return Err(TransactionError::OneAction.into());
+    }
     let key = || members::item(members, "Key");
     let action = match name {
         "Put" => TransactAction::Put { item: members::item(members, "Item")? },

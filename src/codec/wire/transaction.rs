@@ -1,8 +1,28 @@
-//! What TransactGetItems and TransactWriteItems share: why one was cancelled (SEMANTICS 15.1).
+//! What TransactGetItems and TransactWriteItems share: reading one part after the other (SEMANTICS 28.4), and why a transaction was
+//! cancelled (15.1).
 
+use super::error::WireError;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
+use crate::model::Error;
 use crate::model::error::Cancellation;
+
+/// The parts before the first that is at fault, and that fault, which is told when those before it were checked: a transaction is
+/// checked part by part, and the operation checks expressions.
+///
+/// # Errors
+/// What no operation could say.
+pub fn until_fault<T>(parts: impl Iterator<Item = Result<T, WireError>>) -> Result<(Vec<T>, Option<Box<Error>>), WireError> {
+    let mut read = Vec::new();
+    for part in parts {
+        match part {
+            Ok(part) => read.push(part),
+            Err(WireError::Request(fault)) => return Ok((read, Some(Box::new(fault)))),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((read, None))
+}
 
 /// The value of `CancellationReasons`.
 pub fn reasons(cancellation: &Cancellation, out: &mut Vec<u8>) {

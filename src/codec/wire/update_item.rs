@@ -32,8 +32,9 @@ pub static SHAPE: Structure = Structure {
     ],
 };
 
-/// What is held against a request without a key, before anything else and all at once (SEMANTICS 28.2).
-static WITHOUT_KEY: Structure = Structure {
+/// What is held against a request without a key, or with values deeper than any reader goes, before anything else and all at once
+/// (SEMANTICS 28.1, 28.2).
+static OLDER_CHECKS: Structure = Structure {
     name: "UpdateItemInput",
     members: &[
         members::RETURN_CONSUMED_CAPACITY,
@@ -50,8 +51,8 @@ static WITHOUT_KEY: Structure = Structure {
 /// The service's first objection that needs no table.
 pub fn request(json: Json<'_>) -> Result<UpdateItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
-    if !members.has("Key") {
-        members::constrained(json, &WITHOUT_KEY)?;
+    if !members.has("Key") || json.is_cut() {
+        members::constrained(json, &OLDER_CHECKS)?;
     }
     let table_name = names::data_table(members)?;
     let return_values = return_values(members)?;

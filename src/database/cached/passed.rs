@@ -154,6 +154,9 @@ impl Database for CachedDatabase {
     }
 
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        if request.fault.is_some() {
+            return self.inner.batch_get_rows(request, rows);
+        }
         let mut asked = BatchGetItemRequest { request_items: Vec::new(), ..request.clone() };
         // For each table asked for: its place in the request, and the misses.
         let mut places: Vec<(usize, Vec<(Item, Fill)>)> = Vec::new();

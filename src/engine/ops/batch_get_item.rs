@@ -36,6 +36,9 @@ impl Engine {
             let asked = Asked::new(table.projection_expression.as_ref(), table.attributes_to_get.as_ref())?;
             projections.push(parse_projection(asked, &table.placeholders)?);
         }
+        if let Some(fault) = &request.fault {
+            return Err(Error::clone(fault));
+        }
         let view = self.view()?;
         let parts = parts(&view, request, projections)?;
         let mut reader = Reader { view: &view, left: Some(BATCH_GET_BYTES_MAX), is_empty: true, throttled: None };

@@ -35,7 +35,7 @@ mod update_table_check;
 mod update_throughput;
 
 use crate::model::api::ConsumedCapacity;
-use crate::model::error::KeyError;
+use crate::model::error::{KeyError, UpdateError};
 use crate::model::{Error, TableName};
 
 /// Adds what one part of an operation consumed to its table's entry; entries are in the order of first use.
@@ -55,6 +55,7 @@ fn concerns_whole_transaction(error: &Error) -> bool {
                 | KeyError::EmptyBinary(_)
                 | KeyError::IndexEmptyString { .. }
                 | KeyError::IndexEmptyBinary { .. }
-        ) | Error::Store(_)
+        ) | Error::Update(UpdateError::IndexEmptyString | UpdateError::IndexEmptyBinary)
+            | Error::Store(_)
     )
 }

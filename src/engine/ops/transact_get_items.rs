@@ -37,6 +37,9 @@ impl Engine {
             let asked = Asked::new(get.projection_expression.as_ref(), None)?;
             projections.push(parse_projection(asked, &get.placeholders)?);
         }
+        if let Some(fault) = &request.fault {
+            return Err(Error::clone(fault));
+        }
         let view = self.view()?;
         let planned = plan(&view, request, projections)?;
         let mut response = TransactGetItemsResponse { responses: Vec::new(), consumed_capacity: Vec::new() };

@@ -25,7 +25,7 @@ mod request_digest;
 impl Engine {
     /// Starts a transaction; `done` hears of it after the commit.
     pub fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
-        match check_shape(&request.transact_items) {
+        match check_shape(&request) {
             Ok(checked) => {
                 let token = request.client_request_token.clone().map(|token| (token, request_digest::of(&request.transact_items)));
                 let with_metrics = request.return_item_collection_metrics;
@@ -49,11 +49,11 @@ pub(super) enum Checked {
     Update(UpdatePlan),
 }
 
-/// What needs no table.
-fn check_shape(actions: &[TransactWrite]) -> Result<Vec<Checked>, Error> {
+/// What needs no table, action by action.
+fn check_shape(request: &TransactWriteItemsRequest) -> Result<Vec<Checked>, Error> {
     let mut bytes = 0;
-    let mut checked = Vec::with_capacity(actions.len());
-    for write in actions {
+    let mut checked = Vec::with_capacity(request.transact_items.len());
+    for write in &request.transact_items {
         match &write.action {
             TransactAction::Put { item } => {
                 item.check_limits()?;
@@ -65,6 +65,9 @@ fn check_shape(actions: &[TransactWrite]) -> Result<Vec<Checked>, Error> {
             }
         }
         checked.push(check_expressions(write)?);
+    }
+    if let Some(fault) = &request.fault {
+        return Err(Error::clone(fault));
     }
     if bytes > TRANSACTION_BYTES_MAX { Err(TransactionError::TooLarge.into()) } else { Ok(checked) }
 }
@@ -234,7 +237,7 @@ fn plan<'r>(
         match decide(write, checked, (&table, &key), &stored) {
             Ok(outcome) => planned.push(Planned { table, key, stored, outcome }),
             Err(Error::ConditionalCheckFailed { item }) => reasons[place] = CancellationReason::ConditionalCheckFailed { item },
-            Err(error @ Error::Store(_)) => return Err(error),
+            Err(error) if super::concerns_whole_transaction(&error) => return Err(error),
             Err(error) => return Err(Cancellation::invalid(actions.len(), place, error).into()),
         }
     }

@@ -134,6 +134,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     };
     check_state(&old)?;
     update_indexes::check_names(&old, request)?;
+    update_throughput::check_account(request)?;
     index_life::admission::check(&old, request)?;
     // A table with less to it, or without its protection, is how room is made on a full disk.
     if request.index_updates.iter().flatten().all(|update| update.create.is_none()) {

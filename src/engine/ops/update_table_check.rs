@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::create_table_checks::build_schema;
-use super::{update_indexes, update_table};
+use super::{update_indexes, update_table, update_throughput};
 use crate::engine::catalog::TableEntry;
 use crate::engine::{Engine, index_life};
 use crate::model::Error;
@@ -46,6 +46,7 @@ fn check(old: &TableEntry, request: &UpdateTableRequest, now_ms: u64, has_stream
     update_table::check_request(request)?;
     update_table::check_state(old)?;
     update_indexes::check_names(old, request)?;
+    update_throughput::check_account(request)?;
     index_life::admission::check(old, request)?;
     let mut new = update_table::changed(old, request, now_ms)?;
     let name = || old.schema.name.as_str().to_owned();

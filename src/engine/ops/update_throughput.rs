@@ -44,15 +44,22 @@ fn of_index(name: &str) -> String {
 }
 
 pub(super) fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
-    for (member, value) in members(units) {
-        if value > CAPACITY_UNITS_MAX {
-            return Err(SchemaError::ThroughputRange { member, value }.into());
-        }
-        if value > TABLE_CAPACITY_UNITS_MAX {
-            return Err(LimitError::TableMaximum { member, value, maximum: TABLE_CAPACITY_UNITS_MAX }.into());
-        }
+    match members(units).into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
+        Some((member, value)) => Err(SchemaError::ThroughputRange { member, value }.into()),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The account's maximum, which clients take for a reason to try again: told when table and indexes were found (SEMANTICS 28.7).
+pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), LimitError> {
+    let of_indexes = index_changes(request).filter_map(|change| change.throughput);
+    let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
+    let of_new = creations.filter_map(|creation| creation.definition.throughput);
+    let mut asked = request.throughput.into_iter().chain(of_indexes).chain(of_new).flat_map(members);
+    match asked.find(|(_, value)| *value > TABLE_CAPACITY_UNITS_MAX) {
+        Some((member, value)) => Err(LimitError::TableMaximum { member, value, maximum: TABLE_CAPACITY_UNITS_MAX }),
+        None => Ok(()),
+    }
 }
 
 fn members(units: ProvisionedThroughput) -> [(&'static str, u64); 2] {

@@ -111,6 +111,7 @@ impl View {
         }
         let request = TransactWriteItemsRequest {
             transact_items: plan.actions.clone(),
+            fault: None,
             client_request_token: None,
             return_consumed_capacity: ReturnConsumedCapacity::None,
             return_item_collection_metrics: false,

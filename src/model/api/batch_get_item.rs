@@ -1,7 +1,7 @@
 //! BatchGetItem.
 
 use super::common::{ConsumedCapacity, Placeholders, ReturnConsumedCapacity};
-use crate::model::{Item, TableName};
+use crate::model::{Error, Item, TableName};
 
 /// The items wanted of one table: `KeysAndAttributes`.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +35,8 @@ impl TableKeys {
 pub struct BatchGetItemRequest {
     /// By table, in the order sent; at most 100 keys in all.
     pub request_items: Vec<TableKeys>,
+    /// What is wrong with the keys: told when the expressions were checked.
+    pub fault: Option<Box<Error>>,
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 

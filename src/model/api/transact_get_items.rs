@@ -1,7 +1,7 @@
 //! TransactGetItems.
 
 use super::common::{ConsumedCapacity, Placeholders, ReturnConsumedCapacity};
-use crate::model::{Item, TableName};
+use crate::model::{Error, Item, TableName};
 
 /// One item to read.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,8 @@ impl TransactGet {
 pub struct TransactGetItemsRequest {
     /// 1 to 100.
     pub transact_items: Vec<TransactGet>,
+    /// What is wrong with the values of the read behind those of `transact_items`: told when they were checked.
+    pub fault: Option<Box<Error>>,
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 

@@ -3,7 +3,7 @@
 use super::common::{
     ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, Precondition, ReturnConsumedCapacity,
 };
-use crate::model::{Item, TableName};
+use crate::model::{Error, Item, TableName};
 
 /// What is done with one item. A key is the key attributes by name, as sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,8 @@ impl TransactWrite {
 pub struct TransactWriteItemsRequest {
     /// 1 to 100.
     pub transact_items: Vec<TransactWrite>,
+    /// What is wrong with the values of the action behind those of `transact_items`: told when they were checked.
+    pub fault: Option<Box<Error>>,
     /// The same token with the same items is carried out once within ten minutes.
     pub client_request_token: Option<String>,
     pub return_consumed_capacity: ReturnConsumedCapacity,

@@ -2,9 +2,19 @@
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
-    /// No `RequestItems`, or empty ones.
+    /// No `RequestItems`, or empty ones, of BatchWriteItem.
     #[error("The requestItems parameter is required for {operation}")]
     RequestItemsMissing { operation: &'static str },
+    /// No `RequestItems`, or empty ones, of BatchGetItem.
+    #[error(
+        "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    )]
+    NoRequestItems,
+    /// Of one table of BatchGetItem; the table as it was named.
+    #[error(
+        "1 validation error detected: Value at 'RequestItems.{0}.member.Keys' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    )]
+    NoKeys(String),
     /// Over all tables.
     #[error("Too many items requested for the {operation} call")]
     TooManyItems { operation: &'static str },

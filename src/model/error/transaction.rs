@@ -10,6 +10,8 @@ use crate::model::item::Item;
 pub enum TransactionError {
     #[error("TransactItems can only contain one of Check, Put, Update or Delete")]
     OneAction,
+    #[error("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")]
+    NoAction,
     #[error("Transaction request cannot include multiple operations on one item")]
     SeveralOperations,
     #[error("Collection size of items exceeded the limit of 4 MB of a transaction")]

@@ -53,6 +53,7 @@ impl Transaction {
         let (numbers, transact_items) = std::mem::take(&mut self.writes).into_iter().unzip();
         let request = TransactWriteItemsRequest {
             transact_items,
+            fault: None,
             client_request_token: None,
             return_consumed_capacity: ReturnConsumedCapacity::None,
             return_item_collection_metrics: false,
