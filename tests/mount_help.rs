@@ -9,13 +9,30 @@ use std::sync::Arc;
 use ddbfs::database::local::LocalDatabase;
 use support::{FLAT, Mount, create_table, load_samples, memory, put};
 
+/// A global index whose partition key and sort key have two attributes each.
+const SEVERAL: &str = r#"{
+    "TableName": "Several", "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [
+        {"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "the region", "AttributeType": "S"},
+        {"AttributeName": "tier", "AttributeType": "N"}, {"AttributeName": "when", "AttributeType": "S"},
+        {"AttributeName": "n", "AttributeType": "N"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "GlobalSecondaryIndexes": [{
+        "IndexName": "by-both",
+        "KeySchema": [
+            {"AttributeName": "the region", "KeyType": "HASH"}, {"AttributeName": "tier", "KeyType": "HASH"},
+            {"AttributeName": "when", "KeyType": "RANGE"}, {"AttributeName": "n", "KeyType": "RANGE"}],
+        "Projection": {"ProjectionType": "ALL"}}]
+}"#;
+
 /// The help files of a mount, each with the directory where its examples are pasted.
 fn helps(mount: &Mount) -> Vec<(String, String)> {
     let at_root = mount.sh("ls -d README.md help .ddb/help/*.md").ok().to_owned();
     let mut out: Vec<_> = at_root.lines().map(|file| (file.to_owned(), String::from("."))).collect();
     let script = "shopt -s nullglob; for t in ./*/; do \
-        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}batch/ ${t}stream/ ${t}queries/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
-        echo $d; done; done";
+        for d in $t ${t}gsi/ ${t}lsi/ ${t}gsi/*/ ${t}lsi/*/ ${t}batch/ ${t}stream/ ${t}queries/ ${t}queries/*/ ${t}query/ ${t}query/limit=2/desc/ ${t}scan/limit=5/ ${t}gsi/*/query/; do \
+        echo $d; done; \
+        if [ -d ${t}queries/mine ]; then echo ${t}queries/mine/; fi; done";
     let directories = mount.sh(script).ok().to_owned();
     out.extend(directories.lines().map(|directory| (format!("{directory}help"), directory.to_owned())));
     out
@@ -102,12 +119,19 @@ fn every_example_works_on_tables_of_other_shapes() {
         put(db, "Bytes", r#"{"b":{"$b64":"AP8g"},"sort key":"two words"}"#);
         put(db, "Bytes", r#"{"b":{"$b64":"YQ=="},"sort key":"-o"}"#);
         table("Example", [("pk", "S"), ("sk", "B")]);
+        create_table(db, SEVERAL);
+        put(db, "Several", r#"{"id":"a","the region":"north west","tier":2,"when":"2024,1","n":5}"#);
     });
     // A name that begins with a dash is named with its directory.
     let text = mount.sh("cat .ddb/help/queries.md").ok().to_owned();
     assert!(text.contains("cat ./-Numbers/query/@pk=%2D3.5/@sk.ge=12/desc"), "{text}");
     let text = mount.sh("cat Flat/help").ok().to_owned();
     assert!(text.contains("cat items/it%27s%20a") && !text.contains("{pk}/"), "{text}");
+    let text = mount.sh("cat Several/help").ok().to_owned();
+    assert!(text.contains("cat gsi/by-both/query/the%20region=north%20west/tier=2/limit=3/items.ndjson"), "{text}");
+    // Below a saved request and a saved link too.
+    mount.sh("cp Several/query/@pk=a/request.json Several/queries/mine.json; ln -s ../query/@pk=a Several/queries/own").ok();
+    assert!(helps(&mount).iter().any(|(file, _)| file == "./Several/queries/mine/help"));
     let pasted = paste_all(&mount);
     println!("{pasted} lines of examples work on number keys, bytes, odd names, a table without items");
     mount.end();
