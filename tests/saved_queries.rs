@@ -151,7 +151,7 @@ fn programs_that_walk_the_tree_end() {
         rm -r $out";
     let expected = "./Orders/queries/all\n./Orders/queries/latest\n16\n./Orders/gsi/by-status/items/open/a,u1,a.json\n\
         ./Orders/gsi/by-status/items/open/a,u2,a.json\n./Orders/gsi/by-status/items/open/c,u1,c.json\n./Orders/items/u1/a.json\n\
-        ./Orders/items/u1/c.json\n./Orders/items/u2/a.json\n./README.md\n./Orders/queries/\n./Orders/queries/all\n./Orders/queries/every.json\n\
+        ./Orders/items/u1/c.json\n./Orders/items/u2/a.json\n./Orders/queries/\n./Orders/queries/all\n./Orders/queries/every.json\n\
         ./Orders/queries/latest\n../query/@pk=u1/desc\n../scan\n";
     let ran = mount.sh(script);
     assert!(ran.status == 0 && ran.err.is_empty(), "{ran:?}");
