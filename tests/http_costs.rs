@@ -27,7 +27,7 @@ impl Served {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("http://"))).expect("an address").unwrap();
         let addr = line.split("http://").nth(1).unwrap();
-        let addr = addr.split(|c: char| c.is_whitespace() || c == '/').next().unwrap().to_owned();
+        let addr = addr.split(|c: char| c.is_whitespace() || matches!(c, '/' | ',')).next().unwrap().to_owned();
         Self { child, addr, _data: data }
     }
 }
@@ -51,7 +51,7 @@ fn costs_little(cases: &[&str]) {
 
 #[test]
 fn a_json_tree_is_a_few_times_its_text() {
-    costs_little(&["tree", "deep", "members", "many"]);
+    costs_little(&["tree", "deep", "deepest", "members", "many"]);
 }
 
 #[test]
@@ -62,6 +62,11 @@ fn nothing_is_built_for_who_may_not_send_it() {
 #[test]
 fn values_are_paid_for_before_they_are_made() {
     costs_little(&["values", "names", "real"]);
+}
+
+#[test]
+fn what_an_error_repeats_is_bounded() {
+    costs_little(&["repeated"]);
 }
 
 #[test]

@@ -97,6 +97,20 @@ def deep(server):
     expect(server.send("PutItem", zipped(b'{"a":[', b"[" * 120 + b"]" * 120 + b",", b"]}"), "gzip"), 400)
 
 
+def deepest(server):
+    """One list of eight million levels."""
+    count = (BODY - 100) // 2
+    expect(server.send("PutItem", gzip.compress(b'{"a":' + b"[" * count + b"]" * count + b"}", 6), "gzip"), 400, "'tableName'")
+
+
+def repeated(server):
+    """Half a million values, each fifty times as long when an error prints it."""
+    body = zipped(b'{"TransactItems":[' + b"{}," * 101 + b'{"Put":{"TableName":"Tab","Item":{"a":{"L":[', b"{},", b"]}}}}]}", BODY // 8)
+    answer = server.send("TransactWriteItems", body, "gzip")
+    expect(answer, 400, "...' at 'transactItems' failed to satisfy constraint")
+    assert len(answer[1]) < 2 << 20, len(answer[1])
+
+
 def members(server):
     """An object of two million members."""
     names = ",".join(f'"{number:x}":0' for number in range(BODY // 12)).encode()
@@ -202,7 +216,7 @@ def legacy(server):
     expect(server.send("Scan", {"TableName": name, "ScanFilter": exists}), 400, "too many conditions; condition count: 1000")
 
 
-CASES = [tree, deep, members, unsigned, bomb, many, values, names, real, clones, statement, literals, contains, legacy]
+CASES = [tree, deep, deepest, repeated, members, unsigned, bomb, many, values, names, real, clones, statement, literals, contains, legacy]
 
 
 class Pinger:
