@@ -39,8 +39,6 @@ fn what_is_named_is_missing_and_nothing_can_be_begun() {
     }
     let index = json!({ "TableName": "Tab", "IndexName": "glo" });
     check("DescribeContributorInsights", index, "Requested resource not found: Index: glo not found for table: Tab");
-    let search = json!({ "TableName": "Tab", "IndexName": "vec", "TopK": 1 });
-    check("SearchVectors", search, "The table does not have the specified index: vec");
     let arn = "arn:aws:dynamodb:us-east-1:000000000000:bulk/1";
     for operation in ["DescribeBulkOperation", "CancelBulkOperation"] {
         let text = format!("Requested resource not found: BulkOperationArn: {arn} not found");

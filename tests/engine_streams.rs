@@ -204,6 +204,24 @@ fn a_stream_is_described() {
 }
 
 #[test]
+fn the_beginning_of_a_stream_without_records_is_a_place_to_read_from() {
+    let database = database();
+    create(&database, "Tab", Some(StreamViewType::NewImage));
+    let stream = streams_of(&database, "Tab").pop().unwrap();
+    let starting = describe(&database, &stream).unwrap().shards[0].starting;
+    let places = [ShardPosition::AtSequenceNumber(starting), ShardPosition::AfterSequenceNumber(starting)];
+    let early = places.map(|place| iterator(&database, &stream, place).unwrap());
+    assert!(early.iter().all(|place| read(&database, place, None).unwrap().records.is_empty()));
+    put(&database, "Tab", item("a", "1")).unwrap();
+    put(&database, "Tab", item("a", "2")).unwrap();
+    // Whether asked for before the first record or after it, the beginning is before it.
+    for place in early.into_iter().chain(places.map(|place| iterator(&database, &stream, place).unwrap())) {
+        assert_eq!(read(&database, &place, None).unwrap().records.len(), 2);
+    }
+    assert_eq!(describe(&database, &stream).unwrap().shards[0].starting, starting);
+}
+
+#[test]
 fn positions_of_iterators() {
     let clock = Arc::new(ManualClock::at(NOW_MS));
     let database = database_with(EngineOptions { clock: clock.clone(), ..options() });

@@ -404,12 +404,34 @@ fn what_cannot_be_read_fails_the_import() {
     let missing = import(&control, &root, &[], json!({}));
     assert_eq!((&missing["ImportStatus"], &missing["FailureCode"]), (&json!("FAILED"), &json!("S3NoSuchBucket")));
     assert_eq!((&missing["ErrorCount"], &missing["ImportedItemCount"]), (&json!(0), &json!(0)));
-    // The table of a failed import stays, as the service's, for whoever began it to look at and delete.
-    assert_eq!(control.describe("New")["TableStatus"], "ACTIVE");
-    control.ok("DeleteTable", json!({ "TableName": "New" }));
+    control.fails("DescribeTable", json!({ "TableName": "New" }), "Requested resource not found: Table: New not found");
     let gzip = json!({ "InputCompressionType": "GZIP" });
     let found = import(&control, &root, &[("a.csv.gz", b"no gzip")], gzip);
     assert_eq!((&found["ImportStatus"], &found["FailureCode"]), (&json!("FAILED"), &json!("S3Error")));
+    // The table of a failed import stays, as the service's, for whoever began it to look at and delete.
+    assert_eq!(control.describe("New")["TableStatus"], "ACTIVE");
+    assert!(check(control.database.engine()).unwrap().is_clean());
+}
+
+#[test]
+fn a_bucket_without_files_is_an_import_of_nothing() {
+    let (control, root) = with_buckets();
+    fs::create_dir(root.path().join("in")).unwrap();
+    let found = import(&control, &root, &[], json!({ "InputFormat": "DYNAMODB_JSON" }));
+    let counts = (&found["ProcessedItemCount"], &found["ImportedItemCount"], &found["ErrorCount"]);
+    assert_eq!((&found["ImportStatus"], counts), (&json!("COMPLETED"), (&json!(0), &json!(0), &json!(0))), "{found}");
+    assert_eq!(control.describe("New")["TableStatus"], "ACTIVE");
+}
+
+#[test]
+fn several_documents_on_a_line_are_several_items() {
+    let (control, root) = with_buckets();
+    let line = |pk: &str| format!(r#"{{"Item":{{"pk":{{"S":"{pk}"}}}}}}"#);
+    let text = format!("{}{} {}\n{}{{\n{}", line("a"), line("b"), line("c"), line("d"), line("e"));
+    let found = import(&control, &root, &[("x.json", text.as_bytes())], json!({ "InputFormat": "DYNAMODB_JSON" }));
+    assert_eq!(control.column("New", "pk"), ["a", "b", "c", "d", "e"]);
+    let counts = (&found["ProcessedItemCount"], &found["ErrorCount"], &found["ProcessedSizeBytes"]);
+    assert_eq!(counts, (&json!(6), &json!(1), &json!(text.len())), "{found}");
 }
 
 #[test]
@@ -425,7 +447,7 @@ fn what_is_refused_at_once() {
     check(json!({ "S3Bucket": "../out" }), "IV: S3Bucket is not a bucket name");
     check(json!({ "S3Prefix": "../../etc" }), "IV: S3Prefix must be names joined by single slashes");
     check(json!({ "ExportFormat": "ION" }), "ExportFormat ION is not supported by this version of ddbfs");
-    check(json!({ "TableArn": format!("{ARN}None") }), "Table not found: None");
+    check(json!({ "TableArn": format!("{ARN}None") }), &format!("Table not found: {ARN}None"));
     let window = "The export time must be between EarliestRestorableDateTime (2023-11-14T22:13:20.000Z) and LatestRestorableDateTime (2023-11-14T22:13:20.000Z)";
     check(json!({ "ExportTime": 1 }), window);
     let arn = format!("{ARN}Tab/export/00000000000001-00000000");

@@ -172,6 +172,28 @@ fn heads_and_bodies_have_limits() {
 }
 
 #[test]
+fn who_is_still_writing_too_much_hears_of_it() {
+    let server = start();
+    let piece = vec![b' '; 1 << 20];
+    let pieces = 48;
+    for length in [format!("Content-Length: {}", pieces << 20), "Transfer-Encoding: chunked".to_owned()] {
+        let mut stream = TcpStream::connect(server.local_addr()).unwrap();
+        let head = format!("POST / HTTP/1.1\r\nHost: localhost\r\n{length}\r\nContent-Type: application/x-amz-json-1.0\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        // A client that reads nothing before it has written all.
+        for _ in 0..pieces {
+            if length.starts_with('T') {
+                stream.write_all(b"100000\r\n").and_then(|()| stream.write_all(&piece)).unwrap();
+                stream.write_all(b"\r\n").unwrap();
+            } else {
+                stream.write_all(&piece).unwrap();
+            }
+        }
+        assert_eq!(read_answer(&mut stream).status, 413, "{length}");
+    }
+}
+
+#[test]
 fn a_body_of_almost_16_mib_is_read() {
     let server = start();
     let padded = format!("{}{}", "{}", " ".repeat(16 * 1024 * 1024 - 2));

@@ -35,7 +35,7 @@ pub struct Signature<'a> {
 /// # Errors
 /// [`AuthError`] in the service's order.
 pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
-    let in_query = has_parameter(signature.query, "X-Amz-Algorithm");
+    let in_query = signature.query.split('&').any(|part| part.strip_prefix("X-Amz-Algorithm=").is_some_and(|value| !value.is_empty()));
     match signature.header {
         Some(_) if in_query => Err(AuthError::Both),
         Some(header) if header.starts_with("AWS4-") => check_header(header, signature.dated),
@@ -46,10 +46,7 @@ pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
 }
 
 fn check_header(header: &str, dated: bool) -> Result<(), AuthError> {
-    let parameters = header.split_once(' ').map_or("", |(_, parameters)| parameters);
-    let has = |name: &str| {
-        parameters.split(',').filter_map(|part| part.trim().split_once('=')).any(|(key, value)| key == name && !value.is_empty())
-    };
+    let has = |name: &str| parameters(header).any(|(key, value)| key == name && !value.is_empty());
     let mut sentences = String::new();
     for name in ["Credential", "Signature", "SignedHeaders"] {
         if !has(name) {
@@ -63,6 +60,12 @@ fn check_header(header: &str, dated: bool) -> Result<(), AuthError> {
         return Ok(());
     }
     Err(AuthError::Incomplete(format!("{sentences}Authorization={header}")))
+}
+
+/// Names and values in an `Authorization` header, which commas, blanks or both may part.
+pub(super) fn parameters(header: &str) -> impl Iterator<Item = (&str, &str)> {
+    let members = header.split_once(' ').map_or("", |(_, members)| members);
+    members.split([',', ' ', '\t']).filter_map(|part| part.split_once('='))
 }
 
 fn check_query(query: &str) -> Result<(), AuthError> {
@@ -111,6 +114,15 @@ mod tests {
             "Authorization header requires 'Credential' parameter. Authorization header requires 'SignedHeaders' parameter. \
              Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. \
              Authorization=AWS4-HMAC-SHA256 Signature=a",
+        );
+        check_text(Some(&whole.replace(", ", " ")), "", true, "");
+        check_text(Some(&whole.replace(", ", ",")), "X-Amz-Algorithm=", true, "");
+        check_text(None, "X-Amz-Algorithm=&X-Amz-Credential=b", true, "Request is missing Authentication Token");
+        check_text(
+            Some("AWS4- Signature=b Credential=a"),
+            "",
+            true,
+            "Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b Credential=a",
         );
         check_text(
             None,

@@ -16,6 +16,9 @@ pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// would hold a connection for ever.
 pub const RATE_MIN: u32 = 16 * 1024;
 
+/// What is read of a body that is refused, so that a client which is still writing it comes to read the answer.
+const REFUSED_BYTES_MAX: usize = 128 * 1024 * 1024;
+
 /// Why there is no body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
@@ -29,17 +32,38 @@ pub enum BodyError {
     Broken,
 }
 
-/// Reads the body; `share` grows with it.
+/// Reads the body; `share` grows with it. Of one that is too large the rest is read over while the answer is written already, up to
+/// [`REFUSED_BYTES_MAX`]: closed at once, the connection would be reset, and the answer lost. Who `waits` to be told to go on sends none.
 ///
 /// # Errors
 /// [`BodyError`]; what was read is dropped.
-pub async fn read(mut incoming: Incoming, share: &mut Share) -> Result<Bytes, BodyError> {
+pub async fn read(mut incoming: Incoming, share: &mut Share, waits: bool) -> Result<Bytes, BodyError> {
+    let read = read_whole(&mut incoming, share).await;
+    if matches!(read, Err(BodyError::TooLarge)) && !waits {
+        tokio::spawn(read_over(incoming));
+    }
+    read
+}
+
+/// Reads what still comes, and keeps nothing.
+async fn read_over(mut incoming: Incoming) {
+    let (started, mut bytes) = (Instant::now(), 0);
+    while bytes < REFUSED_BYTES_MAX {
+        let deadline = (started + allowed(bytes)).min(Instant::now() + BODY_IDLE_TIMEOUT);
+        match next(&mut incoming, deadline).await {
+            Ok(Some(more)) => bytes += more.len(),
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
+async fn read_whole(incoming: &mut Incoming, share: &mut Share) -> Result<Bytes, BodyError> {
     let announced = incoming.size_hint().lower();
     if announced > BODY_BYTES_MAX as u64 {
         return Err(BodyError::TooLarge);
     }
     let started = Instant::now();
-    let first = match next(&mut incoming, started + BODY_IDLE_TIMEOUT).await? {
+    let first = match next(incoming, started + BODY_IDLE_TIMEOUT).await? {
         None => return Ok(Bytes::new()),
         Some(first) => first,
     };
@@ -51,7 +75,7 @@ pub async fn read(mut incoming: Incoming, share: &mut Share) -> Result<Bytes, Bo
     let mut all = Vec::from(first);
     loop {
         let deadline = (started + allowed(all.len())).min(Instant::now() + BODY_IDLE_TIMEOUT);
-        let Some(more) = next(&mut incoming, deadline).await? else { return Ok(all.into()) };
+        let Some(more) = next(incoming, deadline).await? else { return Ok(all.into()) };
         grow(share, all.len(), more.len())?;
         all.extend_from_slice(&more);
     }

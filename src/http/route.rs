@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, DATE, HOST, HeaderName, HeaderValue, ORIGIN,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, DATE, EXPECT, HOST, HeaderName, HeaderValue, ORIGIN,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
@@ -124,7 +124,8 @@ impl Service {
         if head.method != Method::POST || head.uri.path() != "/" {
             return not_found();
         }
-        let body = match body::read(incoming, share).await {
+        let waits = head.headers.contains_key(EXPECT);
+        let body = match body::read(incoming, share, waits).await {
             Ok(body) => body,
             Err(error) => return error::body_reply(error),
         };

@@ -13,6 +13,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::HeaderMap;
 use sha2::{Digest as _, Sha256};
 
+use super::auth;
 use super::sign_time::SignTime;
 use crate::engine::clock::Clock;
 
@@ -147,12 +148,10 @@ impl Verifier {
             return Err(SignatureError::Algorithm);
         }
         let time = SignTime::parse(&claim.date).ok_or_else(|| SignatureError::Date(claim.date.clone()))?;
-        let scope = Scope::parse(&claim.credential, time)?;
-        if scope.service != SERVICE {
-            return Err(SignatureError::Service);
-        }
-        claim.covers(request.headers)?;
+        let scope = Scope::parse(&claim.credential)?;
         self.check_time(time, claim.expires.as_deref())?;
+        scope.check(time)?;
+        claim.covers(request.headers)?;
         if scope.access_key != self.credentials.access_key {
             return Err(SignatureError::UnknownKey);
         }
@@ -188,24 +187,30 @@ struct Scope<'a> {
     day: &'a str,
     region: &'a str,
     service: &'a str,
+    terminator: &'a str,
     /// Without the key.
     text: &'a str,
 }
 
 impl<'a> Scope<'a> {
-    fn parse(credential: &'a str, time: SignTime) -> Result<Self, SignatureError> {
+    fn parse(credential: &'a str) -> Result<Self, SignatureError> {
         let parts: Vec<&str> = credential.split('/').collect();
         let [access_key, day, region, service, terminator] = parts[..] else {
             return Err(SignatureError::Scope(credential.to_owned()));
         };
-        if terminator != TERMINATOR {
+        let text = credential.get(access_key.len() + 1..).unwrap_or_default();
+        Ok(Self { access_key, day, region, service, terminator, text })
+    }
+
+    /// Is it of this service and of the day of `time`?
+    fn check(&self, time: SignTime) -> Result<(), SignatureError> {
+        if self.terminator != TERMINATOR {
             return Err(SignatureError::Terminator);
         }
-        if day != time.day() {
-            return Err(SignatureError::ScopeDate { scope: day.to_owned(), time });
+        if self.day != time.day() {
+            return Err(SignatureError::ScopeDate { scope: self.day.to_owned(), time });
         }
-        let text = credential.get(access_key.len() + 1..).unwrap_or_default();
-        Ok(Self { access_key, day, region, service, text })
+        if self.service == SERVICE { Ok(()) } else { Err(SignatureError::Service) }
     }
 }
 
@@ -215,10 +220,10 @@ impl Claim {
         let header = |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok());
         match header("authorization") {
             Some(authorization) => {
-                let (algorithm, parameters) = authorization.split_once(' ').unwrap_or((authorization, ""));
+                let algorithm = authorization.split(' ').next().unwrap_or_default();
                 let parameter = |name: &str| {
-                    let mut parts = parameters.split(',').filter_map(|part| part.trim().split_once('='));
-                    parts.find(|(key, _)| *key == name).map_or_else(String::new, |(_, value)| value.to_owned())
+                    let found = auth::parameters(authorization).find(|(key, _)| *key == name);
+                    found.map_or_else(String::new, |(_, value)| value.to_owned())
                 };
                 let date_header = if request.headers.contains_key("x-amz-date") { "x-amz-date" } else { "date" };
                 Self {

@@ -29,7 +29,7 @@ fn check_suite(method: &str, query: &str, headers: &[(&str, &str)], body: &[u8],
     names.sort_unstable();
     let request = Signed { method, path: "/", query, headers: &all, body };
     let time = SignTime::at(SUITE_SECONDS);
-    let scope = Scope::parse("AKIDEXAMPLE/20150830/us-east-1/service/aws4_request", time).unwrap();
+    let scope = Scope::parse("AKIDEXAMPLE/20150830/us-east-1/service/aws4_request").unwrap();
     let signature = signature_of(&canonical_request(&request, &names.join(";")), SECRET, &scope, time);
     assert_eq!(hex(&signature.finalize().into_bytes()), expected, "{method} {query} {headers:?}");
 }
@@ -175,7 +175,22 @@ fn scopes_keys_and_signed_headers_must_be_right() {
         Err("Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, \
              got 'AKIDEXAMPLE/20150830/dynamodb/aws4_request'"),
     );
+    check(&with(", ", " "), Ok(()));
     check(&with("us-east-1", "eu-west-1"), Err(MISMATCH));
+    // An expired date comes before the scope's, both before what is not signed.
+    let mut late = with("20150830", "20150829");
+    late.authorization = late.authorization.map(|text| text.replace("host;", ""));
+    late.now += 3600;
+    check(
+        &late,
+        Err("Signature expired: 20150830T123600Z is now earlier than 20150830T132100Z (20150830T133600Z - 15 min.)"),
+    );
+    late.now = SUITE_SECONDS;
+    check(
+        &late,
+        Err("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '20150829' != '20150830', \
+             from '20150830T123600Z'."),
+    );
     check(&with("HMAC-SHA256", "ECDSA-P256-SHA256"), Err("The algorithm of the signature must be AWS4-HMAC-SHA256."));
     check(&with("host;", ""), Err("'host' must be a 'SignedHeader' in the AWS Authorization."));
     check(&with(";x-amz-target", ""), Err("'x-amz-target' must be a 'SignedHeader' in the AWS Authorization."));

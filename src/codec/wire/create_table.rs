@@ -71,17 +71,20 @@ pub(super) static LOCAL_INDEX: Element = Element {
     rules: &[],
 };
 
-pub(super) static GLOBAL_INDEX_STRUCTURE: Structure = Structure {
-    name: "GlobalSecondaryIndex",
-    members: &[
-        INDEX_NAME,
-        KEY_SCHEMA.rules(GLOBAL_KEY_SCHEMA_RULES),
-        PROJECTION_MEMBER,
-        THROUGHPUT_MEMBER,
-        create_options::ON_DEMAND_THROUGHPUT,
-        create_options::WARM_THROUGHPUT,
-    ],
-};
+const GLOBAL_INDEX_MEMBERS: &[Member] = &[
+    INDEX_NAME,
+    KEY_SCHEMA.rules(GLOBAL_KEY_SCHEMA_RULES),
+    PROJECTION_MEMBER,
+    THROUGHPUT_MEMBER,
+    create_options::ON_DEMAND_THROUGHPUT,
+    create_options::WARM_THROUGHPUT,
+];
+
+static GLOBAL_INDEX_STRUCTURE: Structure = Structure { name: "GlobalSecondaryIndex", members: GLOBAL_INDEX_MEMBERS };
+
+/// An index as UpdateTable creates it.
+pub(super) static CREATE_INDEX: Structure =
+    Structure { name: "CreateGlobalSecondaryIndexAction", members: GLOBAL_INDEX_MEMBERS };
 
 pub(super) static GLOBAL_INDEX: Element = Element { shape: Shape::Structure(&GLOBAL_INDEX_STRUCTURE), rules: &[] };
 pub(super) const ATTRIBUTE_DEFINITIONS: Member = Member::new("AttributeDefinitions", Shape::List(&ATTRIBUTE_DEFINITION));

@@ -34,6 +34,12 @@ pub enum SerializationError {
     FieldType,
     #[error("Unexpected value type in payload")]
     ValueType,
+    /// What the service's Java says of a scalar for a list or map that stands in another.
+    #[error(
+        "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class \
+         (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')"
+    )]
+    ClassCast,
 }
 
 /// Where a value stands: a member of a structure, or an element of a list or map. A wrong scalar for a structure reads differently.
@@ -70,8 +76,8 @@ fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), Serializat
         Shape::Integer => whole_number(json, "Integer"),
         Shape::Long => whole_number(json, "Long"),
         Shape::Blob => blob(json),
-        Shape::List(element) => list(json, element),
-        Shape::Map(element) => map(json, element),
+        Shape::List(element) => list(json, element, place),
+        Shape::Map(element) => map(json, element, place),
         Shape::Structure(structure) => structure_type(json, structure, place),
     }
 }
@@ -169,7 +175,7 @@ fn base64_text(text: &str) -> Result<(), SerializationError> {
     }
 }
 
-fn list(json: Json<'_>, element: &Element) -> Result<(), SerializationError> {
+fn list(json: Json<'_>, element: &Element, place: Place) -> Result<(), SerializationError> {
     match json.kind() {
         Kind::List(mut values) => {
             json.pay(values.len() * slot_bytes(element.shape));
@@ -177,11 +183,19 @@ fn list(json: Json<'_>, element: &Element) -> Result<(), SerializationError> {
         }
         Kind::Null => Ok(()),
         Kind::Object(_) => Err(SerializationError::Structure),
-        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(SerializationError::FieldType),
+        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(scalar_at(place)),
     }
 }
 
-fn map(json: Json<'_>, element: &Element) -> Result<(), SerializationError> {
+/// Of a scalar where a list or map is wanted.
+fn scalar_at(place: Place) -> SerializationError {
+    match place {
+        Place::Field => SerializationError::FieldType,
+        Place::Element => SerializationError::ClassCast,
+    }
+}
+
+fn map(json: Json<'_>, element: &Element, place: Place) -> Result<(), SerializationError> {
     match json.kind() {
         Kind::Object(members) => {
             json.pay(members.len().next_multiple_of(NODE_MEMBERS) * (slot_bytes(element.shape) + NAME_BYTES));
@@ -192,7 +206,7 @@ fn map(json: Json<'_>, element: &Element) -> Result<(), SerializationError> {
         }
         Kind::Null => Ok(()),
         Kind::List(_) => Err(SerializationError::MapCollection(java_name(element.shape))),
-        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(SerializationError::FieldType),
+        Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Err(scalar_at(place)),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Operations of features that this database does not have (SEMANTICS 21): global tables, Kinesis, vectors, bulk
-//! operations.
+//! Operations of features that this database does not have (SEMANTICS 21): global tables, Kinesis, bulk operations. Vector
+//! search is not among them: while CreateTable takes no VectorIndexes, SearchVectors is no operation (SEMANTICS 28.9).
 
 use serde_json::{Value, json};
 
@@ -26,14 +26,6 @@ static LIST_GLOBAL_TABLES: Structure = Structure {
 };
 static TABLE: Structure = Structure { name: "DescribeTableInput", members: &[members::TABLE_NAME] };
 static KINESIS: Structure = Structure { name: "KinesisStreamingDestinationInput", members: &[members::TABLE_NAME, STREAM_ARN] };
-static VECTORS: Structure = Structure {
-    name: "SearchVectorsInput",
-    members: &[
-        members::TABLE_NAME,
-        Member::new("IndexName", Shape::String).required().rules(NAME_RULES),
-        Member::new("TopK", Shape::Integer).required().rules(&[Rule::ValueMin(1)]),
-    ],
-};
 static BULK: Structure = Structure { name: "DescribeBulkOperationInput", members: &[BULK_ARN] };
 static LIST_BULK: Structure = Structure {
     name: "ListBulkOperationsInput",
@@ -56,7 +48,6 @@ pub const OPERATIONS: &[&str] = &[
     "EnableKinesisStreamingDestination",
     "ListBulkOperations",
     "ListGlobalTables",
-    "SearchVectors",
     "StartBulkPutItems",
     "UpdateGlobalTable",
     "UpdateGlobalTableSettings",
@@ -90,7 +81,6 @@ pub fn request(operation: &str, json: Json<'_>) -> Result<Request, WireError> {
             let action = if operation.starts_with("Disable") { "disable" } else { "update" };
             Request::ChangeKinesisStreamingDestination { table: table.ok_or(missing)?, stream_arn: text("StreamArn"), action }
         }
-        "SearchVectors" => Request::SearchVectors { table: table.ok_or(missing)?, index: names::index_name(&text("IndexName"))? },
         "DescribeBulkOperation" | "CancelBulkOperation" => Request::BulkOperation(text("BulkOperationArn")),
         _ => Request::GlobalTable(text("GlobalTableName")),
     })
@@ -100,7 +90,6 @@ fn shape(operation: &str) -> &'static Structure {
     match operation {
         "ListGlobalTables" => &LIST_GLOBAL_TABLES,
         "ListBulkOperations" => &LIST_BULK,
-        "SearchVectors" => &VECTORS,
         "DescribeBulkOperation" | "CancelBulkOperation" => &BULK,
         "EnableKinesisStreamingDestination" | "DisableKinesisStreamingDestination" | "UpdateKinesisStreamingDestination" => {
             &KINESIS
@@ -126,7 +115,6 @@ pub fn to_json(request: &Request) -> Value {
         | Request::GlobalTable(_)
         | Request::DescribeTableReplicaAutoScaling(_)
         | Request::ChangeKinesisStreamingDestination { .. }
-        | Request::SearchVectors { .. }
         | Request::BulkOperation(_) => json!({}),
     }
 }

@@ -39,10 +39,8 @@ pub fn to_json(table: &TableDescription) -> Value {
     add("ItemCount", json!(table.item_count));
     add("TableArn", json!(arn(&schema.name)));
     add("TableId", json!(table.table_id));
-    let created_on_demand = (schema.billing_mode == BillingMode::PayPerRequest).then_some(table.created_ms);
-    if let Some(since) = table.control.on_demand_since_ms.or(created_on_demand) {
-        let mode = billing_mode(schema.billing_mode);
-        add("BillingModeSummary", json!({ "BillingMode": mode, "LastUpdateToPayPerRequestDateTime": timestamp(since) }));
+    if let Some(summary) = billing_mode_summary(table) {
+        add("BillingModeSummary", summary);
     }
     for (name, kind) in [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)] {
         let indexes = indexes(table, kind);
@@ -55,11 +53,19 @@ pub fn to_json(table: &TableDescription) -> Value {
     Value::Object(out)
 }
 
+/// Of a table that is on demand, or once was.
+fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
+    let mode = table.schema.billing_mode;
+    let created_on_demand = (mode == BillingMode::PayPerRequest).then_some(table.created_ms);
+    let since = table.control.on_demand_since_ms.or(created_on_demand)?;
+    Some(json!({ "BillingMode": billing_mode(mode), "LastUpdateToPayPerRequestDateTime": timestamp(since) }))
+}
+
 /// The description of a table that is going: without keys, definitions, indexes and creation time.
 #[must_use]
 pub fn deleted_to_json(table: &TableDescription) -> Value {
     let schema = &table.schema;
-    json!({
+    let mut out = json!({
         "TableName": schema.name.as_str(),
         "TableStatus": status(table.status),
         "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
@@ -68,7 +74,11 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
         "TableArn": arn(&schema.name),
         "TableId": table.table_id,
         "DeletionProtectionEnabled": schema.deletion_protection,
-    })
+    });
+    if let Some(summary) = billing_mode_summary(table) {
+        out["BillingModeSummary"] = summary;
+    }
+    out
 }
 
 /// Members that CreateTable took and the service shows; tags are never shown.

@@ -25,7 +25,7 @@ static INDEX_UPDATE: Element = Element {
         name: "GlobalSecondaryIndexUpdate",
         members: &[
             Member::new("Update", Shape::Structure(&UPDATE)),
-            Member::new("Create", Shape::Structure(&create_table::GLOBAL_INDEX_STRUCTURE)),
+            Member::new("Create", Shape::Structure(&create_table::CREATE_INDEX)),
             Member::new("Delete", Shape::Structure(&DELETE)),
         ],
     }),

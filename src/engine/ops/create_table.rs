@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::create_table_checks::build_schema;
+use super::create_table_checks::build_new_schema;
 use super::describe_table::description;
 use crate::codec::wire::create_options;
 use crate::engine::catalog::{self, TableEntry};
@@ -20,7 +20,7 @@ impl Engine {
     /// # Errors
     /// `Schema` for a bad definition, `TableAlreadyExists`; those of the store.
     pub fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
-        let schema = Arc::new(build_schema(request)?);
+        let schema = Arc::new(build_new_schema(request)?);
         let response = self.shared.submit_and_wait(move |transaction| create(transaction, &schema))?;
         if self.shared.options.table_delay_ms > 0 {
             self.shared.signal.wake();

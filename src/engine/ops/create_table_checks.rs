@@ -9,7 +9,8 @@ use crate::model::limits::{
     CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
 };
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use crate::model::{IndexSchema, KeySchema, Projection, TableSchema};
+use super::update_throughput::check_table_maximum;
+use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema};
 
 /// Checks a request and builds the table's definition from it.
 ///
@@ -45,6 +46,17 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
         deletion_protection: request.deletion_protection,
         opaque: request.opaque,
     })
+}
+
+/// As [`build_schema`], and within what the account may give a table or an index: what nothing but a new request is held to.
+///
+/// # Errors
+/// [`SchemaError`], then [`LimitError`](crate::model::error::LimitError).
+pub fn build_new_schema(request: CreateTableRequest) -> Result<TableSchema, Error> {
+    let schema = build_schema(request)?;
+    let units = std::iter::once(schema.throughput).chain(schema.indexes.iter().map(|index| index.throughput));
+    units.flatten().try_for_each(check_table_maximum)?;
+    Ok(schema)
 }
 
 /// Checks the definition of one global index and builds it: checks 4, 6, 14 and 18.

@@ -2,8 +2,8 @@
 
 use crate::engine::Engine;
 use crate::model::api::never_used::NeverUsedRequest;
-use crate::model::error::{NotFoundError, QueryError, RecoveryError, UpdateTableError};
-use crate::model::{Error, IndexName, TableName};
+use crate::model::error::{NotFoundError, RecoveryError, UpdateTableError};
+use crate::model::{Error, TableName};
 
 impl Engine {
     /// Holds what a request names against the catalog; the answer itself is empty.
@@ -19,28 +19,17 @@ impl Engine {
             NeverUsedRequest::DescribeTableReplicaAutoScaling(table) => {
                 Err(NotFoundError::GlobalTable(table.as_str().to_owned()).into())
             }
-            NeverUsedRequest::DescribeKinesisStreamingDestination(table) => self.exists(table, None),
+            NeverUsedRequest::DescribeKinesisStreamingDestination(table) => self.exists(table),
             NeverUsedRequest::ChangeKinesisStreamingDestination { table, stream_arn, action } => {
-                self.exists(table, None)?;
+                self.exists(table)?;
                 let (stream_arn, table) = (stream_arn.clone(), table.as_str().to_owned());
                 Err(UpdateTableError::NoStreamingDestination { action, stream_arn, table }.into())
-            }
-            NeverUsedRequest::SearchVectors { table, index } => {
-                self.exists(table, None)?;
-                Err(QueryError::UnknownIndex(index.as_str().to_owned()).into())
             }
             NeverUsedRequest::BulkOperation(arn) => Err(NotFoundError::BulkOperation(arn.clone()).into()),
         }
     }
 
-    fn exists(&self, table: &TableName, index: Option<&IndexName>) -> Result<(), Error> {
-        let entry = self.table(table)?.ok_or_else(|| Error::TableNotFound(table.as_str().to_owned()))?;
-        match index {
-            Some(name) if entry.index(name).is_none() => {
-                let (index, table) = (name.as_str().to_owned(), table.as_str().to_owned());
-                Err(NotFoundError::IndexOfTable { index, table }.into())
-            }
-            _ => Ok(()),
-        }
+    fn exists(&self, table: &TableName) -> Result<(), Error> {
+        self.table(table)?.map(drop).ok_or_else(|| Error::TableNotFound(table.as_str().to_owned()))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::create_table_checks::build_schema;
+use super::create_table_checks::build_new_schema;
 use super::{update_indexes, update_table, update_throughput};
 use crate::engine::catalog::TableEntry;
 use crate::engine::{Engine, index_life};
@@ -33,7 +33,7 @@ impl Engine {
     /// # Errors
     /// `Schema`, `TableAlreadyExists`; those of the store.
     pub fn check_create_table(&self, request: CreateTableRequest) -> Result<(), Error> {
-        let schema = build_schema(request)?;
+        let schema = build_new_schema(request)?;
         match self.table(&schema.name)? {
             Some(_) => Err(Error::TableAlreadyExists(schema.name.as_str().to_owned())),
             None => Ok(()),

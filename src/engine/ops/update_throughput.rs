@@ -55,8 +55,12 @@ pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), LimitErr
     let of_indexes = index_changes(request).filter_map(|change| change.throughput);
     let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
     let of_new = creations.filter_map(|creation| creation.definition.throughput);
-    let mut asked = request.throughput.into_iter().chain(of_indexes).chain(of_new).flat_map(members);
-    match asked.find(|(_, value)| *value > TABLE_CAPACITY_UNITS_MAX) {
+    request.throughput.into_iter().chain(of_indexes).chain(of_new).try_for_each(check_table_maximum)
+}
+
+/// Holds units to what the account may give one table, or one index.
+pub(super) fn check_table_maximum(units: ProvisionedThroughput) -> Result<(), LimitError> {
+    match members(units).into_iter().find(|(_, value)| *value > TABLE_CAPACITY_UNITS_MAX) {
         Some((member, value)) => Err(LimitError::TableMaximum { member, value, maximum: TABLE_CAPACITY_UNITS_MAX }),
         None => Ok(()),
     }

@@ -23,7 +23,7 @@ pub struct Definition {
     /// Names of the table's key attributes.
     pub partition: String,
     pub sort: Option<String>,
-    /// The lowest sequence number that a record may have.
+    /// Its beginning: records have higher sequence numbers, or this one in a stream of an older version.
     pub first: Version,
     /// The highest sequence number that was removed; 0 before any.
     pub trimmed: Version,

@@ -45,13 +45,16 @@ pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_ty
     let id = catalog::take_source(transaction.batch)?;
     let now_ms = transaction.shared.options.clock.now_ms();
     let name = free_name(transaction.batch.as_read(), table, now_ms)?;
+    // The beginning has a number of its own, which no record has: to read at it and after it is to read everything.
+    let first = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+    transaction.shared.batch.take_version(first);
     let definition = Definition {
         id,
         view_type,
         created_ms: now_ms,
         partition: table.schema.key.partition.name.clone(),
         sort: table.schema.key.sort.as_ref().map(|sort| sort.name.clone()),
-        first: transaction.shared.batch.next_version(transaction.batch.as_read())?,
+        first,
         trimmed: 0,
         closed: None,
     };

@@ -1,7 +1,7 @@
 //! Operations of features that this database does not have: they answer as the service does for an account that never used them
 //! (SEMANTICS 21).
 
-use crate::model::{IndexName, TableName};
+use crate::model::TableName;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NeverUsedRequest {
@@ -17,10 +17,6 @@ pub enum NeverUsedRequest {
         table: TableName,
         stream_arn: String,
         action: &'static str,
-    },
-    SearchVectors {
-        table: TableName,
-        index: IndexName,
     },
     /// DescribeBulkOperation and CancelBulkOperation.
     BulkOperation(String),

@@ -70,11 +70,23 @@ pub enum RecoveryError {
     #[error("Another import with the same ClientToken has other parameters")]
     ImportConflict,
     /// PolicyNotFoundException.
-    #[error("Requested resource not found: Policy for resource {0} not found")]
+    #[error("Resource-based policy not found for the provided ResourceArn: {0}")]
     PolicyNotFound(String),
+    /// PolicyNotFoundException; `target` is `table T` or `stream ARN`.
+    #[error(
+        "Resource-based policy not found for the provided ResourceArn: Requested update for policy with revision id {expected}, but the policy associated to target {target} has revision id {there}."
+    )]
+    PolicyRevision { target: String, expected: String, there: String },
     /// PolicyNotFoundException.
-    #[error("The ExpectedRevisionId does not match the current revision of the policy of {0}")]
-    PolicyRevision(String),
+    #[error(
+        "Resource-based policy not found for the provided ResourceArn: Requested policy update expecting none to be present for {target}, but a policy exists with revision id {there}."
+    )]
+    PolicyExists { target: String, there: String },
+    /// PolicyNotFoundException; the sentence is our own.
+    #[error(
+        "Resource-based policy not found for the provided ResourceArn: Requested update for policy with revision id {expected}, but no policy is associated to target {target}."
+    )]
+    PolicyMissing { target: String, expected: String },
     /// GlobalTableNotFoundException.
     #[error("Global table with name: '{0}' does not exist.")]
     GlobalTableNotFound(String),

@@ -74,7 +74,10 @@ fn of_recovery(error: &RecoveryError) -> &'static str {
         RecoveryError::ExportConflict => "ExportConflictException",
         RecoveryError::ImportNotFound(_) => "ImportNotFoundException",
         RecoveryError::ImportConflict => "ImportConflictException",
-        RecoveryError::PolicyNotFound(_) | RecoveryError::PolicyRevision(_) => "PolicyNotFoundException",
+        RecoveryError::PolicyNotFound(_)
+        | RecoveryError::PolicyRevision { .. }
+        | RecoveryError::PolicyExists { .. }
+        | RecoveryError::PolicyMissing { .. } => "PolicyNotFoundException",
         RecoveryError::GlobalTableNotFound(_) => "GlobalTableNotFoundException",
         RecoveryError::RestoreTimeChoice
         | RecoveryError::RestoreSourceChoice

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{found, stream_policy};
+use super::stream_policy;
 use crate::codec::wire::kept_options;
 use crate::engine::Engine;
 use crate::engine::catalog::{self, TableEntry};
 use crate::model::Error;
+use crate::model::api::TableStatus;
 use crate::model::api::resource::{PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource};
 use crate::model::error::RecoveryError;
 
@@ -84,16 +85,28 @@ fn policy_of(table: &TableEntry) -> Option<ResourcePolicy> {
     Some(ResourcePolicy { text, revision_id: revision(table).to_string() })
 }
 
+/// The table whose policy is meant; one that is being created is not there yet.
+fn found(entry: Option<Arc<TableEntry>>, resource: &TableResource) -> Result<Arc<TableEntry>, Error> {
+    let entry = entry.filter(|entry| entry.status != TableStatus::Creating);
+    entry.ok_or_else(|| Error::TableNotFound(resource.table_name.as_str().to_owned()))
+}
+
 /// Holds the expectation of a request to the policy that is there.
 pub(super) fn expect(
     policy: Option<&ResourcePolicy>,
     expected: Option<&str>,
     resource: &TableResource,
 ) -> Result<(), RecoveryError> {
-    let holds = match (expected, policy) {
-        (None, _) | (Some(NO_POLICY), None) => true,
-        (Some(expected), Some(policy)) => policy.revision_id == expected,
-        (Some(_), None) => false,
+    let target = match &resource.stream {
+        None => format!("table {}", resource.table_name),
+        Some(_) => format!("stream {}", resource.arn),
     };
-    if holds { Ok(()) } else { Err(RecoveryError::PolicyRevision(resource.arn.clone())) }
+    let there = policy.map(|policy| policy.revision_id.clone());
+    match (expected, there) {
+        (None, _) | (Some(NO_POLICY), None) => Ok(()),
+        (Some(expected), Some(there)) if there == expected => Ok(()),
+        (Some(NO_POLICY), Some(there)) => Err(RecoveryError::PolicyExists { target, there }),
+        (Some(expected), Some(there)) => Err(RecoveryError::PolicyRevision { target, expected: expected.to_owned(), there }),
+        (Some(expected), None) => Err(RecoveryError::PolicyMissing { target, expected: expected.to_owned() }),
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::buckets;
 use super::export_files::{self, Written};
 use super::{new_arn, with_token};
+use crate::codec::wire::table_description;
 use crate::engine::account::RecordKind;
 use crate::engine::catalog::TableEntry;
 use crate::engine::jobs::{self, Changes, Copy, ExportRecord, From, Job, Place, To};
@@ -29,6 +30,7 @@ impl Engine {
     /// # Errors
     /// `Recovery`; those of the store.
     pub fn export_table(&self, request: ExportRequest) -> Result<Export, Error> {
+        known(self.table(&request.table_name)?, &request)?;
         buckets::root(&self.shared)?;
         buckets::relative(request.prefix.as_deref().unwrap_or_default())?;
         let (export, job) = self.shared.submit_and_wait(move |transaction| start(transaction, &request))?;
@@ -39,8 +41,16 @@ impl Engine {
     }
 }
 
+/// The table to be exported; what is missing is told by its ARN.
+fn known(entry: Option<Arc<TableEntry>>, request: &ExportRequest) -> Result<Arc<TableEntry>, RecoveryError> {
+    match entry {
+        None => Err(RecoveryError::TableNotFound(table_description::arn(&request.table_name))),
+        entry => table_of(entry, &request.table_name),
+    }
+}
+
 fn start(transaction: &mut Transaction<'_>, request: &ExportRequest) -> Result<(Export, Option<u32>), Error> {
-    let table = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
+    let table = known(transaction.table(&request.table_name)?, request)?;
     if let Some(token) = &request.client_token
         && let Some(value) = with_token(transaction, RecordKind::Export, token)?
     {

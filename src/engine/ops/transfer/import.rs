@@ -12,12 +12,14 @@ use super::{buckets, new_arn, with_token};
 use crate::codec::json::document::Document;
 use crate::codec::wire::transfer::import_request;
 use crate::engine::account::RecordKind;
+use crate::engine::catalog::TableEntry;
 use crate::engine::jobs::{self, ImportRecord};
+use crate::engine::keys::SourceId;
 use crate::engine::ops::create_table::add_table;
-use crate::engine::ops::create_table_checks::build_schema;
+use crate::engine::ops::create_table_checks::{build_new_schema, build_schema};
 use crate::engine::transaction::Transaction;
 use crate::engine::write::{self, Stored};
-use crate::engine::{Engine, Shared, catalog, index, item_key};
+use crate::engine::{Engine, Shared, catalog, index, item_key, purge, table_states};
 use crate::model::api::TableStatus;
 use crate::model::api::transfer::{Failure, Import, ImportRequest, TransferStatus};
 use crate::model::error::{RecoveryError, StoreError};
@@ -27,6 +29,8 @@ use crate::model::{Error, Item, TableName, TableSchema};
 const ITEMS_PER_PIECE: usize = 250;
 /// Bytes of items after which a transaction ends.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
+/// `FailureCode` of a bucket that is not there.
+const NO_BUCKET: &str = "S3NoSuchBucket";
 /// The directory beside the buckets' that has the logs.
 const LOGS: &str = "import-logs";
 
@@ -37,7 +41,7 @@ impl Engine {
     /// `Schema`, `TableAlreadyExists`, `Recovery`; those of the store.
     pub fn import_table(&self, request: ImportRequest) -> Result<Import, Error> {
         buckets::root(&self.shared)?;
-        let schema = Arc::new(build_schema(request.table.clone())?);
+        let schema = Arc::new(build_new_schema(request.table.clone())?);
         let (import, is_new) = self.shared.submit_and_wait(move |transaction| start(transaction, &request, &schema))?;
         if is_new {
             run(&self.shared, import.clone());
@@ -130,10 +134,7 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
     };
     let bucket = root.join(&request.bucket);
     let failure = match buckets::files(&bucket, request.prefix.as_deref().unwrap_or_default()) {
-        Err(_) => Some(Failure { code: "S3NoSuchBucket".to_owned(), message: "The specified bucket does not exist".to_owned() }),
-        Ok(files) if files.is_empty() => {
-            Some(Failure { code: "S3NoSuchKey".to_owned(), message: "No file begins with the S3KeyPrefix".to_owned() })
-        }
+        Err(_) => Some(Failure { code: NO_BUCKET.to_owned(), message: "The specified bucket does not exist".to_owned() }),
         Ok(files) => match running.read_files(&request, &schema, files) {
             Err(error @ Error::Store(StoreError::NoSpace)) => Some(jobs::failure_of(&error)),
             outcome => outcome?,
@@ -232,18 +233,28 @@ impl Running<'_> {
             Some(_) => TransferStatus::Failed,
         };
         self.import.end_ms = Some(self.shared.options.clock.now_ms());
+        let is_kept = self.import.failure.as_ref().is_none_or(|failure| failure.code != NO_BUCKET);
         let (record, name) = (ImportRecord { import: self.import }, self.table);
-        self.shared.submit_and_wait(move |transaction| {
+        let sources = self.shared.submit_and_wait(move |transaction| {
             // On a full disk too.
             transaction.removes();
-            if let Some(old) = transaction.table(&name)? {
-                let mut new = (*old).clone();
-                new.status = TableStatus::Active;
-                catalog::replace_table(transaction, &new)?;
-            }
-            Ok(record.put(transaction.batch)?)
-        })
+            let sources = match transaction.table(&name)? {
+                None => Vec::new(),
+                Some(table) if is_kept => activate(transaction, &table)?,
+                Some(table) => table_states::remove(transaction, &table)?,
+            };
+            record.put(transaction.batch)?;
+            Ok(sources)
+        })?;
+        sources.into_iter().for_each(|source| purge::start(Arc::clone(self.shared), source));
+        Ok(())
     }
+}
+
+/// Opens the table to everybody; nothing of it is to be purged.
+fn activate(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
+    catalog::replace_table(transaction, &TableEntry { status: TableStatus::Active, ..table.clone() })?;
+    Ok(Vec::new())
 }
 
 /// Puts items; for each the text of its error, if it has one.

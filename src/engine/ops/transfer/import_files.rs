@@ -59,11 +59,30 @@ fn read_lines(mut reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> i
         if line.iter().all(u8::is_ascii_whitespace) && !is_cut {
             continue;
         }
-        let item = if is_cut { Err(LINE_TOO_LONG.to_owned()) } else { item_of(&line) };
-        if !take(Line { item, bytes }) {
+        let goes_on = if is_cut { take(Line { item: Err(LINE_TOO_LONG.to_owned()), bytes }) } else { take_documents(&line, take) };
+        if !goes_on {
             return Ok(());
         }
     }
+}
+
+/// Gives each JSON document of a line; what is no JSON is the end of its line. Whether to go on.
+fn take_documents(line: &[u8], take: &mut dyn FnMut(Line) -> bool) -> bool {
+    let mut documents = serde_json::Deserializer::from_slice(line).into_iter::<Value>();
+    let mut start = 0;
+    while let Some(document) = documents.next() {
+        let is_json = document.is_ok();
+        let end = if is_json { documents.byte_offset() } else { line.len() };
+        let item = document.map_err(|error| format!("The line is no JSON: {error}")).and_then(|document| item_of(&document));
+        if !take(Line { item, bytes: end - start }) {
+            return false;
+        }
+        if !is_json {
+            return true;
+        }
+        start = end;
+    }
+    true
 }
 
 /// Reads to the end of the line and keeps nothing; how many bytes that were.
@@ -82,9 +101,8 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<usize> {
 }
 
 /// `{"Item":{…}}`.
-fn item_of(line: &[u8]) -> Result<Item, String> {
-    let value: Value = serde_json::from_slice(line).map_err(|error| format!("The line is no JSON: {error}"))?;
-    let item = value.get("Item").ok_or("The line has no member Item")?;
+fn item_of(document: &Value) -> Result<Item, String> {
+    let item = document.get("Item").ok_or("The line has no member Item")?;
     dynamodb_json::parse(item.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 
