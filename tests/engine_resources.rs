@@ -56,7 +56,7 @@ fn policies_are_kept_with_revisions() {
     let control = Control::new();
     control.simple("Tab");
     let arn = format!("{ARN}Tab");
-    let missing = format!("Requested resource not found: Policy for resource {arn} not found");
+    let missing = format!("Resource-based policy not found for the provided ResourceArn: {arn}");
     control.fails("GetResourcePolicy", json!({ "ResourceArn": arn }), &missing);
     assert_eq!(control.ok("DeleteResourcePolicy", json!({ "ResourceArn": arn })), json!({}));
     let put = |policy: &str, expected: Option<&str>| {
@@ -85,7 +85,7 @@ fn a_stream_has_a_policy_of_its_own() {
     };
     control.ok("UpdateTable", json!({ "TableName": "Tab", "StreamSpecification": stream(true) }));
     let arn = control.describe("Tab")["LatestStreamArn"].as_str().unwrap().to_owned();
-    let missing = format!("Requested resource not found: Policy for resource {arn} not found");
+    let missing = format!("Resource-based policy not found for the provided ResourceArn: {arn}");
     control.fails("GetResourcePolicy", json!({ "ResourceArn": arn }), &missing);
     assert_eq!(control.ok("DeleteResourcePolicy", json!({ "ResourceArn": arn })), json!({}));
     let put = |policy: &str, expected: Option<&str>| {
@@ -99,7 +99,7 @@ fn a_stream_has_a_policy_of_its_own() {
     control.fails(
         "GetResourcePolicy",
         json!({ "ResourceArn": table }),
-        &format!("Requested resource not found: Policy for resource {table} not found"),
+        &format!("Resource-based policy not found for the provided ResourceArn: {table}"),
     );
     // A disabled stream keeps it, and it can be changed.
     control.ok("UpdateTable", json!({ "TableName": "Tab", "StreamSpecification": stream(false) }));

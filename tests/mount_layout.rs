@@ -130,7 +130,7 @@ fn heat_is_told_in_tables_and_drawn() {
 #[test]
 fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
-    let throttle = Some(ThrottleOptions { is_adaptive: true });
+    let throttle = Some(ThrottleOptions::new(true));
     let options = EngineOptions { clock: clock.clone(), throttle, collection_warning_bytes: Some(500), ..EngineOptions::default() };
     let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
     let small = r#""BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}"#;

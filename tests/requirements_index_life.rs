@@ -377,7 +377,7 @@ fn units(write: u64) -> Value {
 impl Bed {
     /// Throttled, with items of which `new` is about to be made.
     fn throttled(work: Work) -> Self {
-        let bed = Self::with(Arc::new(MemoryStore::new().unwrap()), Some(ThrottleOptions { is_adaptive: true }));
+        let bed = Self::with(Arc::new(MemoryStore::new().unwrap()), Some(ThrottleOptions::new(true)));
         bed.control.ok(
             "CreateTable",
             json!({ "TableName": "Tab", "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],

@@ -15,11 +15,26 @@ use ddbfs::model::{AttributeValue, Error, Item};
 use engine_support::bed::*;
 use engine_support::*;
 
-const ADAPTIVE: ThrottleOptions = ThrottleOptions { is_adaptive: true };
-const STATIC: ThrottleOptions = ThrottleOptions { is_adaptive: false };
+const ADAPTIVE: ThrottleOptions = ThrottleOptions::new(true);
+const STATIC: ThrottleOptions = ThrottleOptions::new(false);
 
 fn throttled(how: ThrottleOptions) -> impl Fn(EngineOptions) -> EngineOptions {
     move |options| EngineOptions { throttle: Some(how), ..options }
+}
+
+/// Tables that have enough each ask for more than the account may take.
+#[test]
+fn the_account_has_a_quota_for_all_tables_together() {
+    let how = ThrottleOptions { account_units_max: 10, ..ADAPTIVE };
+    let bed = Bed::with(provisioned(definition("Tab", "pk:S sk:N", &[]), 100, 100), throttled(how));
+    assert_eq!(puts_until_refused(&bed, "p", 100), (10, "TableWriteAccountLimitExceeded".to_owned()));
+    let refused = put(&bed.database, "Tab", item("q", "1", 0)).unwrap_err();
+    assert_eq!(refused.exception(), "RequestLimitExceeded");
+    assert!(refused.to_string().starts_with("Throughput exceeds the current throughput limit for your account."));
+    // Reading has a quota of its own, and a second brings both back.
+    assert_eq!(reason(bed.database.get_item(GetItemRequest::new(table("Tab"), key("p", "1")))), "");
+    bed.clock.advance_ms(1_000);
+    assert_eq!(puts_until_refused(&bed, "p", 100).0, 10);
 }
 
 /// The reason of a refusal; empty for what was not refused.

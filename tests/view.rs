@@ -491,6 +491,31 @@ fn numbers_and_bytes_as_keys() {
 }
 
 #[test]
+fn a_member_given_twice_is_refused_by_every_reader_of_requests() {
+    let p = orders();
+    p.mkdir("Copy").unwrap();
+    p.mkdir("Orders/gsi/new").unwrap();
+    let schema = p.read("Orders/schema.json").unwrap().replace("\"Orders\"", "\"Copy\"");
+    let index = r#"{"KeySchema":[{"AttributeName":"status","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}"#;
+    let query = r#"{"FilterExpression":"attribute_exists(pk)"}"#;
+    let update = r#"{"UpdateExpression":"SET n = :n","ExpressionAttributeValues":{":n":{"N":"1"}}}"#;
+    for (path, good, member) in [
+        ("Copy/schema.json", schema.as_str(), "BillingMode"),
+        ("Orders/gsi/new/schema.json", index, "KeySchema"),
+        ("Orders/queries/q.json", query, "FilterExpression"),
+        (&O1.replace(".json", ".update"), update, "UpdateExpression"),
+    ] {
+        let twice = good.replacen(&format!("\"{member}\":"), &format!("\"{member}\":null,\"{member}\":"), 1);
+        assert_ne!(twice, good, "{path}");
+        assert_eq!(p.write(path, &twice), Err("EINVAL"), "{path}");
+        let told = p.read(".ddb/errors/last").unwrap();
+        assert!(told.contains(&format!("the member {member:?} is there twice")), "{path}: {told}");
+        // The same without the first of the two is taken, so that it was nothing else.
+        assert_eq!(p.write(path, good), Ok(()), "{path}: {}", p.read(".ddb/errors/last").unwrap());
+    }
+}
+
+#[test]
 fn a_draft_becomes_a_table_when_its_schema_is_written() {
     let p = orders();
     p.mkdir("Copy").unwrap();

@@ -46,8 +46,8 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 fn throttle(text: &str) -> Result<ThrottleOptions, String> {
     match text {
-        "adaptive" => Ok(ThrottleOptions { is_adaptive: true }),
-        "static" => Ok(ThrottleOptions { is_adaptive: false }),
+        "adaptive" => Ok(ThrottleOptions::new(true)),
+        "static" => Ok(ThrottleOptions::new(false)),
         _ => Err(format!("{text:?} is neither adaptive nor static")),
     }
 }

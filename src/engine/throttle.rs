@@ -4,6 +4,7 @@
 //! ```text
 //! table, global index   provisioned units a second, 300 seconds of them saved; on demand what it is scaled for, one second of it
 //! partition             3,000 read and 1,000 write units a second, one second of it; without adaptive capacity its even share
+//! account               80,000 read and 80,000 write units a second, one second of it
 //! ```
 //! A local index takes its table's. A write of the table needs room in each global index that it changes. The backfill of an index takes
 //! that index's units, beside live writes. All buckets begin full, only that an index being made has saved nothing; each process has its
@@ -21,6 +22,7 @@ use crate::codec::wire::kept_options;
 use crate::model::Error;
 use crate::model::error::{StoreError, ThrottleCause, Throttled};
 use crate::model::layout::PartitionLimits;
+use crate::model::limits::ACCOUNT_CAPACITY_UNITS_MAX;
 
 /// Seconds of provisioned throughput that are saved while they are not used.
 pub const BURST_SECONDS: f64 = 300.0;
@@ -39,6 +41,16 @@ const BACKFILL_PAUSE_MS: f64 = 100.0;
 pub struct ThrottleOptions {
     /// A partition may take all it can give as long as the table's units last; else its even share of them.
     pub is_adaptive: bool,
+    /// Read units, and write units, that all tables and indexes together may take in a second.
+    pub account_units_max: u64,
+}
+
+impl ThrottleOptions {
+    /// With the account's default quota.
+    #[must_use]
+    pub const fn new(is_adaptive: bool) -> Self {
+        Self { is_adaptive, account_units_max: ACCOUNT_CAPACITY_UNITS_MAX }
+    }
 }
 
 /// Reading or writing.
@@ -55,8 +67,15 @@ pub struct Throttle {
     buckets: Mutex<HashMap<BucketId, Bucket>>,
 }
 
-/// Of a source, or of one of its partitions.
-type BucketId = (SourceId, Option<u32>, Kind);
+/// Whose units a bucket has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Holder {
+    Account,
+    Source(SourceId),
+    Partition(SourceId, u32),
+}
+
+type BucketId = (Holder, Kind);
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
@@ -148,21 +167,26 @@ impl Throttle {
         }
     }
 
-    /// The buckets of a request: the source's own, then its partition's.
-    fn needed(&self, of: &Asked<'_>, limits: &PartitionLimits) -> [(BucketId, Rate); 2] {
+    /// The buckets of a request: the source's own, then its partition's, then the account's.
+    #[allow(clippy::cast_precision_loss)]
+    fn needed(&self, of: &Asked<'_>, limits: &PartitionLimits) -> [(BucketId, Rate); 3] {
         let partition = &of.map.partitions()[of.map.position_of(of.place)];
         let own = of.rate();
         let ceiling = match of.kind {
             Kind::Read => limits.read_units_max,
             Kind::Write => limits.write_units_max,
         };
-        #[allow(clippy::cast_precision_loss)]
         let share = own.per_second / of.map.partitions().len() as f64;
         let per_partition = match self.options.is_adaptive || own.scales {
             true => Rate::steady(ceiling, ThrottleCause::KeyRange),
             false => Rate::saved(share.min(ceiling), ThrottleCause::KeyRange),
         };
-        [((of.source, None, of.kind), own), ((of.source, Some(partition.id), of.kind), per_partition)]
+        let account = Rate::steady(self.options.account_units_max as f64, ThrottleCause::AccountQuota);
+        [
+            ((Holder::Source(of.source), of.kind), own),
+            ((Holder::Partition(of.source, partition.id), of.kind), per_partition),
+            ((Holder::Account, of.kind), account),
+        ]
     }
 }
 

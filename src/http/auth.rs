@@ -35,7 +35,8 @@ pub struct Signature<'a> {
 /// # Errors
 /// [`AuthError`] in the service's order.
 pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
-    let in_query = signature.query.split('&').any(|part| part.strip_prefix("X-Amz-Algorithm=").is_some_and(|value| !value.is_empty()));
+    let in_query =
+        signature.query.split('&').any(|part| part.strip_prefix("X-Amz-Algorithm=").is_some_and(|value| !value.is_empty()));
     match signature.header {
         Some(_) if in_query => Err(AuthError::Both),
         Some(header) if header.starts_with("AWS4-") => check_header(header, signature.dated),

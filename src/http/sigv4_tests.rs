@@ -181,10 +181,7 @@ fn scopes_keys_and_signed_headers_must_be_right() {
     let mut late = with("20150830", "20150829");
     late.authorization = late.authorization.map(|text| text.replace("host;", ""));
     late.now += 3600;
-    check(
-        &late,
-        Err("Signature expired: 20150830T123600Z is now earlier than 20150830T132100Z (20150830T133600Z - 15 min.)"),
-    );
+    check(&late, Err("Signature expired: 20150830T123600Z is now earlier than 20150830T132100Z (20150830T133600Z - 15 min.)"));
     late.now = SUITE_SECONDS;
     check(
         &late,

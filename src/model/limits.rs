@@ -90,7 +90,7 @@ pub const STATEMENT_TOKEN_CHARS_MAX: usize = 32_768;
 pub const CLIENT_TOKEN_VALID_MS: u64 = 10 * 60 * 1000;
 /// Provisioned read or write units of one table or index (quota "Table-level throughput").
 pub const TABLE_CAPACITY_UNITS_MAX: u64 = 40_000;
-/// Provisioned read or write units of all tables (quota "Account-level throughput"); only told, not held.
+/// Provisioned read or write units of all tables (quota "Account-level throughput"); held by the simulator of throttling alone.
 pub const ACCOUNT_CAPACITY_UNITS_MAX: u64 = 80_000;
 /// Decreases of provisioned throughput in a UTC day before they are limited.
 pub const FREE_DECREASES: u64 = 4;

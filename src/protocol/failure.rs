@@ -99,7 +99,7 @@ impl Told<'_> {
             transaction::reasons(cancellation, object.member("CancellationReasons"));
         }
         if let Some(throttled) = self.throttled {
-            let member = if throttled.is_provisioned { "ThrottlingReasons" } else { "throttlingReasons" };
+            let member = throttled.reasons_member();
             write::list(std::iter::once(throttled), object.member(member), |throttled, out| {
                 let mut object = ObjectWriter::start(out);
                 write::string(&throttled.reason(), object.member("reason"));

@@ -110,6 +110,14 @@ impl Document {
         Ok(Self { text, nodes: tree.nodes, unescaped: tree.unescaped, is_cut: tree.is_cut, budget })
     }
 
+    /// As [`Document::parse`], as a tree of serde_json: of a text to which something is to be added before it is a request.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn read_value(text: &[u8]) -> Result<Value, JsonError> {
+        Ok(Self::parse(text.to_vec())?.root().to_value())
+    }
+
     /// The same of a tree that is there: a request that was made, not sent.
     #[must_use]
     pub fn of(json: &Value) -> Self {

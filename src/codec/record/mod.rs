@@ -28,6 +28,7 @@ mod encode;
 mod read;
 
 use super::dynamodb_json::DynamodbJson;
+use super::ion::IonText;
 use super::plain_json::PlainJson;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
@@ -160,6 +161,16 @@ impl<'a> Record<'a> {
     pub fn write_dynamodb_json(&self, keep: &dyn Fn(&str) -> bool, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let start = out.len();
         let done = read::walk(self.content, keep, &mut DynamodbJson::new(out));
+        done.inspect_err(|_| out.truncate(start))
+    }
+
+    /// The same as Ion text.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and then nothing is appended.
+    pub fn write_ion(&self, keep: &dyn Fn(&str) -> bool, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let start = out.len();
+        let done = read::walk(self.content, keep, &mut IonText::new(out));
         done.inspect_err(|_| out.truncate(start))
     }
 }

@@ -83,8 +83,7 @@ const GLOBAL_INDEX_MEMBERS: &[Member] = &[
 static GLOBAL_INDEX_STRUCTURE: Structure = Structure { name: "GlobalSecondaryIndex", members: GLOBAL_INDEX_MEMBERS };
 
 /// An index as UpdateTable creates it.
-pub(super) static CREATE_INDEX: Structure =
-    Structure { name: "CreateGlobalSecondaryIndexAction", members: GLOBAL_INDEX_MEMBERS };
+pub(super) static CREATE_INDEX: Structure = Structure { name: "CreateGlobalSecondaryIndexAction", members: GLOBAL_INDEX_MEMBERS };
 
 pub(super) static GLOBAL_INDEX: Element = Element { shape: Shape::Structure(&GLOBAL_INDEX_STRUCTURE), rules: &[] };
 pub(super) const ATTRIBUTE_DEFINITIONS: Member = Member::new("AttributeDefinitions", Shape::List(&ATTRIBUTE_DEFINITION));

@@ -10,7 +10,6 @@ use super::names;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{ACCOUNT, REGION, timestamp};
 use crate::codec::json::document::Json;
-use crate::model::Error;
 use crate::model::api::transfer::{
     Compression, Export, ExportRequest, ExportView, Failure, Import, ImportRequest, InputFormat, ListTransfersRequest,
     ListTransfersResponse, WindowRequest,
@@ -112,9 +111,6 @@ pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
     let members = read(json, &EXPORT)?;
     let bucket = bucket(members)?;
     members::refuse(members, &["FilterSpecification"])?;
-    if members.string("ExportFormat") == Some("ION") {
-        return Err(Error::NotSupported("ExportFormat ION").into());
-    }
     Ok(ExportRequest {
         table_name: names::table_or_arn(members.string("TableArn").unwrap_or_default())?,
         bucket,
@@ -217,12 +213,12 @@ pub fn import_request(json: Json<'_>) -> Result<ImportRequest, WireError> {
         prefix: source.owned("S3KeyPrefix"),
         format: match members.string("InputFormat") {
             Some("CSV") => InputFormat::Csv,
-            Some("ION") => return Err(Error::NotSupported("InputFormat ION").into()),
+            Some("ION") => InputFormat::Ion,
             _ => InputFormat::DynamoDbJson,
         },
         compression: match members.string("InputCompressionType") {
             Some("GZIP") => Compression::Gzip,
-            Some("ZSTD") => return Err(Error::NotSupported("InputCompressionType ZSTD").into()),
+            Some("ZSTD") => Compression::Zstd,
             _ => Compression::None,
         },
         delimiter: options.and_then(|csv| csv.string("Delimiter")).and_then(|text| text.bytes().next()).unwrap_or(b','),
@@ -273,7 +269,7 @@ pub fn export_to_json(export: &Export) -> Value {
             }),
         ),
     };
-    out.insert("ExportFormat".to_owned(), json!("DYNAMODB_JSON"));
+    out.insert("ExportFormat".to_owned(), json!(export.format().text()));
     out.insert("ExportType".to_owned(), json!(export.type_text()));
     echoed(&export.echo, &["ClientToken", "S3Bucket", "S3BucketOwner", "S3Prefix", "S3SseAlgorithm", "S3SseKmsKeyId"], &mut out);
     if let Some(end_ms) = export.end_ms {

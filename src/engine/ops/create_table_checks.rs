@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::update_throughput::check_table_maximum;
 use crate::model::api::CreateTableRequest;
 use crate::model::api::create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType};
 use crate::model::error::SchemaError;
@@ -9,7 +10,6 @@ use crate::model::limits::{
     CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
 };
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use super::update_throughput::check_table_maximum;
 use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema};
 
 /// Checks a request and builds the table's definition from it.

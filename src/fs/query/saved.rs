@@ -34,7 +34,7 @@ impl QueryPath {
     /// # Errors
     /// [`FsError::Body`] and [`FsError::Database`] for what is no request, [`FsError::Clause`] for what cannot be saved.
     pub fn of_request(schema: Arc<TableSchema>, name: &str, text: &[u8]) -> Result<Self, FsError> {
-        let mut json: Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         if let Some(members) = json.as_object_mut() {
             let table = members.entry("TableName").or_insert_with(|| schema.name.as_str().into());
             if table.as_str() != Some(schema.name.as_str()) {

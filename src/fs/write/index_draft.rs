@@ -24,7 +24,7 @@ impl Target for IndexTarget {
     type Request = UpdateTableRequest;
 
     fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateTableRequest>, FsError> {
-        let json: Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         let Value::Object(mut members) = json else { return Err(FsError::Body("not a JSON object".to_owned())) };
         let mut warnings = Vec::new();
         let replaced = members.insert("IndexName".to_owned(), json!(self.index.as_str()));

@@ -39,7 +39,7 @@ impl SchemaTarget {
     /// # Errors
     /// It is no definition.
     pub fn read(&self, text: &[u8]) -> Result<Commit<SchemaRequest>, FsError> {
-        let mut json: Value = serde_json::from_slice(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut json: Value = Document::read_value(text).map_err(|error| FsError::Body(error.to_string()))?;
         let mut warnings = Vec::new();
         if let Some(members) = json.as_object_mut() {
             // The directory is the name, as with items: `tar -x` of one table's files into another's directory clones it.

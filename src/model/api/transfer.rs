@@ -58,6 +58,24 @@ impl ExportView {
     }
 }
 
+/// `ExportFormat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    DynamoDbJson,
+    Ion,
+}
+
+impl ExportFormat {
+    /// As the API spells it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::DynamoDbJson => "DYNAMODB_JSON",
+            Self::Ion => "ION",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferStatus {
     InProgress,
@@ -107,6 +125,7 @@ pub struct Export {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputFormat {
     DynamoDbJson,
+    Ion,
     Csv,
 }
 
@@ -114,6 +133,7 @@ pub enum InputFormat {
 pub enum Compression {
     None,
     Gzip,
+    Zstd,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,6 +153,14 @@ pub struct ImportRequest {
 }
 
 impl Export {
+    /// `ExportFormat`, of which the request alone tells.
+    #[must_use]
+    pub fn format(&self) -> ExportFormat {
+        let request: serde_json::Value = serde_json::from_str(&self.echo).unwrap_or_default();
+        let is_ion = request.get("ExportFormat").and_then(serde_json::Value::as_str) == Some(ExportFormat::Ion.text());
+        if is_ion { ExportFormat::Ion } else { ExportFormat::DynamoDbJson }
+    }
+
     /// `ExportType`.
     #[must_use]
     pub fn type_text(&self) -> &'static str {

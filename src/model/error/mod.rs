@@ -128,7 +128,7 @@ pub enum Error {
     /// The table's item collection would pass its limit: ItemCollectionSizeLimitExceededException.
     #[error("Collection size exceeded.")]
     ItemCollectionSizeLimitExceeded,
-    /// There was no capacity left: ProvisionedThroughputExceededException or ThrottlingException.
+    /// There was no capacity left: ProvisionedThroughputExceededException, ThrottlingException, or RequestLimitExceeded of the account.
     #[error(transparent)]
     Throttled(Box<Throttled>),
     /// A member or combination that this version does not serve: ValidationException with a plain sentence.

@@ -13,6 +13,8 @@ pub enum ThrottleCause {
     MaxOnDemand,
     /// What an on-demand table or index is scaled for, or the quota of a table.
     AccountLimit,
+    /// The quota of all tables together.
+    AccountQuota,
 }
 
 impl ThrottleCause {
@@ -21,10 +23,12 @@ impl ThrottleCause {
             Self::ProvisionedThroughput => "ProvisionedThroughputExceeded",
             Self::KeyRange => "KeyRangeThroughputExceeded",
             Self::MaxOnDemand => "MaxOnDemandThroughputExceeded",
-            Self::AccountLimit => "AccountLimitExceeded",
+            Self::AccountLimit | Self::AccountQuota => "AccountLimitExceeded",
         }
     }
 }
+
+const THROTTLING: &str = "ThrottlingException";
 
 /// A request that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,10 +55,23 @@ impl Throttled {
     /// DynamoDB's name for it.
     #[must_use]
     pub fn exception(&self) -> &'static str {
-        if self.is_provisioned { "ProvisionedThroughputExceededException" } else { "ThrottlingException" }
+        match (self.cause, self.is_provisioned) {
+            (ThrottleCause::AccountQuota, _) => "RequestLimitExceeded",
+            (_, true) => "ProvisionedThroughputExceededException",
+            (_, false) => THROTTLING,
+        }
+    }
+
+    /// How the body names its reasons.
+    #[must_use]
+    pub fn reasons_member(&self) -> &'static str {
+        if self.exception() == THROTTLING { "throttlingReasons" } else { "ThrottlingReasons" }
     }
 
     fn text(&self) -> &'static str {
+        if self.cause == ThrottleCause::AccountQuota {
+            return "Throughput exceeds the current throughput limit for your account. Please contact AWS Support at https://aws.amazon.com/support to request a limit increase.";
+        }
         match (self.is_provisioned, &self.index) {
             (true, None) => {
                 "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."

@@ -17,6 +17,7 @@ use crate::codec::{calendar, digest};
 use crate::engine::jobs::ExportRecord;
 use crate::engine::{Shared, keys};
 use crate::model::Error;
+use crate::model::api::transfer::{Export, ExportFormat};
 use crate::model::error::StoreError;
 use crate::store::{Direction, try_walk};
 
@@ -114,7 +115,7 @@ pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteErr
         "manifestFilesS3Key": format!("{key}/manifest-files.json"),
         "billedSizeBytes": bytes,
         "itemCount": items,
-        "outputFormat": "DYNAMODB_JSON",
+        "outputFormat": record.export.format().text(),
         "exportType": record.export.type_text(),
         "region": table_description::REGION,
     });
@@ -155,7 +156,7 @@ fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> R
         let is_end = last.is_none();
         if (is_end && (file.items > 0 || number == 0)) || file.bytes >= FILE_BYTES_MAX {
             let full = std::mem::replace(&mut file, DataFile::new());
-            manifest.push_str(&finish(full, data, &file_name(&record.export.arn, number))?);
+            manifest.push_str(&finish(full, data, &file_name(&record.export, number))?);
             number += 1;
         }
         match last {
@@ -166,10 +167,14 @@ fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> R
 }
 
 /// A name like the service's, the same for the same file of the same export.
-fn file_name(arn: &str, number: u32) -> String {
-    let bytes = digest::digest(format!("{arn}/{number}").as_bytes());
+fn file_name(export: &Export, number: u32) -> String {
+    let bytes = digest::digest(format!("{}/{number}", export.arn).as_bytes());
     let hex: String = bytes.iter().take(13).map(|byte| format!("{byte:02x}")).collect();
-    format!("{hex}.json.gz")
+    let extension = match export.format() {
+        ExportFormat::DynamoDbJson => "json",
+        ExportFormat::Ion => "ion",
+    };
+    format!("{hex}.{extension}.gz")
 }
 
 fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Result<String> {
@@ -195,10 +200,11 @@ fn piece(shared: &Shared, record: &ExportRecord, after: Option<&[u8]>) -> Result
         range.lower = Bound::Excluded(after.to_vec());
     }
     let (mut lines, mut counts, mut last) = (Vec::new(), (0, 0), None);
+    let format = record.export.format();
     try_walk(&*shared.store.snapshot()?, &range, Direction::Forward, |key, bytes| {
         let written = match &record.export.window {
-            None => Some(export_lines::item(bytes, &mut lines)?),
-            Some(window) => export_lines::change(bytes, window, &mut lines)?,
+            None => Some(export_lines::item(bytes, format, &mut lines)?),
+            Some(window) => export_lines::change(bytes, window, format, &mut lines)?,
         };
         counts = (counts.0 + u64::from(written.is_some()), counts.1 + written.unwrap_or_default());
         if lines.len() >= PIECE_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! Reading the files of an import: DynamoDB JSON lines, CSV, plain or compressed (SEMANTICS 20.4).
+//! Reading the files of an import: DynamoDB JSON lines, Ion text, CSV, plain or compressed (SEMANTICS 20.4).
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,7 +10,8 @@ use flate2::read::MultiGzDecoder;
 use serde_json::Value;
 
 use super::import_rows::Rows;
-use crate::codec::dynamodb_json;
+use super::zstd::Frames;
+use crate::codec::{dynamodb_json, ion};
 use crate::model::api::transfer::{Compression, ImportRequest, InputFormat};
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Item, TableSchema};
@@ -37,9 +38,11 @@ pub fn read(path: &Path, request: &ImportRequest, schema: &TableSchema, take: &m
     let reader: Box<dyn Read> = match request.compression {
         Compression::None => Box::new(file),
         Compression::Gzip => Box::new(MultiGzDecoder::new(file)),
+        Compression::Zstd => Box::new(Frames::new(BufReader::new(file))),
     };
     match request.format {
         InputFormat::DynamoDbJson => read_lines(BufReader::new(reader), take),
+        InputFormat::Ion => read_ion(BufReader::new(reader), take),
         InputFormat::Csv => read_rows(reader, request, schema, take),
     }
 }
@@ -72,7 +75,10 @@ fn take_documents(line: &[u8], take: &mut dyn FnMut(Line) -> bool) -> bool {
     let mut start = 0;
     while let Some(document) = documents.next() {
         let is_json = document.is_ok();
-        let end = if is_json { documents.byte_offset() } else { line.len() };
+        let read = documents.byte_offset();
+        // The end of a line is its last document's.
+        let is_last = line.get(read..).is_none_or(|rest| rest.iter().all(u8::is_ascii_whitespace));
+        let end = if is_json && !is_last { read } else { line.len() };
         let item = document.map_err(|error| format!("The line is no JSON: {error}")).and_then(|document| item_of(&document));
         if !take(Line { item, bytes: end - start }) {
             return false;
@@ -104,6 +110,16 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<usize> {
 fn item_of(document: &Value) -> Result<Item, String> {
     let item = document.get("Item").ok_or("The line has no member Item")?;
     dynamodb_json::parse(item.to_string().as_bytes()).map_err(|error| error.to_string())
+}
+
+fn read_ion(reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> io::Result<()> {
+    let mut items = ion::Reader::new(reader);
+    while let Some((item, bytes)) = items.next()? {
+        if !take(Line { item, bytes }) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn read_rows(

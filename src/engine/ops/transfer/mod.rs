@@ -11,6 +11,7 @@ mod export_lines;
 mod import;
 mod import_files;
 mod import_rows;
+mod zstd;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -117,7 +117,7 @@ impl UpdateTarget {
     }
 
     fn json_request(&self, text: &str) -> Result<UpdateItemRequest, FsError> {
-        let mut json: Value = serde_json::from_str(text).map_err(|error| FsError::Body(error.to_string()))?;
+        let mut json: Value = Document::read_value(text.as_bytes()).map_err(|error| FsError::Body(error.to_string()))?;
         let key = self.place.key().to_item(&self.key_schema);
         if let Some(members) = json.as_object_mut() {
             members.entry("TableName").or_insert_with(|| Value::String(self.place.table().to_string()));
