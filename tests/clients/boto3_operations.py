@@ -337,7 +337,7 @@ def errors():
     refused("key missing", lambda: client.put_item(TableName="Orders", Item={"customer": {"S": "ann"}}), invalid, prefix + "Missing the key number in the item")
     refused("key type", put(number={"S": "1"}), invalid, prefix + "Type mismatch for key number expected: N actual: S")
     refused("index key type", put(status={"N": "1"}), invalid, prefix + "Type mismatch for Index Key status Expected: S Actual: N IndexName: by-status")
-    refused("set", put(words={"SS": ["a", "a"]}), invalid, "1 validation error detected: " + prefix + "Input collection [a, a] contains duplicates.")
+    refused("set", put(words={"SS": ["a", "a"]}), invalid, "1 validation error detected: " + prefix + "Input collection [\"a\", \"a\"] contains duplicates.")
     refused("number", put(n={"N": "1e126"}), invalid, "1 validation error detected: Number overflow. Attempting to store a number with magnitude larger than supported range")
     refused("size", put(text={"S": "x" * 410_000}), invalid, "Item size has exceeded the maximum allowed size")
     refused("key element", lambda: client.get_item(TableName="Orders", Key={"customer": {"S": "ann"}}), invalid, "The provided key element does not match the schema")
