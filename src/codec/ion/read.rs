@@ -59,7 +59,7 @@ impl<R: BufRead> Reader<R> {
     ///
     /// # Errors
     /// Those of the file.
-    pub fn next(&mut self) -> io::Result<Option<(Result<Item, String>, usize)>> {
+    pub fn next_item(&mut self) -> io::Result<Option<(Result<Item, String>, usize)>> {
         (self.bytes, self.values, self.fault) = (0, 0, None);
         let outcome = match self.top() {
             Ok(None) => return Ok(None),
@@ -515,7 +515,7 @@ mod tests {
         let mut reader = Reader::new(text);
         let mut found = Vec::new();
         let mut bytes = 0;
-        while let Some((item, length)) = reader.next().unwrap() {
+        while let Some((item, length)) = reader.next_item().unwrap() {
             bytes += length;
             found.push(item.map_or_else(
                 |error| error,
@@ -542,9 +542,9 @@ mod tests {
             walk_item(&item, &[], &mut IonText::new(&mut out));
             out.extend_from_slice(b"}\n");
             let mut reader = Reader::new(out.as_slice());
-            let found = reader.next().unwrap().unwrap().0;
+            let found = reader.next_item().unwrap().unwrap().0;
             proptest::prop_assert_eq!(found, Ok(item), "{}", String::from_utf8_lossy(&out));
-            proptest::prop_assert!(reader.next().unwrap().is_none());
+            proptest::prop_assert!(reader.next_item().unwrap().is_none());
         }
     }
 

@@ -114,7 +114,7 @@ fn item_of(document: &Value) -> Result<Item, String> {
 
 fn read_ion(reader: impl BufRead, take: &mut dyn FnMut(Line) -> bool) -> io::Result<()> {
     let mut items = ion::Reader::new(reader);
-    while let Some((item, bytes)) = items.next()? {
+    while let Some((item, bytes)) = items.next_item()? {
         if !take(Line { item, bytes }) {
             break;
         }
