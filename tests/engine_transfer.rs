@@ -170,6 +170,53 @@ fn ion_text_comes_back_as_it_was() {
 }
 
 #[test]
+fn an_export_may_have_some_items_and_parts_of_them() {
+    let (control, root) = with_window();
+    for (pk, value) in [("a", "1"), ("b", "2"), ("c", "1")] {
+        put_sorted(&control, pk, value);
+    }
+    let check = |filter: Value, expected: &[&str]| {
+        let body = json!({ "TableArn": format!("{ARN}Tab"), "S3Bucket": "out", "FilterSpecification": filter });
+        let export = ended(&control, "Export", &control.ok("ExportTableToPointInTime", body));
+        assert_eq!((&export["ExportStatus"], &export["ItemCount"]), (&json!("COMPLETED"), &json!(expected.len())), "{export}");
+        let bucket = root.path().join("out");
+        let summary = json_file(&bucket.join(export["ExportManifest"].as_str().unwrap()));
+        let files = fs::read_to_string(bucket.join(summary["manifestFilesS3Key"].as_str().unwrap())).unwrap();
+        let file: Value = serde_json::from_str(&files).unwrap();
+        let text = unzipped(&bucket.join(file["dataFileS3Key"].as_str().unwrap()));
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, expected, "{filter}");
+    };
+    let line = |pk: &str, v: &str| format!(r#"{{"Item":{{"pk":{{"S":"{pk}"}},"sk":{{"N":"1"}},"v":{{"S":"{v}"}}}}}}"#);
+    let (a, b, c) = (line("a", "1"), line("b", "2"), line("c", "1"));
+    check(json!({}), &[&a, &b, &c]);
+    let of_key = json!({ ":p": { "S": "b" }, ":n": { "N": "0" } });
+    check(json!({ "KeyConditionExpression": "pk = :p AND sk > :n", "ExpressionAttributeValues": of_key }), &[&b]);
+    let one = json!({ ":v": { "S": "1" } });
+    check(json!({ "FilterExpression": "v = :v", "ExpressionAttributeValues": one }), &[&a, &c]);
+    check(
+        json!({
+            "FilterExpression": "#v = :v", "ProjectionExpression": "#v", "ExpressionAttributeNames": { "#v": "v" },
+            "ExpressionAttributeValues": one,
+        }),
+        &[r#"{"Item":{"v":{"S":"1"}}}"#, r#"{"Item":{"v":{"S":"1"}}}"#],
+    );
+    control.fails(
+        "ExportTableToPointInTime",
+        json!({ "TableArn": format!("{ARN}Tab"), "S3Bucket": "out", "FilterSpecification": {
+            "KeyConditionExpression": "pk = :p", "FilterExpression": "pk = :p", "ExpressionAttributeValues": { ":p": { "S": "a" } },
+        } }),
+        "Filter Expression can only contain non-primary key attributes: Primary key attribute: pk",
+    );
+    control.fails(
+        "ExportTableToPointInTime",
+        json!({ "TableArn": format!("{ARN}Tab"), "S3Bucket": "out", "FilterSpecification": { "FilterExpression": "pk = :p" } }),
+        "Invalid FilterExpression: An expression attribute value used in expression is not defined; attribute value: :p",
+    );
+}
+
+#[test]
 fn zstandard_is_read_in_every_format() {
     let compress = |text: &str| ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
     for (format, first, second) in [

@@ -5,7 +5,7 @@ mod read;
 mod write;
 
 pub use read::{IonError, Reader};
-pub use write::IonText;
+pub use write::{IonText, write_item};
 
 /// Stands before the items of a file, or before each.
 pub const VERSION: &str = "$ion_1_0";

@@ -2,8 +2,13 @@
 
 use super::{KEYWORDS, SETS};
 use crate::codec::json::sink::Sink;
-use crate::codec::json::visit::Visitor;
-use crate::model::AttributeType;
+use crate::codec::json::visit::{Visitor, walk_item};
+use crate::model::{AttributeType, Item};
+
+/// Appends the struct, attributes by name, no newline.
+pub fn write_item(item: &Item, out: &mut Vec<u8>) {
+    walk_item(item, &[], &mut IonText::new(out));
+}
 
 /// Writes one struct.
 #[derive(Debug)]

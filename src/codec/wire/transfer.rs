@@ -11,8 +11,8 @@ use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{ACCOUNT, REGION, timestamp};
 use crate::codec::json::document::Json;
 use crate::model::api::transfer::{
-    Compression, Export, ExportRequest, ExportView, Failure, Import, ImportRequest, InputFormat, ListTransfersRequest,
-    ListTransfersResponse, WindowRequest,
+    Compression, Export, ExportFilter, ExportRequest, ExportView, Failure, Import, ImportRequest, InputFormat,
+    ListTransfersRequest, ListTransfersResponse, WindowRequest,
 };
 use crate::model::error::{RecoveryError, ResourceError};
 
@@ -34,7 +34,7 @@ static EXPORT: Structure = Structure {
         Member::new("ExportFormat", Shape::String).rules(&[Rule::OneOf(&["DYNAMODB_JSON", "ION"])]),
         Member::new("ExportType", Shape::String).rules(&[Rule::OneOf(&["FULL_EXPORT", "INCREMENTAL_EXPORT"])]),
         Member::new("IncrementalExportSpecification", Shape::Structure(&WINDOW)),
-        Member::new("FilterSpecification", Shape::Structure(&ANY)),
+        Member::new("FilterSpecification", Shape::Structure(&FILTER)),
     ],
 };
 static WINDOW: Structure = Structure {
@@ -45,7 +45,16 @@ static WINDOW: Structure = Structure {
         Member::new("ExportViewType", Shape::String).rules(&[Rule::OneOf(&["NEW_IMAGE", "NEW_AND_OLD_IMAGES"])]),
     ],
 };
-static ANY: Structure = Structure { name: "Specification", members: &[] };
+static FILTER: Structure = Structure {
+    name: "FilterSpecification",
+    members: &[
+        members::FILTER_EXPRESSION,
+        members::PROJECTION_EXPRESSION,
+        Member::new("KeyConditionExpression", Shape::String),
+        members::EXPRESSION_ATTRIBUTE_NAMES,
+        members::EXPRESSION_ATTRIBUTE_VALUES,
+    ],
+};
 static DESCRIBE_EXPORT: Structure =
     Structure { name: "DescribeExportInput", members: &[Member::new("ExportArn", Shape::String).required().rules(ARN_RULES)] };
 static DESCRIBE_IMPORT: Structure =
@@ -110,15 +119,24 @@ fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError>
 pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
     let members = read(json, &EXPORT)?;
     let bucket = bucket(members)?;
-    members::refuse(members, &["FilterSpecification"])?;
     Ok(ExportRequest {
         table_name: names::table_or_arn(members.string("TableArn").unwrap_or_default())?,
         bucket,
         prefix: members.owned("S3Prefix").filter(|prefix| !prefix.is_empty()),
         time_ms: time_ms(members, "ExportTime"),
         window: window(members)?,
+        filter: members.structure("FilterSpecification").map(filter).transpose()?.unwrap_or_default(),
         client_token: members.owned("ClientToken"),
         echo: json.to_string(),
+    })
+}
+
+fn filter(members: Members<'_>) -> Result<ExportFilter, WireError> {
+    Ok(ExportFilter {
+        key_condition_expression: members.owned("KeyConditionExpression"),
+        filter_expression: members.owned("FilterExpression"),
+        projection_expression: members.owned("ProjectionExpression"),
+        placeholders: members::placeholders(members)?,
     })
 }
 
@@ -271,7 +289,11 @@ pub fn export_to_json(export: &Export) -> Value {
     };
     out.insert("ExportFormat".to_owned(), json!(export.format().text()));
     out.insert("ExportType".to_owned(), json!(export.type_text()));
-    echoed(&export.echo, &["ClientToken", "S3Bucket", "S3BucketOwner", "S3Prefix", "S3SseAlgorithm", "S3SseKmsKeyId"], &mut out);
+    echoed(
+        &export.echo,
+        &["ClientToken", "S3Bucket", "S3BucketOwner", "S3Prefix", "S3SseAlgorithm", "S3SseKmsKeyId", "FilterSpecification"],
+        &mut out,
+    );
     if let Some(end_ms) = export.end_ms {
         out.insert("EndTime".to_owned(), timestamp(end_ms));
         out.insert("BilledSizeBytes".to_owned(), json!(export.bytes));

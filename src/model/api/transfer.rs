@@ -1,5 +1,6 @@
 //! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (SEMANTICS 20.3, 20.4).
 
+use super::common::Placeholders;
 use super::create_table::CreateTableRequest;
 use crate::model::TableName;
 
@@ -12,9 +13,19 @@ pub struct ExportRequest {
     pub time_ms: Option<u64>,
     /// Of INCREMENTAL_EXPORT: what changed in a window, not the table as of a time.
     pub window: Option<WindowRequest>,
+    pub filter: ExportFilter,
     pub client_token: Option<String>,
     /// The request's JSON text: descriptions repeat members of it.
     pub echo: String,
+}
+
+/// `FilterSpecification`: which items an export has, and what of each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExportFilter {
+    pub key_condition_expression: Option<String>,
+    pub filter_expression: Option<String>,
+    pub projection_expression: Option<String>,
+    pub placeholders: Placeholders,
 }
 
 /// IncrementalExportSpecification of a request; times are milliseconds since the epoch.

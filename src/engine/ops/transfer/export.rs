@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::buckets;
 use super::export_files::{self, Written};
+use super::export_filter::Selected;
 use super::{new_arn, with_token};
 use crate::codec::wire::table_description;
 use crate::engine::account::RecordKind;
@@ -51,6 +52,7 @@ fn known(entry: Option<Arc<TableEntry>>, request: &ExportRequest) -> Result<Arc<
 
 fn start(transaction: &mut Transaction<'_>, request: &ExportRequest) -> Result<(Export, Option<u32>), Error> {
     let table = known(transaction.table(&request.table_name)?, request)?;
+    Selected::parse(&request.filter)?.check(&table.schema.key)?;
     if let Some(token) = &request.client_token
         && let Some(value) = with_token(transaction, RecordKind::Export, token)?
     {

@@ -11,8 +11,11 @@ use flate2::write::GzEncoder;
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
-use super::{buckets, export_lines};
-use crate::codec::wire::table_description;
+use super::buckets;
+use super::export_filter::Selected;
+use super::export_lines::Form;
+use crate::codec::json::document::Document;
+use crate::codec::wire::{table_description, transfer};
 use crate::codec::{calendar, digest};
 use crate::engine::jobs::ExportRecord;
 use crate::engine::{Shared, keys};
@@ -142,13 +145,14 @@ type Counts = (u64, u64);
 
 /// Writes the data files into a directory with that key; the lines of `manifest-files.json`.
 fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> Result<(String, Counts), WriteError> {
+    let form = form(record)?;
     let mut counts = (0, 0);
     let mut manifest = String::new();
     let mut number = 0_u32;
     let mut file = DataFile::new();
     let mut after = None;
     loop {
-        let (lines, (items, bytes), last) = piece(shared, record, after.as_deref())?;
+        let (lines, (items, bytes), last) = piece(shared, (record, &form), after.as_deref())?;
         counts = (counts.0 + items, counts.1 + bytes);
         file.encoder.write_all(&lines)?;
         file.items += items;
@@ -194,17 +198,24 @@ fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Re
 /// Lines of the items after a key, their counts, and the last key, if there may be more.
 type Piece = (Vec<u8>, Counts, Option<Vec<u8>>);
 
-fn piece(shared: &Shared, record: &ExportRecord, after: Option<&[u8]>) -> Result<Piece, StoreError> {
+/// What the request says of the lines.
+fn form(record: &ExportRecord) -> Result<Form, WriteError> {
+    const DAMAGED: StoreError = StoreError::Corrupt("an export's request");
+    let json = Document::parse(record.export.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
+    let request = transfer::export_request(json.root()).map_err(|_| DAMAGED)?;
+    Ok(Form { format: record.export.format(), selected: Selected::parse(&request.filter)? })
+}
+
+fn piece(shared: &Shared, (record, form): (&ExportRecord, &Form), after: Option<&[u8]>) -> Result<Piece, StoreError> {
     let mut range = keys::entries(record.source);
     if let Some(after) = after {
         range.lower = Bound::Excluded(after.to_vec());
     }
     let (mut lines, mut counts, mut last) = (Vec::new(), (0, 0), None);
-    let format = record.export.format();
     try_walk(&*shared.store.snapshot()?, &range, Direction::Forward, |key, bytes| {
         let written = match &record.export.window {
-            None => Some(export_lines::item(bytes, format, &mut lines)?),
-            Some(window) => export_lines::change(bytes, window, format, &mut lines)?,
+            None => form.item(bytes, &mut lines)?,
+            Some(window) => form.change(bytes, window, &mut lines)?,
         };
         counts = (counts.0 + u64::from(written.is_some()), counts.1 + written.unwrap_or_default());
         if lines.len() >= PIECE_BYTES_MAX {

@@ -7,6 +7,7 @@
 mod buckets;
 mod export;
 mod export_files;
+mod export_filter;
 mod export_lines;
 mod import;
 mod import_files;
