@@ -411,10 +411,9 @@ fn statements_and_their_members_have_limits() {
         json!({ "Statement": "" }),
         &format!("1 validation error detected: Value '' at 'statement' {text} greater than or equal to 1"),
     );
-    let shown = format!("{}...", "x".repeat(1024));
     one(
         json!({ "Statement": long }),
-        &format!("1 validation error detected: Value '{shown}' at 'statement' {text} less than or equal to 8192"),
+        &format!("1 validation error detected: Value '{long}' at 'statement' {text} less than or equal to 8192"),
     );
     one(json!({}), "1 validation error detected: Value null at 'statement' failed to satisfy constraint: Member must not be null");
     one(
