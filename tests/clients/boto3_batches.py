@@ -180,18 +180,18 @@ def a_batch_get_is_cut_at_16_megabytes():
 
 
 def bad_batch_gets():
-    missing = "The requestItems parameter is required for BatchGetItem"
+    missing = "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"
     invalid("nothing asked", lambda: client.batch_get_item(RequestItems={}), missing)
     many = [key("x", n) for n in range(101)]
     text = "1 validation error detected: Value at 'RequestItems.Orders.member.Keys' failed to satisfy constraint: " + LENGTH_100
     invalid("101 keys", lambda: get(Orders={"Keys": many}), text)
     invalid("101 keys of two tables", lambda: get(Orders={"Keys": many[:60]}, Stock={"Keys": many[:41]}), "Too many items requested for the BatchGetItem call")
-    text = "1 validation error detected: Value '[]' at 'requestItems.Orders.member.keys' failed to satisfy constraint: Member must have length greater than or equal to 1"
+    text = "1 validation error detected: Value at 'RequestItems.Orders.member.Keys' failed to satisfy constraint: Member must have length greater than or equal to 1"
     invalid("no keys", lambda: get(Orders={"Keys": []}), text)
     invalid("same key", lambda: get(Orders={"Keys": [key("x", 1), key("x", 1)]}), "Provided list of item keys contains duplicates")
     invalid("key", lambda: get(Orders={"Keys": [{"pk": {"S": "x"}}]}), "The provided key element does not match the schema")
     refused("table", lambda: get(Nothing={"Keys": [key("x", 1)]}), "ResourceNotFoundException", "Requested resource not found")
-    name = "1 validation error detected: Value '{a b={keys=[{pk={s=x}, sk={n=1}}]}}' at 'requestItems' failed to satisfy constraint: Map keys must satisfy constraint: [Member must have length less than or equal to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+    name = "1 validation error detected: Value '{\"a b\":{\"Keys\":[{\"pk\":{\"S\":\"x\"},\"sk\":{\"N\":\"1\"}}]}}' at 'requestItems' failed to satisfy constraint: Map keys must satisfy constraint: [Member must have length less than or equal to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
     invalid("table name", lambda: client.batch_get_item(RequestItems={"a b": {"Keys": [key("x", 1)]}}), name)
     names = {"Keys": [key("x", 1)], "ExpressionAttributeNames": {"#a": "b"}}
     invalid("names alone", lambda: get(Orders=names), "ExpressionAttributeNames can only be specified when using expressions")
