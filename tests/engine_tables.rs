@@ -93,7 +93,14 @@ fn table_of_throughput_errors() {
     check_create(with(Some(BillingMode::Provisioned), None), missing);
     check_create(with(None, None), missing);
     check_create(with(None, units(1, 1)), "");
-    check_create(with(None, units(1_000_000_000_000, 1_000_000_000_000)), "");
+    check_create(with(None, units(40_000, 40_000)), "");
+    let above = |member: &str, value: u64| {
+        format!(
+            "The requested {member}, {value}, is above the per table maximum for the account in us-east-1. Per table maximum: 40000. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+        )
+    };
+    check_create(with(None, units(1_000_000_000_000, 1_000_000_000_000)), &above("ReadCapacityUnits", 1_000_000_000_000));
+    check_create(with(None, units(1, 40_001)), &above("WriteCapacityUnits", 40_001));
     let over = 1_000_000_000_001;
     check_create(with(None, units(over, over)), "Given value 1000000000001 for ReadCapacityUnits is out of bounds");
     check_create(with(None, units(1, over)), "Given value 1000000000001 for WriteCapacityUnits is out of bounds");
