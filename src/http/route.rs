@@ -199,7 +199,7 @@ impl Service {
         operation: Option<&'static Operation>,
     ) -> Result<Vec<u8>, Failure> {
         let (bytes, is_coded) = (body.sent.len(), body.coding.is_some());
-        if Works::is_short(operation, bytes, is_coded) {
+        if Works::is_short(operation, &body.sent, is_coded) {
             return Ok(self.begin(head, body, operation, false)?.ended().await?);
         }
         let memory = self.works.memory(bytes, is_coded).await.map_err(Failure::Body)?;

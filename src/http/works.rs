@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::body::{BODY_BYTES_MAX, BodyError};
 use crate::codec::json::document::REQUEST_BYTES_MAX;
-use crate::protocol::Operation;
+use crate::protocol::{Length, Operation};
 use crate::store::heap;
 
 /// A request with a body of at most this many bytes that reads or writes single items runs where its connection is.
@@ -61,8 +61,15 @@ impl Works {
 
     /// Does such a request run where its connection is?
     #[must_use]
-    pub fn is_short(operation: Option<&Operation>, body_bytes: usize, is_coded: bool) -> bool {
-        !is_coded && body_bytes <= SHORT_BODY_BYTES && operation.is_none_or(|operation| !operation.is_long)
+    pub fn is_short(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> bool {
+        let length = operation.map_or(Length::Short, |operation| operation.length);
+        !is_coded
+            && body.len() <= SHORT_BODY_BYTES
+            && match length {
+                Length::Short => true,
+                Length::LongWithFilter => !may_filter(body),
+                Length::Long => false,
+            }
     }
 
     /// Waits for the memory that a request with such a body needs.
@@ -92,6 +99,11 @@ impl Works {
     }
 }
 
+/// Has the body a member with `Filter` in its name, as far as its bytes tell? An escape may hide one.
+fn may_filter(body: &[u8]) -> bool {
+    memchr::memchr(b'\\', body).is_some() || memchr::memmem::find(body, b"Filter").is_some()
+}
+
 /// What a request with such a body may need, the body not included.
 fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
     let text = if is_coded { body_bytes.saturating_mul(INFLATED_FACTOR).min(BODY_BYTES_MAX) } else { body_bytes };
@@ -101,6 +113,21 @@ fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_without_a_filter_is_read_where_its_connection_is() {
+        let check = |name: &str, body: &str, expected| {
+            assert_eq!(Works::is_short(crate::protocol::find(name), body.as_bytes(), false), expected, "{name} {body}");
+        };
+        check("Query", r#"{"TableName":"T"}"#, true);
+        check("Query", r#"{"FilterExpression":"a = b"}"#, false);
+        check("Query", r#"{"\u0046ilterExpression":"a = b"}"#, false);
+        check("Scan", r#"{"ScanFilter":{}}"#, false);
+        check("Scan", "{}", true);
+        check("BatchGetItem", "{}", false);
+        check("GetItem", "{}", true);
+        check("GetItem", &"x".repeat(SHORT_BODY_BYTES + 1), false);
+    }
 
     #[test]
     fn what_a_request_may_need_is_known_from_its_length() {

@@ -11,8 +11,8 @@ pub const OPERATIONS: &[Operation] = &[
     Operation::started("PutItem", put).read_by(Layer::Write),
     Operation::started("UpdateItem", update).read_by(Layer::Write),
     Operation::started("DeleteItem", delete).read_by(Layer::Write),
-    Operation::read("Query", run_query).long().read_by(Layer::Query),
-    Operation::read("Scan", run_scan).long(),
+    Operation::read("Query", run_query).long_with_filter().read_by(Layer::Query),
+    Operation::read("Scan", run_scan).long_with_filter(),
 ];
 
 fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {

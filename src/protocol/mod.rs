@@ -29,7 +29,7 @@ use crate::codec::wire::WireError;
 use crate::database::Database;
 
 pub use failure::Failure;
-pub use operation::{Answered, Context, Handler, Operation, Service};
+pub use operation::{Answered, Context, Handler, Length, Operation, Service};
 
 /// The families; those that are asked for most come first.
 const FAMILIES: &[&[Operation]] = &[

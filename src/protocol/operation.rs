@@ -96,6 +96,16 @@ pub enum Handler {
     Started(fn(Document, &Context<'_>, Answered) -> Result<(), Failure>),
 }
 
+/// How long an operation may take on its thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// As long as some single items.
+    Short,
+    /// A page of a megabyte is read in a few milliseconds; a filter of 300 operators may take a hundred times that.
+    LongWithFilter,
+    Long,
+}
+
 /// An operation of the API.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
@@ -103,8 +113,8 @@ pub struct Operation {
     pub name: &'static str,
     pub service: Service,
     pub handler: Handler,
-    /// Reads as many items as it likes: not for a thread that others wait for.
-    pub is_long: bool,
+    /// How much it may read on a thread that others wait for.
+    pub length: Length,
     /// Who reads its values, and so words some of its errors.
     pub layer: Layer,
 }
@@ -129,13 +139,19 @@ impl Operation {
     }
 
     const fn new(name: &'static str, handler: Handler) -> Self {
-        Self { name, service: Service::DynamoDb, handler, is_long: false, layer: Layer::Older }
+        Self { name, service: Service::DynamoDb, handler, length: Length::Short, layer: Layer::Older }
     }
 
     /// The same as one that reads many items.
     #[must_use]
     pub const fn long(self) -> Self {
-        Self { is_long: true, ..self }
+        Self { length: Length::Long, ..self }
+    }
+
+    /// The same as one that reads a page, which takes long when much is asked of each item.
+    #[must_use]
+    pub const fn long_with_filter(self) -> Self {
+        Self { length: Length::LongWithFilter, ..self }
     }
 
     /// The same, read by that layer.
