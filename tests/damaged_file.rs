@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod seeded;
+
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use seeded::Numbers;
 
 const DDBFS: &str = env!("CARGO_BIN_EXE_ddbfs");
 const PAGE: u64 = 4096;
@@ -49,18 +53,6 @@ fn store_of(bytes: &[u8]) -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
     fs::write(data.path().join("data.mdb"), bytes).unwrap();
     data
-}
-
-/// Numbers that a seed decides: SplitMix64.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (word ^ (word >> 31)) % end
-    }
 }
 
 #[test]

@@ -4,3 +4,4 @@
 
 mod http_support;
 mod semantics;
+mod vector_file;

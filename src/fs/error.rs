@@ -12,6 +12,9 @@ pub enum FsError {
     /// The database said no.
     #[error("{0}")]
     Database(#[from] Error),
+    /// A request of the API failed: the exception and the sentence of its answer, which depend on the operation.
+    #[error("{text}")]
+    Answered { failure: Box<FsError>, exception: &'static str, text: String },
     /// A body that is not one JSON object of DynamoDB values.
     #[error("{0}")]
     Json(#[from] PlainJsonError),
@@ -169,7 +172,8 @@ impl FsError {
                 Errno::Invalid => Errno::BadMessage,
                 other => other,
             },
-            Self::Line(_, error) => error.errno(),
+            Self::Answered { exception, .. } if exception.ends_with("NotFoundException") => Errno::NotFound,
+            Self::Line(_, error) | Self::Answered { failure: error, .. } => error.errno(),
             Self::NotFound => Errno::NotFound,
             Self::Exists => Errno::Exists,
             Self::NotDirectory => Errno::NotDirectory,
@@ -198,6 +202,7 @@ impl FsError {
     pub fn exception(&self) -> Option<&'static str> {
         match self {
             Self::Database(error) => Some(error.exception()),
+            Self::Answered { exception, .. } => Some(exception),
             Self::Json(_) | Self::Body(_) | Self::TooLarge => Some(VALIDATION),
             Self::Stale | Self::OtherVersion | Self::Exists => Some("ConditionalCheckFailedException"),
             Self::Moved(error) | Self::Line(_, error) => error.exception(),
@@ -232,8 +237,8 @@ impl FsError {
     /// push out the failure that a person wants to read.
     #[must_use]
     pub fn is_remarkable(&self) -> bool {
-        // Nobody probes with a batch.
-        if matches!(self, Self::Line(..)) {
+        // Nobody probes with a batch or a request.
+        if matches!(self, Self::Line(..) | Self::Answered { .. }) {
             return true;
         }
         match self.errno() {

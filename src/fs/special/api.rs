@@ -273,12 +273,12 @@ fn call(view: &View, operation: &str, request: Document) -> (Vec<u8>, Result<(),
         Err(failure) => {
             let told = failure.told(protocol::find(operation));
             let body = told.body();
-            let text = told.text.unwrap_or_default();
-            let error = match failure {
+            let (exception, text) = (told.exception, told.text.unwrap_or_default());
+            let cause = match failure {
                 Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => FsError::Database(error),
-                Failure::UnknownOperation | Failure::NotServed(_) | Failure::Wire(_) => FsError::Body(text),
+                Failure::UnknownOperation | Failure::NotServed(_) | Failure::Wire(_) => FsError::Body(text.clone()),
             };
-            (body, Err(error))
+            (body, Err(FsError::Answered { failure: Box::new(cause), exception, text }))
         }
     }
 }
