@@ -17,8 +17,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("Unexpected value type in payload", "the same"),
     ("Start of structure or map found", "the same"),
     ("Unrecognized collection type", "the same"),
-    ("Supplied AttributeValue has more than one datatypes set", "the same"),
-    ("Null attribute value types must have", "the same"),
 ];
 
 /// Texts that HTTP takes and item files do not, and why.
