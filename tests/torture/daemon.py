@@ -1,5 +1,6 @@
 """A daemon of its own data directory, and what is asked of it: by HTTP, through the mount, by the command line."""
 
+import atexit
 import http.client
 import json
 import os
@@ -27,6 +28,7 @@ class Daemon:
     def __init__(self, binary, data, mountpoint=None, options=(), wrap=()):
         self.binary, self.data, self.mountpoint = binary, data, mountpoint
         self.options, self.wrap, self.process = list(options), list(wrap), None
+        atexit.register(self.end)
         self.start()
 
     def start(self):
@@ -55,6 +57,11 @@ class Daemon:
         """kill -9; the dead mount is cleared by the next start."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+    def end(self):
+        """Nothing is left running when a scene fails."""
+        if self.process.poll() is None:
+            self.kill()
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

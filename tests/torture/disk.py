@@ -74,7 +74,7 @@ def run(context, seconds):
     try:
         daemon = Daemon(context.binary, context.inside(disk, "data"))
         while rounds == 0 or context.left(seconds):
-            one_round(daemon, f"T{rounds}")
+            one_round(daemon, f"Tab{rounds}")
             rounds += 1
             if random.random() < 0.5:
                 daemon.kill()

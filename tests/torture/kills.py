@@ -34,15 +34,15 @@ class Writer(threading.Thread):
 
     def write(self, daemon, key, count):
         if self.by_file and daemon.mountpoint:
-            with open(daemon.item_file("T", key), "w") as file:
+            with open(daemon.item_file("Tab", key), "w") as file:
                 file.write(json.dumps({"n": count, "g": f"g{count % 7}", "pad": "x" * (count % 3000)}))
         else:
-            daemon.put("T", key, n={"N": str(count)}, g={"S": f"g{count % 7}"}, pad={"S": "x" * (count % 3000)})
+            daemon.put("Tab", key, n={"N": str(count)}, g={"S": f"g{count % 7}"}, pad={"S": "x" * (count % 3000)})
 
     def look(self, daemon):
         """What is there is at least what was acknowledged, and at most what was begun."""
         for key, acknowledged in self.acknowledged.items():
-            item = daemon.get("T", key)
+            item = daemon.get("Tab", key)
             assert item is not None, f"{key}: acknowledged {acknowledged}, gone"
             found = int(item["n"]["N"])
             assert acknowledged <= found <= self.begun[key], f"{key}: {acknowledged} acknowledged, {self.begun[key]} begun, found {found}"
@@ -53,7 +53,7 @@ def run(context, seconds, with_second):
     """`with_second`: another process on the same directory, either may be killed."""
     data, mountpoint = context.directory("data"), context.directory("mnt")
     daemons = [Daemon(context.binary, data, mountpoint)]
-    daemons[0].table("T", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    daemons[0].table("Tab", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
     if with_second:
         daemons.append(Daemon(context.binary, data))
     writers = [Writer(number, daemons, number % 2 == 0) for number in range(WRITERS)]

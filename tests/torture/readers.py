@@ -34,7 +34,7 @@ class Item:
     """One item, what it should hold, and whether this process knows its newest version."""
 
     def __init__(self, daemon, key):
-        self.daemon, self.key, self.path = daemon, key, daemon.item_file("T", key)
+        self.daemon, self.key, self.path = daemon, key, daemon.item_file("Tab", key)
         self.value, self.read, self.known, self.next = None, False, False, 0
 
     def by_file(self, work):
@@ -56,10 +56,10 @@ class Item:
     def step_http(self):
         self.next += 1
         self.value, self.known = self.next, False
-        self.daemon.put("T", self.key, n={"N": str(self.next)})
+        self.daemon.put("Tab", self.key, n={"N": str(self.next)})
 
     def step_http_delete(self):
-        self.daemon.call("DeleteItem", {"TableName": "T", "Key": {"pk": {"S": self.key}}})
+        self.daemon.call("DeleteItem", {"TableName": "Tab", "Key": {"pk": {"S": self.key}}})
         # What is not there refuses nobody.
         self.value, self.read, self.known = None, False, False
 
@@ -103,14 +103,14 @@ class Item:
         self.value, self.read, self.known = None, False, False
 
     def confirm(self):
-        found = self.daemon.get("T", self.key)
+        found = self.daemon.get("Tab", self.key)
         found = None if found is None else int(found["n"]["N"])
         assert found == self.value, f"{self.key}: HTTP says {found}, should be {self.value}"
 
 
 def run(context, seconds):
     daemon = Daemon(context.binary, context.directory("data"), context.directory("mnt"))
-    daemon.table("T")
+    daemon.table("Tab")
     rounds = 0
     try:
         while rounds == 0 or context.left(seconds):
