@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::FsError;
+use super::memory_limit::memory_limit;
 
-/// Bytes that all open files and directories hold together: what readers see, what writers have written, answers that wait. The
-/// daemon's memory is bounded by it.
+/// Bytes that all open files and directories hold together, at most: what readers see, what writers have written, answers that wait.
 pub const OPEN_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// The part of the memory that this process may have.
+const MEMORY_PART: u64 = 4;
 
 /// Bytes that are held of so many. Clones count as one.
 #[derive(Debug, Clone)]
@@ -28,7 +30,8 @@ pub struct Permit {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self::new(OPEN_BYTES_MAX)
+        let part = memory_limit().and_then(|bytes| usize::try_from(bytes / MEMORY_PART).ok());
+        Self::new(part.unwrap_or(OPEN_BYTES_MAX).min(OPEN_BYTES_MAX))
     }
 }
 

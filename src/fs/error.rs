@@ -66,16 +66,20 @@ pub enum FsError {
     #[error("scratch files are full: 8 MiB a file, 64 MiB in all; ls -l .ddb/scratch lists them, rm there frees them")]
     ScratchFull,
     /// A write would make an open file hold more.
-    #[error("open files hold 512 MiB, which is all they may; close some")]
+    #[error("open files hold all the memory that they may (512 MiB, or a quarter of the process's); close some")]
     OpenFull,
     /// A result that is too long for memory and finds no room on disk.
     #[error("there is no room to keep this result, so its size is not known: {0}; reading it with cat through a pipe works")]
     SpoolFull(&'static str),
     /// One more cannot be opened.
-    #[error("open files hold 512 MiB, which is all they may: no other can be opened; close some")]
+    #[error(
+        "open files hold all the memory that they may (512 MiB, or a quarter of the process's): no other can be opened; close some"
+    )]
     TooManyOpen,
     /// What is to be read cannot be made.
-    #[error("open files hold 512 MiB, which is all they may: there is no memory for what is read here; close some")]
+    #[error(
+        "open files hold all the memory that they may (512 MiB, or a quarter of the process's): there is no memory for what is read here; close some"
+    )]
     ReadFull,
     #[error(
         "a rename across tables, or of a folder of more than 100 items or 4 MB, is not one transaction; copy and delete instead"

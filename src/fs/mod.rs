@@ -26,6 +26,7 @@ pub mod handle;
 pub mod inode_table;
 pub mod journal;
 mod known_node;
+mod memory_limit;
 pub mod node;
 pub mod options;
 pub mod process;

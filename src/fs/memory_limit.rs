@@ -1,0 +1,55 @@
+//! How much memory this process may have: its control groups' limit, of either version of the interface, or what the machine has.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// Bytes; `None` where nothing tells.
+pub fn memory_limit() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let of_groups = groups.lines().filter_map(limit_files).flatten();
+    of_groups.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).chain(of_machine()).min()
+}
+
+/// The files that may hold a limit, of a group and of those around it. A line is `4:memory:/path` or, in the newer version, `0::/path`.
+fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
+    let mut parts = line.splitn(3, ':');
+    let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+    let (root, name) = match controllers {
+        "" => (Path::new(GROUPS).to_owned(), "memory.max"),
+        "memory" => (Path::new(GROUPS).join("memory"), "memory.limit_in_bytes"),
+        _ => return None,
+    };
+    let group = root.join(path.trim_start_matches('/'));
+    let around = group.ancestors().take_while(|folder| folder.starts_with(&root));
+    Some(around.map(|folder| folder.join(name)).collect())
+}
+
+fn of_machine() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_limited_by_those_around_it() {
+        let check = |line: &str, expected: &[&str]| {
+            let found: Vec<String> = limit_files(line).into_iter().flatten().map(|file| file.display().to_string()).collect();
+            assert_eq!(found, expected, "{line}");
+        };
+        check("4:memory:/a", &["/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]);
+        check("0::/", &["/sys/fs/cgroup/memory.max"]);
+        check("3:cpuset:/a", &[]);
+        check("nonsense", &[]);
+    }
+
+    #[test]
+    fn this_machine_has_memory() {
+        assert!(memory_limit().is_some_and(|bytes| bytes > 1 << 20));
+    }
+}
