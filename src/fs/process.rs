@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the kernel names the calling thread, and threads come and go | a process is its thread group |
 //! | numbers are used again | a process is told from a later one of its number by when it began |
-//! | `/proc` costs as much as the call that is answered | an answer is good for [`KNOWN_FOR`] |
+//! | `/proc` costs as much as the call that is answered | an answer is good for `KNOWN_FOR` |
 //! | a caller of another pid namespace has number 0 | it is no process that we know |
 //! | `/proc` may be that of another pid namespace (`unshare --pid` without a mount) | then each thread counts as a process |
 

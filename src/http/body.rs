@@ -33,7 +33,7 @@ pub enum BodyError {
 }
 
 /// Reads the body; `share` grows with it. Of one that is too large the rest is read over while the answer is written already, up to
-/// [`REFUSED_BYTES_MAX`]: closed at once, the connection would be reset, and the answer lost. Who `waits` to be told to go on sends none.
+/// `REFUSED_BYTES_MAX`: closed at once, the connection would be reset, and the answer lost. Who `waits` to be told to go on sends none.
 ///
 /// # Errors
 /// [`BodyError`]; what was read is dropped.

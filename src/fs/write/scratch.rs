@@ -12,7 +12,7 @@ use crate::fs::FsError;
 
 /// One file.
 pub const SCRATCH_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// All files together: their content, and [`FILE_COST_BYTES`] each.
+/// All files together: their content, and `FILE_COST_BYTES` each.
 pub const SCRATCH_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// A file that is not open and was not used for so long is dropped.
 pub const IDLE_MS_MAX: u64 = 60 * 60 * 1000;
