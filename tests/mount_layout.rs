@@ -113,6 +113,13 @@ fn heat_is_told_in_tables_and_drawn() {
     let of_hot = mount.sh("sort -t$'\\t' -k4,4nr Orders/partitions/hot.tsv | head -1 | cut -f2,3").ok().to_owned();
     assert_eq!(of_hot, format!("{hottest}\tu3\n"));
     assert_eq!(mount.sh("ls -d Orders/partitions/*/keys/u3").ok(), format!("Orders/partitions/{hottest}/keys/u3\n"));
+    // Single items are counted once contributor insights are enabled.
+    assert!(mount.sh("tail -n 1 Orders/partitions/hot-items.tsv").ok().contains("UpdateContributorInsights"));
+    let body = serde_json::json!({ "TableName": "Orders", "ContributorInsightsAction": "ENABLE" });
+    ddbfs::protocol::call("UpdateContributorInsights", body, &*mount.db, "localhost").unwrap();
+    (0..6).for_each(|_| drop(get(&*mount.db, "Orders", r#"{"pk":"u11","sk":"o11"}"#)));
+    let of_hot = mount.sh("sed 1d Orders/partitions/hot-items.tsv | cut -f1,3,8").ok().to_owned();
+    assert_eq!(of_hot, "1\tu11/o11.json\t3.0\n");
     let columns = mount.sh("awk -F'\\t' '{print NF}' Orders/partitions/heat.tsv | sort -u").ok().to_owned();
     assert_eq!(columns, "11\n");
     // 48 items of 5 of 8: the largest of the index.

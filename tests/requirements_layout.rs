@@ -365,6 +365,22 @@ fn s_04_contributor_insights_are_switched_on_and_off() {
     assert_eq!(described["ContributorInsightsStatus"], "ENABLED");
     let rules = ["PKC", "PKT"].map(|kind| format!("DynamoDBContributorInsights-{kind}-Tab-byA-{NOW_MS}"));
     assert_eq!(described["ContributorInsightsRuleList"], json!(rules));
+    // With a sort key there are rules of single items, and items are counted from here on.
+    let of_table = json!({ "TableName": "Tab" });
+    let get_one = || drop(get(&bed.database, "Tab", Item::from([("pk", s("p")), ("sk", n("1"))])));
+    put(&bed.database, "Tab", item("p", "1", 0)).unwrap();
+    get_one();
+    assert_eq!(bed.layout().hot_items(&source(""), 9).unwrap(), None);
+    call("UpdateContributorInsights", with(&of_table, "ContributorInsightsAction", "ENABLE"));
+    let rules = ["PKC", "PKT", "SKC", "SKT"].map(|kind| format!("DynamoDBContributorInsights-{kind}-Tab-{NOW_MS}"));
+    assert_eq!(call("DescribeContributorInsights", of_table.clone())["ContributorInsightsRuleList"], json!(rules));
+    put(&bed.database, "Tab", item("p", "2", 0)).unwrap();
+    (0..8).for_each(|_| get_one());
+    let told: Vec<_> = bed.layout().hot_items(&source(""), 9).unwrap().unwrap();
+    let told: Vec<_> = told.into_iter().map(|item| (item.key.unwrap().base.sort, item.total.read, item.total.write)).collect();
+    assert_eq!(told, [(Some(n("1")), 4.0, 0.0), (Some(n("2")), 0.0, 1.0)]);
+    call("UpdateContributorInsights", with(&of_table, "ContributorInsightsAction", "DISABLE"));
+    assert_eq!(bed.layout().hot_items(&source(""), 9).unwrap(), None);
     let list = call("ListContributorInsights", json!({}));
     assert_eq!(list["ContributorInsightsSummaries"].as_array().unwrap().len(), 1);
     assert_eq!(list["ContributorInsightsSummaries"][0]["IndexName"], "byA");

@@ -58,6 +58,10 @@ pub trait Layout: Send + Sync {
     /// The partition keys asked for most since the process began, the hottest first.
     fn hot_keys(&self, source: &Source, count: usize) -> Result<Vec<HotKey>, Error>;
 
+    /// The single items, of partition and sort key, asked for most since contributor insights were enabled, the hottest first; `None`
+    /// while they are not enabled, or there is no sort key.
+    fn hot_items(&self, source: &Source, count: usize) -> Result<Option<Vec<HotKey<EntryKey>>>, Error>;
+
     /// The largest item collections, the largest first.
     fn big_collections(&self, source: &Source, count: usize) -> Result<Vec<BigCollection>, Error>;
 }

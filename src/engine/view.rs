@@ -7,6 +7,7 @@ use super::catalog::TableEntry;
 use super::counters::SourceCounters;
 use super::keys::{EntryAddress, SourceId, StoreKey};
 use super::meter::Meter;
+use super::meter::charge::place_of;
 use super::throttle::Kind;
 use super::{Engine, Shared, keys, transaction};
 use crate::codec::digest::Digest;
@@ -56,7 +57,10 @@ impl<'e> View<'e> {
     /// # Errors
     /// `Throttled`; those of the store.
     pub fn admit_item(&self, table: &TableEntry, address: &EntryAddress) -> Result<(), Error> {
-        self.admit(table, address.source, &address.digest)
+        match self.shared.throttle {
+            None => Ok(()),
+            Some(_) => self.admit(table, address.source, &place_of(address)),
+        }
     }
 
     /// Takes the units of a read.

@@ -238,12 +238,12 @@ impl Load {
     }
 }
 
-/// One of the most asked for partition key values of a table or index.
+/// One of the most asked for partition key values, or single items, of a table or index.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HotKey {
+pub struct HotKey<K = Vec<AttributeValue>> {
     pub digest: [u8; 16],
     /// `None` when nothing has that key now.
-    pub key: Option<Vec<AttributeValue>>,
+    pub key: Option<K>,
     /// The partition it lies in; the first when its collection spans several.
     pub partition: u32,
     /// Since the process began.

@@ -130,15 +130,17 @@ fn status(insights: &Insights) -> &'static str {
     if insights.is_enabled { "ENABLED" } else { "DISABLED" }
 }
 
-/// The rules that are kept: of partition keys. There are none of single items here.
+/// The rules that are kept: of partition keys, and of single items where there is a sort key; accessed and throttled most.
 fn rules(insights: &Insights) -> Vec<String> {
     let resource = match &insights.target.index {
         Some(index) => format!("{}-{}", insights.target.table, index),
         None => insights.target.table.to_string(),
     };
-    let kinds: &[&str] = match insights.mode {
-        Some(InsightsMode::ThrottledKeys) => &["PKT"],
-        _ => &["PKC", "PKT"],
+    let kinds: &[&str] = match (insights.mode, insights.has_sort_key) {
+        (Some(InsightsMode::ThrottledKeys), false) => &["PKT"],
+        (Some(InsightsMode::ThrottledKeys), true) => &["PKT", "SKT"],
+        (_, false) => &["PKC", "PKT"],
+        (_, true) => &["PKC", "PKT", "SKC", "SKT"],
     };
     let since = insights.changed_ms.unwrap_or_default();
     kinds.iter().map(|kind| format!("DynamoDBContributorInsights-{kind}-{resource}-{since}")).collect()

@@ -276,7 +276,7 @@ pub(super) fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddres
     }
 }
 
-fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<EntryKey, StoreError> {
+pub(super) fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<EntryKey, StoreError> {
     let value =
         |attribute: &KeyAttribute| record.attribute(&attribute.name)?.ok_or(StoreError::Corrupt("a record lacks a key attribute"));
     let schema = &source.table.schema.key;

@@ -3,9 +3,10 @@
 use std::ops::{Bound, ControlFlow};
 
 use super::LocalDatabase;
-use super::browse::{address, collection_at, collection_of, find, is_grouped, walk};
+use super::browse::{address, collection_at, collection_of, entry_key, find, is_grouped, walk};
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
+use crate::codec::record::Record;
 use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Source};
 use crate::engine::keys;
@@ -109,6 +110,21 @@ impl Layout for LocalDatabase {
         .collect()
     }
 
+    fn hot_items(&self, source: &Source, count: usize) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
+        let of = self.partitioned(source)?;
+        let Some(hot) = self.engine.hot_items(&of, count) else { return Ok(None) };
+        let hot = hot.into_iter().map(|(counter, last_minute)| {
+            Ok(HotKey {
+                digest: counter.digest,
+                key: self.entry_at(source, &counter.name)?,
+                partition: partition_of(&of, &counter.name),
+                total: counter.total,
+                last_minute,
+            })
+        });
+        hot.collect::<Result<_, _>>().map(Some)
+    }
+
     fn big_collections(&self, source: &Source, count: usize) -> Result<Vec<BigCollection>, Error> {
         let of = self.partitioned(source)?;
         let big = self.engine.largest_collections(&of, count)?.into_iter();
@@ -130,8 +146,15 @@ impl LocalDatabase {
         let source = find(&view, source)?;
         Ok(collection_at(&view, &source, digest)?.map(|collection| collection.partition))
     }
+
+    fn entry_at(&self, source: &Source, place: &[u8]) -> Result<Option<EntryKey>, Error> {
+        let view = self.engine.view()?;
+        let source = find(&view, source)?;
+        let record = view.read().get(&keys::entry_at(source.id(), place))?.map(Record::parse).transpose()?;
+        Ok(record.map(|record| entry_key(&source, &record)).transpose()?)
+    }
 }
 
-fn partition_of(of: &Partitioned, digest: &Digest) -> u32 {
-    of.map.partitions()[of.map.position_of(digest)].id
+fn partition_of(of: &Partitioned, place: &[u8]) -> u32 {
+    of.map.partitions()[of.map.position_of(place)].id
 }

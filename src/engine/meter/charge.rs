@@ -57,7 +57,7 @@ impl Charges {
     pub fn count(&self, now_ms: u64, error: Option<&Error>) {
         let has_failed = matches!(error, Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_)));
         for charge in if has_failed { &self.looked_at } else { &self.list } {
-            charge.meter.count(&charge.place, now_ms, &Load { write: charge.units, ..Load::default() });
+            charge.meter.count_item(&charge.place, now_ms, &Load { write: charge.units, ..Load::default() });
         }
     }
 
@@ -167,9 +167,17 @@ impl View<'_> {
     /// # Errors
     /// Those of the store.
     pub fn charge_item(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
-        let meter = self.meter().source(self.read(), table, address.source)?;
-        meter.count(&place_of(address), self.now_ms(), &Load { read: units, ..Load::default() });
-        self.take_units(table, address.source, &address.digest, units);
+        self.charge_place(table, address.source, &place_of(address), units)
+    }
+
+    /// As [`Self::charge_item`], by the place of the item or entry in its source.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn charge_place(&self, table: &TableEntry, source: SourceId, place: &[u8], units: f64) -> Result<(), StoreError> {
+        let meter = self.meter().source(self.read(), table, source)?;
+        meter.count_item(place, self.now_ms(), &Load { read: units, ..Load::default() });
+        self.take_units(table, source, place, units);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The most asked for partition keys, by space-saving counters (Metwally, Agrawal, El Abbadi, 2005): a new key takes the place of
+//! The most asked for partition keys, or single items, by space-saving counters (Metwally, Agrawal, El Abbadi, 2005): a new key takes the place of
 //! the least one and inherits its count as possible error, so a key that is really hot is never missed.
 //!
 //! The counters are in sets of eight by digest, as in a processor's cache: a count touches one set and allocates nothing.
@@ -12,15 +12,20 @@ const WAYS: usize = 8;
 
 /// One key's counter.
 #[derive(Debug, Clone, Copy)]
-pub struct Counter {
+pub struct Counter<Name = ()> {
     pub digest: Digest,
+    /// What else is remembered of the key.
+    pub name: Name,
     pub total: Load,
     /// What the counter had when this key took it: the total of the key may be less than this much too high.
     inherited: f64,
     pub last_minute: LastMinute,
 }
 
-impl Counter {
+/// A single item's counter, with its place.
+pub type ItemCounter = Counter<Box<[u8]>>;
+
+impl<Name> Counter<Name> {
     /// What decides who stays.
     fn rank(&self) -> f64 {
         self.inherited + self.total.weight() + counted(self.total.throttles)
@@ -29,27 +34,34 @@ impl Counter {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct TopKeys {
+pub struct TopKeys<Name = ()> {
     /// Empty until the first key is counted, then `SETS * WAYS`.
-    counters: Vec<Option<Counter>>,
+    counters: Vec<Option<Counter<Name>>>,
 }
 
 impl TopKeys {
     /// Counts a load on a key.
     pub fn count(&mut self, digest: &Digest, now_ms: u64, load: &Load) {
+        self.count_named(digest, || (), now_ms, load);
+    }
+}
+
+impl<Name: Clone> TopKeys<Name> {
+    /// Counts a load on a key; its name is asked for when it gets a counter.
+    pub fn count_named(&mut self, digest: &Digest, name: impl FnOnce() -> Name, now_ms: u64, load: &Load) {
         if self.counters.is_empty() {
             self.counters = vec![None; SETS * WAYS];
         }
         // Not the first bytes: those place keys in partitions, and a hot partition must have more than a few sets.
         let first = usize::from(digest[15]) % SETS * WAYS;
         let set = &mut self.counters[first..first + WAYS];
-        let counter = match set.iter().position(|counter| counter.is_some_and(|counter| counter.digest == *digest)) {
+        let counter = match set.iter().position(|counter| counter.as_ref().is_some_and(|counter| counter.digest == *digest)) {
             Some(place) => &mut set[place],
             None => {
                 let place = least(set);
-                let inherited = set[place].map_or(0.0, |counter| counter.rank());
+                let inherited = set[place].as_ref().map_or(0.0, Counter::rank);
                 let last_minute = LastMinute::default();
-                set[place] = Some(Counter { digest: *digest, total: Load::default(), inherited, last_minute });
+                set[place] = Some(Counter { digest: *digest, name: name(), total: Load::default(), inherited, last_minute });
                 &mut set[place]
             }
         };
@@ -60,14 +72,23 @@ impl TopKeys {
     }
 
     /// All counted keys, in no order.
-    pub fn all(&self) -> impl Iterator<Item = &Counter> {
+    pub fn all(&self) -> impl Iterator<Item = &Counter<Name>> {
         self.counters.iter().flatten()
+    }
+
+    /// The hottest by all their load first.
+    #[must_use]
+    pub fn hottest(&self, count: usize) -> Vec<Counter<Name>> {
+        let mut keys: Vec<_> = self.all().cloned().collect();
+        keys.sort_by(|a, b| b.total.weight().total_cmp(&a.total.weight()).then(a.digest.cmp(&b.digest)));
+        keys.truncate(count);
+        keys
     }
 }
 
 /// The place of an empty counter, or of the least.
-fn least(set: &[Option<Counter>]) -> usize {
-    let rank = |counter: &Option<Counter>| counter.map_or(-1.0, |counter| counter.rank());
+fn least<Name>(set: &[Option<Counter<Name>>]) -> usize {
+    let rank = |counter: &Option<Counter<Name>>| counter.as_ref().map_or(-1.0, Counter::rank);
     let places = set.iter().enumerate();
     places.min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other))).map_or(0, |(place, _)| place)
 }

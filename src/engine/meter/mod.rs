@@ -22,8 +22,9 @@ use parking_lot::{Mutex, RwLock};
 
 use super::catalog::TableEntry;
 use super::keys::SourceId;
+use super::ops::insights;
 use super::partitions::{self, PartitionMap};
-use crate::codec::digest::Digest;
+use crate::codec::digest::{Digest, digest};
 use crate::model::TableName;
 use crate::model::error::StoreError;
 use crate::model::layout::{Load, Series, Usage};
@@ -32,7 +33,7 @@ use crate::store::Read;
 pub use charge::{Charge, Charges};
 pub use operations::{Outcome, TableMeter, Timer};
 
-use keys::{Counter, TopKeys};
+use keys::{Counter, ItemCounter, TopKeys};
 use window::{LastMinute, Minutes};
 
 /// The meters of everything.
@@ -57,6 +58,7 @@ impl Meter {
             Some(base) => SourceMeter::beside(self.source(read, table, base)?),
             None => SourceMeter::new(partitions::load(read, table, source)?),
         };
+        meter.count_items(insights::counts_items(read, table, source)?);
         Ok(Arc::clone(self.sources.write().entry(source).or_insert_with(|| Arc::new(meter))))
     }
 
@@ -110,6 +112,8 @@ struct Counts {
     usage: Minutes<Usage>,
     last_minute: LastMinute,
     keys: TopKeys,
+    /// Single items by their place; only while contributor insights are enabled.
+    items: Option<TopKeys<Box<[u8]>>>,
     map: Arc<PartitionMap>,
     /// By the number of the partition.
     heat: HashMap<u32, Heat>,
@@ -125,7 +129,7 @@ pub struct Heat {
 impl SourceMeter {
     fn new(map: Arc<PartitionMap>) -> Self {
         let (usage, last_minute, keys) = (Minutes::default(), LastMinute::default(), TopKeys::default());
-        Self { base: None, counts: Mutex::new(Counts { usage, last_minute, keys, map, heat: HashMap::new() }) }
+        Self { base: None, counts: Mutex::new(Counts { usage, last_minute, keys, items: None, map, heat: HashMap::new() }) }
     }
 
     fn beside(base: Arc<Self>) -> Self {
@@ -133,20 +137,35 @@ impl SourceMeter {
         Self { base: Some(base), ..Self::new(map) }
     }
 
+    /// From here on single items are counted, or forgotten.
+    pub fn count_items(&self, is_on: bool) {
+        let mut counts = self.counts.lock();
+        counts.items = if is_on { counts.items.take().or_else(|| Some(TopKeys::default())) } else { None };
+    }
+
     /// Counts what one request took at a place.
     pub fn count(&self, place: &[u8], now_ms: u64, load: &Load) {
-        self.count_usage(now_ms, load);
+        self.count_usage(None, now_ms, load);
+        self.heat(place, now_ms, load);
+    }
+
+    /// As [`Self::count`], of the one item at the place.
+    pub fn count_item(&self, place: &[u8], now_ms: u64, load: &Load) {
+        self.count_usage(Some(place), now_ms, load);
         self.heat(place, now_ms, load);
     }
 
     /// Counts what a scan took, on its way from one place to another.
     pub fn count_scan(&self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
-        self.count_usage(now_ms, load);
+        self.count_usage(None, now_ms, load);
         self.base.as_deref().unwrap_or(self).heat_scanned((from, to), now_ms, load);
     }
 
-    fn count_usage(&self, now_ms: u64, load: &Load) {
+    fn count_usage(&self, item: Option<&[u8]>, now_ms: u64, load: &Load) {
         let mut counts = self.counts.lock();
+        if let Some(place) = item {
+            counts.count_item(place, now_ms, load);
+        }
         counts.last_minute.add(now_ms, load);
         counts.usage.count(now_ms, |usage| {
             if load.read > 0.0 {
@@ -160,11 +179,15 @@ impl SourceMeter {
 
     /// Counts requests that were throttled.
     pub fn count_throttle(&self, place: &[u8], now_ms: u64, is_write: bool) {
-        self.counts.lock().usage.count(now_ms, |usage| match is_write {
+        let load = Load { throttles: 1, ..Load::default() };
+        let mut counts = self.counts.lock();
+        counts.usage.count(now_ms, |usage| match is_write {
             true => usage.write_throttles += 1,
             false => usage.read_throttles += 1,
         });
-        self.heat(place, now_ms, &Load { throttles: 1, ..Load::default() });
+        counts.count_item(place, now_ms, &load);
+        drop(counts);
+        self.heat(place, now_ms, &load);
     }
 
     /// Counts what a step of the index's backfill took, and whether it had to end for want of units.
@@ -233,10 +256,13 @@ impl SourceMeter {
     /// The counted keys, the hottest by all their load first.
     #[must_use]
     pub fn top_keys(&self, count: usize) -> Vec<Counter> {
-        let mut keys: Vec<Counter> = self.counts.lock().keys.all().copied().collect();
-        keys.sort_by(|a, b| b.total.weight().total_cmp(&a.total.weight()).then(a.digest.cmp(&b.digest)));
-        keys.truncate(count);
-        keys
+        self.counts.lock().keys.hottest(count)
+    }
+
+    /// The counted single items with their places, the hottest by all their load first; `None` while they are not counted.
+    #[must_use]
+    pub fn top_items(&self, count: usize) -> Option<Vec<ItemCounter>> {
+        self.counts.lock().items.as_ref().map(|items| items.hottest(count))
     }
 
     /// The load of one key, if it is among the counted.
@@ -247,6 +273,13 @@ impl SourceMeter {
 }
 
 impl Counts {
+    /// A place without order is a whole collection.
+    fn count_item(&mut self, place: &[u8], now_ms: u64, load: &Load) {
+        if let Some(items) = self.items.as_mut().filter(|_| place.len() > size_of::<Digest>()) {
+            items.count_named(&digest(place), || place.into(), now_ms, load);
+        }
+    }
+
     fn warm(&mut self, id: u32, now_ms: u64, load: &Load) {
         let heat = self.heat.entry(id).or_default();
         heat.total.add(load);

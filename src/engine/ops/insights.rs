@@ -1,5 +1,8 @@
 //! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights (SEMANTICS 23.2): a switch that is kept and shown.
-//! The most asked for and most throttled partition keys are always counted (see `engine::meter`); `partitions/hot.tsv` tells them.
+//! The most asked for and most throttled partition keys are always counted (see `engine::meter`); `partitions/hot.tsv` tells them. Single
+//! items, of partition and sort key, are counted while insights are enabled; `partitions/hot-items.tsv` tells them.
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -8,7 +11,7 @@ use crate::engine::catalog::TableEntry;
 use crate::engine::keys::SourceId;
 use crate::engine::{Engine, transaction};
 use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, UpdateInsightsRequest};
-use crate::model::error::NotFoundError;
+use crate::model::error::{NotFoundError, StoreError};
 use crate::model::{Error, TableName};
 use crate::store::Read;
 
@@ -18,10 +21,21 @@ impl Engine {
     /// # Errors
     /// `TableNotFound`, `NotFound` for an index; those of the store.
     pub fn update_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
+        let updated = self.write_insights(request)?;
+        let view = self.view()?;
+        let (table, source) = found(view.table(&updated.target.table)?, &updated.target)?;
+        // One that enables and one that disables at the same time: what was committed last counts.
+        let meter = view.meter().source(view.read(), &table, source)?;
+        meter.count_items(counts_items(view.read(), &table, source)?);
+        Ok(updated)
+    }
+
+    fn write_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let (table, source) = found(transaction.table(&request.target.table)?, &request.target)?;
-            transaction::active(Some(table))?;
-            let before = read(transaction.batch.as_read(), &request.target, source)?;
+            let has_sort_key = has_sort_key(&table, source);
+            transaction::active(Some(Arc::clone(&table)))?;
+            let before = read(transaction.batch.as_read(), request.target.clone(), (&table, source))?;
             if !request.enable && before.changed_ms.is_none() {
                 return Ok(before);
             }
@@ -35,7 +49,7 @@ impl Engine {
             });
             account::put(transaction.batch, RecordKind::Insights, &name_of(&request.target), &record)?;
             let target = request.target.clone();
-            Ok(Insights { target, is_enabled: request.enable, mode: Some(mode), changed_ms: Some(changed_ms) })
+            Ok(Insights { target, has_sort_key, is_enabled: request.enable, mode: Some(mode), changed_ms: Some(changed_ms) })
         })
     }
 
@@ -43,8 +57,8 @@ impl Engine {
     /// `TableNotFound`, `NotFound` for an index; those of the store.
     pub fn describe_insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
         let view = self.view()?;
-        let (_, source) = found(view.table(&target.table)?, target)?;
-        read(view.read(), target, source)
+        let (table, source) = found(view.table(&target.table)?, target)?;
+        Ok(read(view.read(), target.clone(), (&table, source))?)
     }
 
     /// The tables and indexes of which insights are enabled, in byte order; of one table or of all.
@@ -76,10 +90,7 @@ impl Engine {
 }
 
 /// The table, and the source that is meant in it.
-fn found(
-    table: Option<std::sync::Arc<TableEntry>>,
-    target: &InsightsTarget,
-) -> Result<(std::sync::Arc<TableEntry>, SourceId), Error> {
+fn found(table: Option<Arc<TableEntry>>, target: &InsightsTarget) -> Result<(Arc<TableEntry>, SourceId), Error> {
     let table = table.ok_or_else(|| Error::TableNotFound(target.table.as_str().to_owned()))?;
     let source = match &target.index {
         None => table.source,
@@ -99,14 +110,32 @@ fn name_of(target: &InsightsTarget) -> String {
     }
 }
 
+/// Are single items of a table's base or index counted?
+///
+/// # Errors
+/// `Corrupt`; those of the store.
+pub fn counts_items(of: &dyn Read, table: &TableEntry, source: SourceId) -> Result<bool, StoreError> {
+    let index = table.indexes().find(|(_, id)| *id == source).map(|(index, _)| index.name.clone());
+    let target = InsightsTarget { table: table.schema.name.clone(), index };
+    Ok(has_sort_key(table, source) && read(of, target, (table, source))?.is_enabled)
+}
+
+fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
+    match table.indexes().find(|(_, id)| *id == source) {
+        Some((index, _)) => !index.sort.is_empty(),
+        None => table.schema.key.sort.is_some(),
+    }
+}
+
 /// What was kept; of an earlier table or index of that name nothing.
-fn read(read: &dyn Read, target: &InsightsTarget, source: SourceId) -> Result<Insights, Error> {
-    let record = account::get(read, RecordKind::Insights, &name_of(target))?;
+fn read(of: &dyn Read, target: InsightsTarget, (table, source): (&TableEntry, SourceId)) -> Result<Insights, StoreError> {
+    let record = account::get(of, RecordKind::Insights, &name_of(&target))?;
     let number = |record: &Value, name: &str| record.get(name).and_then(Value::as_u64);
     let flag = |record: &Value, name: &str| record.get(name).and_then(Value::as_bool).unwrap_or(false);
     let record = record.filter(|record| number(record, "source") == Some(u64::from(source.0)));
     Ok(Insights {
-        target: target.clone(),
+        target,
+        has_sort_key: has_sort_key(table, source),
         is_enabled: record.as_ref().is_some_and(|record| flag(record, "enabled")),
         mode: record.as_ref().map(|record| match flag(record, "throttled_only") {
             true => InsightsMode::ThrottledKeys,

@@ -10,7 +10,7 @@ use crate::codec::digest::Digest;
 use crate::engine::Engine;
 use crate::engine::catalog::TableEntry;
 use crate::engine::keys::SourceId;
-use crate::engine::meter::keys::Counter;
+use crate::engine::meter::keys::{Counter, ItemCounter};
 use crate::model::layout::PartitionOrigin;
 use crate::model::layout::{Load, PartitionContent, PartitionLimits, PartitionReport, PlaceRange, SplitCandidate};
 use crate::model::{Error, IndexName, TableName};
@@ -98,6 +98,21 @@ impl Engine {
         let meter = self.shared.meter.known_source(of.source);
         let keys = meter.map(|meter| meter.top_keys(count)).unwrap_or_default();
         keys.into_iter().map(|counter| (counter, counter.last_minute.sum(now_ms))).collect()
+    }
+
+    /// The counted single items of a table or global index with their places, the hottest first; `None` while they are not counted.
+    #[must_use]
+    pub fn hot_items(&self, of: &Partitioned, count: usize) -> Option<Vec<(ItemCounter, Load)>> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let items = self.shared.meter.known_source(of.source)?.top_items(count)?.into_iter();
+        Some(
+            items
+                .map(|counter| {
+                    let load = counter.last_minute.sum(now_ms);
+                    (counter, load)
+                })
+                .collect(),
+        )
     }
 
     /// The largest item collections, the largest first: bytes with overhead and local index entries, entries, digest.

@@ -62,6 +62,8 @@ pub struct PageBill {
     start: Vec<u8>,
     /// The first and the last place in key order of what was evaluated.
     places: (Vec<u8>, Vec<u8>),
+    /// One entry was evaluated.
+    is_single: bool,
     units: f64,
     fetched_units: f64,
 }
@@ -79,7 +81,10 @@ impl PageBill {
     /// Fetched base items lie in the same collection as the entries of a local index.
     fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
         let places = (&self.places.0[..], &self.places.1[..]);
-        view.charge_page(&self.table, self.source, places, self.units)?;
+        match self.is_single {
+            true => view.charge_place(&self.table, self.source, places.0, self.units)?,
+            false => view.charge_page(&self.table, self.source, places, self.units)?,
+        }
         if self.fetched_units > 0.0 {
             view.charge_page(&self.table, self.table.source, places, self.fetched_units)?;
         }
@@ -231,6 +236,7 @@ impl<'w> PageWalk<'w> {
             source: source.id(),
             start: keys::place_in_source(nowhere).to_vec(),
             places: if places.0 <= places.1 { places } else { (places.1, places.0) },
+            is_single: self.scanned == 1,
             units,
             fetched_units: self.fetched_units,
         }

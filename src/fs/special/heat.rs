@@ -1,4 +1,4 @@
-//! `heat.tsv`, `hot.tsv`, `big.tsv` in `partitions/`, and `<Table>/heat.svg`: which partitions and keys are asked for most, and which
+//! `heat.tsv`, `hot.tsv`, `hot-items.tsv`, `big.tsv` in `partitions/`, and `<Table>/heat.svg`: which partitions and keys are asked for most, and which
 //! item collections are largest. Columns are fixed; the first line names them.
 
 use std::fmt::Write as _;
@@ -9,12 +9,12 @@ use super::partitions::{candidate_text, hex_bound, is_flat, key_name, partition_
 use super::{Effort, Special, SpecialNode};
 use crate::codec::digest::hex;
 use crate::codec::metrics::heat_svg::{self, Lane};
-use crate::database::{PartitionKey, Source};
+use crate::database::{PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::node::{Node, base};
 use crate::fs::tree::table_name;
 use crate::fs::tree::{Caller, Tree, names};
-use crate::model::layout::CollectionWarning;
+use crate::model::layout::{CollectionWarning, HotKey};
 use crate::model::{IndexKind, TableName};
 
 /// The picture, in its table's directory.
@@ -22,6 +22,10 @@ pub const PICTURE_NAME: &str = "heat.svg";
 /// Keys and collections that are told of.
 const ROWS_MAX: usize = 100;
 const SECONDS: f64 = 60.0;
+
+const HOT_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n";
+const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
+                           and where there is a sort key\n";
 
 /// Makes the text of a file.
 type Render = fn(&Tree, &Source) -> Result<String, FsError>;
@@ -39,6 +43,7 @@ pub(super) fn resolve(source: &Source, (directory, parent): (&str, Node), name: 
     let render: Render = match name {
         "heat.tsv" => heat,
         "hot.tsv" => hot,
+        "hot-items.tsv" => hot_items,
         "big.tsv" => big,
         _ => return None,
     };
@@ -114,22 +119,39 @@ fn heat(tree: &Tree, source: &Source) -> Result<String, FsError> {
 
 /// The keys asked for most; the load is three units for a write unit, one for a read unit.
 fn hot(tree: &Tree, source: &Source) -> Result<String, FsError> {
-    let mut out = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n".to_owned();
+    let mut out = HOT_COLUMNS.to_owned();
     for (rank, key) in tree.layout()?.hot_keys(source, ROWS_MAX)?.into_iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "{}\t{}\t{}\t{:.1}\t{:.1}\t{}\t{:.1}\t{:.1}",
-            rank + 1,
-            partition_name(key.partition),
-            name_of(tree, source, key.key.as_ref(), &key.digest)?,
-            key.last_minute.read,
-            key.last_minute.write,
-            key.total.throttles,
-            key.last_minute.weight(),
-            key.total.weight(),
-        );
+        hot_row(&mut out, rank, &key, &name_of(tree, source, key.key.as_ref(), &key.digest)?);
     }
     Ok(out)
+}
+
+/// The single items asked for most, by their paths below `items/`; of one that is not there now its digest.
+fn hot_items(tree: &Tree, source: &Source) -> Result<String, FsError> {
+    let mut out = HOT_COLUMNS.to_owned();
+    let Some(items) = tree.layout()?.hot_items(source, ROWS_MAX)? else {
+        out.push_str(NOT_COUNTED);
+        return Ok(out);
+    };
+    for (rank, item) in items.into_iter().enumerate() {
+        let path = item.key.as_ref().map(|key| names::entry_path(key, TextForm::PlainJson));
+        hot_row(&mut out, rank, &item, &path.unwrap_or_else(|| format!("#{}", hex(&item.digest))));
+    }
+    Ok(out)
+}
+
+fn hot_row<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
+    let _ = writeln!(
+        out,
+        "{}\t{}\t{name}\t{:.1}\t{:.1}\t{}\t{:.1}\t{:.1}",
+        rank + 1,
+        partition_name(key.partition),
+        key.last_minute.read,
+        key.last_minute.write,
+        key.total.throttles,
+        key.last_minute.weight(),
+        key.total.weight(),
+    );
 }
 
 /// The largest item collections, and how much that is of what one of a table with a local index may have.

@@ -29,6 +29,8 @@ pub struct UpdateInsightsRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insights {
     pub target: InsightsTarget,
+    /// There are rules of single items.
+    pub has_sort_key: bool,
     pub is_enabled: bool,
     /// `None` when they never were enabled.
     pub mode: Option<InsightsMode>,
