@@ -123,7 +123,11 @@ fn statements_are_throttled_and_counted_like_the_operations_that_they_are() {
 #[test]
 fn t_02_t_04_a_hot_key_gets_what_one_partition_gives() {
     let bed = Bed::with(provisioned(definition("Tab", "pk:S sk:N", &[]), 10_000, 10_000), throttled(ADAPTIVE));
+    let enable = serde_json::json!({ "TableName": "Tab", "ContributorInsightsAction": "ENABLE" });
+    ddbfs::protocol::call("UpdateContributorInsights", enable, &bed.database, "localhost").unwrap();
     assert_eq!(puts_until_refused(&bed, "hot", 2_000), (1_000, "TableWriteKeyRangeThroughputExceeded".to_owned()));
+    let items = bed.layout().hot_items(&source(""), 1_000).unwrap().unwrap();
+    assert_eq!(items.iter().map(|item| item.total.throttles).sum::<u64>(), 1);
     // Other partitions have theirs.
     let partition = |pk: &str| bed.layout().partition_of(&source(""), &vec![s(pk)]).unwrap();
     let other = (0..).map(|i| format!("k{i}")).find(|pk| partition(pk) != partition("hot")).unwrap();

@@ -4,7 +4,8 @@
 //! them, in `database::local::operations`, [`Timer`] counts outcome and latency by table and operation.
 //!
 //! What it costs: nothing is written. A read copies its place, takes a shared lock on the map of sources and a lock of its own source, twice,
-//! and adds to some 20 numbers there; a place among 8 counters is looked for by its digest. A write remembers its charges in its job and
+//! and adds to some 20 numbers there; a place among 8 counters is looked for by its digest. Single items cost as much again, and a
+//! digest of their place, but only while contributor insights are enabled. A write remembers its charges in its job and
 //! counts them after the commit, a durable write. The machine's clock is read four times.
 //!
 //! The numbers begin with the process and end with it. Two processes on one data directory count for themselves.
