@@ -209,12 +209,13 @@ fn table_of_damaged_streams_and_lists() {
         let (event, origin) = (StreamEvent::Insert, Origin::Client);
         Some(StoredRecord { event, origin, created_ms: NOW_MS, keys: &keys, new_image, old_image: None }.encode())
     };
+    // The stream's opening has version 1, the item 2.
     let record = |version: u64| StoreKey::StreamRecord(STREAM, version).encode();
-    check_kinds(record(1), insert(Some(&image)), &[]);
-    check_kinds(record(1), None, &[MissingStreamRecord]);
-    check_kinds(record(1), insert(Some(&other)), &[WrongStreamRecord]);
-    check_kinds(record(1), insert(None), &[WrongStreamRecord]);
-    check_kinds(record(1), Some(vec![0xEE]), &[Unreadable]);
+    check_kinds(record(2), insert(Some(&image)), &[]);
+    check_kinds(record(2), None, &[MissingStreamRecord]);
+    check_kinds(record(2), insert(Some(&other)), &[WrongStreamRecord]);
+    check_kinds(record(2), insert(None), &[WrongStreamRecord]);
+    check_kinds(record(2), Some(vec![0xEE]), &[Unreadable]);
     check_kinds(record(99), insert(Some(&image)), &[WrongStreamRecord]);
     check_kinds(record(3), insert(Some(&image)), &[WrongStreamRecord]);
     check_kinds(StoreKey::StreamRecord(SourceId(77), 1).encode(), insert(Some(&image)), &[UnknownSource]);
@@ -232,7 +233,7 @@ fn table_of_damaged_streams_and_lists() {
 }
 
 fn encoded_by_pk(item: &Item) -> Vec<u8> {
-    record::encode(item, &["pk"], 1, NOW_MS)
+    record::encode(item, &["pk"], 2, NOW_MS)
 }
 
 /// A table with the items `a`, which has an entry in an index that UpdateTable made, and `bad`, which a value keeps out of it; paused,
