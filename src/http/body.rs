@@ -17,7 +17,7 @@ pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 pub const RATE_MIN: u32 = 16 * 1024;
 
 /// What is read of a body that is refused, so that a client which is still writing it comes to read the answer.
-const REFUSED_BYTES_MAX: usize = 128 * 1024 * 1024;
+const REFUSED_BYTES_MAX: usize = 40 * 1024 * 1024;
 
 /// Why there is no body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
