@@ -137,9 +137,18 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     let session = std::thread::Builder::new().name("ddbfs-fuse".to_owned()).spawn(move || {
         let ended = session.run();
         of_session.finish();
-        ended
+        of_unmount(ended)
     })?;
     Ok(Mounted { view, mountpoint, unmounter, session: Some(session), when_finished })
+}
+
+/// An event thread that had just taken a request when the mount ended reads ECONNABORTED instead of ENODEV (`fuse_dev_do_read` in
+/// Linux): the same end, which fuser gives as an error.
+fn of_unmount(ended: io::Result<()>) -> io::Result<()> {
+    match ended {
+        Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
+        ended => ended,
+    }
 }
 
 /// Owner only (the kernel's default), and no `default_permissions`: it costs a request at every create and unlink, and answers EACCES
@@ -224,5 +233,17 @@ impl Drop for Mounted {
         if let Err(error) = self.finish(Duration::from_secs(1)) {
             log::error!("{}: cannot unmount: {error}", self.mountpoint.display());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_cut_off_by_the_unmount_is_its_end_and_other_errors_stay() {
+        let ended = |errno| of_unmount(Err(io::Error::from_raw_os_error(errno))).map_err(|error| error.raw_os_error());
+        assert_eq!(ended(libc::ECONNABORTED), Ok(()));
+        assert_eq!(ended(libc::EIO), Err(Some(libc::EIO)));
     }
 }
