@@ -2,8 +2,9 @@
 
 use clap::Args;
 
+use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
-use super::{CliError, DataArgs, Outcome, data_dir};
+use super::outcome::{CliError, Outcome};
 use crate::inspect::advice::{Facts, markdown};
 use crate::model::Error;
 

@@ -18,9 +18,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
+use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::in_flight::InFlight;
-use super::{CliError, DataArgs, Outcome, data_dir};
+use super::outcome::{CliError, Outcome};
 use crate::codec::calendar;
 use crate::database::{Browse, Entries, EntryKey, Position, Source, TextForm};
 use crate::engine::clock::{Clock, SystemClock};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::{CliError, Outcome};
+use super::outcome::{CliError, Outcome};
 use crate::codec::calendar;
 use crate::codec::metrics::prices;
 use crate::inspect::auto_scaling::{

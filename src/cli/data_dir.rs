@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{CliError, DataArgs};
+use clap::Args;
+
+use super::outcome::CliError;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
 use crate::model::Error;
@@ -12,6 +14,14 @@ use crate::store::lmdb::{LmdbOptions, LmdbStore};
 
 /// The directory in the data directory that stands for S3.
 const BUCKETS: &str = "s3";
+
+/// Where the data lives.
+#[derive(Debug, Clone, Args)]
+pub struct DataArgs {
+    /// Data directory [default: $XDG_DATA_HOME/ddbfs, else ~/.local/share/ddbfs]
+    #[arg(long = "data", value_name = "DIR", env = "DDBFS_DATA")]
+    dir: Option<PathBuf>,
+}
 
 /// An open database.
 pub struct Opened {

@@ -4,7 +4,8 @@ use std::io::{BufWriter, ErrorKind, Write};
 
 use clap::Args;
 
-use super::{CliError, DataArgs, Outcome, data_dir};
+use super::data_dir::{self, DataArgs};
+use super::outcome::{CliError, Outcome};
 use crate::database::Browse;
 use crate::model::api::ScanRequest;
 use crate::model::{Error, TableName};

@@ -3,11 +3,11 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use clap::builder::Resettable;
-use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
-use super::{Cli, CliError, Outcome};
+use super::outcome::{CliError, Outcome};
 
 /// The section of manual pages for commands.
 const SECTION: &str = "1";
@@ -27,14 +27,14 @@ pub struct ManArgs {
     out: Option<PathBuf>,
 }
 
-pub fn completions(args: &CompletionsArgs) -> Result<Outcome, CliError> {
+pub fn completions(args: &CompletionsArgs, mut program: clap::Command) -> Result<Outcome, CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ddbfs", &mut script);
+    clap_complete::generate(args.shell, &mut program, "ddbfs", &mut script);
     print(&script)
 }
 
-pub fn man(args: &ManArgs) -> Result<Outcome, CliError> {
-    let pages = pages();
+pub fn man(args: &ManArgs, program: clap::Command) -> Result<Outcome, CliError> {
+    let pages = pages(program);
     if let Some(directory) = &args.out {
         return write_all(&pages, directory);
     }
@@ -50,8 +50,8 @@ pub fn man(args: &ManArgs) -> Result<Outcome, CliError> {
 }
 
 /// Every page with its name: the program's, then its commands' and theirs.
-fn pages() -> Vec<(String, clap::Command)> {
-    let mut program = without_help(Cli::command());
+fn pages(program: clap::Command) -> Vec<(String, clap::Command)> {
+    let mut program = without_help(program);
     program.build();
     let mut pages = Vec::new();
     add_pages("ddbfs", &program, &mut pages);

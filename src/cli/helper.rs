@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::CliError;
+use super::outcome::CliError;
 
 /// The name of the helper, a symlink to the program.
 const HELPER_NAME: &str = "mount.ddbfs";

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
+use super::outcome::{CliError, Outcome};
 use super::progress::BackfillProgress;
-use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::database::Browse;
 use crate::fs::write::index_draft;
 use crate::model::api::update_table::IndexUpdate;

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use clap::Args;
 
+use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::in_flight::InFlight;
+use super::outcome::{CliError, Outcome};
 use super::progress::Progress;
-use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::codec::item_line;
 use crate::database::Browse;
 use crate::model::api::PutItemRequest;

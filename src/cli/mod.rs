@@ -19,6 +19,7 @@ mod load;
 mod model_args;
 mod mount;
 mod options;
+mod outcome;
 mod progress;
 mod sample;
 mod serve;
@@ -29,11 +30,11 @@ mod umount;
 mod violations;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
+use self::outcome::{CliError, Outcome};
 use crate::store::heap;
 
 /// Mount a DynamoDB-compatible database and work with it as files.
@@ -93,44 +94,6 @@ enum Command {
     Violations(violations::ViolationsArgs),
 }
 
-/// Where the data lives.
-#[derive(Debug, Clone, Args)]
-pub struct DataArgs {
-    /// Data directory [default: $XDG_DATA_HOME/ddbfs, else ~/.local/share/ddbfs]
-    #[arg(long = "data", value_name = "DIR", env = "DDBFS_DATA")]
-    dir: Option<PathBuf>,
-}
-
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Done,
-    /// The command ran and found or met something wrong; it has said what.
-    Failed,
-}
-
-/// Why a command could not go on: one sentence for a person.
-#[derive(Debug, thiserror::Error)]
-pub enum CliError {
-    #[error("{0}")]
-    Database(#[from] crate::model::Error),
-    #[error("{doing}: {source}")]
-    Io { doing: String, source: std::io::Error },
-    #[error("{0}")]
-    Message(String),
-    /// The command was called wrongly: exit code 2.
-    #[error("{0}")]
-    Usage(String),
-}
-
-impl CliError {
-    /// An I/O error with what was being done.
-    fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
-        let doing = doing.into();
-        move |source| Self::Io { doing, source }
-    }
-}
-
 /// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -158,9 +121,9 @@ fn run(cli: Cli) -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Sample(args) => sample::run(args),
-        Command::Completions(args) => generate::completions(&args),
-        Command::Shell(args) => shell::run(&args),
-        Command::Man(args) => generate::man(&args),
+        Command::Completions(args) => generate::completions(&args, Cli::command()),
+        Command::Shell(args) => shell::run(&args, Cli::command()),
+        Command::Man(args) => generate::man(&args, Cli::command()),
         Command::Index(args) => index::run(args),
         Command::Advise(args) => advise::run(args),
         Command::Archive(args) => archive::run(args),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::CliError;
 use super::delays::DelayArgs;
+use super::outcome::CliError;
 use crate::codec::metrics::prices;
 use crate::engine::EngineOptions;
 use crate::engine::throttle::ThrottleOptions;

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::data_dir::{self, DataArgs};
 use super::model_args::ModelArgs;
 use super::options::{self, Options};
+use super::outcome::{CliError, Outcome};
 use super::serve::{self, HttpArgs};
 use super::signals::Signals;
-use super::{CliError, DataArgs, Outcome, data_dir};
 use crate::engine::EngineOptions;
 use crate::fs::View;
 use crate::fuse::{self, MountOptions, Mounted};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::CliError;
+use super::outcome::CliError;
 use crate::fs::options::ViewOptions;
 use crate::fs::query::nearest::nearest;
 use crate::fuse::MountOptions;

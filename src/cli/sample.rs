@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::{CliError, DataArgs, Outcome, data_dir};
+use super::data_dir::{self, DataArgs};
+use super::outcome::{CliError, Outcome};
 use crate::database::samples::sample_tables;
 use crate::database::{Browse, Database};
 use crate::model::api::PutItemRequest;

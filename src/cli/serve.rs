@@ -5,8 +5,9 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::cache_args::CacheArgs;
+use super::data_dir::{self, DataArgs};
 use super::model_args::ModelArgs;
-use super::{CliError, DataArgs, Outcome, data_dir};
+use super::outcome::{CliError, Outcome};
 use crate::database::Browse;
 use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;

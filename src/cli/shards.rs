@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Outcome};
+use super::outcome::{CliError, Outcome};
 use crate::inspect::sharding::{SHARDS_MAX, calculated_suffix, shards};
 
 const AFTER_HELP: &str = "\

@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory as _, ValueEnum};
+use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::{Cli, CliError, DataArgs, Outcome, data_dir, generate};
+use super::data_dir::{self, DataArgs};
+use super::generate;
+use super::outcome::{CliError, Outcome};
 use crate::database::Browse as _;
 use crate::fs::special::{help, service};
 use crate::fs::tree::{INDEX_NAMES, TABLE_NAMES};
@@ -48,26 +50,27 @@ pub struct ShellArgs {
     data: DataArgs,
 }
 
-pub fn run(args: &ShellArgs) -> Result<Outcome, CliError> {
+/// `program`: the definition of the commands, for what completes them.
+pub fn run(args: &ShellArgs, program: clap::Command) -> Result<Outcome, CliError> {
     if let Some(word) = &args.complete {
         let lines: String = completions_of(word).iter().map(|name| format!("{name}\n")).collect();
         return generate::print(lines.as_bytes());
     }
     match args.shell {
         _ if args.tables => table_names(&args.data),
-        Some(shell) => generate::print(script(shell).as_bytes()),
+        Some(shell) => generate::print(script(shell, program).as_bytes()),
         None => Ok(Outcome::Done),
     }
 }
 
-fn script(shell: Interactive) -> String {
+fn script(shell: Interactive, mut program: clap::Command) -> String {
     let (generator, hook) = match shell {
         Interactive::Bash => (Shell::Bash, include_str!("shell/hook.bash")),
         Interactive::Zsh => (Shell::Zsh, include_str!("shell/hook.zsh")),
         Interactive::Fish => (Shell::Fish, include_str!("shell/hook.fish")),
     };
     let mut commands = Vec::new();
-    clap_complete::generate(generator, &mut Cli::command(), "ddbfs", &mut commands);
+    clap_complete::generate(generator, &mut program, "ddbfs", &mut commands);
     let commands = String::from_utf8_lossy(&commands);
     match shell {
         Interactive::Zsh => {

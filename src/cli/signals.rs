@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::CliError;
+use super::outcome::CliError;
 
 /// SIGINT, SIGTERM and SIGHUP, caught from [`Signals::new`] on.
 pub struct Signals(Mutex<signal_hook::iterator::Signals>);

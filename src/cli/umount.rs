@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::{CliError, Outcome};
+use super::outcome::{CliError, Outcome};
 use crate::fuse;
 
 /// Below a mountpoint: ends reads that wait.

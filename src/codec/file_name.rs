@@ -21,14 +21,16 @@
 //! `%xx`, `042` for 42. Whoever creates something goes through the value, so a lenient spelling never makes a second item.
 
 mod base32;
+mod fault;
 mod token;
 
 use super::digest::{Digest, digest};
 use super::key;
-use crate::model::error::NumberError;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Number};
 use token::Tokens;
+
+pub use fault::NameFault;
 
 /// Longest file name of Linux (`NAME_MAX`).
 pub const NAME_BYTES_MAX: usize = 255;
@@ -52,25 +54,6 @@ pub enum Decoded {
     Values(Vec<AttributeValue>),
     /// A shortened name: the tokens before `%~`, and the digest of the key.
     Alias { prefix: String, digest: Digest },
-}
-
-/// Why a name means no key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NameFault {
-    #[error("a name is UTF-8; write other bytes as %XX")]
-    NotUtf8,
-    #[error("after '%' come two hexadecimal digits, '%25' is the character itself")]
-    Escape,
-    #[error("a shortened name ends in '%~' and 26 characters a-z, 2-7")]
-    Alias,
-    #[error("a key value cannot be empty")]
-    Empty,
-    #[error("the name has {found} parts separated by ',', expected are {expected}; a comma inside a value is '%2C'")]
-    Components { expected: usize, found: usize },
-    #[error("the bytes of a string key are not UTF-8")]
-    ValueNotUtf8,
-    #[error(transparent)]
-    Number(#[from] NumberError),
 }
 
 /// K(value), not shortened. Only S, N and B are keys; other types give the empty text.

@@ -4,11 +4,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{Errno, FileAttr, FileType, INodeNo, Request, TimeOrNow};
 
+use super::options::MountOptions;
 use crate::fs::FsError;
 use crate::fs::attr::Attr;
 use crate::fs::node::Kind;
 use crate::fs::view::{Caller, OpenFlags, RenameFlags};
-use crate::fuse::MountOptions;
 
 /// Block size for programs that ask how much to read at once.
 const IO_BYTES: u32 = 128 * 1024;

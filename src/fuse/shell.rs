@@ -18,8 +18,8 @@ use fuser::{
     ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
-use super::MountOptions;
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
+use super::options::MountOptions;
 use crate::fs::attr::Attr;
 use crate::fs::view::{Bytes, NewAttr, Place, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};

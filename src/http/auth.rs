@@ -1,6 +1,7 @@
 //! Requests carry a signature (SEMANTICS 1.6, 27). Presence and parts are checked as the service does, so that a client that
 //! forgot to sign learns it here and not in production; whether it holds is for [`super::sigv4`], where a key is configured.
 
+use super::authorization::parameters;
 use super::sigv4::SignatureError;
 
 /// A request without a whole signature, or with a wrong one; `Display` is the service's text.
@@ -61,12 +62,6 @@ fn check_header(header: &str, dated: bool) -> Result<(), AuthError> {
         return Ok(());
     }
     Err(AuthError::Incomplete(format!("{sentences}Authorization={header}")))
-}
-
-/// Names and values in an `Authorization` header, which commas, blanks or both may part.
-pub(super) fn parameters(header: &str) -> impl Iterator<Item = (&str, &str)> {
-    let members = header.split_once(' ').map_or("", |(_, members)| members);
-    members.split([',', ' ', '\t']).filter_map(|part| part.split_once('='))
 }
 
 fn check_query(query: &str) -> Result<(), AuthError> {

@@ -9,7 +9,7 @@ use super::reply::{PLAIN, Reply};
 use super::sigv4::SignatureError;
 use crate::codec::wire::WireError;
 use crate::model::error::exception::INTERNAL;
-use crate::protocol::failure::Told;
+use crate::protocol::told::Told;
 use crate::protocol::{self, Operation};
 
 /// Why a request failed.

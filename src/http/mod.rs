@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! server    listener, connections, shutdown            origin     which hosts and web pages may speak to it
-//! route     one request to one reply, in order         auth       that there is a signature
+//! route     one request to one reply, in order         auth       that there is a signature, in the header of authorization
 //! dispatch  runs an operation of crate::protocol         target     X-Amz-Target
 //! sigv4     whether a signature holds               sign_time  its date
 //! error     failures to replies                        reply      headers, bodies, request ids
@@ -18,6 +18,7 @@
 //! panic in a handler is an InternalServerError of its request.
 
 pub mod auth;
+mod authorization;
 pub mod body;
 pub mod compression;
 pub mod crowd;

@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::HeaderMap;
 use sha2::{Digest as _, Sha256};
 
-use super::auth;
+use super::authorization;
 use super::sign_time::SignTime;
 use crate::engine::clock::Clock;
 
@@ -222,7 +222,7 @@ impl Claim {
             Some(authorization) => {
                 let algorithm = authorization.split(' ').next().unwrap_or_default();
                 let parameter = |name: &str| {
-                    let found = auth::parameters(authorization).find(|(key, _)| *key == name);
+                    let found = authorization::parameters(authorization).find(|(key, _)| *key == name);
                     found.map_or_else(String::new, |(_, value)| value.to_owned())
                 };
                 let date_header = if request.headers.contains_key("x-amz-date") { "x-amz-date" } else { "date" };

@@ -2,7 +2,8 @@
 //! [`Database`], and its outcome a JSON body or an error with its `__type`, status and text.
 //!
 //! ```text
-//! operation   what an operation is: name, service, handler; how one is run     failure   errors to __type, status and body
+//! operation   what an operation is: name, service, handler; how one is run     failure   why it failed
+//! told        errors to __type, status and body
 //! insights items tables batches transactions statements streams time_to_live recovery transfer resources never_used
 //!             the operations of a family, one line each in its table
 //! ```
@@ -21,6 +22,7 @@ pub mod statements;
 pub mod streams;
 pub mod tables;
 pub mod time_to_live;
+pub mod told;
 pub mod transactions;
 pub mod transfer;
 

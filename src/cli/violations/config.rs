@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::CliError;
+use crate::cli::outcome::CliError;
 
 /// What the file says; `None` is not said.
 #[derive(Debug, PartialEq, Eq)]

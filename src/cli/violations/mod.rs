@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use self::config::Config;
+use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
-use super::{CliError, DataArgs, Outcome, data_dir};
+use super::outcome::{CliError, Outcome};
 use crate::database::Browse;
 use crate::inspect::violations::correct::{Action, correct};
 use crate::inspect::violations::detect::{self, Bounds, detect};

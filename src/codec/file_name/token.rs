@@ -9,7 +9,7 @@
 //! non-ASCII characters those that show nothing or change what stands around them (control, format, bidi, zero-width, white
 //! space, private use, unassigned).
 
-use super::NameFault;
+use super::fault::NameFault;
 use crate::model::AttributeValue;
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";

@@ -1,6 +1,6 @@
 //! Items to records.
 
-use super::{FORMAT, HEADER_BYTES, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S, TAG_SS, TAG_TRUE};
+use super::{FORMAT, HEADER_BYTES, tag};
 use crate::codec::json::visit::ordered;
 use crate::codec::plain_json::line_len;
 use crate::model::api::Version;
@@ -64,24 +64,24 @@ fn put_sized(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
 fn put_value(value: &AttributeValue, out: &mut Vec<u8>) {
     match value {
         AttributeValue::S(text) => {
-            out.push(TAG_S);
+            out.push(tag::S);
             put_text(text.as_bytes(), out);
         }
         AttributeValue::N(number) => {
-            out.push(TAG_N);
+            out.push(tag::N);
             put_number(number, out);
         }
         AttributeValue::B(bytes) => {
-            out.push(TAG_B);
+            out.push(tag::B);
             put_text(bytes, out);
         }
-        AttributeValue::Bool(value) => out.push(if *value { TAG_TRUE } else { TAG_FALSE }),
-        AttributeValue::Null => out.push(TAG_NULL),
-        AttributeValue::Ss(set) => put_sized(TAG_SS, out, |out| set.iter().for_each(|text| put_text(text.as_bytes(), out))),
-        AttributeValue::Ns(set) => put_sized(TAG_NS, out, |out| set.iter().for_each(|number| put_number(number, out))),
-        AttributeValue::Bs(set) => put_sized(TAG_BS, out, |out| set.iter().for_each(|bytes| put_text(bytes, out))),
-        AttributeValue::L(list) => put_sized(TAG_L, out, |out| list.iter().for_each(|element| put_value(element, out))),
-        AttributeValue::M(map) => put_sized(TAG_M, out, |out| {
+        AttributeValue::Bool(value) => out.push(if *value { tag::TRUE } else { tag::FALSE }),
+        AttributeValue::Null => out.push(tag::NULL),
+        AttributeValue::Ss(set) => put_sized(tag::SS, out, |out| set.iter().for_each(|text| put_text(text.as_bytes(), out))),
+        AttributeValue::Ns(set) => put_sized(tag::NS, out, |out| set.iter().for_each(|number| put_number(number, out))),
+        AttributeValue::Bs(set) => put_sized(tag::BS, out, |out| set.iter().for_each(|bytes| put_text(bytes, out))),
+        AttributeValue::L(list) => put_sized(tag::L, out, |out| list.iter().for_each(|element| put_value(element, out))),
+        AttributeValue::M(map) => put_sized(tag::M, out, |out| {
             for (name, member) in map {
                 put_text(name.as_bytes(), out);
                 put_value(member, out);

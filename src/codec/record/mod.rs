@@ -26,6 +26,7 @@
 
 mod encode;
 mod read;
+mod tag;
 
 use super::dynamodb_json::DynamodbJson;
 use super::ion::IonText;
@@ -41,18 +42,6 @@ pub use encode::encode;
 pub const FORMAT: u8 = 1;
 
 const HEADER_BYTES: usize = 25;
-
-const TAG_S: u8 = 1;
-const TAG_N: u8 = 2;
-const TAG_B: u8 = 3;
-const TAG_FALSE: u8 = 4;
-const TAG_TRUE: u8 = 5;
-const TAG_NULL: u8 = 6;
-const TAG_SS: u8 = 7;
-const TAG_NS: u8 = 8;
-const TAG_BS: u8 = 9;
-const TAG_L: u8 = 10;
-const TAG_M: u8 = 11;
 
 /// A record, its header read, its attributes not decoded.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Records to items and texts. Bytes from disk: every length is checked, depth is capped, nothing panics.
 
-use super::{TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S, TAG_SS, TAG_TRUE};
+use super::tag;
 use crate::codec::json::visit::Visitor;
 use crate::model::attribute_value::Map;
 use crate::model::error::StoreError;
@@ -101,9 +101,9 @@ impl<'a> Cursor<'a> {
 
     fn skip_value(&mut self) -> Result<(), StoreError> {
         match self.byte()? {
-            TAG_S | TAG_N | TAG_B => self.bytes().map(drop),
-            TAG_FALSE | TAG_TRUE | TAG_NULL => Ok(()),
-            TAG_SS | TAG_NS | TAG_BS | TAG_L | TAG_M => self.sized().map(drop),
+            tag::S | tag::N | tag::B => self.bytes().map(drop),
+            tag::FALSE | tag::TRUE | tag::NULL => Ok(()),
+            tag::SS | tag::NS | tag::BS | tag::L | tag::M => self.sized().map(drop),
             _ => Err(TAG),
         }
     }
@@ -171,16 +171,16 @@ fn inner(levels: usize) -> Result<usize, StoreError> {
 fn value(cursor: &mut Cursor<'_>, levels: usize) -> Result<AttributeValue, StoreError> {
     let levels = inner(levels)?;
     Ok(match cursor.byte()? {
-        TAG_S => AttributeValue::S(cursor.text()?.to_owned()),
-        TAG_N => AttributeValue::N(cursor.number()?),
-        TAG_B => AttributeValue::B(cursor.bytes()?.to_vec()),
-        TAG_FALSE => AttributeValue::Bool(false),
-        TAG_TRUE => AttributeValue::Bool(true),
-        TAG_NULL => AttributeValue::Null,
-        TAG_SS => AttributeValue::Ss(set(cursor, |cursor| cursor.text().map(str::to_owned))?),
-        TAG_NS => AttributeValue::Ns(set(cursor, Cursor::number)?),
-        TAG_BS => AttributeValue::Bs(set(cursor, |cursor| cursor.bytes().map(<[u8]>::to_vec))?),
-        TAG_L => {
+        tag::S => AttributeValue::S(cursor.text()?.to_owned()),
+        tag::N => AttributeValue::N(cursor.number()?),
+        tag::B => AttributeValue::B(cursor.bytes()?.to_vec()),
+        tag::FALSE => AttributeValue::Bool(false),
+        tag::TRUE => AttributeValue::Bool(true),
+        tag::NULL => AttributeValue::Null,
+        tag::SS => AttributeValue::Ss(set(cursor, |cursor| cursor.text().map(str::to_owned))?),
+        tag::NS => AttributeValue::Ns(set(cursor, Cursor::number)?),
+        tag::BS => AttributeValue::Bs(set(cursor, |cursor| cursor.bytes().map(<[u8]>::to_vec))?),
+        tag::L => {
             let mut body = cursor.sized()?;
             let mut list = Vec::new();
             while !body.is_empty() {
@@ -188,7 +188,7 @@ fn value(cursor: &mut Cursor<'_>, levels: usize) -> Result<AttributeValue, Store
             }
             AttributeValue::L(list)
         }
-        TAG_M => AttributeValue::M(map(cursor, levels)?),
+        tag::M => AttributeValue::M(map(cursor, levels)?),
         _ => return Err(TAG),
     })
 }
@@ -241,14 +241,14 @@ pub fn walk(content: &[u8], keep: &dyn Fn(&str) -> bool, visitor: &mut impl Visi
 fn walk_value(cursor: &mut Cursor<'_>, levels: usize, visitor: &mut impl Visitor) -> Result<(), StoreError> {
     let levels = inner(levels)?;
     match cursor.byte()? {
-        TAG_S => visitor.string(cursor.text()?),
-        TAG_N => visitor.number(cursor.number_text()?),
-        TAG_B => visitor.binary(cursor.bytes()?),
-        TAG_FALSE => visitor.boolean(false),
-        TAG_TRUE => visitor.boolean(true),
-        TAG_NULL => visitor.null(),
-        tag @ (TAG_SS | TAG_NS | TAG_BS) => walk_set(tag, cursor.sized()?, visitor)?,
-        TAG_L => {
+        tag::S => visitor.string(cursor.text()?),
+        tag::N => visitor.number(cursor.number_text()?),
+        tag::B => visitor.binary(cursor.bytes()?),
+        tag::FALSE => visitor.boolean(false),
+        tag::TRUE => visitor.boolean(true),
+        tag::NULL => visitor.null(),
+        tag @ (tag::SS | tag::NS | tag::BS) => walk_set(tag, cursor.sized()?, visitor)?,
+        tag::L => {
             visitor.list_begin();
             let mut body = cursor.sized()?;
             while !body.is_empty() {
@@ -256,7 +256,7 @@ fn walk_value(cursor: &mut Cursor<'_>, levels: usize, visitor: &mut impl Visitor
             }
             visitor.list_end();
         }
-        TAG_M => {
+        tag::M => {
             let mut body = cursor.sized()?;
             let tag_like = is_tag_like(body)?;
             visitor.map_begin(tag_like);
@@ -282,14 +282,14 @@ fn is_tag_like(mut body: Cursor<'_>) -> Result<bool, StoreError> {
 
 fn walk_set(tag: u8, mut body: Cursor<'_>, visitor: &mut impl Visitor) -> Result<(), StoreError> {
     visitor.set_begin(match tag {
-        TAG_NS => AttributeType::Ns,
-        TAG_BS => AttributeType::Bs,
+        tag::NS => AttributeType::Ns,
+        tag::BS => AttributeType::Bs,
         _ => AttributeType::Ss,
     });
     while !body.is_empty() {
         match tag {
-            TAG_NS => visitor.set_number(body.number_text()?),
-            TAG_BS => visitor.set_binary(body.bytes()?),
+            tag::NS => visitor.set_number(body.number_text()?),
+            tag::BS => visitor.set_binary(body.bytes()?),
             _ => visitor.set_string(body.text()?),
         }
     }

@@ -1,7 +1,7 @@
 //! From syntax to [`Update`]: the static checks, each pass over the whole expression before the next (SEMANTICS 7.9).
 
+use super::action::{Action, Effect, Origin, SetValue, Term, Update};
 use super::syntax::{self, Sign, UpdateSyntax, Value};
-use super::{Action, Effect, Origin, SetValue, Term, Update};
 use crate::expr::path::Path;
 use crate::expr::placeholders::Scope;
 use crate::expr::syntax::{Call, Operand};

@@ -1,7 +1,8 @@
 //! Rules on indexes.
 
+use super::facts::Facts;
 use super::facts::IndexFacts;
-use super::{Advice, Facts, Level, plural};
+use super::point::{Advice, Level, plural};
 use crate::inspect::violations::table::cell;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
 use crate::model::schema::BillingMode;

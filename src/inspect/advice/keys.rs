@@ -1,7 +1,8 @@
 //! Rules on partition keys.
 
+use super::facts::Facts;
 use super::facts::SourceFacts;
-use super::{Advice, Facts, Level};
+use super::point::{Advice, Level};
 use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shards};
 use crate::inspect::violations::table::cell;
 use crate::model::{AttributeValue, IndexKind};

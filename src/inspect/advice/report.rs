@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Advice, Facts, Level, advise, plural};
+use super::point::plural;
+use super::{Advice, Facts, Level, advise};
 use crate::model::schema::BillingMode;
 
 /// The report: the facts in one paragraph, then the points.

@@ -1,7 +1,7 @@
 //! The service reads requests in two layers, which word some errors differently (SEMANTICS 28.1, 28.2).
 //!
 //! Errors carry what happened; `Display` is the older layer's text, which the control plane, batches of writes, Scan and transactions
-//! give. Whoever knows the operation, `protocol::failure`, asks [`Error::text`] for the words of its [`Layer`].
+//! give. Whoever knows the operation, `protocol::told`, asks [`Error::text`] for the words of its [`Layer`].
 
 use super::expression::ExpressionFault;
 use super::{Error, ExpressionError, LegacyError, QueryError, ValueError};

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use lmdb::{Environment, EnvironmentFlags};
 
 use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE};
-use super::environment::check_heads;
 use super::error::store_error;
 use super::guard;
+use super::heads::check_heads;
 use super::system::{copy_used_pages, disk_space, lock_first_byte};
 use crate::store::StoreError;
 

@@ -1,21 +1,22 @@
 //! The LMDB environment: opening, transactions, growth of the map, failure.
 
 use std::fs::File;
-use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use lmdb::{Database, Environment, EnvironmentFlags, Error, Transaction as _};
+use lmdb::{Environment, Error, Transaction as _};
 
-use super::LmdbOptions;
 use super::compact::remove_rest;
-use super::directory::{DataDirectory, FILE_MODE};
+use super::directory::DataDirectory;
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
-use super::pages::{self, Damage, RESTORE, Reach};
+use super::heads::{HEAD_READS_MAX, check_heads, damaged};
+use super::opened::{MAP_STEP_BYTES, Opened};
+use super::options::LmdbOptions;
+use super::pages::{self, Damage, Reach};
 use super::reserve::Reserve;
 use super::system::{disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot};
@@ -23,21 +24,11 @@ use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, Body, Transaction};
 use crate::store::{Direction, Durability, KeyRange, Read as _, StoreError, StoreInfo};
 
-/// Slots for read transactions of all processes (LMDB's default is 126).
-const READERS_MAX: u32 = 2048;
-
 /// The least a map grows by.
 const GROWTH_BYTES_MIN: usize = 64 * 1024 * 1024;
 
-/// Maps are sized in steps of this, a multiple of every page size.
-const MAP_STEP_BYTES: usize = 1024 * 1024;
-
 /// How often one batch may grow or follow the map: from the smallest map to more than a machine can address.
 const RETRIES_MAX: u32 = 48;
-
-/// How often a head is read that is damaged or another commit's: it may be being written.
-const HEAD_READS_MAX: u32 = 100;
-const HEAD_READ_PAUSE: Duration = Duration::from_millis(10);
 
 /// Stale readers are cleared after this many commits.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
@@ -52,51 +43,6 @@ const READER_WAITS_MAX: u32 = 20;
 
 /// What an addition writes besides its own bytes: the pages on the way to them.
 const ADDITION_SLACK_BYTES: u64 = 256 * 1024;
-
-/// What the gate guards: the environment and its one database, LMDB's unnamed one.
-#[derive(Debug)]
-pub(super) struct Opened {
-    /// `None` after it was lost and could not be opened again.
-    environment: Option<Environment>,
-    database: Database,
-}
-
-impl Opened {
-    fn open(directory: &DataDirectory, options: &LmdbOptions) -> Result<Self, StoreError> {
-        let mut flags = EnvironmentFlags::NO_TLS;
-        if options.durability == Durability::Relaxed {
-            flags |= EnvironmentFlags::NO_META_SYNC;
-        }
-        let stored_bytes = std::fs::metadata(directory.data_file()).map_or(0, |metadata| metadata.len());
-        // Room for as much again, so that opening is not followed by growing.
-        let map_bytes = options.map_bytes.max(usize::try_from(stored_bytes).unwrap_or(0).saturating_mul(2));
-        let environment = Environment::new()
-            .set_flags(flags)
-            .set_max_readers(READERS_MAX)
-            .set_map_size(map_bytes.next_multiple_of(MAP_STEP_BYTES))
-            .open_with_permissions(directory.path(), FILE_MODE)
-            .map_err(store_error)?;
-        guard::watch_assertions(&environment);
-        let database = environment.open_db(None).map_err(store_error)?;
-        Ok(Self { environment: Some(environment), database })
-    }
-
-    /// Closes the environment and opens it again, with a new map; alone in the gate.
-    fn reopen(&mut self, directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
-        // Closed before it is opened: two at once in one process lose the file locks.
-        self.environment = None;
-        *self = Self::open(directory, options)?;
-        Ok(())
-    }
-
-    pub fn environment(&self) -> Result<&Environment, Error> {
-        self.environment.as_ref().ok_or(Error::Panic)
-    }
-
-    pub fn database(&self) -> Database {
-        self.database
-    }
-}
 
 /// The environment behind its gate.
 #[derive(Debug)]
@@ -445,27 +391,6 @@ fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
         ControlFlow::Break(())
     })?;
     first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
-}
-
-/// What LMDB reads first, before it does. Another process may be about to write it.
-pub(super) fn check_heads(directory: &DataDirectory) -> Result<(), StoreError> {
-    let mut reads = 0;
-    loop {
-        let heads = match File::open(directory.data_file()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file.map_err(Damage::from).and_then(|file| pages::heads(&file)),
-        };
-        reads += 1;
-        match heads {
-            Ok(_) => return Ok(()),
-            Err(damage) if reads == HEAD_READS_MAX => return Err(damaged(directory, &damage)),
-            Err(_) => std::thread::sleep(HEAD_READ_PAUSE),
-        }
-    }
-}
-
-fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError {
-    StoreError::Damaged(format!("{:?} {damage}. {RESTORE}", directory.data_file()))
 }
 
 fn gate_blocked() -> StoreError {

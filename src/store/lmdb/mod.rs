@@ -21,6 +21,9 @@ mod environment;
 mod error;
 mod gate;
 mod guard;
+mod heads;
+mod opened;
+mod options;
 mod pages;
 mod reserve;
 mod system;
@@ -38,42 +41,16 @@ use parking_lot::Mutex;
 
 pub use self::compact::Compaction;
 use self::environment::LmdbEnvironment;
+pub use self::options::LmdbOptions;
 use self::pages::Reach;
 use self::watch::Watcher;
 use super::commits::Commits;
 use super::writer::{Backend, Writer};
-use super::{BatchHook, Durability, Read, Store, StoreError, StoreInfo, WriteJob};
-
-/// Address space for the map of a new store, not disk: the file grows with its content.
-const MAP_BYTES_DEFAULT: usize = 1 << 30;
-
-/// How to open a [`LmdbStore`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LmdbOptions {
-    /// `Relaxed` writes the data pages to disk at each commit but not the meta page (LMDB's NOMETASYNC). That saves one of two
-    /// syncs, keeps every write over kill -9, and bounds what a power cut may lose to the last transactions, within half a
-    /// second; the store always opens again in a consistent state. NOSYNC would be faster and does not hold that promise.
-    pub durability: Durability,
-    /// Bytes of the first map. It doubles when full.
-    pub map_bytes: usize,
-    /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a
-    /// scheduler's tick. Nothing is lost where that is not allowed.
-    pub real_time: bool,
-}
-
-impl Default for LmdbOptions {
-    fn default() -> Self {
-        Self { durability: Durability::Durable, map_bytes: MAP_BYTES_DEFAULT, real_time: true }
-    }
-}
+use super::{BatchHook, Read, Store, StoreError, StoreInfo, WriteJob};
 
 /// How often a snapshot is asked whether it shows a commit that is on its way.
 const READABLE_POLL: Duration = Duration::from_millis(1);
 const READABLE_POLLS_MAX: u32 = 100;
-
-/// Called after commits of any process, this one included, from a thread of its own. Several commits may give one call, and one
-/// commit two; [`Store::commit_id`] is the truth.
-type OnCommit = Box<dyn Fn() + Send + Sync>;
 
 /// A [`Store`] in a directory. Other processes may open the same directory at the same time; this process only once.
 ///

@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use lmdb::{Cursor, Database, Error, RoCursor, RoTransaction, RwTransaction, Transaction as _, WriteFlags};
 use lmdb_sys::{MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV, MDB_SET_RANGE};
 
-use super::environment::Opened;
 use super::error::store_error;
 use super::gate::Pass;
+use super::opened::Opened;
 use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
 use crate::store::writer::Transaction;
 use crate::store::{Direction, StoreError};

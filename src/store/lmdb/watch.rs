@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::OnCommit;
 use super::directory::DATA_FILE;
 use super::environment::LmdbEnvironment;
 use crate::store::StoreError;
 
 /// A commit writes its pages before it is one, so the first event of it may come too early. Look again after this.
 const SECOND_LOOK: Duration = Duration::from_millis(5);
+
+/// Called after commits of any process, this one included, from a thread of its own. Several commits may give one call, and one
+/// commit two; [`crate::store::Store::commit_id`] is the truth.
+type OnCommit = Box<dyn Fn() + Send + Sync>;
 
 /// The watch of a store; ends when dropped.
 #[derive(Debug)]

@@ -1,0 +1,31 @@
+//! How a command ends, and what it says when it cannot go on.
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// The command ran and found or met something wrong; it has said what.
+    Failed,
+}
+
+/// Why a command could not go on: one sentence for a person.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    #[error("{0}")]
+    Database(#[from] crate::model::Error),
+    #[error("{doing}: {source}")]
+    Io { doing: String, source: std::io::Error },
+    #[error("{0}")]
+    Message(String),
+    /// The command was called wrongly: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl CliError {
+    /// An I/O error with what was being done.
+    pub fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::Io { doing, source }
+    }
+}

@@ -1,0 +1,44 @@
+//! How to mount.
+
+use std::path::PathBuf;
+
+/// How to mount.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    pub mountpoint: PathBuf,
+    /// The data directory, which must not be below the mountpoint.
+    pub data: Option<PathBuf>,
+    pub read_only: bool,
+    /// The mountpoint may hold files, which are hidden while the mount lasts.
+    pub nonempty: bool,
+    /// Other users may come in; the kernel then holds to the permission bits.
+    pub allow_other: bool,
+    /// Whose files they are; else the mounting user's and group's.
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    /// Permission bits that no file and no directory has.
+    pub umask: u16,
+    /// The kernel is told that there are no extended attributes, and asks for none.
+    pub no_xattr: bool,
+}
+
+/// `rwxr-xr-x` for directories, `rw-r--r--` for files.
+pub const UMASK: u16 = 0o022;
+
+impl MountOptions {
+    /// A mount that can be written.
+    #[must_use]
+    pub fn new(mountpoint: impl Into<PathBuf>) -> Self {
+        Self {
+            mountpoint: mountpoint.into(),
+            data: None,
+            read_only: false,
+            nonempty: false,
+            allow_other: false,
+            uid: None,
+            gid: None,
+            umask: UMASK,
+            no_xattr: false,
+        }
+    }
+}

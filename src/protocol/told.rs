@@ -1,0 +1,178 @@
+//! The one place where an error becomes a body of the protocol: status, `__type` and text (SEMANTICS 1.4, 24).
+
+use super::failure::Failure;
+use super::operation::Operation;
+use crate::codec::dynamodb_json;
+use crate::codec::wire::write::{self, ObjectWriter};
+use crate::codec::wire::{WireError, table_description, transaction};
+use crate::model::error::exception::{INTERNAL, VALIDATION};
+use crate::model::error::{Cancellation, Layer, Throttled};
+use crate::model::{Error, Item};
+
+/// Exceptions of routing, JSON and authentication: their namespace is not DynamoDB's own.
+const OF_SERVICE: [&str; 6] = [
+    "UnknownOperationException",
+    "SerializationException",
+    "MissingAuthenticationTokenException",
+    "IncompleteSignatureException",
+    "InvalidSignatureException",
+    "UnrecognizedClientException",
+];
+
+/// Errors whose text is in `Message` (SEMANTICS 1.4).
+const CAPITAL_MESSAGE: [&str; 3] =
+    ["SerializationException", "TransactionCanceledException", "IdempotentParameterMismatchException"];
+
+/// An error as the protocol tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told<'a> {
+    /// `ValidationException`.
+    pub exception: &'static str,
+    /// A body that is no JSON object has none, as in the service.
+    pub text: Option<String>,
+    /// The item that a failed condition returns.
+    pub item: Option<&'a Item>,
+    pub cancellation: Option<&'a Cancellation>,
+    pub throttled: Option<&'a Throttled>,
+}
+
+impl Told<'_> {
+    /// An exception with a text and nothing else.
+    #[must_use]
+    pub fn new(exception: &'static str, text: impl Into<String>) -> Self {
+        Self { exception, text: Some(text.into()), item: None, cancellation: None, throttled: None }
+    }
+
+    /// The HTTP status code.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        if self.exception == INTERNAL { 500 } else { 400 }
+    }
+
+    /// The value of `__type`.
+    #[must_use]
+    pub fn type_name(&self) -> String {
+        let namespace = match self.exception {
+            VALIDATION => "com.amazon.coral.validate",
+            name if OF_SERVICE.contains(&name) => "com.amazon.coral.service",
+            _ => "com.amazonaws.dynamodb.v20120810",
+        };
+        format!("{namespace}#{}", self.exception)
+    }
+
+    /// The JSON body.
+    #[must_use]
+    pub fn body(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        let mut object = ObjectWriter::start(&mut body);
+        write::string(&self.type_name(), object.member("__type"));
+        if let Some(text) = &self.text {
+            let member = if CAPITAL_MESSAGE.contains(&self.exception) { "Message" } else { "message" };
+            write::string(text, object.member(member));
+        }
+        if let Some(item) = self.item {
+            dynamodb_json::write_item(item, object.member("Item"));
+        }
+        if let Some(cancellation) = self.cancellation {
+            transaction::reasons(cancellation, object.member("CancellationReasons"));
+        }
+        if let Some(throttled) = self.throttled {
+            let member = throttled.reasons_member();
+            write::list(std::iter::once(throttled), object.member(member), |throttled, out| {
+                let mut object = ObjectWriter::start(out);
+                write::string(&throttled.reason(), object.member("reason"));
+                let index = throttled.index.as_ref().map(|index| format!("/index/{index}")).unwrap_or_default();
+                write::string(&format!("{}{index}", table_description::arn(&throttled.table)), object.member("resource"));
+                object.end();
+            });
+        }
+        object.end();
+        body
+    }
+}
+
+impl Failure {
+    /// How to tell it to the caller of `operation`, if that was known.
+    #[must_use]
+    pub fn told(&self, operation: Option<&Operation>) -> Told<'_> {
+        let mut told = Told { text: self.text(operation), ..Told::new(self.exception(), "") };
+        match self {
+            Self::Operation(Error::ConditionalCheckFailed { item }) => told.item = item.as_deref(),
+            Self::Operation(Error::TransactionCanceled(cancellation)) => told.cancellation = Some(cancellation),
+            Self::Operation(Error::Throttled(throttled)) => told.throttled = Some(throttled),
+            _ => {}
+        }
+        told
+    }
+
+    fn text(&self, operation: Option<&Operation>) -> Option<String> {
+        let layer = operation.map_or(Layer::Older, |operation| operation.layer);
+        match self {
+            Self::UnknownOperation | Self::Wire(WireError::NotAnObject) => None,
+            Self::NotServed(name) => Some(format!("{name} is not served by this version of ddbfs")),
+            Self::Wire(error) => Some(error.text(layer)),
+            Self::Operation(error) => Some(error.text(layer)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::AttributeValue;
+    use crate::model::error::{CancellationReason, StoreError, ValueError};
+    use crate::protocol::find;
+
+    /// `operation` fails with `failure`: status and body.
+    fn check(failure: &Failure, operation: &str, expected: (u16, Value)) {
+        let told = failure.told(find(operation));
+        let body: Value = serde_json::from_slice(&told.body()).unwrap();
+        assert_eq!((told.status(), body), expected, "{failure:?}");
+    }
+
+    #[test]
+    fn failures_are_told() {
+        let null_false = || Failure::Wire(ValueError::NullFalse.into());
+        let text = ValueError::NullFalse.to_string();
+        let validation = "com.amazon.coral.validate#ValidationException";
+        check(
+            &null_false(),
+            "PutItem",
+            (400, json!({ "__type": validation, "message": format!("1 validation error detected: {text}") })),
+        );
+        check(&null_false(), "GetItem", (400, json!({ "__type": validation, "message": text })));
+        check(&null_false(), "", (400, json!({ "__type": validation, "message": text })));
+        let unknown = "com.amazon.coral.service#UnknownOperationException";
+        check(&Failure::UnknownOperation, "", (400, json!({ "__type": unknown })));
+        let own = |name: &str| format!("com.amazonaws.dynamodb.v20120810#{name}");
+        let item = Item([("a".to_owned(), AttributeValue::Bool(true))].into());
+        let typed = json!({ "a": { "BOOL": true } });
+        check(
+            &Failure::Operation(Error::ConditionalCheckFailed { item: Some(Box::new(item)) }),
+            "UpdateItem",
+            (
+                400,
+                json!({ "__type": own("ConditionalCheckFailedException"), "message": "The conditional request failed", "Item": typed }),
+            ),
+        );
+        let cancellation = Cancellation(vec![CancellationReason::None]);
+        let message = cancellation.to_string();
+        check(
+            &Failure::Operation(cancellation.into()),
+            "TransactWriteItems",
+            (
+                400,
+                json!({
+                    "__type": own("TransactionCanceledException"),
+                    "Message": message,
+                    "CancellationReasons": [{ "Code": "None" }],
+                }),
+            ),
+        );
+        let closed = Error::Store(StoreError::Closed);
+        let message = closed.to_string();
+        check(&closed.into(), "Scan", (500, json!({ "__type": own(INTERNAL), "message": message })));
+    }
+}

@@ -1,0 +1,34 @@
+//! The two meta pages at the head of the data file, looked at before LMDB does.
+
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+use super::directory::DataDirectory;
+use super::pages::{self, Damage, RESTORE};
+use crate::store::StoreError;
+
+/// How often a head is read that is damaged or another commit's: it may be being written.
+pub(super) const HEAD_READS_MAX: u32 = 100;
+const HEAD_READ_PAUSE: Duration = Duration::from_millis(10);
+
+/// What LMDB reads first, before it does. Another process may be about to write it.
+pub(super) fn check_heads(directory: &DataDirectory) -> Result<(), StoreError> {
+    let mut reads = 0;
+    loop {
+        let heads = match File::open(directory.data_file()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(Damage::from).and_then(|file| pages::heads(&file)),
+        };
+        reads += 1;
+        match heads {
+            Ok(_) => return Ok(()),
+            Err(damage) if reads == HEAD_READS_MAX => return Err(damaged(directory, &damage)),
+            Err(_) => std::thread::sleep(HEAD_READ_PAUSE),
+        }
+    }
+}
+
+pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError {
+    StoreError::Damaged(format!("{:?} {damage}. {RESTORE}", directory.data_file()))
+}

@@ -1,0 +1,60 @@
+//! The environment and its one database, open.
+
+use lmdb::{Database, Environment, EnvironmentFlags, Error};
+
+use super::directory::{DataDirectory, FILE_MODE};
+use super::error::store_error;
+use super::guard;
+use super::options::LmdbOptions;
+use crate::store::{Durability, StoreError};
+
+/// Slots for read transactions of all processes (LMDB's default is 126).
+const READERS_MAX: u32 = 2048;
+
+/// Maps are sized in steps of this, a multiple of every page size.
+pub(super) const MAP_STEP_BYTES: usize = 1024 * 1024;
+
+/// What the gate guards: the environment and its one database, LMDB's unnamed one.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// `None` after it was lost and could not be opened again.
+    environment: Option<Environment>,
+    pub database: Database,
+}
+
+impl Opened {
+    pub fn open(directory: &DataDirectory, options: &LmdbOptions) -> Result<Self, StoreError> {
+        let mut flags = EnvironmentFlags::NO_TLS;
+        if options.durability == Durability::Relaxed {
+            flags |= EnvironmentFlags::NO_META_SYNC;
+        }
+        let stored_bytes = std::fs::metadata(directory.data_file()).map_or(0, |metadata| metadata.len());
+        // Room for as much again, so that opening is not followed by growing.
+        let map_bytes = options.map_bytes.max(usize::try_from(stored_bytes).unwrap_or(0).saturating_mul(2));
+        let environment = Environment::new()
+            .set_flags(flags)
+            .set_max_readers(READERS_MAX)
+            .set_map_size(map_bytes.next_multiple_of(MAP_STEP_BYTES))
+            .open_with_permissions(directory.path(), FILE_MODE)
+            .map_err(store_error)?;
+        guard::watch_assertions(&environment);
+        let database = environment.open_db(None).map_err(store_error)?;
+        Ok(Self { environment: Some(environment), database })
+    }
+
+    /// Closes the environment and opens it again, with a new map; alone in the gate.
+    pub fn reopen(&mut self, directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
+        // Closed before it is opened: two at once in one process lose the file locks.
+        self.environment = None;
+        *self = Self::open(directory, options)?;
+        Ok(())
+    }
+
+    pub fn environment(&self) -> Result<&Environment, Error> {
+        self.environment.as_ref().ok_or(Error::Panic)
+    }
+
+    pub fn database(&self) -> Database {
+        self.database
+    }
+}
