@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::codec::plain_json;
 use crate::model::PathElement;
+use crate::model::{AttributeValue, DocumentPath, Item};
 
 /// An item of plain JSON without its brackets.
 fn item(text: &str) -> Item {
