@@ -299,7 +299,7 @@ mod tests {
     }
 
     fn show_operand(operand: &Operand<'_>) -> String {
-        use crate::expr::path::{Name, Step};
+        use crate::expr::path::{Name, PathStep};
         let name = |name: &Name<'_>| match name {
             Name::Bare(text) | Name::Alias(text) => (*text).to_owned(),
         };
@@ -307,8 +307,8 @@ mod tests {
             Operand::Value(text) => (*text).to_owned(),
             Operand::Call(call) => show_call(call),
             Operand::Path(path) => path.rest.iter().fold(name(&path.head), |text, step| match step {
-                Step::Name(child) => format!("{text}.{}", name(child)),
-                Step::Index(index) => format!("{text}.{index}"),
+                PathStep::Name(child) => format!("{text}.{}", name(child)),
+                PathStep::Index(index) => format!("{text}.{index}"),
             }),
         }
     }

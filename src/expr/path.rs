@@ -20,7 +20,7 @@ pub enum Name<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum PathStep<'a> {
     Name(Name<'a>),
     Index(usize),
 }
@@ -29,7 +29,7 @@ pub enum Step<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path<'a> {
     pub head: Name<'a>,
-    pub rest: Vec<Step<'a>>,
+    pub rest: Vec<PathStep<'a>>,
 }
 
 impl<'a> Path<'a> {
@@ -42,9 +42,9 @@ impl<'a> Path<'a> {
         let mut rest = Vec::new();
         loop {
             if tokens.accept(TokenKind::Dot) {
-                rest.push(Step::Name(name(tokens)?));
+                rest.push(PathStep::Name(name(tokens)?));
             } else if tokens.accept(TokenKind::OpenBracket) {
-                rest.push(Step::Index(index(tokens)?));
+                rest.push(PathStep::Index(index(tokens)?));
             } else {
                 break;
             }
@@ -59,8 +59,8 @@ impl<'a> Path<'a> {
     /// Every name of the path, head first.
     fn names(&self) -> impl Iterator<Item = Name<'a>> {
         let rest = self.rest.iter().filter_map(|step| match step {
-            Step::Name(name) => Some(*name),
-            Step::Index(_) => None,
+            PathStep::Name(name) => Some(*name),
+            PathStep::Index(_) => None,
         });
         std::iter::once(self.head).chain(rest)
     }
@@ -83,8 +83,8 @@ impl<'a> Path<'a> {
         let mut rest = Vec::with_capacity(self.rest.len());
         for step in &self.rest {
             rest.push(match step {
-                Step::Name(name) => PathElement::Name(resolve_name(*name, scope)?),
-                Step::Index(index) => PathElement::Index(*index),
+                PathStep::Name(name) => PathElement::Name(resolve_name(*name, scope)?),
+                PathStep::Index(index) => PathElement::Index(*index),
             });
         }
         Ok(DocumentPath { head, rest })

@@ -36,10 +36,10 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Where a connection stands; shared with the handler of its requests.
 #[derive(Debug, Clone)]
-pub struct Phase(Arc<State>);
+pub struct Phase(Arc<SharedPhase>);
 
 #[derive(Debug)]
-struct State {
+struct SharedPhase {
     phase: AtomicU8,
     /// Microseconds after [`START`]: the beginning of the phase, if it is [`NEW`] or [`IDLE`].
     idle_since: AtomicU64,
@@ -51,7 +51,7 @@ fn now() -> u64 {
 
 impl Default for Phase {
     fn default() -> Self {
-        Self(Arc::new(State { phase: AtomicU8::new(NEW), idle_since: AtomicU64::new(now()) }))
+        Self(Arc::new(SharedPhase { phase: AtomicU8::new(NEW), idle_since: AtomicU64::new(now()) }))
     }
 }
 

@@ -351,33 +351,33 @@ fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum Operation {
     Put(Vec<u8>, u8),
     Delete(Vec<u8>),
     /// Deletes the stored key at this place, modulo.
     DeleteStored(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<Operation>> {
     let step = prop_oneof![
-        6 => (key(), any::<u8>()).prop_map(|(key, value)| Step::Put(key, value)),
-        1 => key().prop_map(Step::Delete),
-        2 => any::<usize>().prop_map(Step::DeleteStored),
+        6 => (key(), any::<u8>()).prop_map(|(key, value)| Operation::Put(key, value)),
+        1 => key().prop_map(Operation::Delete),
+        2 => any::<usize>().prop_map(Operation::DeleteStored),
     ];
     prop::collection::vec(step, 1..40)
 }
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-fn apply(steps: &[Step], model: &mut Model, batch: &mut dyn Write) -> Outcome {
+fn apply(steps: &[Operation], model: &mut Model, batch: &mut dyn Write) -> Outcome {
     for step in steps {
         match step {
-            Step::Put(key, value) => {
+            Operation::Put(key, value) => {
                 model.insert(key.clone(), vec![*value]);
                 batch.put(key, &[*value])?;
             }
-            Step::Delete(key) => assert_eq!(batch.delete(key)?, model.remove(key).is_some()),
-            Step::DeleteStored(place) => {
+            Operation::Delete(key) => assert_eq!(batch.delete(key)?, model.remove(key).is_some()),
+            Operation::DeleteStored(place) => {
                 if let Some(key) = model.keys().nth(place % model.len().max(1)).cloned() {
                     model.remove(&key);
                     assert!(batch.delete(&key)?);
@@ -428,7 +428,7 @@ fn compare(view: &dyn Read, model: &Model, ranges: &[Bounds], stop: usize) {
     }
 }
 
-fn check_against_model(store: &dyn Store, steps: Vec<Step>, ranges: Vec<Bounds>, stop: usize) {
+fn check_against_model(store: &dyn Store, steps: Vec<Operation>, ranges: Vec<Bounds>, stop: usize) {
     let model = Arc::new(Mutex::new(Model::new()));
     let (of_job, of_ranges) = (Arc::clone(&model), ranges.clone());
     write(store, move |batch| {

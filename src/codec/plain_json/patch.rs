@@ -16,16 +16,16 @@ use crate::model::{AttributeType, AttributeValue, Item};
 
 /// What becomes of an attribute or map member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum MemberPatch {
     Remove,
     Set(AttributeValue),
     /// Into the map that is there, or into an empty one instead of anything else.
-    Merge(BTreeMap<String, Change>),
+    Merge(BTreeMap<String, MemberPatch>),
 }
 
 /// What becomes of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patch(pub BTreeMap<String, Change>);
+pub struct Patch(pub BTreeMap<String, MemberPatch>);
 
 /// Parses one JSON object.
 ///
@@ -44,20 +44,20 @@ impl Patch {
     /// Is every value an object of one member that is named like a type? Then DynamoDB JSON was meant.
     #[must_use]
     pub fn looks_like_dynamodb_json(&self) -> bool {
-        let typed = |change: &Change| match change {
-            Change::Merge(members) => members.len() == 1 && members.keys().all(|name| AttributeType::from_tag(name).is_some()),
-            Change::Remove | Change::Set(_) => false,
+        let typed = |change: &MemberPatch| match change {
+            MemberPatch::Merge(members) => members.len() == 1 && members.keys().all(|name| AttributeType::from_tag(name).is_some()),
+            MemberPatch::Remove | MemberPatch::Set(_) => false,
         };
         !self.0.is_empty() && self.0.values().all(typed)
     }
 }
 
-fn apply(changes: &BTreeMap<String, Change>, map: &mut Map) {
+fn apply(changes: &BTreeMap<String, MemberPatch>, map: &mut Map) {
     for (name, change) in changes {
         match change {
-            Change::Remove => drop(map.remove(name)),
-            Change::Set(value) => drop(map.insert(name.clone(), value.clone())),
-            Change::Merge(members) => {
+            MemberPatch::Remove => drop(map.remove(name)),
+            MemberPatch::Set(value) => drop(map.insert(name.clone(), value.clone())),
+            MemberPatch::Merge(members) => {
                 let place = map.entry(name.clone()).or_insert(AttributeValue::Null);
                 if !matches!(place, AttributeValue::M(_)) {
                     *place = AttributeValue::M(Map::new());
@@ -70,7 +70,7 @@ fn apply(changes: &BTreeMap<String, Change>, map: &mut Map) {
     }
 }
 
-fn changes(reader: &mut Reader<'_>, level: usize) -> Result<BTreeMap<String, Change>, PlainJsonError> {
+fn changes(reader: &mut Reader<'_>, level: usize) -> Result<BTreeMap<String, MemberPatch>, PlainJsonError> {
     let mut map = BTreeMap::new();
     reader.members("a JSON object", |reader, name, offset| {
         let change = change(reader, level + 1)?;
@@ -84,29 +84,29 @@ fn changes(reader: &mut Reader<'_>, level: usize) -> Result<BTreeMap<String, Cha
     Ok(map)
 }
 
-fn change(reader: &mut Reader<'_>, level: usize) -> Result<Change, PlainJsonError> {
+fn change(reader: &mut Reader<'_>, level: usize) -> Result<MemberPatch, PlainJsonError> {
     match reader.peek()? {
-        b'n' => reader.literal("a JSON value").map(|_| Change::Remove),
+        b'n' => reader.literal("a JSON value").map(|_| MemberPatch::Remove),
         b'{' if level > NESTING_LEVELS_MAX => Err(reader.fault(ValueError::Nesting)),
         b'{' => {
-            let Some((tag, offset, place)) = reader.lone_tag()? else { return changes(reader, level).map(Change::Merge) };
+            let Some((tag, offset, place)) = reader.lone_tag()? else { return changes(reader, level).map(MemberPatch::Merge) };
             *reader = place;
             let change = match &*tag {
                 "$null" => null(reader)?,
-                "$map" => Change::Merge(changes(reader, level)?),
-                _ => Change::Set(tagged(reader, level, &tag, offset)?),
+                "$map" => MemberPatch::Merge(changes(reader, level)?),
+                _ => MemberPatch::Set(tagged(reader, level, &tag, offset)?),
             };
             reader.expect(b'}', "'}'")?;
             Ok(change)
         }
-        _ => value(reader, level).map(Change::Set),
+        _ => value(reader, level).map(MemberPatch::Set),
     }
 }
 
-fn null(reader: &mut Reader<'_>) -> Result<Change, PlainJsonError> {
+fn null(reader: &mut Reader<'_>) -> Result<MemberPatch, PlainJsonError> {
     let offset = reader.offset();
     match reader.literal("true")? {
-        Some(true) => Ok(Change::Set(AttributeValue::Null)),
+        Some(true) => Ok(MemberPatch::Set(AttributeValue::Null)),
         _ => Err(fault_at(offset, PlainJsonFault::Expected("true"))),
     }
 }

@@ -1,6 +1,6 @@
 //! WHERE as a [`Condition`], with the checks of the condition language.
 
-use super::syntax::{Expression, Node, Operator, Path, Step, Test, TypeName};
+use super::syntax::{Expression, Node, Operator, Path, PathStep, Test, TypeName};
 use super::values::Values;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::syntax::Comparator;
@@ -18,9 +18,9 @@ const FUNCTIONS: [&str; 5] = ["attribute_exists", "attribute_not_exists", "attri
 /// Names that no attribute has.
 pub fn document_path(path: &Path) -> Result<DocumentPath, StatementError> {
     let name = |name: &String| check_attribute_name(name).map(|()| name.clone());
-    let element = |step: &Step| match step {
-        Step::Name(text) => name(text).map(PathElement::Name),
-        Step::Index(index) => Ok(PathElement::Index(*index)),
+    let element = |step: &PathStep| match step {
+        PathStep::Name(text) => name(text).map(PathElement::Name),
+        PathStep::Index(index) => Ok(PathElement::Index(*index)),
     };
     Ok(DocumentPath { head: name(&path.head)?, rest: path.rest.iter().map(element).collect::<Result<_, _>>()? })
 }

@@ -59,7 +59,7 @@ const SIGNS: &[(&str, Sign)] = &[
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A bare name or a keyword, as written.
     Word(String),
     /// A name in double quotes.
@@ -76,7 +76,7 @@ pub enum Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub place: Place,
 }
 
@@ -87,7 +87,7 @@ struct Reader<'s> {
     column: u32,
 }
 
-/// All tokens, the last one [`Kind::End`].
+/// All tokens, the last one [`TokenKind::End`].
 ///
 /// # Errors
 /// `Syntax` with nothing to say.
@@ -102,7 +102,7 @@ pub fn tokens(statement: &str) -> Result<Vec<Token>, StatementError> {
         let taken = before.len() - reader.rest.len();
         // A statement is shorter than 2^32 characters by far.
         let length = u32::try_from(before[..taken].chars().count()).unwrap_or(u32::MAX);
-        let is_end = kind == Kind::End;
+        let is_end = kind == TokenKind::End;
         tokens.push(Token { kind, place: Place { line, column, length } });
         if is_end {
             return Ok(tokens);
@@ -144,25 +144,25 @@ impl Reader<'_> {
         }
     }
 
-    fn token(&mut self) -> Result<Kind, StatementError> {
-        let Some(first) = self.rest.chars().next() else { return Ok(Kind::End) };
+    fn token(&mut self) -> Result<TokenKind, StatementError> {
+        let Some(first) = self.rest.chars().next() else { return Ok(TokenKind::End) };
         match first {
-            '\'' => Ok(Kind::Text(self.quotation('\'')?)),
-            '"' => Ok(Kind::Quoted(self.quotation('"')?)),
+            '\'' => Ok(TokenKind::Text(self.quotation('\'')?)),
+            '"' => Ok(TokenKind::Quoted(self.quotation('"')?)),
             '?' => {
                 self.take(1);
-                Ok(Kind::Parameter)
+                Ok(TokenKind::Parameter)
             }
             '0'..='9' => self.number(),
             '.' if self.rest.get(1..).is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit())) => self.number(),
             _ if is_word_start(first) => {
                 let end = self.rest.find(|character| !is_word_part(character)).unwrap_or(self.rest.len());
-                Ok(Kind::Word(self.take(end).to_owned()))
+                Ok(TokenKind::Word(self.take(end).to_owned()))
             }
             _ => {
                 let (text, sign) = SIGNS.iter().find(|(text, _)| self.rest.starts_with(text)).ok_or(UNREADABLE)?;
                 self.take(text.len());
-                Ok(Kind::Sign(*sign))
+                Ok(TokenKind::Sign(*sign))
             }
         }
     }
@@ -184,7 +184,7 @@ impl Reader<'_> {
         Err(UNREADABLE)
     }
 
-    fn number(&mut self) -> Result<Kind, StatementError> {
+    fn number(&mut self) -> Result<TokenKind, StatementError> {
         let bytes = self.rest.as_bytes();
         let digits = |from: usize| from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let mut end = digits(0);
@@ -202,7 +202,7 @@ impl Reader<'_> {
                 end = stop;
             }
         }
-        Ok(Kind::Number(self.take(end).to_owned()))
+        Ok(TokenKind::Number(self.take(end).to_owned()))
     }
 }
 
@@ -229,12 +229,12 @@ mod tests {
     fn check(statement: &str, expected: Option<&[(&str, &str)]>) {
         let shown = |token: &Token| {
             let text = match &token.kind {
-                Kind::Word(text) | Kind::Number(text) => text.clone(),
-                Kind::Quoted(text) => format!("\"{text}\""),
-                Kind::Text(text) => format!("'{text}'"),
-                Kind::Parameter => "?".to_owned(),
-                Kind::Sign(sign) => format!("{sign:?}"),
-                Kind::End => String::new(),
+                TokenKind::Word(text) | TokenKind::Number(text) => text.clone(),
+                TokenKind::Quoted(text) => format!("\"{text}\""),
+                TokenKind::Text(text) => format!("'{text}'"),
+                TokenKind::Parameter => "?".to_owned(),
+                TokenKind::Sign(sign) => format!("{sign:?}"),
+                TokenKind::End => String::new(),
             };
             (text, token.place.to_string())
         };

@@ -1,9 +1,9 @@
 //! Statements of PartiQL (SEMANTICS 19.2).
 
-use super::lexer::{self, Kind, Sign};
+use super::lexer::{self, Sign, TokenKind};
 use super::parse_expression::Parser;
 use super::reserved;
-use super::syntax::{Change, Expression, Node, OrderTerm, Parsed, Returning, Select, Source, Statement};
+use super::syntax::{Expression, Node, OrderTerm, Parsed, Returning, Select, Source, Statement, UpdateClause};
 use crate::model::error::StatementError;
 
 const VERB: StatementError = StatementError::Syntax("Expected data manipulation");
@@ -19,7 +19,7 @@ pub fn parse(text: &str) -> Result<Parsed, StatementError> {
     let statement = parser.statement()?;
     parser.accept_sign(Sign::Semicolon);
     match parser.kind() {
-        Kind::End => Ok(Parsed { statement, parameters: parser.parameters }),
+        TokenKind::End => Ok(Parsed { statement, parameters: parser.parameters }),
         _ => Err(LEFT_OVER),
     }
 }
@@ -119,8 +119,8 @@ impl Parser {
 
     fn refuse_alias(&self) -> Result<(), StatementError> {
         match self.kind() {
-            Kind::Quoted(_) => Err(StatementError::Alias),
-            Kind::Word(word) if word.eq_ignore_ascii_case("AS") || !reserved::is_keyword(word) => Err(StatementError::Alias),
+            TokenKind::Quoted(_) => Err(StatementError::Alias),
+            TokenKind::Word(word) if word.eq_ignore_ascii_case("AS") || !reserved::is_keyword(word) => Err(StatementError::Alias),
             _ => Ok(()),
         }
     }
@@ -183,7 +183,7 @@ impl Parser {
         Ok(Statement::Update { source, changes, condition, returning: self.returning()? })
     }
 
-    fn changes(&mut self) -> Result<Vec<Change>, StatementError> {
+    fn changes(&mut self) -> Result<Vec<UpdateClause>, StatementError> {
         const PATH: StatementError = StatementError::Syntax("Expected a document path");
         let mut changes = Vec::new();
         loop {
@@ -191,14 +191,14 @@ impl Parser {
                 loop {
                     let path = self.path(PATH)?;
                     self.expect_sign(Sign::Equal, StatementError::Syntax("Expected '=' in SET"))?;
-                    changes.push(Change::Set(path, self.sum()?));
+                    changes.push(UpdateClause::Set(path, self.sum()?));
                     if !self.accept_sign(Sign::Comma) {
                         break;
                     }
                 }
             } else if self.accept_word("REMOVE") {
                 // One path for each REMOVE, otherwise than of SET.
-                changes.push(Change::Remove(self.path(PATH)?));
+                changes.push(UpdateClause::Remove(self.path(PATH)?));
             } else if changes.is_empty() {
                 return Err(StatementError::Syntax("Expected SET or REMOVE"));
             } else {

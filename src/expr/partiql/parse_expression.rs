@@ -3,9 +3,9 @@
 //! Depth is bounded, chains of AND and OR are flat, so that neither parsing nor what walks the tree later runs out of stack. What goes
 //! on after a first operand is a function of its own, so that parentheses in parentheses cost little of it.
 
-use super::lexer::{Kind, Sign, Token};
+use super::lexer::{Sign, Token, TokenKind};
 use super::reserved;
-use super::syntax::{Expression, Node, Operator, Path, Step, Test, TypeName};
+use super::syntax::{Expression, Node, Operator, Path, PathStep, Test, TypeName};
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::error::statement::Place;
@@ -42,7 +42,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// `tokens` end with [`Kind::End`].
+    /// `tokens` end with [`TokenKind::End`].
     #[must_use]
     pub fn new(tokens: Vec<Token>) -> Self {
         Self { tokens, at: 0, depth: 0, parameters: 0 }
@@ -54,8 +54,8 @@ impl Parser {
 
     /// The token to be read.
     #[must_use]
-    pub fn kind(&self) -> &Kind {
-        self.token(0).map_or(&Kind::End, |token| &token.kind)
+    pub fn kind(&self) -> &TokenKind {
+        self.token(0).map_or(&TokenKind::End, |token| &token.kind)
     }
 
     #[must_use]
@@ -72,7 +72,7 @@ impl Parser {
     /// Is the token so far ahead this sign?
     #[must_use]
     pub fn is_sign(&self, ahead: usize, sign: Sign) -> bool {
-        self.token(ahead).is_some_and(|token| token.kind == Kind::Sign(sign))
+        self.token(ahead).is_some_and(|token| token.kind == TokenKind::Sign(sign))
     }
 
     pub fn accept_sign(&mut self, sign: Sign) -> bool {
@@ -92,7 +92,7 @@ impl Parser {
     /// Is the token to be read this keyword?
     #[must_use]
     pub fn is_word(&self, word: &str) -> bool {
-        matches!(self.kind(), Kind::Word(text) if text.eq_ignore_ascii_case(word))
+        matches!(self.kind(), TokenKind::Word(text) if text.eq_ignore_ascii_case(word))
     }
 
     pub fn accept_word(&mut self, word: &str) -> bool {
@@ -106,7 +106,7 @@ impl Parser {
     /// Is there nothing more of the statement?
     #[must_use]
     pub fn is_at_end(&self) -> bool {
-        matches!(self.kind(), Kind::End | Kind::Sign(Sign::Semicolon))
+        matches!(self.kind(), TokenKind::End | TokenKind::Sign(Sign::Semicolon))
     }
 
     /// A condition or any other expression.
@@ -227,13 +227,13 @@ impl Parser {
     #[must_use]
     pub fn is_word_ahead(&self, ahead: usize, words: &[&str]) -> bool {
         match self.token(ahead).map(|token| &token.kind) {
-            Some(Kind::Word(text)) => words.iter().any(|word| text.eq_ignore_ascii_case(word)),
+            Some(TokenKind::Word(text)) => words.iter().any(|word| text.eq_ignore_ascii_case(word)),
             _ => false,
         }
     }
 
     fn comparator(&self) -> Option<Operator> {
-        let Kind::Sign(sign) = self.kind() else { return None };
+        let TokenKind::Sign(sign) = self.kind() else { return None };
         Some(match sign {
             Sign::Equal => Operator::Equal,
             Sign::NotEqual => Operator::NotEqual,
@@ -248,9 +248,9 @@ impl Parser {
     /// In parentheses or brackets.
     fn in_list(&mut self) -> Result<Vec<Expression>, StatementError> {
         let end = match self.kind() {
-            Kind::Sign(Sign::Open) => Sign::Close,
-            Kind::Sign(Sign::OpenBracket) => Sign::CloseBracket,
-            Kind::Sign(Sign::OpenBag) => Sign::CloseBag,
+            TokenKind::Sign(Sign::Open) => Sign::Close,
+            TokenKind::Sign(Sign::OpenBracket) => Sign::CloseBracket,
+            TokenKind::Sign(Sign::OpenBag) => Sign::CloseBag,
             _ => return Err(StatementError::Syntax("Expected a list in parentheses or brackets after IN")),
         };
         self.advance();
@@ -326,8 +326,8 @@ impl Parser {
     fn sums_after(&mut self, mut left: Expression) -> Result<Expression, StatementError> {
         for _ in 0..DEPTH_MAX {
             let operator = match self.kind() {
-                Kind::Sign(Sign::Plus) => Operator::Plus,
-                Kind::Sign(Sign::Minus) => Operator::Minus,
+                TokenKind::Sign(Sign::Plus) => Operator::Plus,
+                TokenKind::Sign(Sign::Minus) => Operator::Minus,
                 _ => return Ok(left),
             };
             self.advance();
@@ -374,28 +374,28 @@ impl Parser {
     fn simple_term(&mut self) -> Result<Expression, StatementError> {
         let place = self.place();
         let node = match self.kind().clone() {
-            Kind::Text(text) => self.literal(Node::Text(text)),
-            Kind::Number(text) => self.literal(Node::Number(text)),
-            Kind::Parameter => {
+            TokenKind::Text(text) => self.literal(Node::Text(text)),
+            TokenKind::Number(text) => self.literal(Node::Number(text)),
+            TokenKind::Parameter => {
                 self.parameters += 1;
                 self.literal(Node::Parameter(self.parameters - 1))
             }
-            Kind::Quoted(_) => Node::Path(self.path(TERM)?),
-            Kind::Word(word) => return self.word(&word, place),
-            Kind::Sign(Sign::OpenBracket) => {
+            TokenKind::Quoted(_) => Node::Path(self.path(TERM)?),
+            TokenKind::Word(word) => return self.word(&word, place),
+            TokenKind::Sign(Sign::OpenBracket) => {
                 self.advance();
                 Node::List(self.inside(|parser| parser.list(Sign::CloseBracket, Level::Sum))?)
             }
-            Kind::Sign(Sign::OpenBag) => {
+            TokenKind::Sign(Sign::OpenBag) => {
                 self.advance();
                 Node::Bag(self.inside(|parser| parser.list(Sign::CloseBag, Level::Sum))?)
             }
-            Kind::Sign(Sign::OpenBrace) => {
+            TokenKind::Sign(Sign::OpenBrace) => {
                 self.advance();
                 Node::Tuple(self.inside(Self::tuple)?)
             }
-            Kind::Sign(_) if self.comparator().is_some() => return Err(StatementError::Syntax("Unexpected operator")),
-            Kind::Sign(_) | Kind::End => return Err(TERM),
+            TokenKind::Sign(_) if self.comparator().is_some() => return Err(StatementError::Syntax("Unexpected operator")),
+            TokenKind::Sign(_) | TokenKind::End => return Err(TERM),
         };
         Ok(Expression { node, place })
     }
@@ -457,8 +457,8 @@ impl Parser {
     /// `fault` when something else stands here.
     pub fn name(&mut self, fault: StatementError) -> Result<String, StatementError> {
         let name = match self.kind() {
-            Kind::Word(word) if !reserved::is_keyword(word) => word.clone(),
-            Kind::Quoted(text) => text.clone(),
+            TokenKind::Word(word) if !reserved::is_keyword(word) => word.clone(),
+            TokenKind::Quoted(text) => text.clone(),
             _ => return Err(fault),
         };
         self.advance();
@@ -474,7 +474,7 @@ impl Parser {
         let mut rest = Vec::new();
         loop {
             if self.accept_sign(Sign::Dot) {
-                rest.push(Step::Name(self.name(StatementError::Syntax("Invalid path dot component"))?));
+                rest.push(PathStep::Name(self.name(StatementError::Syntax("Invalid path dot component"))?));
             } else if self.accept_sign(Sign::OpenBracket) {
                 rest.push(self.bracket()?);
             } else {
@@ -489,19 +489,19 @@ impl Parser {
     }
 
     /// The rest of `[n]` or `['name']`.
-    fn bracket(&mut self) -> Result<Step, StatementError> {
+    fn bracket(&mut self) -> Result<PathStep, StatementError> {
         const FAULT: StatementError = StatementError::Syntax("Expected a list index in brackets");
         let is_negative = self.accept_sign(Sign::Minus);
         let place = self.place();
         let step = match self.kind().clone() {
-            Kind::Text(name) if !is_negative => Step::Name(name),
-            Kind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            TokenKind::Text(name) if !is_negative => PathStep::Name(name),
+            TokenKind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let index = digits.parse::<u64>().ok().filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0));
                 let Some(index) = index.and_then(|index| usize::try_from(index).ok()) else {
                     let sign = if is_negative { "-" } else { "" };
                     return Err(StatementError::ListIndex { index: format!("{sign}{digits}"), place });
                 };
-                Step::Index(index)
+                PathStep::Index(index)
             }
             _ => return Err(FAULT),
         };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::conditions::{condition, document_path};
 use super::parse;
-use super::syntax::{self, Expression, Node, OrderTerm, Path, Returning, Step};
+use super::syntax::{self, Expression, Node, OrderTerm, Path, PathStep, Returning};
 use super::updates;
 use super::values::Values;
 use crate::codec::wire::names;
@@ -181,14 +181,14 @@ fn table(text: &str) -> Result<TableName, StatementError> {
 
 /// The last named step with the list indexes after it: `k[0]` of `m.k[0]`.
 fn column_name(path: &Path) -> String {
-    let last = path.rest.iter().rposition(|step| matches!(step, Step::Name(_)));
+    let last = path.rest.iter().rposition(|step| matches!(step, PathStep::Name(_)));
     let (name, rest) = match last.map(|at| path.rest.split_at(at)) {
-        Some((_, [Step::Name(name), rest @ ..])) => (name, rest),
+        Some((_, [PathStep::Name(name), rest @ ..])) => (name, rest),
         _ => (&path.head, path.rest.as_slice()),
     };
     let mut column = name.clone();
     for step in rest {
-        if let Step::Index(index) = step {
+        if let PathStep::Index(index) = step {
             column.push_str(&format!("[{index}]"));
         }
     }

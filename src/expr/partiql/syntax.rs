@@ -3,7 +3,7 @@
 use crate::model::error::statement::Place;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     Name(String),
     /// From 0.
     Index(usize),
@@ -13,7 +13,7 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     pub head: String,
-    pub rest: Vec<Step>,
+    pub rest: Vec<PathStep>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub struct Select {
 
 /// A clause of UPDATE.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum UpdateClause {
     Set(Path, Expression),
     Remove(Path),
 }
@@ -158,7 +158,7 @@ pub enum Statement {
     Select(Select),
     Exists(Select),
     Insert { source: Source, value: Expression },
-    Update { source: Source, changes: Vec<Change>, condition: Option<Expression>, returning: Option<Returning> },
+    Update { source: Source, changes: Vec<UpdateClause>, condition: Option<Expression>, returning: Option<Returning> },
     Delete { source: Source, condition: Option<Expression>, returning: Option<Returning> },
 }
 

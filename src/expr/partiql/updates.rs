@@ -1,7 +1,7 @@
 //! SET and REMOVE as an [`Update`].
 
 use super::conditions::document_path;
-use super::syntax::{Change, Expression, Node, Operator, Path};
+use super::syntax::{Expression, Node, Operator, Path, UpdateClause};
 use super::values::Values;
 use crate::expr::update::{Action, Effect, Origin, SetValue, Term, Update, check_literal};
 use crate::model::error::StatementError;
@@ -12,12 +12,12 @@ use crate::model::{AttributeType, AttributeValue};
 ///
 /// # Errors
 /// Paths that overlap; functions and operators with operands that they do not take.
-pub fn update(changes: &[Change], values: Values<'_>) -> Result<Update, StatementError> {
+pub fn update(changes: &[UpdateClause], values: Values<'_>) -> Result<Update, StatementError> {
     let mut actions = Vec::with_capacity(changes.len());
     for change in changes {
         actions.push(match change {
-            Change::Remove(path) => Action { path: document_path(path)?, effect: Effect::Remove },
-            Change::Set(path, value) => Action { path: document_path(path)?, effect: effect(path, value, values)? },
+            UpdateClause::Remove(path) => Action { path: document_path(path)?, effect: Effect::Remove },
+            UpdateClause::Set(path, value) => Action { path: document_path(path)?, effect: effect(path, value, values)? },
         });
     }
     Ok(Update::new(actions, Origin::Expression)?)

@@ -19,30 +19,30 @@ pub struct Values<'p> {
 /// The way into a literal.
 struct Way<'w> {
     above: Option<&'w Way<'w>>,
-    step: Step<'w>,
+    step: LiteralStep<'w>,
     /// Steps below the root.
     levels: usize,
 }
 
-enum Step<'w> {
+enum LiteralStep<'w> {
     Root,
     Name(&'w str),
     Index(usize),
 }
 
-const ROOT: Way<'static> = Way { above: None, step: Step::Root, levels: 0 };
+const ROOT: Way<'static> = Way { above: None, step: LiteralStep::Root, levels: 0 };
 
 impl Way<'_> {
     fn text(&self) -> String {
         let above = self.above.map(Way::text).unwrap_or_default();
         match self.step {
-            Step::Root => "root".to_owned(),
-            Step::Name(name) => format!("{above}.{name}"),
-            Step::Index(index) => format!("{above}[{index}]"),
+            LiteralStep::Root => "root".to_owned(),
+            LiteralStep::Name(name) => format!("{above}.{name}"),
+            LiteralStep::Index(index) => format!("{above}[{index}]"),
         }
     }
 
-    fn below<'w>(&'w self, step: Step<'w>) -> Way<'w> {
+    fn below<'w>(&'w self, step: LiteralStep<'w>) -> Way<'w> {
         Way { above: Some(self), step, levels: self.levels + 1 }
     }
 }
@@ -114,7 +114,7 @@ impl<'p> Values<'p> {
             Node::Parameter(place) if way.levels == 0 => self.parameters.get(*place).cloned().ok_or(StatementError::ParameterCount),
             Node::List(elements) => {
                 let elements = elements.iter().enumerate();
-                let values = elements.map(|(index, element)| self.value_at(element, &way.below(Step::Index(index))));
+                let values = elements.map(|(index, element)| self.value_at(element, &way.below(LiteralStep::Index(index))));
                 values.collect::<Result<_, _>>().map(AttributeValue::L)
             }
             Node::Bag(elements) => bag(elements, way),
@@ -146,7 +146,7 @@ impl<'p> Values<'p> {
             };
             check_attribute_name(name)?;
             let value = match is_map {
-                true => self.value_at(expression, &way.below(Step::Name(name)))?,
+                true => self.value_at(expression, &way.below(LiteralStep::Name(name)))?,
                 false => self.value_at(expression, way)?,
             };
             match map.entry(name.clone()) {

@@ -18,14 +18,14 @@ use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement};
 const LIST_BYTES: usize = 3;
 
 /// The change at one document path.
-enum Change {
+enum Written {
     Put(AttributeValue),
     Remove,
 }
 
 /// A place that changes, or through which the way to one goes.
 enum Node<'u> {
-    Leaf(Change),
+    Leaf(Written),
     Map(BTreeMap<&'u str, Node<'u>>),
     List(BTreeMap<usize, Node<'u>>),
 }
@@ -45,7 +45,7 @@ impl Update {
         }
         if !exists {
             // There is nothing to remove from, so that its path cannot be wrong.
-            changes.retain(|(_, change)| matches!(change, Change::Put(_)));
+            changes.retain(|(_, change)| matches!(change, Written::Put(_)));
         }
         let mut new = old.clone();
         change_map(&mut new.0, tree(changes)?)?;
@@ -53,27 +53,27 @@ impl Update {
     }
 
     /// What an action does to the old item; `None` when nothing.
-    fn change(&self, action: &Action, old: &Item, room: &mut Room) -> Result<Option<Change>, Error> {
+    fn change(&self, action: &Action, old: &Item, room: &mut Room) -> Result<Option<Written>, Error> {
         let current = || action.path.resolve_in(old);
         Ok(match &action.effect {
-            Effect::Set(value) => Some(Change::Put(set_value(value, old, room)?)),
-            Effect::Remove => Some(Change::Remove),
+            Effect::Set(value) => Some(Written::Put(set_value(value, old, room)?)),
+            Effect::Remove => Some(Written::Remove),
             Effect::Add(operand) => {
                 // A sum may be shorter than its parts; a union or a list is not.
                 if !matches!(operand, AttributeValue::N(_)) {
                     room.take(operand.size())?;
                 }
-                Some(Change::Put(match current() {
+                Some(Written::Put(match current() {
                     None => operand.clone(),
                     Some(current) => add(current, operand)?.ok_or_else(|| self.mismatch())?,
                 }))
             }
             Effect::Delete(operand) => match current() {
                 // Its parent must be there all the same.
-                None => Some(Change::Remove),
+                None => Some(Written::Remove),
                 Some(current) => match difference(current, operand).ok_or_else(|| self.mismatch())? {
-                    Some(rest) => Some(Change::Put(rest)),
-                    None => Some(Change::Remove),
+                    Some(rest) => Some(Written::Put(rest)),
+                    None => Some(Written::Remove),
                 },
             },
         })
@@ -178,7 +178,7 @@ fn without<T: Ord + Clone>(set: &[T], members: &[T]) -> Option<Vec<T>> {
 }
 
 /// The changes by path. That no path overlaps or contradicts another is known of an [`Update`].
-fn tree(changes: Vec<(&DocumentPath, Change)>) -> Result<BTreeMap<&str, Node<'_>>, UpdateError> {
+fn tree(changes: Vec<(&DocumentPath, Written)>) -> Result<BTreeMap<&str, Node<'_>>, UpdateError> {
     let mut top = BTreeMap::new();
     for (path, change) in changes {
         match path.rest.split_first() {
@@ -204,10 +204,10 @@ impl<'u> Node<'u> {
     }
 
     /// Puts a change below this node.
-    fn insert(&mut self, step: &'u PathElement, rest: &'u [PathElement], change: Change) -> Result<(), UpdateError> {
+    fn insert(&mut self, step: &'u PathElement, rest: &'u [PathElement], change: Written) -> Result<(), UpdateError> {
         let next = rest.split_first();
         let new = match next {
-            None => Self::Leaf(Change::Remove),
+            None => Self::Leaf(Written::Remove),
             Some((following, _)) => Self::for_step(following),
         };
         let child = match (self, step) {
@@ -237,10 +237,10 @@ impl<'u> Node<'u> {
 fn change_map(map: &mut BTreeMap<String, AttributeValue>, children: BTreeMap<&str, Node<'_>>) -> Result<(), UpdateError> {
     for (name, node) in children {
         match node {
-            Node::Leaf(Change::Put(value)) => {
+            Node::Leaf(Written::Put(value)) => {
                 map.insert(name.to_owned(), value);
             }
-            Node::Leaf(Change::Remove) => {
+            Node::Leaf(Written::Remove) => {
                 map.remove(name);
             }
             inner => inner.change_inside(map.get_mut(name).ok_or(UpdateError::InvalidPath)?)?,
@@ -254,10 +254,10 @@ fn change_list(list: &mut Vec<AttributeValue>, children: BTreeMap<usize, Node<'_
     let mut removed = Vec::new();
     for (index, node) in children {
         match (node, list.get_mut(index)) {
-            (Node::Leaf(Change::Put(value)), Some(element)) => *element = value,
-            (Node::Leaf(Change::Put(value)), None) => appended.push(value),
-            (Node::Leaf(Change::Remove), Some(_)) => removed.push(index),
-            (Node::Leaf(Change::Remove), None) => {}
+            (Node::Leaf(Written::Put(value)), Some(element)) => *element = value,
+            (Node::Leaf(Written::Put(value)), None) => appended.push(value),
+            (Node::Leaf(Written::Remove), Some(_)) => removed.push(index),
+            (Node::Leaf(Written::Remove), None) => {}
             (inner, Some(element)) => inner.change_inside(element)?,
             (_, None) => return Err(UpdateError::InvalidPath),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
 use super::IndexKey;
-use super::table::{self, Change, Row};
+use super::table::{self, Correction, Row};
 use crate::database::Database;
 use crate::model::api::{ConditionParameter, DeleteItemRequest, Placeholders, UpdateItemRequest, UpdateParameter};
 use crate::model::{Error, KeySchema, TableName};
@@ -87,9 +87,9 @@ fn update(database: &dyn Database, (table, schema): (&TableName, &KeySchema), in
     let (mut sets, mut removes) = (Vec::new(), Vec::new());
     for (number, ((_, attribute), change)) in index.attributes.iter().zip(&row.changes).enumerate() {
         match change {
-            Change::Leave => continue,
-            Change::Remove => removes.push(format!("#n{number}")),
-            Change::Set(value) => {
+            Correction::Leave => continue,
+            Correction::Remove => removes.push(format!("#n{number}")),
+            Correction::Set(value) => {
                 sets.push(format!("#n{number} = :v{number}"));
                 values.insert(format!(":v{number}"), value.clone());
             }

@@ -137,7 +137,7 @@ impl<W: Write> TableWriter<W> {
 
 /// What a row asks to be done to one key attribute of the index.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum Correction {
     Leave,
     Remove,
     Set(AttributeValue),
@@ -148,7 +148,7 @@ pub enum Change {
 pub struct Row {
     pub key: Key,
     /// One for each attribute of [`IndexKey`].
-    pub changes: Vec<Change>,
+    pub changes: Vec<Correction>,
 }
 
 /// A row as it stands, and what it says or why it says nothing.
@@ -205,13 +205,13 @@ fn parse(
     let sort = range.map(|(column, attribute_type)| value(get(column), attribute_type)).transpose()?;
     let removes = get(blank).trim().eq_ignore_ascii_case("y");
     let change = |(column, key_type, attribute): &(usize, KeyType, KeyAttribute)| match get(*column) {
-        "" if removes => Ok(Change::Remove),
-        "" => Ok(Change::Leave),
+        "" if removes => Ok(Correction::Remove),
+        "" => Ok(Correction::Leave),
         text => {
             let value = value(text, attribute.attribute_type)?;
             match super::fault(*key_type, attribute, &value) {
                 Some(fault) => Err(format!("the new value of {} does not fit either: {fault}", attribute.name)),
-                None => Ok(Change::Set(value)),
+                None => Ok(Correction::Set(value)),
             }
         }
     };

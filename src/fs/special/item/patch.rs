@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::{Special, SpecialNode};
 use super::{Place, open_stream};
-use crate::codec::plain_json::{Change, Patch, parse_patch};
+use crate::codec::plain_json::{MemberPatch, Patch, parse_patch};
 use crate::fs::FsError;
 use crate::fs::handle::{Handle, OpenText};
 use crate::fs::node::Node;
@@ -100,8 +100,8 @@ impl PatchTarget {
     fn take_key(&self, patch: &mut Patch, name: &str, value: &AttributeValue) -> Result<Option<String>, FsError> {
         match patch.0.remove(name) {
             None => Ok(None),
-            Some(Change::Set(given)) if given == *value => Ok(None),
-            Some(Change::Remove) => Err(FsError::Body(format!("`{name}` is part of the key: it cannot be removed"))),
+            Some(MemberPatch::Set(given)) if given == *value => Ok(None),
+            Some(MemberPatch::Remove) => Err(FsError::Body(format!("`{name}` is part of the key: it cannot be removed"))),
             Some(_) if self.strict_keys => {
                 Err(FsError::Body(format!("`{name}` in the body differs from the key that the file's name says")))
             }
