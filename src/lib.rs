@@ -2,7 +2,7 @@
 //!
 //! # Layers
 //!
-//! Imports point only downward in this list; `tests/tidy.rs` holds it.
+//! Imports point only downward in this list; `tests/tidy/main.rs` holds it.
 //!
 //! ```text
 //! cli/      commands, exit codes, progress; main.rs only calls it

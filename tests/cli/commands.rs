@@ -1,0 +1,424 @@
+//! The commands as a person types them: output, messages, exit codes.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::daemon::{DDBFS, Mount, check, free_address, post, texts};
+
+fn ddbfs(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
+    let mut child = Command::new(DDBFS)
+        .args(args)
+        .env("DDBFS_DATA", data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that reads no input may have closed it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output: Output = child.wait_with_output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.code().unwrap_or(-1), out, err)
+}
+
+fn sampled() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = ddbfs(dir.path(), &["sample"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("GameScores: 13 items"), "{out}");
+    dir
+}
+
+#[test]
+fn sample_twice_leaves_the_tables_as_they_are() {
+    let dir = sampled();
+    let (code, out, _) = ddbfs(dir.path(), &["sample"], "");
+    assert_eq!(code, 0);
+    assert!(out.contains("GameScores: there already, left as it is"), "{out}");
+}
+
+#[test]
+fn load_takes_both_forms_reports_bad_lines_and_loads_the_rest() {
+    let dir = sampled();
+    let input = "{\"AnimalType\":\"Owl\",\"Name\":\"Hedwig\"}\n\
+                 {bad\n\
+                 \n\
+                 {\"AnimalType\":{\"S\":\"Owl\"},\"Name\":{\"S\":\"Archimedes\"}}\n\
+                 {\"Name\":\"no partition key\"}\n";
+    let (code, out, err) = ddbfs(dir.path(), &["load", "Pets"], input);
+    assert_eq!(code, 1);
+    assert!(out.contains("2 items loaded, 2 bad lines"), "{out}");
+    assert!(err.contains("standard input:2: "), "{err}");
+    assert!(
+        err.contains("standard input:5: One or more parameter values were invalid: Missing the key AnimalType in the item"),
+        "{err}"
+    );
+    let (_, dump, _) = ddbfs(dir.path(), &["dump", "Pets"], "");
+    assert!(
+        dump.contains("{\"AnimalType\":\"Owl\",\"Name\":\"Archimedes\"}\n{\"AnimalType\":\"Owl\",\"Name\":\"Hedwig\"}\n"),
+        "{dump}"
+    );
+    assert!(check(dir.path()).0);
+}
+
+#[test]
+fn dump_and_load_make_an_equal_table() {
+    let dir = sampled();
+    for form in [&["dump", "Thread"][..], &["dump", "--typed", "Thread"]] {
+        let (code, lines, _) = ddbfs(dir.path(), form, "");
+        assert_eq!((code, lines.lines().count()), (0, 10), "{lines}");
+        let (code, out, _) = ddbfs(dir.path(), &["load", "Thread"], &lines);
+        assert_eq!((code, out.as_str()), (0, "10 items loaded, 0 bad lines\n"));
+        assert_eq!(ddbfs(dir.path(), form, "").1, lines);
+    }
+}
+
+#[test]
+fn load_of_many_items_is_whole() {
+    let dir = sampled();
+    let lines: String = (0..20_000).map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"{n:05}\",\"n\":{n}}}\n")).collect();
+    let (code, out, _) = ddbfs(dir.path(), &["load", "Pets"], &lines);
+    assert_eq!((code, out.as_str()), (0, "20000 items loaded, 0 bad lines\n"));
+    let (_, dump, _) = ddbfs(dir.path(), &["dump", "Pets"], "");
+    assert_eq!(dump.lines().filter(|line| line.contains("\"Ant\"")).count(), 20_000);
+    assert!(check(dir.path()).0);
+}
+
+#[test]
+fn usage_is_2_and_failures_are_1_with_a_sentence() {
+    let dir = sampled();
+    for (args, code, message) in [
+        (&["frobnicate"][..], 2, "unrecognized subcommand"),
+        (&["load"], 2, "TABLE"),
+        (&["load", "Nope"], 1, "no table \"Nope\"; the tables are "),
+        (&["dump", "Nope"], 1, "no table \"Nope\"; the tables are "),
+        (&["load", "Pets", "/does/not/exist"], 1, "/does/not/exist: No such file or directory"),
+        (&["serve", "--http", "nonsense"], 1, "expected IP:PORT"),
+        (&["serve", "--http", "0.0.0.0:0"], 1, "loopback"),
+        (&["mount", "-o", "frob", "/tmp"], 2, "unknown mount option \"frob\""),
+        (&["mount", "/does/not/exist"], 1, "cannot mount at /does/not/exist"),
+        (&["umount", "/does/not/exist"], 1, "cannot unmount /does/not/exist"),
+    ] {
+        let (actual, out, err) = ddbfs(dir.path(), args, "");
+        assert_eq!(actual, code, "{args:?}: {out}{err}");
+        assert!(err.contains(message), "{args:?}: {err}");
+    }
+    for command in ["", "mount", "umount", "serve", "load", "dump", "check", "sample"] {
+        let args: Vec<&str> = [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
+        let (code, out, _) = ddbfs(dir.path(), &args, "");
+        assert!(code == 0 && out.contains("Usage: ddbfs"), "{command}: {out}");
+    }
+}
+
+#[test]
+fn check_says_what_it_checked() {
+    let dir = sampled();
+    let (clean, report) = check(dir.path());
+    assert!(clean && report == "9 tables, 57 items, 52 index entries: 0 differences\n", "{report}");
+}
+
+#[test]
+fn a_dead_mount_is_cleared_by_umount_and_by_mounting_again() {
+    let mut mount = Mount::with_samples();
+    mount.kill();
+    assert_eq!(std::fs::metadata(mount.point()).unwrap_err().raw_os_error(), Some(107), "the mount is dead");
+    let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
+    assert!(status.success() && std::fs::metadata(mount.point()).is_ok());
+    mount.start(&[]);
+    mount.kill();
+    mount.start(&[]);
+    assert_eq!(mount.ok("cat Pets/items/Dog/Fido.json | jq -r .Name"), "Fido\n");
+}
+
+#[test]
+fn background_returns_when_the_mount_answers_and_umount_ends_the_process() {
+    let dir = sampled();
+    let point = dir.path().join("point");
+    std::fs::create_dir(&point).unwrap();
+    let data = dir.path().join("elsewhere");
+    let point_text = point.to_str().unwrap();
+    let (code, out, err) = ddbfs(&data, &["mount", "--background", point_text], "");
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
+    assert!(point.join("README.md").exists());
+    let (code, _, err) = ddbfs(&data, &["mount", point_text], "");
+    assert_eq!(code, 1, "a live mount is not mounted over: {err}");
+    let (code, _, err) = ddbfs(&data, &["umount", point_text], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(!point.join("README.md").exists());
+}
+
+#[test]
+fn an_interrupted_wait_is_no_error_in_the_log() {
+    let dir = sampled();
+    let script = format!(
+        "mkdir point; {DDBFS} mount --background --data data point && cd point && for i in 1 2 3 4 5; do timeout -s INT 0.5 cat .ddb/accesslog; done \
+         > /dev/null; cd ..; {DDBFS} umount point; cat data/ddbfs.log"
+    );
+    let output = Command::new("bash").arg("-c").arg(script).current_dir(dir.path()).output().unwrap();
+    assert_eq!((String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)), ("".into(), "".into()));
+}
+
+#[test]
+fn the_log_of_a_background_mount_goes_through_no_symlink_and_into_no_foreign_directory() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let dir = tempfile::tempdir().unwrap();
+    let (point, victim) = (dir.path().join("point"), dir.path().join("victim"));
+    std::fs::create_dir(&point).unwrap();
+    let check_refused = |data: &Path, why: &str| {
+        let (code, out, err) = ddbfs(data, &["mount", "--background", point.to_str().unwrap()], "");
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert!(err.contains(why), "{err}");
+        assert!(!victim.exists(), "the symlink was followed");
+    };
+    let make = |name: &str| {
+        let data = dir.path().join(name);
+        std::fs::create_dir(&data).unwrap();
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)).unwrap();
+        symlink(&victim, data.join("ddbfs.log")).unwrap();
+        data
+    };
+    check_refused(&make("own"), "is a symlink");
+    let foreign = make("foreign");
+    chown(&foreign, Some(65534), None).unwrap();
+    check_refused(&foreign, "belongs to another user");
+    symlink(dir.path().join("own"), dir.path().join("link")).unwrap();
+    check_refused(&dir.path().join("link/"), "is a symlink");
+}
+
+#[test]
+fn umount_ends_readers_that_wait() {
+    let mut mount = Mount::with_samples();
+    let enable = r#"{"TableName":"Pets","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
+    mount.ok(&format!("echo '{enable}' > .ddb/api/UpdateTable; jq -e .mountpoint .ddb/config.json > /dev/null"));
+    let mut follow =
+        Command::new("cat").arg("Pets/stream/follow").current_dir(mount.point()).stdout(Stdio::null()).spawn().unwrap();
+    let files = format!("/proc/{}/fd", follow.id());
+    let has_opened = || {
+        let links = std::fs::read_dir(&files).unwrap().map_while(Result::ok);
+        links.filter_map(|link| std::fs::read_link(link.path()).ok()).any(|target| target.ends_with("Pets/stream/follow"))
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !has_opened() {
+        assert!(std::time::Instant::now() < deadline, "cat does not open its file");
+    }
+    let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
+    // The working directory of cat is the mount: it must be gone for the mount to be.
+    assert!(follow.wait().unwrap().success() && status.success(), "{status}");
+    mount.unmount();
+}
+
+#[test]
+fn sigterm_ends_the_mount_cleanly() {
+    let mount = Mount::with_samples();
+    mount.ok("echo '{\"Age\":9}' > Pets/items/Dog/Rex.json");
+    let status = Command::new("kill").arg("-TERM").arg(mount.pid().to_string()).status().unwrap();
+    assert!(status.success());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while mount.point().join("README.md").exists() {
+        assert!(std::time::Instant::now() < deadline, "still mounted after SIGTERM");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(check(&mount.data()).0);
+}
+
+#[test]
+fn a_second_process_writes_and_the_mount_sees_it_at_once() {
+    let mount = Mount::with_samples();
+    for n in 0..20 {
+        let line = format!("{{\"AnimalType\":\"Ant\",\"Name\":\"a\",\"n\":{n}}}\n");
+        let (code, out, err) = ddbfs(&mount.data(), &["load", "Pets"], &line);
+        assert_eq!(code, 0, "{out}{err}");
+        assert_eq!(mount.ok("jq .n Pets/items/Ant/a.json"), format!("{n}\n"));
+        assert_eq!(mount.ok("cat Pets/query/@pk=Ant/items.ndjson | jq .n"), format!("{n}\n"));
+    }
+}
+
+#[test]
+fn advice_is_the_same_in_the_mount() {
+    let mount = Mount::with_samples();
+    let (code, out, err) = ddbfs(&mount.data(), &["advise", "OrdersBySequence"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("\n- Rule: ") && out.contains("(T-18"), "{out}");
+    assert_eq!(mount.ok("cat OrdersBySequence/advice.md"), out);
+    mount.ok("test $(stat -c %s Orders/advice.md) = $(wc -c < Orders/advice.md)");
+    mount.fails("echo x > Orders/advice.md");
+    assert!(!mount.ok("ls Orders").contains("advice"));
+    assert_eq!(ddbfs(&mount.data(), &["advise", "Nothing"], "").0, 1);
+}
+
+#[test]
+fn t_09_t_14_shards() {
+    let dir = tempfile::tempdir().unwrap();
+    let count = |args: &[&str]| ddbfs(dir.path(), &[&["shards"], args].concat(), "");
+    assert_eq!(count(&["count", "--writes", "5000"]), (0, "5\n".to_owned(), String::new()));
+    assert_eq!(count(&["count", "--writes", "5000", "--item-bytes", "1536"]).1, "10\n");
+    let suffix = count(&["suffix", "Client1_Trans1", "--of", "5"]).1;
+    assert!((1..=5).contains(&suffix.trim().parse::<u32>().unwrap()));
+    assert_eq!(count(&["suffix", "x", "--of", "0"]).0, 2);
+    assert!(count(&["count", "--writes", "99999999"]).2.contains("more than 1000 suffixes"));
+}
+
+#[test]
+fn s_01_the_api_through_a_cache_is_stale_and_the_mount_is_not() {
+    let address = free_address();
+    let mount = Mount::with_args(&["--http", &address, "--cache"]);
+    let get = |more: &str| {
+        let key = r#""Key":{"AnimalType":{"S":"Dog"},"Name":{"S":"Fido"}}"#;
+        post(&address, "GetItem", &format!(r#"{{"TableName":"Pets",{key}{more}}}"#)).unwrap()
+    };
+    mount.ok(r#"mkdir 'Pets@AnimalType:S,Name:S'; mkdir Pets/items/Dog; echo '{"Age":1}' > Pets/items/Dog/Fido.json"#);
+    assert!(get("").contains(r#""N":"1""#));
+    mount.ok(r#"echo '{"Age":2}' > Pets/items/Dog/Fido.json"#);
+    assert!(get("").contains(r#""N":"1""#));
+    assert!(get(r#","ConsistentRead":true"#).contains(r#""N":"2""#));
+    let metrics = String::from_utf8(mount.bash(&format!("curl -s http://{address}/metrics")).stdout).unwrap();
+    assert!(metrics.contains("ddbfs_cache_hits_total{cache=\"item\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("ddbfs_cache_misses_total{cache=\"item\"} 1\n"), "{metrics}");
+}
+
+#[test]
+fn s_02_a_scaling_policy_on_a_recorded_load() {
+    let dir = tempfile::tempdir().unwrap();
+    let point = |minute: u32, sum: u32, index: &str| {
+        format!(
+            r#"{{"Timestamp":"2026-01-02T03:{minute:02}:00.000Z","MetricName":"ConsumedWriteCapacityUnits","Dimensions":{{"TableName":"T"{index}}},"Sum":{sum}}}"#
+        )
+    };
+    let index = r#","GlobalSecondaryIndexName":"I""#;
+    let mut lines: Vec<String> = (0..3).map(|minute| point(minute, 1200, "")).collect();
+    lines.extend((3..20).map(|minute| point(minute, 60, "")));
+    lines.push(point(0, 6, index));
+    lines.push(r#"{"MetricName":"ConsumedReadCapacityUnits"}"#.to_owned());
+    let input = lines.join("\n");
+    let scale = |args: &[&str]| ddbfs(dir.path(), &[&["autoscale"], args].concat(), &input);
+    let (code, out, err) = scale(&["--min", "10", "--max", "100"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(
+        out,
+        "2026-01-02T03:01:00.000Z  20.0 of 10 units a second used, 200 %: raised to 29\n\
+         2026-01-02T03:17:00.000Z  1.0 of 29 units a second used, 3 %: lowered to 10\n\
+         20 minutes: 8.4 unit-hours, 0.0055 USD; always 100: 33.3 unit-hours, 0.0217 USD; 2 minutes had more load than capacity\n"
+    );
+    assert!(scale(&["--min", "1", "--max", "9", "--index", "I"]).1.starts_with("1 minutes: "));
+    assert!(scale(&["--min", "1", "--max", "9", "--index", "J"]).2.contains("there is no ConsumedWriteCapacityUnits"));
+    assert!(scale(&["--min", "9", "--max", "1"]).2.contains("--min 9 is more than --max 1"));
+    assert!(scale(&["--min", "1", "--max", "9", "--units", "read"]).2.contains("standard input:22: Timestamp is no time"));
+    assert_eq!(scale(&["--min", "1", "--max", "9", "--target", "95"]).0, 2);
+}
+
+#[test]
+fn s_07_l_39_a_key_range_is_archived_deleted_and_brought_back() {
+    let dir = sampled();
+    let data = dir.path();
+    let archive = |args: &[&str]| ddbfs(data, &[&["archive", "Orders"], args].concat(), "");
+    let to = dir.path().join("out").display().to_string();
+    let before = ddbfs(data, &["dump", "Orders"], "").1;
+    let range = ["--pk", "c1#bicycle#BRA", "--sk-lt", "2016-11", &to];
+    let (code, out, err) = archive(&range);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("2 items, "), "{out}");
+    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1, before, "nothing is deleted unasked");
+    std::fs::remove_dir_all(&to).unwrap();
+
+    let (code, out, _) = archive(&[range.as_slice(), &["--delete"]].concat());
+    assert_eq!(code, 0);
+    assert!(out.ends_with("2 items deleted, 0 changed meanwhile and left\n"), "{out}");
+    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1.lines().count(), before.lines().count() - 2);
+    assert!(check(data).0);
+
+    let script = format!("zcat {to}/Orders-*/data/*.json.gz | jq -c .Item | {DDBFS} load Orders && jq .items {to}/*/manifest.json");
+    let output = Command::new("bash").arg("-c").arg(script).env("DDBFS_DATA", data).output().unwrap();
+    assert_eq!(texts(&output), ("2 items loaded, 0 bad lines\n2\n".to_owned(), String::new()));
+    assert_eq!(ddbfs(data, &["dump", "Orders"], "").1, before);
+
+    assert!(archive(&["--pk", "none", &to]).1.starts_with("0 items"));
+    assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "x", &to], "").2.contains("--pk: \"x\" is no number"));
+    assert!(ddbfs(data, &["archive", "ProductCatalog", "--pk", "1", "--sk-ge", "1", &to], "").2.contains("no sort key"));
+}
+
+#[test]
+fn indexes_are_made_watched_and_dropped_beside_a_running_mount() {
+    let mount = Mount::with_samples();
+    let run = |args: &[&str]| ddbfs(&mount.data(), args, "");
+    let ok = |args: &[&str]| {
+        let (code, out, err) = run(args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
+        out
+    };
+    mount.ok("echo '{\"Age\":\"three\"}' > Pets/items/Dog/Odd.json");
+    mount.ok("for age in 1 2 3; do echo \"{\\\"Age\\\":$age}\" > Pets/items/Dog/Rex$age.json; done");
+    let items = mount.ok("find Pets/items -name '*.json' | xargs cat | jq -s '[.[] | select(.Age | type == \"number\")] | length'");
+    let out = ok(&["index", "create", "Pets", "by-age", "Age:N", "Name:S", "keys"]);
+    let expected = format!(
+        "by-age: ACTIVE, {} entries\n1 items are kept out by a value that cannot be its key: ddbfs violations tells which\n",
+        items.trim()
+    );
+    assert_eq!(out, expected);
+    assert_eq!(mount.ok("jq -r .status Pets/gsi/by-age/stats.json"), "ACTIVE\n");
+    assert_eq!(mount.ok("find Pets/gsi/by-age/items -name '*.json' | wc -l"), items);
+    let status = ok(&["index", "status", "Pets"]);
+    assert!(status.starts_with("by-age                   global ACTIVE") && status.ends_with("  1 violations\n"), "{status}");
+    assert_eq!(ok(&["index", "wait", "Pets", "by-age"]), expected);
+
+    ok(&["index", "pause", "Pets"]);
+    mount.ok("echo '{\"Age\":99}' > Pets/items/Dog/Old.json; test ! -e Pets/gsi/by-age/items/99");
+    assert!(ok(&["index", "status", "Pets"]).contains(" 1 writes, paused\n"));
+    ok(&["index", "resume", "Pets"]);
+    mount.ok("until test -e Pets/gsi/by-age/items/99; do sleep 0.02; done");
+
+    for (args, expected) in [
+        (&["index", "create", "Pets", "abc", "Age"][..], "an index is made by: gsi NAME key:S"),
+        (&["index", "create", "Pets", "by-age", "Age:N"], "Attempting to create an index which already exists"),
+        (&["index", "create", "Pats", "abc", "Age:N"], "no table \"Pats\"; the tables are"),
+        (&["index", "wait", "Pets", "by"], "table Pets has no index \"by\"; it has by-age"),
+        (&["index", "drop", "Pets", "none"], "Requested resource not found: Index none for table Pets"),
+        (&["index", "pause", "Thread"], "Table Thread has no global secondary indexes whose propagation could be paused"),
+    ] {
+        let (code, _, err) = run(args);
+        assert!(code == 1 && err.contains(expected), "{args:?}: {code} {err}");
+    }
+    assert_eq!(ok(&["index", "drop", "Pets", "by-age"]), "by-age: gone\n");
+    // What one process begins and leaves, another goes on with.
+    ok(&["index", "create", "Pets", "by-name", "Name:S", "--no-wait"]);
+    mount.ok("until test \"$(jq -r .status Pets/gsi/by-name/stats.json)\" = ACTIVE; do sleep 0.02; done");
+    ok(&["index", "drop", "Pets", "by-name", "--no-wait"]);
+    mount.ok("until test \"$(jq .gsi Pets/stats.json)\" = 0; do sleep 0.02; done");
+    assert_eq!(mount.ok("ls Pets/gsi"), "");
+}
+
+#[test]
+fn delays_are_those_of_the_service() {
+    let (dir, address) = (sampled(), free_address());
+    let mut child = Command::new(DDBFS)
+        .args(["serve", "--http", &address, "--gsi-delay", "60m", "--table-delay", "60m"])
+        .env("DDBFS_DATA", dir.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let item = r#"{"UserId":{"S":"u"},"GameTitle":{"S":"New Game"},"TopScore":{"N":"1"}}"#;
+    let put = format!(r#"{{"TableName":"GameScores","Item":{item}}}"#);
+    while post(&address, "PutItem", &put).is_err() {
+        std::thread::yield_now();
+    }
+    let count = |query: &str| {
+        let answer = post(&address, "Query", query).unwrap();
+        answer.split("\"Count\":").nth(1).unwrap().split([',', '}']).next().unwrap().to_owned()
+    };
+    let values = r#""ExpressionAttributeValues":{":v":{"S":"New Game"}}"#;
+    let late =
+        format!(r#"{{"TableName":"GameScores","IndexName":"GameTitleIndex","KeyConditionExpression":"GameTitle = :v",{values}}}"#);
+    assert_eq!(count(&late), "0");
+    let values = r#""ExpressionAttributeValues":{":v":{"S":"u"}}"#;
+    assert_eq!(count(&format!(r#"{{"TableName":"GameScores","KeyConditionExpression":"UserId = :v",{values}}}"#)), "1");
+    let create = r#"{"TableName":"Slow","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}"#;
+    post(&address, "CreateTable", create).unwrap();
+    let answer = post(&address, "PutItem", r#"{"TableName":"Slow","Item":{"pk":{"S":"a"}}}"#).unwrap();
+    assert!(answer.contains("ResourceNotFoundException"), "{answer}");
+    assert!(check(dir.path()).0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (code, _, err) = ddbfs(dir.path(), &["serve", "--gsi-delay", "1h"], "");
+    assert!(code == 2 && err.contains("a time is like 50ms, 2s or 1m, a day at most"), "{err}");
+}

@@ -1,0 +1,39 @@
+//! The engine: its operations on a store in memory, features, models, rules of the requirements.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod advice;
+mod batches;
+mod browse;
+mod cached;
+mod check;
+mod conditions;
+mod damage;
+mod fuzz_seeds;
+mod index_life;
+mod index_life_rules;
+mod index_model;
+mod index_rules;
+mod items;
+mod legacy;
+mod model;
+mod never_used;
+mod pages;
+mod partitions;
+mod reads;
+mod recovery;
+mod resources;
+mod rules;
+mod samples;
+mod statements;
+mod statements_model;
+mod streams;
+#[path = "../support/mod.rs"]
+mod support;
+mod tables;
+mod throttling;
+mod time_to_live;
+mod transactions;
+mod transfer;
+mod update_table;
+mod updates;

@@ -1,0 +1,13 @@
+//! The HTTP front end, its vectors and clients, and that both front ends give one answer.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod clients;
+mod coherence;
+mod front_ends;
+mod one_answer;
+mod server;
+#[path = "../support/mod.rs"]
+mod support;
+mod vectors;
+mod wire;

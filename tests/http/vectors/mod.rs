@@ -1,0 +1,171 @@
+//! What the tables of vectors share: a server, and calls that must succeed or fail.
+
+mod conditions;
+mod corrections;
+mod disagreements;
+mod files;
+mod index_texts;
+mod indexes;
+mod numbers;
+mod reads;
+mod tables;
+mod texts;
+mod transactions;
+mod updates;
+
+use ddbfs::http::{HttpOptions, RunningServer, Server};
+use serde_json::{Value, json};
+
+use crate::support::http::{Answer, api, call, engine, exchange, ok, options};
+
+/// A server with the table `Tab`: pk S, sk N.
+pub struct Service(RunningServer);
+
+impl Service {
+    pub fn new() -> Self {
+        Self::with(options())
+    }
+
+    pub fn with(options: HttpOptions) -> Self {
+        let service = Self(Server::start(options, engine()).unwrap());
+        service.ok("CreateTable", table("Tab"));
+        service
+    }
+
+    /// The answer to a request that must succeed.
+    #[track_caller]
+    pub fn ok(&self, operation: &str, request: Value) -> Value {
+        ok(self.0.local_addr(), operation, &request)
+    }
+
+    /// What a request comes to: `OK`, or the error's name without its namespace, a colon, a blank and its text.
+    #[track_caller]
+    pub fn outcome(&self, operation: &str, request: &Value) -> String {
+        let answer = call(self.0.local_addr(), operation, request);
+        if answer.status == 200 { "OK".to_owned() } else { Self::error_of(&answer) }
+    }
+
+    /// The answer to a body of any text.
+    #[track_caller]
+    pub fn raw(&self, operation: &str, body: &str) -> Answer {
+        exchange(self.0.local_addr(), &api(operation, body))
+    }
+
+    /// An error's name without its namespace and `Exception`, a colon, a blank and its text.
+    #[track_caller]
+    pub fn error_of(answer: &Answer) -> String {
+        let body = answer.json();
+        let name = body["__type"].as_str().unwrap().rsplit('#').next().unwrap().trim_end_matches("Exception").to_owned();
+        let text = body["message"].as_str().or(body["Message"].as_str()).unwrap_or_default();
+        format!("{name}: {text}")
+    }
+
+    /// A request must come to this; what follows `~` need only be part of it.
+    #[track_caller]
+    pub fn check(&self, operation: &str, request: &Value, expected: &str) {
+        let found = self.outcome(operation, request);
+        let alike = expected.strip_prefix('~').map_or(found == expected, |part| found.contains(part));
+        assert!(alike, "{operation} {request}\n   found: {found}\nexpected: {expected}");
+    }
+
+    /// Puts an item into `Tab`.
+    #[track_caller]
+    pub fn put(&self, item: &Value) {
+        self.ok("PutItem", json!({"TableName": "Tab", "Item": item}));
+    }
+
+    /// The item of `Tab` with this key.
+    #[track_caller]
+    pub fn get(&self, pk: &str, sk: u32) -> Value {
+        self.ok("GetItem", json!({"TableName": "Tab", "Key": key(pk, sk), "ConsistentRead": true}))["Item"].take()
+    }
+}
+
+/// A CreateTable request: pk S, sk N, on demand.
+pub fn table(name: &str) -> Value {
+    json!({
+        "TableName": name, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    })
+}
+
+pub fn key(pk: &str, sk: u32) -> Value {
+    json!({"pk": {"S": pk}, "sk": {"N": sk.to_string()}})
+}
+
+/// JSON that is part of a vector.
+#[track_caller]
+pub fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// An item: the key and these attributes, the inside of an object.
+#[track_caller]
+pub fn item(pk: &str, sk: u32, attributes: &str) -> Value {
+    let mut item = parse(&format!("{{{attributes}}}"));
+    item.as_object_mut().unwrap().extend(key(pk, sk).as_object().unwrap().clone());
+    item
+}
+
+/// Sets the members of `more` that are not null.
+pub fn with(mut request: Value, more: Value) -> Value {
+    let more = more.as_object().unwrap().iter().filter(|(_, value)| !value.is_null());
+    request.as_object_mut().unwrap().extend(more.map(|(name, value)| (name.clone(), value.clone())));
+    request
+}
+
+/// `ExpressionAttributeValues` of a vector; null for none.
+#[track_caller]
+pub fn values(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { parse(&format!("{{{text}}}")) }
+}
+
+/// A request must come to this, by the rules of [`Service::check`], written as [`expected_text`] reads it.
+#[track_caller]
+pub fn check(service: &Service, operation: &str, request: &Value, expected: &str) {
+    service.check(operation, request, &expected_text(expected));
+}
+
+/// What the shorthand of a vector stands for; without the name of another error it is a validation error.
+pub fn expected_text(expected: &str) -> String {
+    let expected = SHORTHAND.iter().fold(expected.to_owned(), |text, (short, long)| text.replace(short, long));
+    if expected == "OK" || expected.starts_with('~') || is_named(&expected) { expected } else { format!("Validation: {expected}") }
+}
+
+const SHORTHAND: [(&str, &str); 5] = [
+    ("1VE: ", "1 validation error detected: "),
+    ("IV: ", "One or more parameter values were invalid: "),
+    ("NN", "The parameter cannot be converted to a numeric value"),
+    ("NEST", "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"),
+    ("NWF: ", "Statement wasn't well formed, can't be processed: "),
+];
+
+/// `Name: ` of an error: letters alone, and no word of the texts' own.
+fn is_named(expected: &str) -> bool {
+    const ERRORS: [&str; 22] = [
+        "Validation",
+        "ResourceInUse",
+        "ResourceNotFound",
+        "LimitExceeded",
+        "Serialization",
+        "ConditionalCheckFailed",
+        "TransactionCanceled",
+        "TransactionConflict",
+        "IdempotentParameterMismatch",
+        "ItemCollectionSizeLimitExceeded",
+        "UnknownOperation",
+        "TableNotFound",
+        "TableInUse",
+        "BackupNotFound",
+        "BackupInUse",
+        "PolicyNotFound",
+        "ImportNotFound",
+        "ExportNotFound",
+        "ImportConflict",
+        "DuplicateItem",
+        "AccessDenied",
+        "TrimmedDataAccess",
+    ];
+    expected.split_once(": ").is_some_and(|(name, _)| ERRORS.contains(&name))
+}

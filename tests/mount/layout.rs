@@ -1,0 +1,175 @@
+//! The files that show capacity, metrics, partitions and heat, in a real mount.
+
+use std::sync::Arc;
+
+use crate::support::mounted::*;
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::engine::clock::ManualClock;
+use ddbfs::engine::throttle::ThrottleOptions;
+use ddbfs::model::layout::PartitionLimits;
+use ddbfs::store::memory::MemoryStore;
+use serde_json::{Value, json};
+
+fn json_of(mount: &Mount, path: &str) -> Value {
+    let text = mount.sh(&format!("cat '{path}'")).ok().to_owned();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error} in {text}"))
+}
+
+#[test]
+fn what_the_mount_reads_and_writes_is_counted() {
+    let mount = Mount::with_tables();
+    mount.sh(r#"mkdir Orders/items/u1 && echo '{"status":"open","created":"1"}' > Orders/items/u1/o1.json"#).ok();
+    // Reading is a consistent get; listing and stat are none.
+    mount.sh("cat Orders/items/u1/o1.json; ls -lR Orders/items").ok();
+    let capacity = json_of(&mount, "Orders/capacity.json");
+    let table = &capacity["sources"][0];
+    assert_eq!((&table["name"], &table["kind"]), (&json!("Orders"), &json!("table")));
+    assert_eq!(table["since_start"], json!({ "read_units": 1.0, "write_units": 1.0, "throttles": 0 }));
+    assert_eq!(table["last_minute"], table["since_start"]);
+    assert_eq!(capacity["sources"][1]["since_start"], json!({ "read_units": 0.0, "write_units": 1.0, "throttles": 0 }));
+    assert!(capacity["month"]["at_the_rate_since_start"]["total"].as_f64().unwrap() > 0.0);
+
+    let put = r#"ddbfs_successful_request_latency_seconds_count{table="Orders",operation="PutItem"} 1"#;
+    mount.sh(&format!("grep -qxF '{put}' .ddb/stats.prom")).ok();
+    let consumed = r#"jq -s 'map(select(.MetricName=="ConsumedWriteCapacityUnits" and .Dimensions.GlobalSecondaryIndexName=="by-status").Sum)|add==1' Orders/metrics.ndjson"#;
+    assert_eq!(mount.sh(consumed).ok(), "true\n");
+    // For lookup only.
+    assert_eq!(mount.sh("ls Orders | { grep -c -e capacity -e metrics || true; }").ok(), "0\n");
+    mount.sh("echo x > Orders/capacity.json").failed();
+}
+
+/// Small partitions, and a clock that stands, so that what is asked stays in the last minute.
+fn modelled() -> (Mount, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let partition_limits = PartitionLimits { bytes_max: 30_000, read_units_max: 4.0, write_units_max: 8.0 };
+    let background_period = None;
+    let options = EngineOptions { clock: clock.clone(), partition_limits, background_period, ..EngineOptions::default() };
+    let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+    create_table(&*db, ORDERS);
+    create_table(&*db, FLAT);
+    (Mount::of(db), clock)
+}
+
+fn fill(mount: &Mount) {
+    let fill = "x".repeat(700);
+    for n in 0..240 {
+        let (user, status) = (n % 40, ["open", "paid", "sent", "sent", "sent"][n % 5]);
+        let item = format!(
+            r#"{{"pk":"u{user}","sk":"o{n}","status":"{status}","created":"{n:04}","total":"{}","fill":"{fill}"}}"#,
+            &fill[..200]
+        );
+        put(&*mount.db, "Orders", &item);
+        put(&*mount.db, "Flat", &format!(r#"{{"id":"f{n}","fill":"{fill}"}}"#));
+    }
+    mount.db.engine().run_background_work().unwrap();
+}
+
+#[test]
+fn partitions_list_each_collection_once_as_a_link_to_it() {
+    let (mount, _) = modelled();
+    fill(&mount);
+    assert_eq!(mount.sh("ls -d Orders/partitions").ok(), "Orders/partitions\n");
+    let count = mount.sh("ls -d Orders/partitions/p*/ | wc -l").ok().trim().parse::<u32>().unwrap();
+    assert!(count > 6, "{count}");
+    // No collection is as large as a partition, so each is whole in one.
+    let sorted = "ls Orders/partitions/*/keys | grep '^u' | sort";
+    assert_eq!(mount.sh(sorted).ok(), mount.sh("ls Orders/items | sort").ok());
+    let first = mount.sh("ls -d Orders/partitions/*/keys/u7").ok().trim().to_owned();
+    assert_eq!(mount.sh(&format!("readlink {first}")).ok(), "../../../items/u7\n");
+    assert_eq!(mount.sh(&format!("ls {first}/ | wc -l")).ok(), "6\n");
+    assert_eq!(mount.sh("ls Flat/partitions/*/keys | grep -c '^f.*json$'").ok(), "240\n");
+    assert!(mount.sh("cat Flat/partitions/*/keys/f7.json").ok().starts_with(r#"{"id":"f7","#));
+    // A global index has its own, and `sent` is larger than one: it is in several.
+    let parts = mount.sh("ls -d Orders/gsi/by-status/partitions/*/keys/sent | wc -l").ok().trim().parse::<u32>().unwrap();
+    assert!(parts > 1, "{parts}");
+    // Of those that are not there, nothing; and nothing is written here.
+    mount.sh("ls Orders/partitions/p0").failed();
+    mount.sh("ls Orders/partitions/p99").failed();
+    mount.sh("ls Orders/partitions/*/keys/u99").failed();
+    assert!(mount.sh("touch Orders/partitions/p00/x").failed().contains("Read-only file system"));
+    assert!(mount.sh("rm Orders/partitions/*/keys/u7").failed().contains("Read-only file system"));
+    // Whole walks end, and backups see sizes that do not change.
+    mount.sh("find . -type f | wc -l; du -s . > /dev/null; tar -cf /dev/null Orders/partitions").ok();
+    assert_eq!(mount.sh("stat -c %s Orders/partitions/p*/stats.json | sort -u").ok(), "1024\n");
+    assert_eq!(mount.sh("cat Orders/partitions/p00/stats.json | wc -c").ok(), "1024\n");
+    let items = "jq -s 'map(.items)|add' Orders/partitions/p*/stats.json";
+    assert_eq!(mount.sh(items).ok(), "240\n");
+}
+
+#[test]
+fn heat_is_told_in_tables_and_drawn() {
+    let (mount, _) = modelled();
+    fill(&mount);
+    for (user, times) in [("u3", 200), ("u11", 60), ("u20", 20)] {
+        let key = format!(r#"{{"pk":"{user}","sk":"o{}"}}"#, &user[1..]);
+        (0..times).for_each(|_| drop(get(&*mount.db, "Orders", &key)));
+    }
+    let hottest = mount.sh("sort -t$'\\t' -k7,7nr Orders/partitions/heat.tsv | head -1 | cut -f1").ok().trim().to_owned();
+    let of_hot = mount.sh("sort -t$'\\t' -k4,4nr Orders/partitions/hot.tsv | head -1 | cut -f2,3").ok().to_owned();
+    assert_eq!(of_hot, format!("{hottest}\tu3\n"));
+    assert_eq!(mount.sh("ls -d Orders/partitions/*/keys/u3").ok(), format!("Orders/partitions/{hottest}/keys/u3\n"));
+    // Single items are counted once contributor insights are enabled.
+    assert!(mount.sh("tail -n 1 Orders/partitions/hot-items.tsv").ok().contains("UpdateContributorInsights"));
+    let body = serde_json::json!({ "TableName": "Orders", "ContributorInsightsAction": "ENABLE" });
+    ddbfs::protocol::call("UpdateContributorInsights", body, &*mount.db, "localhost").unwrap();
+    (0..6).for_each(|_| drop(get(&*mount.db, "Orders", r#"{"pk":"u11","sk":"o11"}"#)));
+    let of_hot = mount.sh("sed 1d Orders/partitions/hot-items.tsv | cut -f1,3,8").ok().to_owned();
+    assert_eq!(of_hot, "1\tu11/o11.json\t3.0\n");
+    let columns = mount.sh("awk -F'\\t' '{print NF}' Orders/partitions/heat.tsv | sort -u").ok().to_owned();
+    assert_eq!(columns, "11\n");
+    // 48 items of 5 of 8: the largest of the index.
+    let big = mount.sh("sed -n 2p Orders/gsi/by-status/partitions/big.tsv | cut -f1,3,4").ok().to_owned();
+    assert_eq!(big, "1\tsent\t144\n");
+    let picture = mount.sh("cat Orders/heat.svg").ok().to_owned();
+    for part in ["<svg xmlns", "prefers-color-scheme:dark", ">u3</text>", ">gsi/by-status<", "</svg>"] {
+        assert!(picture.contains(part), "{part} is missing in {picture}");
+    }
+    if let Some(path) = std::env::var_os("DDBFS_TEST_PICTURE") {
+        std::fs::write(path, picture).unwrap();
+    }
+}
+
+#[test]
+fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let throttle = Some(ThrottleOptions::new(true));
+    let options = EngineOptions { clock: clock.clone(), throttle, collection_warning_bytes: Some(500), ..EngineOptions::default() };
+    let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+    let small = r#""BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}"#;
+    create_table(&*db, &FLAT.replace(r#""BillingMode": "PAY_PER_REQUEST""#, small));
+    let local = r#""LocalSecondaryIndexes": [{
+        "IndexName": "by-status", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "status", "KeyType": "RANGE"}]}],
+        "BillingMode""#;
+    let held = ORDERS.replace("Orders", "Held").replace("\"by-status\"", "\"by-created\"").replace(r#""BillingMode""#, local);
+    create_table(&*db, &held);
+    let mount = Mount::of(db);
+    let seconds = 300;
+    let refused = mount.sh(&format!("for n in $(seq {}); do echo '{{}}' > Flat/items/k$n.json || exit 7; done", seconds + 1));
+    assert!(refused.status == 7 && refused.err.contains("Device or resource busy"), "{refused:#?}");
+    assert_eq!(mount.sh("ls Flat/items | wc -l").ok(), format!("{seconds}\n"));
+    let refused = mount.sh("echo '{}' > Flat/items/k.json 2> /dev/null || cat .ddb/errors/last").out;
+    assert!(
+        refused.contains("EBUSY ProvisionedThroughputExceededException") && refused.contains("The level of configured"),
+        "{refused}"
+    );
+    // Reading has its own units; `ls` and `stat` take none.
+    let refused = mount.sh(&format!("for n in $(seq {}); do cat Flat/items/k1.json || exit 7; done > /dev/null", seconds + 1));
+    assert!(refused.status == 7 && refused.err.contains("Device or resource busy"), "{refused:#?}");
+    mount.sh("ls -l Flat/items > /dev/null").ok();
+    clock.advance_ms(1_000);
+    mount.sh("cat Flat/items/k1.json && echo '{}' > Flat/items/k.json").ok();
+    let metrics = mount.sh("grep '^ddbfs_write_throttle_events_total{table=\"Flat\"}' .ddb/stats.prom").ok().to_owned();
+    assert_eq!(metrics, "ddbfs_write_throttle_events_total{table=\"Flat\"} 2\n");
+
+    mount.sh(r#"mkdir Held/items/u1; for n in 1 2 3; do echo '{"status":"open"}' > Held/items/u1/$n.json; done"#).ok();
+    let warning = mount.sh("jq -r .path .ddb/warnings.ndjson").ok().to_owned();
+    assert_eq!(warning, "Held/items/u1\n");
+    assert!(mount.sh("cat .ddb/warnings.ndjson").ok().contains("it takes no more"));
+    let partition = mount
+        .sh("python3 -c 'import os; print(os.getxattr(\"Held/items/u1/1.json\", \"user.ddb.partition\").decode(), end=\"\")'")
+        .ok()
+        .to_owned();
+    assert_eq!(mount.sh(&format!("ls Held/partitions/{partition}/keys")).ok(), "u1\n");
+}

@@ -1,0 +1,28 @@
+//! The mount: files, directories and the programs that people use on them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod basics;
+mod batch;
+mod editors;
+mod help;
+mod indexes;
+mod items;
+mod layout;
+mod long_reads;
+mod matrix;
+mod multi_attribute_keys;
+mod names;
+mod options;
+mod programs;
+mod proofs;
+mod scratch_files;
+mod service;
+mod shells;
+mod streams;
+mod stress;
+mod structure;
+#[path = "../support/mod.rs"]
+mod support;
+mod tables;
+mod view;

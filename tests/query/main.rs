@@ -1,0 +1,11 @@
+//! Query paths and what they list and read.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod matrix;
+mod paths;
+mod result_files;
+mod results;
+mod saved_queries;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,652 @@
+//! Query paths against the engine: the example data sets, every operator, positions, long keys, large results.
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ddbfs::codec::plain_json;
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::database::{Browse, Database, Position};
+use ddbfs::engine::EngineOptions;
+use ddbfs::fs::FsError;
+use ddbfs::fs::computed::Window;
+use ddbfs::fs::query::{Child, QueryKind, QueryPath, Request, ResultKind};
+use ddbfs::model::api::create_table::ProjectionType;
+use ddbfs::model::api::{
+    CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, PutItemRequest, QueryRequest, ScanRequest,
+};
+use ddbfs::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeyType};
+use ddbfs::model::{IndexKind, IndexName, Item, TableName};
+use ddbfs::store::memory::MemoryStore;
+
+fn open() -> LocalDatabase {
+    let store = Arc::new(MemoryStore::new().expect("a store"));
+    LocalDatabase::open(store, EngineOptions::default()).expect("an engine")
+}
+
+/// `H pk:S` and `R sk:N` as definitions and key schema.
+fn keys(text: &str) -> (Vec<KeyAttribute>, Vec<KeySchemaElement>) {
+    let parse = |text: &str| {
+        let (role, attribute) = text.split_once(' ').expect("H name:type");
+        let (name, attribute_type) = attribute.rsplit_once(':').expect("name:type");
+        let attribute_type = match attribute_type {
+            "S" => KeyAttributeType::S,
+            "N" => KeyAttributeType::N,
+            _ => KeyAttributeType::B,
+        };
+        let key_type = if role == "H" { KeyType::Hash } else { KeyType::Range };
+        let element = KeySchemaElement { attribute_name: name.to_owned(), key_type };
+        (KeyAttribute { name: name.to_owned(), attribute_type }, element)
+    };
+    text.split(", ").map(parse).unzip()
+}
+
+/// `indexes`: kind, name, key, projection (`all`, `keys`, or attributes).
+fn create(db: &LocalDatabase, name: &str, key: &str, indexes: &[(IndexKind, &str, &str, &str)]) {
+    let (mut definitions, key_schema) = keys(key);
+    let mut global = Vec::new();
+    let mut local = Vec::new();
+    for (kind, index, key, projection) in indexes {
+        let (more, key_schema) = keys(key);
+        definitions.extend(more);
+        let (projection_type, non_key_attributes) = match *projection {
+            "all" => (ProjectionType::All, None),
+            "keys" => (ProjectionType::KeysOnly, None),
+            names => (ProjectionType::Include, Some(names.split(' ').map(str::to_owned).collect())),
+        };
+        let definition = IndexDefinition {
+            name: IndexName::new(*index).expect("an index name"),
+            kind: *kind,
+            key_schema,
+            projection: ProjectionDefinition { projection_type: Some(projection_type), non_key_attributes },
+            throughput: None,
+        };
+        if *kind == IndexKind::Global { &mut global } else { &mut local }.push(definition);
+    }
+    definitions.sort_by(|a, b| a.name.cmp(&b.name));
+    definitions.dedup();
+    let request = CreateTableRequest {
+        table_name: TableName::new(name).expect("a table name"),
+        attribute_definitions: definitions,
+        key_schema,
+        billing_mode: Some(BillingMode::PayPerRequest),
+        throughput: None,
+        local_indexes: Some(local).filter(|list| !list.is_empty()),
+        global_indexes: Some(global).filter(|list| !list.is_empty()),
+        deletion_protection: false,
+        opaque: Default::default(),
+    };
+    db.create_table(request).expect("a table");
+}
+
+fn put(db: &LocalDatabase, table: &str, lines: &[&str]) {
+    for line in lines {
+        let item = plain_json::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let request = PutItemRequest::new(TableName::new(table).expect("a table name"), item);
+        db.put_item(request).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+}
+
+/// What `Table/query/…` or `Table/gsi/index/scan/…` is.
+fn walk(db: &LocalDatabase, path: &str) -> Result<Child, FsError> {
+    let mut names: Vec<&str> = path.split('/').collect();
+    let table = TableName::new(names.remove(0)).expect("a table name");
+    let schema = db.schema(&table).expect("a schema").expect("a table");
+    let mut index = None;
+    if names[0] == "gsi" || names[0] == "lsi" {
+        names.remove(0);
+        index = Some(IndexName::new(names.remove(0)).expect("an index name"));
+    }
+    let kind = if names.remove(0) == "query" { QueryKind::Query } else { QueryKind::Scan };
+    let mut child = Child::Dir(QueryPath::new(schema, index.as_ref(), kind)?);
+    for name in names {
+        let Child::Dir(path) = child else { panic!("{name}: not below a directory") };
+        child = path.child(name.as_bytes())?;
+    }
+    Ok(child)
+}
+
+fn directory(db: &LocalDatabase, path: &str) -> QueryPath {
+    match walk(db, path) {
+        Ok(Child::Dir(path)) => path,
+        other => panic!("{path}: {other:?}"),
+    }
+}
+
+/// `cat path`, or the error's text.
+fn cat(db: &LocalDatabase, path: &str) -> String {
+    let file = match walk(db, path) {
+        Ok(Child::Result(path, kind)) => path.render(db, kind),
+        Ok(other) => panic!("{path}: {other:?}"),
+        Err(error) => Err(error),
+    };
+    file.map_or_else(|error| format!("error: {error}"), |bytes| String::from_utf8(bytes).expect("text"))
+}
+
+/// `ls path`, in batches of `batch` names, each begun from the position where the one before ended.
+fn ls(db: &LocalDatabase, path: &str, batch: usize) -> Vec<String> {
+    let path = directory(db, path);
+    let mut names = Vec::new();
+    let mut after: Option<Position> = None;
+    loop {
+        let before = names.len();
+        let from = after.take();
+        path.listing(db, from.as_ref(), &mut |name, position| {
+            names.push(name);
+            if names.len() - before == batch {
+                after = Some(position);
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })
+        .expect("a listing");
+        if names.len() - before < batch {
+            return names;
+        }
+    }
+}
+
+fn check(db: &LocalDatabase, path: &str, expected: &str) {
+    assert_eq!(cat(db, path), expected, "{path}");
+}
+
+/// The items of the API's answer to the path's own request, page by page, as plain JSON lines.
+fn api_items(db: &LocalDatabase, path: &str) -> String {
+    let mut out = Vec::new();
+    let mut write = |item: &Item, first: &[&str]| plain_json::write_line(item, first, &mut out);
+    let path = directory(db, path);
+    let schema = path.schema().clone();
+    let index = path.index().and_then(|index| schema.index(index.as_str()));
+    let mut first: Vec<&str> = index.into_iter().flat_map(|index| index.attributes()).map(|a| a.name.as_str()).collect();
+    first.extend(schema.key.attributes().map(|a| a.name.as_str()).filter(|name| !first.contains(name)).collect::<Vec<_>>());
+    let mut run = |items: Option<Vec<Item>>| items.expect("items").iter().for_each(|item| write(item, &first));
+    match path.request(db).expect("a request") {
+        Request::Query(mut request) => loop {
+            let response = db.query(&request).expect("a page");
+            run(response.items);
+            request.exclusive_start_key = response.page.last_evaluated_key;
+            if request.exclusive_start_key.is_none() || request.limit.is_some() {
+                break;
+            }
+        },
+        Request::Scan(mut request) => loop {
+            let response = db.scan(&request).expect("a page");
+            run(response.items);
+            request.exclusive_start_key = response.page.last_evaluated_key;
+            if request.exclusive_start_key.is_none() || request.limit.is_some() {
+                break;
+            }
+        },
+    }
+    String::from_utf8(out).expect("text")
+}
+
+fn game_scores(db: &LocalDatabase) {
+    use IndexKind::Global;
+    create(
+        db,
+        "GameScores",
+        "H UserId:S, R GameTitle:S",
+        &[
+            (Global, "GameTitleIndex", "H GameTitle:S, R TopScore:N", "keys"),
+            (Global, "WinsIndex", "H GameTitle:S, R TopScore:N", "Wins Losses"),
+            (Global, "DateIndex", "H TopScore:N, R TopScoreDateTime:S", "keys"),
+        ],
+    );
+    put(
+        db,
+        "GameScores",
+        &[
+            r#"{"UserId":"101","GameTitle":"Galaxy Invaders","TopScore":5842,"TopScoreDateTime":"2015-09-15:17:24:31","Wins":21,"Losses":72}"#,
+            r#"{"UserId":"101","GameTitle":"Meteor Blasters","TopScore":1000,"TopScoreDateTime":"2015-10-22:23:18:01","Wins":12,"Losses":3}"#,
+            r#"{"UserId":"101","GameTitle":"Starship X","TopScore":24,"TopScoreDateTime":"2015-08-31:13:14:21","Wins":4,"Losses":9}"#,
+            r#"{"UserId":"102","GameTitle":"Alien Adventure","TopScore":192,"TopScoreDateTime":"2015-07-12:11:07:56","Wins":32,"Losses":192}"#,
+            r#"{"UserId":"102","GameTitle":"Galaxy Invaders","TopScore":0,"TopScoreDateTime":"2015-09-18:07:33:42","Wins":0,"Losses":5}"#,
+            r#"{"UserId":"103","GameTitle":"Attack Ships","TopScore":3,"TopScoreDateTime":"2015-10-19:01:13:24","Wins":1,"Losses":8}"#,
+            r#"{"UserId":"103","GameTitle":"Galaxy Invaders","TopScore":2317,"TopScoreDateTime":"2015-09-11:06:53:00","Wins":40,"Losses":3}"#,
+            r#"{"UserId":"103","GameTitle":"Meteor Blasters","TopScore":723,"TopScoreDateTime":"2015-10-19:01:13:24","Wins":22,"Losses":12}"#,
+            r#"{"UserId":"103","GameTitle":"Starship X","TopScore":42,"TopScoreDateTime":"2015-07-11:06:53:03","Wins":4,"Losses":19}"#,
+            r#"{"UserId":"123","GameTitle":"Comet Quest","TopScore":0}"#,
+            r#"{"UserId":"201","GameTitle":"Comet Quest","TopScore":0}"#,
+            r#"{"UserId":"301","GameTitle":"Comet Quest","TopScore":0}"#,
+            r#"{"UserId":"400","GameTitle":"Comet Quest"}"#,
+        ],
+    );
+}
+
+#[test]
+fn game_scores_d_01() {
+    let db = open();
+    game_scores(&db);
+    let index = "GameScores/gsi/GameTitleIndex/query";
+    check(
+        &db,
+        &format!("{index}/GameTitle=Meteor%20Blasters/desc/select=UserId,TopScore/items.ndjson"),
+        "{\"TopScore\":1000,\"UserId\":\"101\"}\n{\"TopScore\":723,\"UserId\":\"103\"}\n",
+    );
+    let top = "{\"GameTitle\":\"Meteor Blasters\",\"TopScore\":1000,\"UserId\":\"101\"}";
+    check(&db, &format!("{index}/@pk=Meteor Blasters/desc/limit=1/items.ndjson"), &format!("{top}\n"));
+    check(
+        &db,
+        &format!("{index}/@pk=Galaxy Invaders/desc/eval=1/select=UserId,TopScore/items.json"),
+        "[\n{\"TopScore\":5842,\"UserId\":\"101\"}\n]\n",
+    );
+    check(&db, &format!("{index}/@pk=Comet%20Quest/TopScore=0/count"), "3\n");
+    let mut keys: Vec<String> = cat(&db, &format!("{index}/@pk=Comet%20Quest/keys")).lines().map(str::to_owned).collect();
+    keys.sort();
+    assert_eq!(keys, ["items/123/Comet%20Quest.json", "items/201/Comet%20Quest.json", "items/301/Comet%20Quest.json"]);
+    check(&db, "GameScores/gsi/GameTitleIndex/scan/count", "12\n");
+    check(&db, "GameScores/scan/count", "13\n");
+    check(&db, "GameScores/gsi/DateIndex/query/TopScore=0/keys", "items/102/Galaxy%20Invaders.json\n");
+    let wins = cat(&db, "GameScores/gsi/WinsIndex/scan/select=UserId,Wins,Losses/items.ndjson");
+    assert!(wins.contains("{\"UserId\":\"103\",\"Losses\":3,\"Wins\":40}\n"), "{wins}");
+    check(&db, "GameScores/query/@pk=999/items.json", "[]\n");
+    check(&db, "GameScores/query/@pk=999/items.ndjson", "");
+    check(&db, "GameScores/query/@pk=999/count", "0\n");
+}
+
+#[test]
+fn page_json_is_a_page_and_its_next_goes_on() {
+    let db = open();
+    game_scores(&db);
+    let base = "GameScores/gsi/GameTitleIndex/query/@pk=Meteor Blasters/desc";
+    let page = cat(&db, &format!("{base}/limit=1/page.json"));
+    let value: serde_json::Value = serde_json::from_str(&page).expect("JSON");
+    assert_eq!(value["Items"], serde_json::json!([{"GameTitle": "Meteor Blasters", "TopScore": 1000, "UserId": "101"}]));
+    assert_eq!((&value["Count"], &value["ScannedCount"]), (&1.into(), &1.into()));
+    assert_eq!(value["ConsumedCapacity"]["GlobalSecondaryIndexes"]["GameTitleIndex"]["CapacityUnits"], 0.5);
+    assert!(page.ends_with("}\n") && page.lines().count() == 1);
+    let next = value["next"].as_str().expect("a token");
+    let rest = "{\"GameTitle\":\"Meteor Blasters\",\"TopScore\":723,\"UserId\":\"103\"}";
+    check(&db, &format!("{base}/after={next}/items.ndjson"), &format!("{rest}\n"));
+    let last = cat(&db, &format!("{base}/after={next}/limit=5/page.json"));
+    assert!(last.contains(rest) && last.contains("\"next\":null"), "{last}");
+    check(
+        &db,
+        &format!("GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/desc/after={next}/items.ndjson"),
+        "error: this position token belongs to another query",
+    );
+    check(
+        &db,
+        "GameScores/query/@pk=999/page.json",
+        "{\"Items\":[],\"Count\":0,\"ScannedCount\":0,\"next\":null,\"ConsumedCapacity\":{\"TableName\":\"GameScores\",\"CapacityUnits\":0.5,\"Table\":{\"CapacityUnits\":0.5}}}\n",
+    );
+    let typed = cat(&db, "GameScores/query/UserId=102/GameTitle.begins=Al/select=Wins/typed/page.json");
+    assert!(typed.starts_with("{\"Items\":[{\"Wins\":{\"N\":\"32\"}}],"), "{typed}");
+}
+
+#[test]
+fn text_forms() {
+    let db = open();
+    game_scores(&db);
+    let base = "GameScores/query/@pk=102";
+    let alien = r#"{"UserId":"102","GameTitle":"Alien Adventure","Losses":192,"TopScore":192,"TopScoreDateTime":"2015-07-12:11:07:56","Wins":32}"#;
+    let galaxy = r#"{"UserId":"102","GameTitle":"Galaxy Invaders","Losses":5,"TopScore":0,"TopScoreDateTime":"2015-09-18:07:33:42","Wins":0}"#;
+    check(&db, &format!("{base}/items.ndjson"), &format!("{alien}\n{galaxy}\n"));
+    check(&db, &format!("{base}/items.json"), &format!("[\n{alien},\n{galaxy}\n]\n"));
+    let typed = "{\"Wins\":{\"N\":\"32\"}}\n{\"Wins\":{\"N\":\"0\"}}\n";
+    check(&db, &format!("{base}/select=Wins/items.ddbjson"), typed);
+    check(&db, &format!("{base}/select=Wins/typed/items.ndjson"), typed);
+    check(&db, &format!("{base}/select=Wins/typed/desc/limit=1/items.json"), "[\n{\"Wins\":{\"N\":\"0\"}}\n]\n");
+    check(&db, &format!("{base}/select=Wins/keys"), "items/102/Alien%20Adventure.json\nitems/102/Galaxy%20Invaders.json\n");
+    check(&db, &format!("{base}/limit=1/count"), "1\n");
+    check(
+        &db,
+        &format!("{base}/select=a,a/items.ndjson"),
+        "error: Invalid ProjectionExpression: Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [a], path two: [a]",
+    );
+}
+
+#[test]
+fn thread_d_02() {
+    let db = open();
+    create(
+        &db,
+        "Thread",
+        "H ForumName:S, R Subject:S",
+        &[(IndexKind::Local, "LastPostIndex", "H ForumName:S, R LastPostDateTime:S", "Replies")],
+    );
+    for (forum, subject, posted, replies) in [
+        ("S3", "aaa", "2015-03-15:17:24:31", 12),
+        ("S3", "bbb", "2015-01-22:23:18:01", 3),
+        ("S3", "ccc", "2015-02-31:13:14:21", 4),
+        ("S3", "ddd", "2015-01-03:09:21:11", 9),
+        ("EC2", "yyy", "2015-02-12:11:07:56", 18),
+        ("EC2", "zzz", "2015-01-18:07:33:42", 0),
+        ("RDS", "rrr", "2015-01-19:01:13:24", 3),
+        ("RDS", "sss", "2015-03-11:06:53:00", 11),
+        ("RDS", "ttt", "2015-10-22:12:19:44", 5),
+    ] {
+        let line = format!(r#"{{"ForumName":"{forum}","Subject":"{subject}","LastPostDateTime":"{posted}","Replies":{replies}}}"#);
+        put(&db, "Thread", &[&line]);
+    }
+    put(
+        &db,
+        "Thread",
+        &[r#"{"ForumName":"EC2","Subject":"qqq","LastPostDateTime":"2015-09-30T12:00:00.000Z","Replies":1,"Tags":["x"]}"#],
+    );
+    let index = "Thread/lsi/LastPostIndex/query";
+    check(&db, "Thread/query/ForumName=S3/Subject.begins=a/keys", "items/S3/aaa.json\n");
+    let keys = |names: [&str; 4]| names.map(|name| format!("items/S3/{name}.json\n")).concat();
+    check(&db, &format!("{index}/@pk=S3/desc/keys"), &keys(["aaa", "ccc", "bbb", "ddd"]));
+    check(&db, &format!("{index}/@pk=S3/keys"), &keys(["ddd", "bbb", "ccc", "aaa"]));
+    check(
+        &db,
+        &format!("{index}/@pk=S3/desc/select=Subject,Replies/limit=2/items.ndjson"),
+        "{\"Subject\":\"aaa\",\"Replies\":12}\n{\"Subject\":\"ccc\",\"Replies\":4}\n",
+    );
+    let fetched =
+        format!("{index}/@pk=EC2/@sk.between=2015-08-31T00:00:00.000Z,2015-11-31T00:00:00.000Z/select=Subject,Tags,Replies");
+    check(&db, &format!("{fetched}/items.ndjson"), "{\"Subject\":\"qqq\",\"Replies\":1,\"Tags\":[\"x\"]}\n");
+    let page: serde_json::Value = serde_json::from_str(&cat(&db, &format!("{fetched}/page.json"))).expect("JSON");
+    assert_eq!(page["ConsumedCapacity"]["Table"]["CapacityUnits"], 0.5);
+    check(&db, &format!("{index}/@pk=RDS/LastPostDateTime.ge=2015-08-01/keys"), "items/RDS/ttt.json\n");
+    check(&db, &format!("{index}/@pk=RDS/LastPostDateTime.ge=2015-02/count"), "2\n");
+    assert_eq!(
+        ls(&db, &format!("{index}/@pk=S3/limit=2"), 1),
+        ["000001,2015-01-03:09:21:11,S3,ddd.json", "000002,2015-01-22:23:18:01,S3,bbb.json"]
+    );
+}
+
+#[test]
+fn invoices_pets_and_orders_d_05_to_d_09() {
+    let db = open();
+    create(&db, "Invoice", "H InvoiceNumber+suffix:S, R ClientTransactionId:S", &[]);
+    put(
+        &db,
+        "Invoice",
+        &[
+            r#"{"InvoiceNumber+suffix":"121212-1","ClientTransactionId":"Client1_Trans1","InvoiceDate":"2016-05-17 01.36.45"}"#,
+            r#"{"InvoiceNumber+suffix":"121212-1","ClientTransactionId":"Client1_Trans2","InvoiceDate":"2016-05-18 01.36.30"}"#,
+            r#"{"InvoiceNumber+suffix":"121212-2","ClientTransactionId":"Client2_Trans1","InvoiceDate":"2016-06-15 01.36.20"}"#,
+            r#"{"InvoiceNumber+suffix":"121212-2","ClientTransactionId":"Client2_Trans2","InvoiceDate":"2016-07-01 01.36.15"}"#,
+        ],
+    );
+    check(&db, "Invoice/query/@pk=121212-1/@sk.begins=Client1/count", "2\n");
+    check(&db, "Invoice/query/InvoiceNumber+suffix=121212-1/@sk.begins=Client1/count", "2\n");
+    check(&db, "Invoice/query/InvoiceNumber%2Bsuffix=121212-2/count", "2\n");
+    check(&db, "Invoice/query/@pk=121212-3/count", "0\n");
+
+    create(&db, "Orders", "H TransactionID:N", &[(IndexKind::Global, "OrderIndex", "H OrderID:S, R Order_Date:S", "all")]);
+    for (id, order, date) in [(1_111_111, "Cliente1-1", "17"), (1_111_112, "Cliente1-2", "18"), (1_111_113, "Cliente2-1", "18")] {
+        put(&db, "Orders", &[&format!(r#"{{"TransactionID":{id},"OrderID":"{order}","Order_Date":"2016-05-{date} 01.36.30"}}"#)]);
+    }
+    check(&db, "Orders/gsi/OrderIndex/query/OrderID=Cliente1-2/keys", "items/1111112.json\n");
+    check(
+        &db,
+        "Orders/gsi/OrderIndex/query/OrderID=Cliente1-2/consistent/keys",
+        "error: consistent reads are not supported on global secondary indexes",
+    );
+    assert_eq!(ls(&db, "Orders/query/@pk=1111111", 1), ["000001,1111111.json"]);
+    assert_eq!(ls(&db, "Orders/scan", 2).len(), 3);
+
+    create(&db, "Pets", "H AnimalType:S, R Name:S", &[]);
+    for (kind, name) in
+        [("Dog", "Bowser"), ("Dog", "Fido"), ("Dog", "Rover"), ("Dog", "Snoopy"), ("Cat", "Fluffy"), ("Fish", "Gill")]
+    {
+        put(&db, "Pets", &[&format!(r#"{{"AnimalType":"{kind}","Name":"{name}"}}"#)]);
+    }
+    assert_eq!(
+        ls(&db, "Pets/query/AnimalType=Dog/desc", 3),
+        ["000001,Snoopy.json", "000002,Rover.json", "000003,Fido.json", "000004,Bowser.json"]
+    );
+    check(
+        &db,
+        "Pets/query/AnimalType=Dog/Name.between=A,L/items.json",
+        "[\n{\"AnimalType\":\"Dog\",\"Name\":\"Bowser\"},\n{\"AnimalType\":\"Dog\",\"Name\":\"Fido\"}\n]\n",
+    );
+    check(&db, "Pets/query/AnimalType=Dog/Name=Fido/items.ndjson", "{\"AnimalType\":\"Dog\",\"Name\":\"Fido\"}\n");
+    assert_eq!(ls(&db, "Pets/query/AnimalType=Dog/Name=Fido", 1), ["000001,Fido.json"]);
+
+    create(&db, "Shipped", "H CustomerProductCountry:S, R Date:S", &[]);
+    for day in 1..=9 {
+        put(&db, "Shipped", &[&format!(r#"{{"CustomerProductCountry":"Ana#Bike/2#BR","Date":"2018-05-0{day}"}}"#)]);
+    }
+    check(&db, "Shipped/query/@pk=Ana%23Bike%2F2%23BR/@sk.between=2018-05-02,2018-05-04/count", "3\n");
+    check(&db, "Shipped/query/@pk=Ana#Bike%2f2#BR/@sk.gt=2018-05-08/keys", "items/Ana%23Bike%2F2%23BR/2018-05-09.json\n");
+}
+
+/// A table whose sort key, LSI sort key and GSI key are of one type, with values in no order and duplicates in the indexes.
+fn typed_table(db: &LocalDatabase, name: &str, letter: char, values: &[&str]) {
+    create(
+        db,
+        name,
+        &format!("H pk:S, R sk:{letter}"),
+        &[
+            (IndexKind::Local, "LsiIndex", &format!("H pk:S, R alt:{letter}"), "keys"),
+            (IndexKind::Global, "GsiIndex", &format!("H group:{letter}, R alt:{letter}"), "all"),
+        ],
+    );
+    for pk in ["a", "b"] {
+        for (position, value) in values.iter().enumerate() {
+            let alt = values[(position * 7 + 3) % values.len()];
+            let group = values[position % 2];
+            put(db, name, &[&format!(r#"{{"pk":"{pk}","sk":{value},"alt":{alt},"group":{group},"x":"{position}"}}"#)]);
+        }
+    }
+}
+
+#[test]
+fn every_operator_type_direction_and_source_equals_the_api() {
+    let db = open();
+    let strings = [r#""a""#, r#""ab""#, r#""b c""#, r#""Z""#, r#""é""#, r#""a,b""#, r#""a%""#, r#""10""#];
+    let numbers = ["10", "9", "-1", "0", "1.5", "-1000", "12345678901234567890123456789", "0.001"];
+    let binaries = ["YQ==", "AA==", "/w==", "AAE=", "YWI=", "gA==", "YSw=", "Yg=="].map(|b| format!(r#"{{"$b64":"{b}"}}"#));
+    let binaries = binaries.each_ref().map(String::as_str);
+    typed_table(&db, "Strings", 'S', &strings);
+    typed_table(&db, "Numbers", 'N', &numbers);
+    typed_table(&db, "Binaries", 'B', &binaries);
+    let mut checked = 0;
+    let mut found = 0;
+    for (table, low, high, group) in [("Strings", "a", "a%25", "a"), ("Numbers", "-1", "1.5", "10"), ("Binaries", "%00", "a,", "a")]
+    {
+        for source in [
+            format!("{table}/query/@pk=a"),
+            format!("{table}/lsi/LsiIndex/query/pk=a"),
+            format!("{table}/gsi/GsiIndex/query/group={group}"),
+        ] {
+            let operators = ["", "/@sk", "/@sk.lt", "/@sk.le", "/@sk.gt", "/@sk.ge", "/@sk.between", "/@sk.begins"];
+            for operator in operators.into_iter().filter(|operator| table != "Numbers" || *operator != "/@sk.begins") {
+                let condition = match operator {
+                    "" => String::new(),
+                    "/@sk.between" => format!("{operator}={low},{}", high.replace(',', "%2C")),
+                    _ => format!("{operator}={low}"),
+                };
+                for rest in ["", "/desc", "/limit=2", "/desc/limit=3/select=x,alt,pk"] {
+                    let path = format!("{source}{condition}{rest}");
+                    let expected = api_items(&db, &path);
+                    check(&db, &format!("{path}/items.ndjson"), &expected);
+                    check(&db, &format!("{path}/count"), &format!("{}\n", expected.lines().count()));
+                    assert_eq!(cat(&db, &format!("{path}/keys")).lines().count(), expected.lines().count(), "{path}");
+                    assert_eq!(ls(&db, &path, 3).len(), expected.lines().count(), "{path}");
+                    checked += 1;
+                    found += expected.lines().count();
+                }
+            }
+        }
+        for scan in ["scan", "gsi/GsiIndex/scan", "lsi/LsiIndex/scan/limit=3", "scan/segment=0,2", "scan/segment=1,2"] {
+            let path = format!("{table}/{scan}");
+            check(&db, &format!("{path}/items.ndjson"), &api_items(&db, &path));
+        }
+    }
+    assert_eq!(checked, 3 * 3 * 8 * 4 - 3 * 4);
+    assert!(found > checked, "the queries find something: {found}");
+}
+
+#[test]
+fn the_operators_mean_what_they_say() {
+    let db = open();
+    create(&db, "Marks", "H pk:S, R sk:N", &[]);
+    for sk in [-2, -1, 0, 1, 2, 10] {
+        put(&db, "Marks", &[&format!(r#"{{"pk":"p","sk":{sk}}}"#)]);
+    }
+    for (condition, expected) in [
+        ("@sk=1", "1"),
+        ("@sk.lt=0", "-2 -1"),
+        ("@sk.le=0", "-2 -1 0"),
+        ("@sk.gt=1", "2 10"),
+        ("@sk.ge=1", "1 2 10"),
+        ("@sk.between=-1,1", "-1 0 1"),
+        ("sk.between=2,2", "2"),
+        ("@sk.lt=0/desc", "-1 -2"),
+        ("@sk.ge=0/limit=2", "0 1"),
+        ("@sk.ge=0/desc/limit=2", "10 2"),
+    ] {
+        let lines = cat(&db, &format!("Marks/query/@pk=p/{condition}/items.ndjson"));
+        let found: Vec<&str> = lines.lines().map(|l| l.trim_start_matches("{\"pk\":\"p\",\"sk\":").trim_end_matches('}')).collect();
+        assert_eq!(found.join(" "), expected, "{condition}");
+    }
+}
+
+/// 3,000 items of 1 KB in one collection: three pages.
+fn large(db: &LocalDatabase) {
+    create(db, "Large", "H pk:S, R sk:N", &[(IndexKind::Global, "ByGroup", "H g:S, R h:S", "all")]);
+    let filler = "x".repeat(1000);
+    for sk in 0..3000 {
+        put(db, "Large", &[&format!(r#"{{"pk":"p","sk":{sk},"g":"one","h":"same","filler":"{filler}"}}"#)]);
+    }
+}
+
+#[test]
+fn results_run_over_pages_and_are_read_in_pieces() {
+    let db = open();
+    large(&db);
+    check(&db, "Large/query/@pk=p/count", "3000\n");
+    check(&db, "Large/query/@pk=p/limit=2999/count", "2999\n");
+    check(&db, "Large/query/@pk=p/eval=2999/limit=2998/count", "2998\n");
+    check(&db, "Large/gsi/ByGroup/query/@pk=one/@sk=same/count", "3000\n");
+    let page: serde_json::Value = serde_json::from_str(&cat(&db, "Large/query/@pk=p/page.json")).expect("JSON");
+    let count = page["Count"].as_u64().expect("a count");
+    assert!((900..1100).contains(&count), "{count}");
+    let next = page["next"].as_str().expect("a token");
+    check(&db, &format!("Large/query/@pk=p/after={next}/count"), &format!("{}\n", 3000 - count));
+
+    let whole = cat(&db, "Large/query/@pk=p/items.json");
+    let Ok(Child::Result(path, kind)) = walk(&db, "Large/query/@pk=p/items.json") else { panic!("no file") };
+    let db = std::sync::Arc::new(db);
+    let tree = ddbfs::fs::tree::Tree::new(db, ddbfs::fs::view::ViewOptions::default());
+    let mut window = Window::new(Box::new(path.open(kind)));
+    let mut read = |offset: usize, size: usize| window.read(&tree, offset as u64, size, &|| true).expect("bytes");
+    let mut at = 0;
+    loop {
+        let piece = read(at, 131_072);
+        assert_eq!(piece, whole.as_bytes()[at..at + piece.len()], "at {at}");
+        at += piece.len();
+        if piece.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(at, whole.len());
+    assert_eq!(read(at, 10), b"");
+    assert_eq!(read(usize::MAX / 2, 10), b"");
+    assert_eq!(read(whole.len() - 1_000_000, 7), whole.as_bytes()[whole.len() - 1_000_000..][..7], "a little back");
+    assert!(window.start() > 10, "what was read long ago is forgotten");
+    let mut again = Window::new(Box::new(path.open(kind)));
+    assert_eq!(again.read(&tree, 2_000_000, 7, &|| true).expect("bytes"), whole.as_bytes()[2_000_000..2_000_007]);
+}
+
+#[test]
+fn listings_go_on_from_any_position() {
+    let db = open();
+    large(&db);
+    let names = ls(&db, "Large/query/@pk=p/desc", 701);
+    assert_eq!(names.len(), 3000);
+    assert_eq!(names[0], "000001,2999.json");
+    assert_eq!(names[2999], "003000,0.json");
+    assert_eq!(ls(&db, "Large/gsi/ByGroup/query/@pk=one/@sk=same", 999).len(), 3000);
+    assert_eq!(ls(&db, "Large/query/@pk=p/limit=600", 100).len(), 600);
+    let scanned = ls(&db, "Large/scan", 1000);
+    assert_eq!((scanned.len(), scanned[1234].as_str()), (3000, "001235,p,1234.json"));
+    assert!(ls(&db, "Large/query/desc", 10).is_empty());
+}
+
+/// Every base item's and index entry's link resolves to what is listed below `items/`, by `resolve` as a filesystem would.
+#[test]
+fn long_keys_are_shortened_and_found_again() {
+    let db = open();
+    create(&db, "Long", "H pk:S, R sk:S", &[(IndexKind::Global, "ByOther", "H other:S, R sk:S", "keys")]);
+    for suffix in ["1", "2", "3", "4"] {
+        let (pk, sk, other) = ("p/".repeat(1000), format!("{}{suffix}", "s#".repeat(500)), "o".repeat(2000));
+        put(&db, "Long", &[&format!(r#"{{"pk":"{pk}","sk":"{sk}","other":"{other}"}}"#)]);
+    }
+    let keys = cat(&db, "Long/scan/keys");
+    let folder = keys.split('/').nth(1).expect("a folder").to_owned();
+    assert!(folder.contains("%~"), "{folder}");
+    let by_alias = format!("Long/query/@pk={folder}");
+    check(&db, &format!("{by_alias}/keys"), &keys);
+    check(&db, &format!("{by_alias}/count"), "4\n");
+    for path in [by_alias.as_str(), "Long/scan", "Long/gsi/ByOther/scan"] {
+        let names = ls(&db, path, 3);
+        assert_eq!(names.len(), 4);
+        for name in names {
+            assert!(name.len() <= 255, "{}: {name}", name.len());
+            assert!(matches!(directory(&db, path).child(name.as_bytes()), Ok(Child::Link { .. })), "{name}");
+        }
+        let mut seen = String::new();
+        let mut after = String::new();
+        for _ in 0..4 {
+            let page: serde_json::Value =
+                serde_json::from_str(&cat(&db, &format!("{path}{after}/limit=1/page.json"))).expect("JSON");
+            seen.push_str(page["Items"][0]["sk"].as_str().expect("a key").trim_start_matches("s#"));
+            let token = page["next"].as_str().expect("a token");
+            after = format!("/after={token}");
+            assert!(after.len() <= 256, "{after}");
+        }
+        assert_eq!(seen, "1234", "{path}");
+    }
+    let missing = format!("q%~{}", "a".repeat(26));
+    check(&db, &format!("Long/query/@pk={missing}/count"), "0\n");
+    assert!(ls(&db, &format!("Long/query/@pk={missing}"), 5).is_empty());
+    check(&db, &format!("Long/query/@pk={missing}/request.json"), "error: no such file or directory");
+}
+
+#[test]
+fn a_shortened_token_is_stale_when_its_entry_is_gone() {
+    let db = open();
+    create(&db, "Long", "H pk:S, R sk:S", &[]);
+    let long = "s".repeat(900);
+    put(&db, "Long", &[&format!(r#"{{"pk":"p","sk":"{long}1"}}"#), &format!(r#"{{"pk":"p","sk":"{long}2"}}"#)]);
+    let page: serde_json::Value = serde_json::from_str(&cat(&db, "Long/query/@pk=p/limit=1/page.json")).expect("JSON");
+    let path = format!("Long/query/@pk=p/after={}", page["next"].as_str().expect("a token"));
+    check(&db, &format!("{path}/count"), "1\n");
+    let key = plain_json::parse(format!(r#"{{"pk":"p","sk":"{long}1"}}"#).as_bytes()).expect("a key");
+    let table = TableName::new("Long").expect("a name");
+    db.delete_item(ddbfs::model::api::DeleteItemRequest::new(table, key)).expect("deleted");
+    let Ok(Child::Result(path, kind)) = walk(&db, &format!("{path}/count")) else { panic!("no file") };
+    assert!(matches!(path.render(&db, kind), Err(FsError::TokenExpired)));
+}
+
+#[test]
+fn request_json_gives_the_same_answer() {
+    let db = open();
+    game_scores(&db);
+    let path = directory(&db, "GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/TopScore.ge=1/desc/limit=2");
+    let Ok(Request::Query(request)) = path.request(&db) else { panic!("no query") };
+    let items = db.query(&request).expect("a page").items.expect("items");
+    assert_eq!(items.len(), 2);
+    let text = cat(&db, "GameScores/gsi/GameTitleIndex/query/@pk=Galaxy Invaders/TopScore.ge=1/desc/limit=2/request.json");
+    let parsed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(parsed["KeyConditionExpression"], request.key_condition_expression.expect("a condition"));
+    assert_eq!(parsed["Limit"], 2);
+    assert_eq!(parsed["ScanIndexForward"], false);
+}
+
+#[test]
+fn reading_help_asks_nothing() {
+    let db = open();
+    create(&db, "Pets", "H AnimalType:S, R Name:S", &[]);
+    let text = cat(&db, "Pets/query/help");
+    assert!(text.contains("AnimalType=<string>") && text.contains("Name.begins=<prefix>"), "{text}");
+    let Ok(Child::Result(path, ResultKind::Help)) = walk(&db, "Pets/scan/help") else { panic!("no help") };
+    assert!(String::from_utf8(path.render(&db, ResultKind::Help).expect("help")).expect("text").contains("segment=<i>,<n>"));
+}
+
+/// The requests used above are the API's own types.
+#[test]
+fn requests_are_plain() {
+    let db = open();
+    game_scores(&db);
+    let table = TableName::new("GameScores").expect("a name");
+    let Ok(Request::Scan(scan)) = directory(&db, "GameScores/scan").request(&db) else { panic!("no scan") };
+    assert_eq!(scan, ScanRequest::new(table.clone()));
+    let Ok(Request::Query(query)) = directory(&db, "GameScores/query/@pk=1").request(&db) else { panic!("no query") };
+    assert_eq!(query, QueryRequest::new(table, "#pk = :pk", query.placeholders.clone()));
+}

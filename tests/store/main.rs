@@ -1,0 +1,16 @@
+//! The store and the data file: several processes, kills, damage, full disks, compaction.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod compact;
+mod crash;
+mod crash_indexes;
+mod damaged_file;
+mod faults;
+mod full_disk;
+mod lmdb;
+mod processes;
+#[path = "../support/mod.rs"]
+mod support;
+mod table_processes;
+mod transaction_processes;

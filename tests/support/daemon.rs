@@ -1,0 +1,198 @@
+//! A real mount of the `ddbfs` binary for tests, and shells run in it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub const DDBFS: &str = env!("CARGO_BIN_EXE_ddbfs");
+
+/// How long a mount may take to come up on a busy machine.
+const MOUNT_SECONDS_MAX: u64 = 60;
+
+/// A mounted data directory; unmounted when dropped.
+pub struct Mount {
+    /// The mount point is `dir/mnt`, the data directory `dir/data`.
+    pub dir: tempfile::TempDir,
+    child: Option<Child>,
+}
+
+impl Mount {
+    /// Mounts an empty data directory.
+    pub fn empty() -> Self {
+        Self::with_args(&[])
+    }
+
+    /// Mounts the sample tables.
+    pub fn with_samples() -> Self {
+        Self::with_samples_and(&[])
+    }
+
+    /// Mounts the sample tables with further arguments of `ddbfs mount`.
+    pub fn with_samples_and(args: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let status =
+            Command::new(DDBFS).arg("sample").arg("--data").arg(dir.path().join("data")).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success(), "ddbfs sample failed");
+        Self::at(dir, args)
+    }
+
+    /// Mounts an empty data directory with further arguments of `ddbfs mount`.
+    pub fn with_args(args: &[&str]) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), args)
+    }
+
+    fn at(dir: tempfile::TempDir, args: &[&str]) -> Self {
+        std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
+        let mut mount = Self { dir, child: None };
+        mount.start(args);
+        mount
+    }
+
+    /// Starts the daemon and waits until the mount answers.
+    pub fn start(&mut self, args: &[&str]) {
+        let mut child = Command::new(DDBFS)
+            .arg("mount")
+            .arg("--data")
+            .arg(self.data())
+            .args(args)
+            .arg(self.point())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(MOUNT_SECONDS_MAX);
+        while !self.point().join("README.md").exists() {
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("ddbfs mount ended early: {status}");
+            }
+            assert!(Instant::now() < deadline, "the mount did not come up");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.child = Some(child);
+    }
+
+    pub fn point(&self) -> PathBuf {
+        self.dir.path().join("mnt")
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// The daemon's process id.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
+    /// kill -9 of the daemon; the mount point is left dead.
+    pub fn kill(&mut self) {
+        let mut child = self.child.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Sends a signal to the daemon.
+    pub fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap().success(), "kill {signal}");
+    }
+
+    /// SIGTERM, and how the daemon ended.
+    pub fn terminate(&mut self) -> std::process::ExitStatus {
+        self.signal("-TERM");
+        self.child.take().unwrap().wait().unwrap()
+    }
+
+    /// KiB of memory of the daemon's own; mapped files, as the database, are not among it.
+    pub fn anonymous_kib(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// `ddbfs umount`, and the daemon's end.
+    pub fn unmount(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let status = Command::new(DDBFS).arg("umount").arg(self.point()).status().unwrap();
+        if !status.success() {
+            let _ = child.kill();
+            let _ = Command::new("umount").arg("-l").arg(self.point()).status();
+        }
+        let _ = child.wait();
+    }
+
+    /// Runs a bash script, in a session of its own, in the mount point.
+    pub fn bash(&self, script: &str) -> Output {
+        bash_in(&self.point(), script)
+    }
+
+    /// Runs a script that must end with status 0 and nothing on standard error; its output.
+    pub fn ok(&self, script: &str) -> String {
+        let output = self.bash(script);
+        let (out, err) = texts(&output);
+        assert!(output.status.success() && err.is_empty(), "{script}\n{}\nstdout: {out}\nstderr: {err}", output.status);
+        out
+    }
+
+    /// Runs a script that must fail; its standard error.
+    pub fn fails(&self, script: &str) -> String {
+        let output = self.bash(script);
+        let (out, err) = texts(&output);
+        assert!(!output.status.success(), "{script}\nsucceeded\nstdout: {out}\nstderr: {err}");
+        err
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.unmount();
+        let _ = Command::new("umount").arg("-l").arg(self.point()).stderr(Stdio::null()).status();
+    }
+}
+
+/// Runs a bash script in `dir` in a session of its own, with `ddbfs` on the PATH.
+pub fn bash_in(dir: &Path, script: &str) -> Output {
+    let bin = Path::new(DDBFS).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    Command::new("setsid")
+        .args(["--wait", "bash", "-c", script])
+        .current_dir(dir)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("LC_ALL", "C.UTF-8")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// A free loopback address for `--http`.
+pub fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+/// One call of the API on a connection of its own; the whole answer, head and body. Fails when the daemon is gone.
+pub fn post(address: &str, operation: &str, body: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    let request = format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\nContent-Type: application/x-amz-json-1.0\r\n\
+         Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
+         X-Amz-Date: 20260101T000000Z\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// Standard output and standard error as text.
+pub fn texts(output: &Output) -> (String, String) {
+    (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// `ddbfs check` of a data directory: whether it is clean, and its report.
+pub fn check(data: &Path) -> (bool, String) {
+    let output = Command::new(DDBFS).arg("check").arg("--data").arg(data).output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.success(), out + &err)
+}
