@@ -2,7 +2,6 @@
 
 #![allow(dead_code)]
 
-pub mod both;
 pub mod control;
 pub mod daemon;
 pub mod engine;

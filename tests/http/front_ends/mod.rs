@@ -1,7 +1,10 @@
 //! The example data sets and the worked examples of capacity, asked of one daemon through HTTP and through the mount: what the
 //! one front end answers, the other shows. Ids are those of the requirements (D-01.1) and of SEMANTICS (10.5).
 
-use crate::support::both::{Both, Read, in_any_order, plain};
+mod both;
+mod capacity;
+
+use both::{Both, Read, in_any_order, plain};
 use serde_json::{Value, json};
 
 /// Reads of the sample tables. The request is for HTTP, the path for the mount; items are plain JSON.

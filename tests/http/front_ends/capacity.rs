@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::{Both, Read};
+use super::both::{Both, Read};
 
 /// `Tab`: pk S, sk N; the global index `all` on a, `keys` of keys only on k; the local index `some` on b with v projected.
 const CREATE: &str = r#"CreateTable {"TableName":"Tab","BillingMode":"PAY_PER_REQUEST",

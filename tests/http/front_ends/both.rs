@@ -1,7 +1,5 @@
 //! One daemon asked through both of its front ends: HTTP bodies as they are on the wire, and files of the mount.
 
-mod capacity;
-
 use serde_json::{Map, Value};
 
 use crate::support::daemon::{Mount, free_address, post};
