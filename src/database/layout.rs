@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Collection, EntryKey, PartitionKey, Position, Source};
+use super::entries::{Collection, EntryKey, PartitionKey, Position, Source};
 use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{

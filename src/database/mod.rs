@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod cached;
+pub mod entries;
 pub mod layout;
 pub mod local;
 pub mod samples;
@@ -25,19 +26,19 @@ use crate::model::api::{
     DescribeTableResponse, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, GetItemRequest, GetItemResponse,
     ListTablesRequest, ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, QueryResponse, ScanRequest,
     ScanResponse, Select, TableDescription, TransactGetItemsRequest, TransactGetItemsResponse, TransactWriteItemsRequest,
-    TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, Version,
+    TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
 use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Error, IndexName, Item, Key, TableName, TableSchema};
+use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
+pub use entries::{
+    CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
+};
 pub use statements::Statements;
 pub use streams::Streams;
 
 /// Called once with an operation's outcome, on whatever thread finished it; must not block.
 pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
-
-/// Called with each result row in order.
-pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 
 /// A request for one page.
 #[derive(Debug, Clone, Copy)]
@@ -142,7 +143,7 @@ pub trait Database: Streams + Statements {
     }
 
     /// What a cache before the database answered, where there is one.
-    fn cache_counters(&self) -> Option<cached::CacheCounters> {
+    fn cache_counters(&self) -> Option<CacheCounters> {
         None
     }
 
@@ -193,79 +194,6 @@ pub(crate) fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, 
         let _ = sender.send(outcome);
     }));
     receiver.recv().unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
-}
-
-/// A table, or one of its indexes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Source {
-    pub table: TableName,
-    pub index: Option<IndexName>,
-}
-
-/// The partition key of a table (one value) or index (one to four).
-pub type PartitionKey = Vec<AttributeValue>;
-
-/// Which entry of a source: of a table its base key alone, of an index its index key values and the base key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct EntryKey {
-    /// Index key values in schema order: (partition, sort). `None` for a table.
-    pub index: Option<(PartitionKey, Vec<AttributeValue>)>,
-    pub base: Key,
-}
-
-/// What stat needs of one stored version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntryStat {
-    /// Length of the plain JSON line.
-    pub plain_json_bytes: u64,
-    /// DynamoDB size.
-    pub item_bytes: u32,
-    pub version: Version,
-    /// Commit time, milliseconds since the epoch.
-    pub modified_ms: u64,
-}
-
-/// The text forms of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TextForm {
-    /// One compact line, newline.
-    PlainJson,
-    /// Typed, one compact line, newline.
-    DynamoDbJson,
-}
-
-/// A place in the order of a listing, opaque; a listing goes on strictly after it, whether or not the entry still exists.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position(pub Box<[u8]>);
-
-/// An item collection of a source that has at least one entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collection {
-    pub partition: PartitionKey,
-    pub entries: u64,
-    /// DynamoDB bytes of its entries.
-    pub bytes: u64,
-    /// Commit time of its newest change, milliseconds since the epoch.
-    pub modified_ms: u64,
-}
-
-/// Which entries of a source a listing walks, in the source's key order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entries {
-    /// The whole source, in hash order.
-    All,
-    /// One collection, by sort key; with only those whose first sort key value begins with these bytes (S, B), if given.
-    Collection { partition: PartitionKey, sort_prefix: Option<Vec<u8>> },
-}
-
-/// Counters of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SourceStats {
-    pub entries: u64,
-    /// DynamoDB bytes, without overhead.
-    pub bytes: u64,
-    /// Distinct partition key values.
-    pub partition_keys: u64,
 }
 
 /// What the filesystem view asks beside the operations. Every call is one consistent read of the last commit.

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::model::api::TableControl;
+use crate::model::api::common::Failure;
 use crate::model::api::saved_query::{SavedForm, SavedQuery};
 use crate::model::api::table_control::{PointInTimeRecovery, RestoreSummary, ThroughputHistory};
-use crate::model::api::transfer::Failure;
 
 /// `None` when there is nothing to keep.
 pub fn encode(control: &TableControl) -> Option<Value> {

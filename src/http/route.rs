@@ -32,8 +32,8 @@ use super::works::Works;
 use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
-use crate::codec::wire::table_description::REGION;
 use crate::database::Database;
+use crate::model::arn::REGION;
 use crate::protocol::{self, Operation};
 
 /// Where Prometheus looks unless told otherwise.

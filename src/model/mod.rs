@@ -4,6 +4,7 @@
 //! imports from none of them.
 
 pub mod api;
+pub mod arn;
 pub mod attribute_value;
 pub mod document_path;
 pub mod error;

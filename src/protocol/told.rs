@@ -4,7 +4,8 @@ use super::failure::Failure;
 use super::operation::Operation;
 use crate::codec::dynamodb_json;
 use crate::codec::wire::write::{self, ObjectWriter};
-use crate::codec::wire::{WireError, table_description, transaction};
+use crate::codec::wire::{WireError, transaction};
+use crate::model::arn;
 use crate::model::error::exception::{INTERNAL, VALIDATION};
 use crate::model::error::{Cancellation, Layer, Throttled};
 use crate::model::{Error, Item};
@@ -82,7 +83,7 @@ impl Told<'_> {
                 let mut object = ObjectWriter::start(out);
                 write::string(&throttled.reason(), object.member("reason"));
                 let index = throttled.index.as_ref().map(|index| format!("/index/{index}")).unwrap_or_default();
-                write::string(&format!("{}{index}", table_description::arn(&throttled.table)), object.member("resource"));
+                write::string(&format!("{}{index}", arn::table(&throttled.table)), object.member("resource"));
                 object.end();
             });
         }

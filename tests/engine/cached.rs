@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::support::mounted::{create_table, memory, s};
-use ddbfs::database::cached::{CacheCounters, CacheOptions, CachedDatabase};
+use ddbfs::database::cached::{CacheOptions, CachedDatabase};
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Database};
+use ddbfs::database::{Browse, CacheCounters, Database};
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::{
     BatchGetItemRequest, BatchWriteItemRequest, ConditionParameter, DeleteItemRequest, DeleteTableRequest, GetItemRequest,

@@ -8,8 +8,7 @@ use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::table_description::{self, timestamp};
-use super::transfer::add_failure;
+use super::table_description::{self, add_failure, timestamp};
 use super::update_table::{encryption, on_demand};
 use crate::codec::json::document::{Document, Json};
 use crate::model::api::TableDescription;
@@ -17,6 +16,7 @@ use crate::model::api::backup::{
     Backup, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
     RestoreOverrides, RestoreToPointInTimeRequest, UpdateContinuousBackupsRequest,
 };
+use crate::model::arn;
 use crate::model::error::RecoveryError;
 use crate::model::schema::{BillingMode, IndexKind};
 use crate::model::{TableName, TableSchema};
@@ -88,14 +88,6 @@ static CONTINUOUS: Structure = Structure {
 };
 static DESCRIBE_CONTINUOUS: Structure = Structure { name: "DescribeContinuousBackupsInput", members: &[members::TABLE_NAME] };
 
-/// A timestamp member as milliseconds since the epoch.
-pub(super) fn time_ms(members: Members<'_>, name: &str) -> Option<u64> {
-    let seconds = members.get(name)?.as_f64()?;
-    // `as` saturates here, which is the rule wanted; a JSON number is never NaN.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Some((seconds * 1000.0).round() as u64)
-}
-
 fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let members = members::typed(json, shape)?;
     members::constrained(json, shape)?;
@@ -130,8 +122,8 @@ pub fn list_request(json: Json<'_>) -> Result<ListBackupsRequest, WireError> {
     Ok(ListBackupsRequest {
         table_name: if members.has("TableName") { Some(names::control_table(members)?) } else { None },
         limit: members.count("Limit"),
-        lower_ms: time_ms(members, "TimeRangeLowerBound"),
-        upper_ms: time_ms(members, "TimeRangeUpperBound"),
+        lower_ms: members.time_ms("TimeRangeLowerBound"),
+        upper_ms: members.time_ms("TimeRangeUpperBound"),
         exclusive_start_arn: members.owned("ExclusiveStartBackupArn"),
         backup_type: match members.string("BackupType") {
             Some("SYSTEM") => BackupType::System,
@@ -194,7 +186,7 @@ pub fn point_in_time_request(json: Json<'_>) -> Result<RestoreToPointInTimeReque
         (Some(text), None) | (None, Some(text)) => names::table_or_arn(text)?,
         (Some(_), Some(_)) | (None, None) => return Err(RecoveryError::RestoreSourceChoice.into()),
     };
-    let time_ms = time_ms(members, "RestoreDateTime");
+    let time_ms = members.time_ms("RestoreDateTime");
     if members.boolean("UseLatestRestorableTime").unwrap_or(false) == time_ms.is_some() {
         return Err(RecoveryError::RestoreTimeChoice.into());
     }
@@ -263,7 +255,7 @@ fn source_details(table: &TableDescription) -> Value {
     let mut out = json!({
         "TableName": schema.name.as_str(),
         "TableId": table.table_id,
-        "TableArn": table_description::arn(&schema.name),
+        "TableArn": arn::table(&schema.name),
         "TableSizeBytes": table.table_size_bytes,
         "KeySchema": table_description::table_key_schema(schema),
         "TableCreationDateTime": timestamp(table.created_ms),
@@ -305,7 +297,7 @@ pub fn list_to_json(response: &ListBackupsResponse) -> Value {
         if let Some(members) = out.as_object_mut() {
             members.insert("TableName".to_owned(), json!(backup.table.schema.name.as_str()));
             members.insert("TableId".to_owned(), json!(backup.table.table_id));
-            members.insert("TableArn".to_owned(), json!(table_description::arn(&backup.table.schema.name)));
+            members.insert("TableArn".to_owned(), json!(arn::table(&backup.table.schema.name)));
         }
         out
     };

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::names;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::TableName;
 use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedCapacity};
+use crate::model::arn;
 
 /// What of a request decides how its response reports capacity. Kept aside, as an operation takes its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl SentArns {
         let actions = json.get("TransactItems").and_then(Json::as_list).unwrap_or_default();
         let members = actions.filter_map(Json::as_object).flat_map(|action| action.values());
         let names = members.filter_map(|member| member.get("TableName")?.as_str());
-        let arns = names.filter_map(|name| Some((names::table_named(name)?, name.to_owned())));
+        let arns = names.filter_map(|name| Some((arn::table_named(name).ok()?, name.to_owned())));
         Self(arns.filter(|(table, sent)| table.as_str() != sent).collect())
     }
 

@@ -9,6 +9,7 @@ use super::attribute_value::ATTRIBUTE_VALUE;
 use super::echo::{self, ECHO_BYTES_MAX, lower_first};
 use super::shape::{Element, Rule, Shape, Structure, integer};
 use crate::codec::json::document::{Json, Kind, List, Object};
+use crate::model::arn;
 use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 
 /// Violations reported of one request.
@@ -203,7 +204,7 @@ fn push(found: &mut Vec<Violation>, violation: Violation) {
 
 fn keeps(json: Json<'_>, rule: Rule) -> bool {
     match rule {
-        Rule::NamePattern => json.as_str().is_none_or(super::names::fits_pattern),
+        Rule::NamePattern => json.as_str().is_none_or(fits_pattern),
         Rule::OneOf(values) => json.as_str().is_none_or(|text| values.contains(&text)),
         Rule::LengthMin(n) => length(json) >= n,
         Rule::LengthMax(n) => length(json) <= n,
@@ -212,8 +213,13 @@ fn keeps(json: Json<'_>, rule: Rule) -> bool {
         Rule::MapListLength(min, max) => json
             .as_object()
             .is_none_or(|members| members.values().all(|list| list.is_null() || (min..=max).contains(&length(list)))),
-        Rule::MapTableNames => json.as_object().is_none_or(|members| members.keys().all(super::names::is_table)),
+        Rule::MapTableNames => json.as_object().is_none_or(|members| members.keys().all(|name| arn::table_named(name).is_ok())),
     }
+}
+
+/// Is `text` made of the characters of names, and not empty?
+fn fits_pattern(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
 }
 
 fn length(json: Json<'_>) -> usize {

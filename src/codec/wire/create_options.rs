@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::error::WireError;
-use super::kept_options::ON_DEMAND_WARM;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use crate::model::api::StreamViewType;
 use crate::model::error::{ResourceError, SchemaError};
-use crate::model::limits::{TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
-use crate::model::schema::BillingMode;
+use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
+use crate::model::schema::{BillingMode, ON_DEMAND_WARM};
 
 pub const STREAM_SPECIFICATION: Member = Member::new(
     "StreamSpecification",
@@ -99,7 +98,7 @@ pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), Wire
         Some(_) => return Err(SchemaError::TableClass.into()),
     }
     check_tags(members)?;
-    members.string("ResourcePolicy").map_or(Ok(()), |policy| Ok(super::resource::check_policy(policy)?))
+    members.string("ResourcePolicy").map_or(Ok(()), |policy| Ok(check_policy(policy)?))
 }
 
 fn check_on_demand(members: Members<'_>, index: Option<&str>, billing_mode: BillingMode) -> Result<(), WireError> {
@@ -190,6 +189,17 @@ pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
         seen.push(key);
     }
     Ok(())
+}
+
+/// A policy that can be kept: JSON, not too large.
+pub(super) fn check_policy(policy: &str) -> Result<(), ResourceError> {
+    if policy.len() > POLICY_BYTES_MAX {
+        return Err(ResourceError::PolicyTooLarge);
+    }
+    match serde_json::from_str::<Value>(policy) {
+        Ok(Value::Object(_)) => Ok(()),
+        _ => Err(ResourceError::PolicyNotJson),
+    }
 }
 
 /// Letters and digits of any script, blanks, and a few signs.

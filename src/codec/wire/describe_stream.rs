@@ -7,6 +7,7 @@ use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::{members, stream_arn, table_description};
 use crate::codec::json::document::Json;
 use crate::model::api::{DescribeStreamRequest, DescribeStreamResponse, KeySchemaElement, Shard, StreamStatus};
+use crate::model::arn;
 use crate::model::error::StreamError;
 use crate::model::limits::LIST_STREAMS_MAX;
 use crate::model::schema::KeyType;
@@ -53,7 +54,7 @@ pub fn to_json(response: &DescribeStreamResponse) -> Value {
     let mut add = |name: &str, value: Value| {
         out.insert(name.to_owned(), value);
     };
-    add("StreamArn", json!(stream_arn::text(&response.stream)));
+    add("StreamArn", json!(arn::stream(&response.stream)));
     add("StreamLabel", json!(response.stream.label));
     add("StreamStatus", json!(status(response.status)));
     add("StreamViewType", json!(response.view_type.text()));

@@ -3,11 +3,11 @@
 use super::error::WireError;
 use super::members;
 use super::shape::{Member, Rule, Shape, Structure};
-use super::table_description::REGION;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::api::{GetRecordsRequest, GetRecordsResponse, Origin, StreamEvent, StreamRecord};
+use crate::model::arn::REGION;
 use crate::model::limits::STREAM_RECORDS_MAX;
 
 /// `eventVersion` of every record.

@@ -9,11 +9,7 @@ use super::create_options::{self, INDEXES};
 use super::shape::whole;
 use crate::model::TableSchema;
 use crate::model::api::update_table::{Encryption, OnDemandThroughput, TableClass, WarmThroughput};
-use crate::model::schema::{BillingMode, ProvisionedThroughput};
-
-/// Warm throughput of an on-demand table that asked for none (SEMANTICS 11.2).
-pub const ON_DEMAND_WARM: ProvisionedThroughput =
-    ProvisionedThroughput { read_capacity_units: 12_000, write_capacity_units: 4_000 };
+use crate::model::schema::{BillingMode, ON_DEMAND_WARM, ProvisionedThroughput};
 
 const ON_DEMAND: &str = "OnDemandThroughput";
 const WARM: &str = "WarmThroughput";

@@ -8,6 +8,7 @@ use super::shape::{Member, Rule, Shape, Structure};
 use super::{members, stream_arn};
 use crate::codec::json::document::Json;
 use crate::model::api::{ListStreamsRequest, ListStreamsResponse, StreamName};
+use crate::model::arn;
 use crate::model::limits::LIST_STREAMS_MAX;
 
 pub static SHAPE: Structure = Structure {
@@ -38,13 +39,13 @@ pub fn request(json: Json<'_>) -> Result<ListStreamsRequest, WireError> {
 #[must_use]
 pub fn to_json(response: &ListStreamsResponse) -> Value {
     let stream = |stream: &StreamName| {
-        let (arn, name, label) = (stream_arn::text(stream), stream.table_name.as_str(), &stream.label);
+        let (arn, name, label) = (arn::stream(stream), stream.table_name.as_str(), &stream.label);
         json!({ "StreamArn": arn, "TableName": name, "StreamLabel": label })
     };
     let mut out = Map::new();
     out.insert("Streams".to_owned(), response.streams.iter().map(stream).collect());
     if let Some(last) = &response.last_evaluated {
-        out.insert("LastEvaluatedStreamArn".to_owned(), json!(stream_arn::text(last)));
+        out.insert("LastEvaluatedStreamArn".to_owned(), json!(arn::stream(last)));
     }
     Value::Object(out)
 }

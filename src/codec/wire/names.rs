@@ -3,20 +3,13 @@
 use super::constraint::Violations;
 use super::error::WireError;
 use super::shape::{Members, Rule};
+use crate::model::arn;
 use crate::model::limits::{NAME_CHARS_MAX, NAME_CHARS_MIN};
 use crate::model::names::NameError;
 use crate::model::{IndexName, TableName};
 
-/// `TableName` as a member's text, ARNs included (service model).
-pub const TABLE_NAME_OR_ARN_CHARS_MAX: usize = 1024;
-
 /// Constraints of members that hold a plain name.
 pub const NAME_RULES: &[Rule] = &[Rule::NamePattern, Rule::LengthMin(NAME_CHARS_MIN), Rule::LengthMax(NAME_CHARS_MAX)];
-
-/// Is `text` made of the characters of names, and not empty?
-pub fn fits_pattern(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
-}
 
 /// The table of a data operation; `Ok(None)` when the member is missing, which is reported with the other constraints.
 ///
@@ -78,32 +71,7 @@ fn parse(text: &str) -> Result<TableName, WireError> {
 /// # Errors
 /// The first rule of names that it breaks.
 pub fn table_at(path: &str, text: &str) -> Result<TableName, WireError> {
-    let name = of_arn(text).unwrap_or(text);
-    TableName::new(name).map_err(|fault| named_violation(path, text, &fault))
-}
-
-/// Does `text` name a table, or is it a table's ARN?
-pub fn is_table(text: &str) -> bool {
-    table_named(text).is_some()
-}
-
-/// The table that `text` names, plainly or as an ARN.
-pub fn table_named(text: &str) -> Option<TableName> {
-    TableName::new(of_arn(text).unwrap_or(text)).ok()
-}
-
-/// The name within `arn:<partition>:dynamodb:<region>:<account>:table/<name>`.
-fn of_arn(text: &str) -> Option<&str> {
-    if text.len() > TABLE_NAME_OR_ARN_CHARS_MAX {
-        return None;
-    }
-    let mut parts = text.splitn(6, ':');
-    let (arn, _partition, service) = (parts.next()?, parts.next()?, parts.next()?);
-    let (_region, _account, resource) = (parts.next()?, parts.next()?, parts.next()?);
-    if arn != "arn" || service != "dynamodb" {
-        return None;
-    }
-    resource.strip_prefix("table/")
+    arn::table_named(text).map_err(|fault| named_violation(path, text, &fault))
 }
 
 fn violation(text: &str, fault: &NameError) -> WireError {

@@ -7,7 +7,6 @@ use super::create_options;
 use super::error::WireError;
 use super::members;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::table_description::{ACCOUNT, REGION};
 use crate::codec::json::document::Json;
 use crate::model::TableName;
 use crate::model::api::StreamName;
@@ -15,8 +14,9 @@ use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource, TagResourceRequest,
     UntagResourceRequest,
 };
+use crate::model::arn::{ACCOUNT, Arn, REGION};
 use crate::model::error::{NotFoundError, ResourceError};
-use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX};
+use crate::model::limits::TAG_KEY_CHARS_MAX;
 
 const RESOURCE_ARN: Member =
     Member::new("ResourceArn", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(1283)]);
@@ -104,19 +104,8 @@ pub fn tags_to_json(tags: &[(String, String)]) -> Value {
 pub fn put_policy_request(json: Json<'_>) -> Result<PutPolicyRequest, WireError> {
     let members = read(json, &PUT_POLICY)?;
     let policy = members.owned("Policy").unwrap_or_default();
-    check_policy(&policy)?;
+    create_options::check_policy(&policy)?;
     Ok(PutPolicyRequest { resource: resource(members)?, policy, expected_revision_id: members.owned("ExpectedRevisionId") })
-}
-
-/// A policy that can be kept: JSON, not too large.
-pub(super) fn check_policy(policy: &str) -> Result<(), ResourceError> {
-    if policy.len() > POLICY_BYTES_MAX {
-        return Err(ResourceError::PolicyTooLarge);
-    }
-    match serde_json::from_str::<Value>(policy) {
-        Ok(Value::Object(_)) => Ok(()),
-        _ => Err(ResourceError::PolicyNotJson),
-    }
 }
 
 /// GetResourcePolicy and DeleteResourcePolicy.
@@ -169,26 +158,21 @@ pub fn endpoints_to_json(address: &str) -> Value {
 /// The table that `ResourceArn` names, or the stream of one.
 fn resource(members: Members<'_>) -> Result<TableResource, WireError> {
     let arn = members.string("ResourceArn").unwrap_or_default();
-    let mut parts = arn.splitn(6, ':');
-    if parts.next() != Some("arn") || !arn.starts_with("arn:") {
-        return Err(ResourceError::NotAnArn(arn.to_owned()).into());
-    }
-    let (_partition, service) = (parts.next(), parts.next());
-    if service != Some("dynamodb") {
+    let parts = Arn::parse(arn).ok_or_else(|| ResourceError::NotAnArn(arn.to_owned()))?;
+    if parts.service != "dynamodb" {
         return Err(ResourceError::OtherService(arn.to_owned()).into());
     }
-    let (region, account) = (parts.next(), parts.next());
-    if region != Some(REGION) {
+    if parts.region != REGION {
         return Err(ResourceError::OtherRegion(arn.to_owned()).into());
     }
     let not_a_table = || WireError::from(ResourceError::NotATable(arn.to_owned()));
-    let name = parts.next().and_then(|resource| resource.strip_prefix("table/")).ok_or_else(not_a_table)?;
+    let name = parts.resource.strip_prefix("table/").ok_or_else(not_a_table)?;
     let (name, label) = match name.split_once('/') {
         None => (name, None),
         Some((name, rest)) => (name, Some(rest.strip_prefix("stream/").ok_or_else(not_a_table)?)),
     };
     let table_name = TableName::new(name).map_err(|_| not_a_table())?;
-    if account != Some(ACCOUNT) {
+    if parts.account != ACCOUNT {
         return Err(WireError::Request(NotFoundError::ResourceArn(arn.to_owned()).into()));
     }
     let stream = label.map(|label| StreamName { table_name: table_name.clone(), label: label.to_owned() });

@@ -114,6 +114,14 @@ impl<'a> Members<'a> {
         u32::try_from(value).ok()
     }
 
+    /// A timestamp, which is in seconds, as milliseconds since the epoch.
+    pub fn time_ms(self, name: &str) -> Option<u64> {
+        let seconds = self.get(name)?.as_f64()?;
+        // `as` saturates here, which is the rule wanted; a JSON number is never NaN.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Some((seconds * 1000.0).round() as u64)
+    }
+
     pub fn list(self, name: &str) -> Option<List<'a>> {
         self.get(name).and_then(Json::as_list)
     }

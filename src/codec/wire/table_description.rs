@@ -2,24 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
+use super::create_options;
 use super::kept_options::effective_warm;
-use super::transfer::add_failure;
-use super::{create_options, stream_arn};
+use crate::model::api::common::Failure;
 use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};
+use crate::model::arn::{self, ACCOUNT, REGION};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
-use crate::model::{IndexSchema, Projection, TableName, TableSchema};
-
-/// The region that ARNs name.
-pub const REGION: &str = "us-east-1";
-/// The account that ARNs name.
-pub const ACCOUNT: &str = "000000000000";
-
-/// The table's ARN.
-#[must_use]
-pub fn arn(table: &TableName) -> String {
-    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}")
-}
+use crate::model::{IndexSchema, Projection, TableSchema};
 
 /// The description as CreateTable and DescribeTable give it.
 #[must_use]
@@ -37,7 +27,7 @@ pub fn to_json(table: &TableDescription) -> Value {
     add("ProvisionedThroughput", throughput(schema.throughput, &table.control.throughput, table.at_ms));
     add("TableSizeBytes", json!(table.table_size_bytes));
     add("ItemCount", json!(table.item_count));
-    add("TableArn", json!(arn(&schema.name)));
+    add("TableArn", json!(arn::table(&schema.name)));
     add("TableId", json!(table.table_id));
     if let Some(summary) = billing_mode_summary(table) {
         add("BillingModeSummary", summary);
@@ -71,7 +61,7 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
         "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
         "TableSizeBytes": table.table_size_bytes,
         "ItemCount": table.item_count,
-        "TableArn": arn(&schema.name),
+        "TableArn": arn::table(&schema.name),
         "TableId": table.table_id,
         "DeletionProtectionEnabled": schema.deletion_protection,
     });
@@ -93,7 +83,7 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
     if let Some(label) = &table.latest_stream_label {
         let stream = StreamName { table_name: schema.name.clone(), label: label.clone() };
         out.insert("LatestStreamLabel".to_owned(), json!(label));
-        out.insert("LatestStreamArn".to_owned(), json!(stream_arn::text(&stream)));
+        out.insert("LatestStreamArn".to_owned(), json!(arn::stream(&stream)));
     }
     if let Some(sse) = option("SSESpecification")
         && sse.get("Enabled").and_then(create_options::is_enabled) == Some(true)
@@ -162,7 +152,7 @@ fn index_to_json(schema: &TableSchema, index: &IndexSchema, state: &IndexDescrip
     out.insert("Projection".to_owned(), projection(&index.projection));
     out.insert("IndexSizeBytes".to_owned(), json!(state.index_size_bytes));
     out.insert("ItemCount".to_owned(), json!(state.item_count));
-    out.insert("IndexArn".to_owned(), json!(format!("{}/index/{}", arn(&schema.name), index.name)));
+    out.insert("IndexArn".to_owned(), json!(format!("{}/index/{}", arn::table(&schema.name), index.name)));
     out
 }
 
@@ -247,6 +237,14 @@ fn key_arn(sse: &Value) -> String {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
         Some(id) => format!("arn:aws:kms:{REGION}:{ACCOUNT}:key/{id}"),
         None => format!("arn:aws:kms:{REGION}:{ACCOUNT}:alias/aws/dynamodb"),
+    }
+}
+
+/// `FailureCode` and `FailureMessage`, if something failed.
+pub(super) fn add_failure(failure: Option<&Failure>, out: &mut Map<String, Value>) {
+    if let Some(failure) = failure {
+        out.insert("FailureCode".to_owned(), json!(failure.code));
+        out.insert("FailureMessage".to_owned(), json!(failure.message));
     }
 }
 

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::backup::time_ms;
 use super::create_table;
 use super::error::WireError;
 use super::members;
 use super::names;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::table_description::{ACCOUNT, REGION, timestamp};
+use super::table_description::{add_failure, timestamp};
 use crate::codec::json::document::Json;
 use crate::model::api::transfer::{
-    Compression, Export, ExportFilter, ExportRequest, ExportView, Failure, Import, ImportRequest, InputFormat,
-    ListTransfersRequest, ListTransfersResponse, WindowRequest,
+    Compression, Export, ExportFilter, ExportRequest, ExportView, Import, ImportRequest, InputFormat, ListTransfersRequest,
+    ListTransfersResponse, WindowRequest,
 };
+use crate::model::arn::{ACCOUNT, REGION};
 use crate::model::error::{RecoveryError, ResourceError};
 
 const ARN_RULES: &[Rule] = &[Rule::LengthMin(37), Rule::LengthMax(1024)];
@@ -123,7 +123,7 @@ pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
         table_name: names::table_or_arn(members.string("TableArn").unwrap_or_default())?,
         bucket,
         prefix: members.owned("S3Prefix").filter(|prefix| !prefix.is_empty()),
-        time_ms: time_ms(members, "ExportTime"),
+        time_ms: members.time_ms("ExportTime"),
         window: window(members)?,
         filter: members.structure("FilterSpecification").map(filter).transpose()?.unwrap_or_default(),
         client_token: members.owned("ClientToken"),
@@ -152,12 +152,12 @@ fn window(members: Members<'_>) -> Result<Option<WindowRequest>, RecoveryError> 
     if members.has("ExportTime") {
         return Err(RecoveryError::Parameter("ExportTime is of full exports: give ExportFromTime and ExportToTime"));
     }
-    let from_ms = specification.and_then(|of| time_ms(of, "ExportFromTime"));
+    let from_ms = specification.and_then(|of| of.time_ms("ExportFromTime"));
     let view = specification.and_then(|of| of.string("ExportViewType"));
     Ok(Some(WindowRequest {
         from_ms: from_ms
             .ok_or(RecoveryError::Parameter("INCREMENTAL_EXPORT needs IncrementalExportSpecification.ExportFromTime"))?,
-        to_ms: specification.and_then(|of| time_ms(of, "ExportToTime")),
+        to_ms: specification.and_then(|of| of.time_ms("ExportToTime")),
         view: ExportView::ALL.into_iter().find(|known| Some(known.text()) == view).unwrap_or(ExportView::NewAndOldImages),
     }))
 }
@@ -258,13 +258,6 @@ fn echoed(echo: &str, names: &[&str], out: &mut Map<String, Value>) {
         if let Some(value) = request.get(name).filter(|value| !value.is_null()) {
             out.insert((*name).to_owned(), value.clone());
         }
-    }
-}
-
-pub(super) fn add_failure(failure: Option<&Failure>, out: &mut Map<String, Value>) {
-    if let Some(failure) = failure {
-        out.insert("FailureCode".to_owned(), json!(failure.code));
-        out.insert("FailureMessage".to_owned(), json!(failure.message));
     }
 }
 

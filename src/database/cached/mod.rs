@@ -20,7 +20,7 @@ use std::sync::Arc;
 use items::ItemCache;
 use pages::PageCache;
 
-use crate::database::Browse;
+use crate::database::{Browse, CacheCounters};
 use crate::engine::clock::Clock;
 
 /// `record-ttl-millis` and `query-ttl-millis` of a DAX parameter group.
@@ -43,15 +43,6 @@ impl Default for CacheOptions {
     fn default() -> Self {
         Self { item_ttl_ms: TTL_MS_DEFAULT, query_ttl_ms: TTL_MS_DEFAULT, bytes: CACHE_BYTES_DEFAULT }
     }
-}
-
-/// Reads that were and were not answered from a cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CacheCounters {
-    pub item_hits: u64,
-    pub item_misses: u64,
-    pub query_hits: u64,
-    pub query_misses: u64,
 }
 
 /// See the module.

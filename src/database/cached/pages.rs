@@ -7,7 +7,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use crate::codec::row::Row;
-use crate::database::Rows;
+use crate::database::entries::Rows;
 use crate::engine::clock::Clock;
 use crate::model::api::{ConsumedCapacity, Page};
 use crate::model::error::StoreError;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::CachedDatabase;
 use super::items::{Cached, Fill};
-use super::{CacheCounters, CachedDatabase};
 use crate::codec::row::Row;
 use crate::database::admin::Administration;
 use crate::database::layout::Layout;
-use crate::database::{BatchRows, Database, Done, Rows, Streams};
+use crate::database::{BatchRows, CacheCounters, Database, Done, Rows, Streams};
 use crate::model::api::{
     BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest, BatchWriteItemResponse, ConsumedCapacity, CreateTableRequest,
     CreateTableResponse, DeleteItemRequest, DeleteItemResponse, DeleteTableRequest, DeleteTableResponse, DescribeStreamRequest,

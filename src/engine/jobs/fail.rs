@@ -11,7 +11,8 @@ use crate::engine::keys::{SourceId, StoreKey};
 use crate::engine::transaction::Transaction;
 use crate::engine::{Shared, catalog, purge};
 use crate::model::api::backup::BackupStatus;
-use crate::model::api::transfer::{Failure, TransferStatus};
+use crate::model::api::common::Failure;
+use crate::model::api::transfer::TransferStatus;
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 

@@ -13,7 +13,8 @@ use crate::engine::catalog_json;
 use crate::engine::keys::SourceId;
 use crate::model::TableName;
 use crate::model::api::backup::BackupStatus;
-use crate::model::api::transfer::{Export, ExportView, ExportWindow, Failure, Import, TransferStatus};
+use crate::model::api::common::Failure;
+use crate::model::api::transfer::{Export, ExportView, ExportWindow, Import, TransferStatus};
 use crate::model::error::StoreError;
 use crate::store::{Read, Write};
 

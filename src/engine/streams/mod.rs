@@ -19,10 +19,11 @@ use std::sync::Arc;
 use super::catalog::{self, TableEntry};
 use super::keys::{SourceId, StoreKey};
 use super::transaction::Transaction;
-use crate::codec::wire::{create_options, stream_arn};
+use crate::codec::wire::create_options;
 use crate::codec::{calendar, digest};
 use crate::model::Error;
 use crate::model::api::{SequenceNumber, StreamName, StreamViewType, Version};
+use crate::model::arn;
 use crate::model::error::{StoreError, StreamError};
 use crate::store::Read;
 
@@ -113,7 +114,7 @@ pub fn read_definition(read: &dyn Read, name: &StreamName) -> Result<Option<Defi
 pub fn known(read: &dyn Read, name: &StreamName) -> Result<Definition, Error> {
     match read_definition(read, name)? {
         Some(definition) => Ok(definition),
-        None => Err(StreamError::NotFound(stream_arn::text(name)).into()),
+        None => Err(StreamError::NotFound(arn::stream(name)).into()),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::codec::wire::stream_arn;
 use crate::engine::account::{self, RecordKind};
 use crate::model::api::StreamName;
+use crate::model::arn;
 use crate::model::error::StoreError;
 use crate::store::{Read, Write};
 
@@ -22,7 +22,7 @@ pub struct StreamPolicy {
 /// # Errors
 /// `Corrupt`; those of the store.
 pub fn get(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreError> {
-    let Some(value) = account::get(read, RecordKind::StreamPolicy, &stream_arn::text(name))? else {
+    let Some(value) = account::get(read, RecordKind::StreamPolicy, &arn::stream(name))? else {
         return Ok(StreamPolicy::default());
     };
     let revision = value.get("revision").and_then(Value::as_u64).ok_or(StoreError::Corrupt("a stream's policy"))?;
@@ -35,7 +35,7 @@ pub fn get(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreErro
 /// Those of the store.
 pub fn put(batch: &mut dyn Write, name: &StreamName, policy: &StreamPolicy) -> Result<(), StoreError> {
     let value = json!({ "text": policy.text, "revision": policy.revision });
-    account::put(batch, RecordKind::StreamPolicy, &stream_arn::text(name), &value)
+    account::put(batch, RecordKind::StreamPolicy, &arn::stream(name), &value)
 }
 
 /// Forgets the policy of a stream that is no more.
@@ -43,5 +43,5 @@ pub fn put(batch: &mut dyn Write, name: &StreamName, policy: &StreamPolicy) -> R
 /// # Errors
 /// Those of the store.
 pub fn forget(batch: &mut dyn Write, name: &StreamName) -> Result<(), StoreError> {
-    account::delete(batch, RecordKind::StreamPolicy, &stream_arn::text(name))
+    account::delete(batch, RecordKind::StreamPolicy, &arn::stream(name))
 }

@@ -7,8 +7,8 @@ use super::parse;
 use super::syntax::{self, Expression, Node, OrderTerm, Path, PathStep, Returning};
 use super::updates;
 use super::values::Values;
-use crate::codec::wire::names;
 use crate::expr::{Condition, Update};
+use crate::model::arn;
 use crate::model::error::StatementError;
 use crate::model::{AttributeValue, DocumentPath, Error, Item, TableName};
 
@@ -113,7 +113,7 @@ pub fn table_of(text: &str) -> Option<TableName> {
         | syntax::Statement::Update { source, .. }
         | syntax::Statement::Delete { source, .. } => source,
     };
-    names::table_named(&source.table)
+    arn::table_named(&source.table).ok()
 }
 
 fn resolve(statement: syntax::Statement, values: Values<'_>) -> Result<Statement, StatementError> {
@@ -176,7 +176,7 @@ fn base_table(source: &syntax::Source) -> Result<TableName, StatementError> {
 
 /// By name or by ARN.
 fn table(text: &str) -> Result<TableName, StatementError> {
-    names::table_named(text).ok_or_else(|| StatementError::TableName(text.to_owned()))
+    arn::table_named(text).map_err(|_| StatementError::TableName(text.to_owned()))
 }
 
 /// The last named step with the list indexes after it: `k[0]` of `m.k[0]`.

@@ -7,10 +7,10 @@ use super::{Commit, Target};
 use crate::codec::json::document::Document;
 use crate::codec::wire::create_table;
 use crate::codec::wire::error::WireError;
-use crate::codec::wire::table_description::arn;
 use crate::fs::FsError;
 use crate::model::TableName;
 use crate::model::api::{CreateTableRequest, Precondition};
+use crate::model::arn;
 
 /// What a definition asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ impl SchemaTarget {
                 json.as_object_mut().map(|members| members.remove(schema_change::TIME_TO_LIVE));
                 SchemaRequest::Create { request: Box::new(request), json, expiry }
             }
-            Some(stored) => SchemaRequest::Change(schema_change::change(stored, &json, &arn(&self.table))),
+            Some(stored) => SchemaRequest::Change(schema_change::change(stored, &json, &arn::table(&self.table))),
         };
         Ok(Commit { request, warnings })
     }

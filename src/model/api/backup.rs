@@ -1,8 +1,8 @@
 //! Backups and point-in-time recovery (SEMANTICS 20.1, 20.2).
 
+use super::common::Failure;
 use super::create_table::IndexDefinition;
 use super::describe_table::TableDescription;
-use super::transfer::Failure;
 use super::update_table::{Encryption, OnDemandThroughput};
 use crate::model::TableName;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};

@@ -153,3 +153,10 @@ pub struct Page {
     pub last_evaluated_key: Option<Item>,
     pub consumed_capacity: ConsumedCapacity,
 }
+
+/// `FailureCode` and `FailureMessage`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub code: String,
+    pub message: String,
+}

@@ -1,6 +1,6 @@
 //! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (SEMANTICS 20.3, 20.4).
 
-use super::common::Placeholders;
+use super::common::{Failure, Placeholders};
 use super::create_table::CreateTableRequest;
 use crate::model::TableName;
 
@@ -104,13 +104,6 @@ impl TransferStatus {
             Self::Failed => "FAILED",
         }
     }
-}
-
-/// `FailureCode` and `FailureMessage`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    pub code: String,
-    pub message: String,
 }
 
 /// An export as it is.

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::{new_arn, table_of};
-use crate::codec::wire::table_description;
 use crate::engine::account::{self, RecordKind};
 use crate::engine::batch::source_counters;
 use crate::engine::jobs::{self, BackupRecord, Copy, From, Job, Place, To};
@@ -14,6 +13,7 @@ use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, purge};
 use crate::model::Error;
 use crate::model::api::backup::{Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse};
+use crate::model::arn;
 use crate::model::error::{RecoveryError, StoreError};
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, LIST_TABLES_MAX};
 use crate::store::Read;
@@ -46,7 +46,7 @@ impl Engine {
     /// Those of the store.
     pub fn list_backups(&self, request: &ListBackupsRequest) -> Result<ListBackupsResponse, Error> {
         let limit = request.limit.unwrap_or(LIST_TABLES_MAX).clamp(1, LIST_TABLES_MAX) as usize;
-        let table = request.table_name.as_ref().map(|name| format!("{}/", table_description::arn(name)));
+        let table = request.table_name.as_ref().map(|name| format!("{}/", arn::table(name)));
         let view = self.view()?;
         let mut backups = Vec::new();
         let mut has_more = false;

@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub(in crate::engine) use continuous::{Bound, bound};
 
 use crate::codec::digest;
-use crate::codec::wire::table_description;
 use crate::engine::Shared;
 use crate::engine::catalog::TableEntry;
 use crate::model::TableName;
 use crate::model::api::TableStatus;
+use crate::model::arn;
 use crate::model::error::RecoveryError;
 
 /// The table for these operations, which have errors of their own.
@@ -37,5 +37,5 @@ pub(in crate::engine) fn new_arn(shared: &Shared, table: &TableName, what: &str,
     seed.extend_from_slice(&id.to_be_bytes());
     let hex: String = digest::digest(&seed).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let digits = if what == "backup" { 17 } else { 14 };
-    format!("{}/{what}/{now_ms:0digits$}-{hex}", table_description::arn(table))
+    format!("{}/{what}/{now_ms:0digits$}-{hex}", arn::table(table))
 }

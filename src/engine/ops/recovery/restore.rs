@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::continuous::{Bound, bound};
 use super::{restore_schema, table_of};
-use crate::codec::wire::table_description;
 use crate::engine::Engine;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::jobs::{self, BackupRecord, Copy, From, Job, Place, To};
@@ -15,6 +14,7 @@ use crate::engine::transaction::Transaction;
 use crate::model::api::backup::{BackupStatus, RestoreFromBackupRequest, RestoreToPointInTimeRequest};
 use crate::model::api::table_control::RestoreSummary;
 use crate::model::api::{TableDescription, TableStatus};
+use crate::model::arn;
 use crate::model::error::RecoveryError;
 use crate::model::{Error, TableName, TableSchema};
 
@@ -51,7 +51,7 @@ fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupReq
     check_target(transaction, &request.target)?;
     let summary = RestoreSummary {
         source_backup_arn: Some(arn.clone()),
-        source_table_arn: table_description::arn(&record.table.schema.name),
+        source_table_arn: arn::table(&record.table.schema.name),
         restore_ms: record.created_ms,
         is_in_progress: true,
         failure: None,
@@ -76,7 +76,7 @@ fn to_point_in_time(
     check_target(transaction, &request.target)?;
     let summary = RestoreSummary {
         source_backup_arn: None,
-        source_table_arn: table_description::arn(&request.source),
+        source_table_arn: arn::table(&request.source),
         restore_ms: request.time_ms.unwrap_or(now_ms),
         is_in_progress: true,
         failure: None,

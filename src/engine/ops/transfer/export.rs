@@ -6,7 +6,6 @@ use super::buckets;
 use super::export_files::{self, Written};
 use super::export_filter::Selected;
 use super::{new_arn, with_token};
-use crate::codec::wire::table_description;
 use crate::engine::account::RecordKind;
 use crate::engine::catalog::TableEntry;
 use crate::engine::jobs::{self, Changes, Copy, ExportRecord, From, Job, Place, To};
@@ -16,7 +15,9 @@ use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, Shared, purge};
 use crate::model::Error;
 use crate::model::api::Version;
-use crate::model::api::transfer::{Export, ExportRequest, ExportWindow, Failure, TransferStatus, WindowRequest};
+use crate::model::api::common::Failure;
+use crate::model::api::transfer::{Export, ExportRequest, ExportWindow, TransferStatus, WindowRequest};
+use crate::model::arn;
 use crate::model::error::RecoveryError;
 
 const MINUTE_MS: u64 = 60 * 1000;
@@ -45,7 +46,7 @@ impl Engine {
 /// The table to be exported; what is missing is told by its ARN.
 fn known(entry: Option<Arc<TableEntry>>, request: &ExportRequest) -> Result<Arc<TableEntry>, RecoveryError> {
     match entry {
-        None => Err(RecoveryError::TableNotFound(table_description::arn(&request.table_name))),
+        None => Err(RecoveryError::TableNotFound(arn::table(&request.table_name))),
         entry => table_of(entry, &request.table_name),
     }
 }

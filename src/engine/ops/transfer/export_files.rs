@@ -15,12 +15,13 @@ use super::buckets;
 use super::export_filter::Selected;
 use super::export_lines::Form;
 use crate::codec::json::document::Document;
-use crate::codec::wire::{table_description, transfer};
+use crate::codec::wire::transfer;
 use crate::codec::{calendar, digest};
 use crate::engine::jobs::ExportRecord;
 use crate::engine::{Shared, keys};
 use crate::model::Error;
 use crate::model::api::transfer::{Export, ExportFormat};
+use crate::model::arn;
 use crate::model::error::StoreError;
 use crate::store::{Direction, try_walk};
 
@@ -120,7 +121,7 @@ pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteErr
         "itemCount": items,
         "outputFormat": record.export.format().text(),
         "exportType": record.export.type_text(),
-        "region": table_description::REGION,
+        "region": arn::REGION,
     });
     match &record.export.window {
         None => summary["exportTime"] = json!(calendar::iso(record.export.time_ms)),

@@ -21,7 +21,8 @@ use crate::engine::transaction::Transaction;
 use crate::engine::write::{self, Stored};
 use crate::engine::{Engine, Shared, catalog, index, item_key, purge, table_states};
 use crate::model::api::TableStatus;
-use crate::model::api::transfer::{Failure, Import, ImportRequest, TransferStatus};
+use crate::model::api::common::Failure;
+use crate::model::api::transfer::{Import, ImportRequest, TransferStatus};
 use crate::model::error::{RecoveryError, StoreError};
 use crate::model::{Error, Item, TableName, TableSchema};
 

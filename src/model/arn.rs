@@ -1,0 +1,98 @@
+//! Amazon Resource Names: `arn:<partition>:<service>:<region>:<account>:<resource>`, and the account and region that ours name.
+
+use super::TableName;
+use super::api::StreamName;
+use super::names::NameError;
+
+/// The region that ARNs name.
+pub const REGION: &str = "us-east-1";
+/// The account that ARNs name.
+pub const ACCOUNT: &str = "000000000000";
+/// `TableName` as a member's text, ARNs included (service model).
+const TABLE_NAME_OR_ARN_CHARS_MAX: usize = 1024;
+const LABEL_CHARS_MAX: usize = 64;
+
+/// The parts of an ARN, empty where there are too few; nothing but its beginning was checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arn<'a> {
+    pub service: &'a str,
+    pub region: &'a str,
+    pub account: &'a str,
+    pub resource: &'a str,
+}
+
+impl<'a> Arn<'a> {
+    /// `None` for what does not begin as an ARN does.
+    #[must_use]
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.strip_prefix("arn:")?.splitn(5, ':').skip(1);
+        let mut part = || parts.next().unwrap_or_default();
+        Some(Self { service: part(), region: part(), account: part(), resource: part() })
+    }
+
+    /// What follows `table/` in an ARN of DynamoDB's; region and account are not looked at, as the service's own tools mix them.
+    fn in_table(text: &'a str) -> Option<&'a str> {
+        let arn = Self::parse(text).filter(|arn| arn.service == "dynamodb")?;
+        arn.resource.strip_prefix("table/")
+    }
+}
+
+/// The ARN of a table.
+#[must_use]
+pub fn table(table: &TableName) -> String {
+    format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}")
+}
+
+/// `<ARN of the table>/stream/<label>`.
+#[must_use]
+pub fn stream(stream: &StreamName) -> String {
+    format!("{}/stream/{}", table(&stream.table_name), stream.label)
+}
+
+/// The table that `text` names, plainly or as an ARN.
+///
+/// # Errors
+/// The first rule of names that it breaks.
+pub fn table_named(text: &str) -> Result<TableName, NameError> {
+    let within = if text.len() > TABLE_NAME_OR_ARN_CHARS_MAX { None } else { Arn::in_table(text) };
+    TableName::new(within.unwrap_or(text))
+}
+
+/// The stream of an ARN; `None` when it is no stream's.
+#[must_use]
+pub fn stream_named(text: &str) -> Option<StreamName> {
+    let (table, label) = Arn::in_table(text)?.split_once("/stream/")?;
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.');
+    if label.is_empty() || label.len() > LABEL_CHARS_MAX || !label.bytes().all(is_legal) {
+        return None;
+    }
+    Some(StreamName { table_name: TableName::new(table).ok()?, label: label.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams() {
+        let check = |text: &str, expected: Option<(&str, &str)>| {
+            let found = stream_named(text);
+            let found = found.as_ref().map(|stream| (stream.table_name.as_str(), stream.label.as_str()));
+            assert_eq!(found, expected, "{text}");
+        };
+        let label = "2026-01-02T03:04:05.678";
+        let of_orders = StreamName { table_name: TableName::new("Orders").unwrap(), label: label.to_owned() };
+        check(&stream(&of_orders), Some(("Orders", label)));
+        check("arn:aws-cn:dynamodb:eu-west-2:123456789012:table/abc/stream/x", Some(("abc", "x")));
+        for text in [
+            "",
+            "arn:aws:dynamodb:us-east-1:000000000000:table/Orders",
+            "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/",
+            "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/a\0b",
+            "arn:aws:dynamodb:us-east-1:000000000000:table/O/stream/x",
+            "arn:aws:kinesis:us-east-1:000000000000:table/Orders/stream/x",
+        ] {
+            check(text, None);
+        }
+    }
+}
