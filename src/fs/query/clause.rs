@@ -13,31 +13,19 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use super::fault::ClauseFault;
-use super::filter::{self, Filter};
-use super::select;
-use super::source::SourceKeys;
+use super::filter::Filter;
+use super::result_kind::ResultKind;
+use super::source::{Context, QueryKind, SourceKeys};
 use super::token::Token;
-use super::{QueryKind, ResultKind, name as names, nearest, shards, value};
+use super::words::KEY_OPERATORS;
+use super::{name as names, nearest, select, shards, value, where_dotted, where_literal};
 use crate::codec::digest::Digest;
 use crate::codec::file_name::{ALIAS_MARK, NameFault};
+use crate::expr::SortRange;
 use crate::model::api::Segment;
 use crate::model::limits::SEGMENTS_MAX;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
-use crate::model::{AttributeValue, DocumentPath, IndexKind, IndexSchema, TableSchema};
-
-/// What a clause is parsed against.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Context<'a> {
-    pub schema: &'a TableSchema,
-    pub index: Option<&'a IndexSchema>,
-    pub kind: QueryKind,
-}
-
-impl<'a> Context<'a> {
-    pub fn keys(&self) -> SourceKeys<'a> {
-        SourceKeys::of(self.schema, self.index)
-    }
-}
+use crate::model::{AttributeValue, DocumentPath, IndexKind};
 
 /// A parsed clause.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +39,7 @@ pub(super) enum Clause {
     /// A condition on the sort attribute at `position`.
     Sort {
         position: usize,
-        condition: SortCondition,
+        condition: SortRange,
     },
     Select(Vec<DocumentPath>),
     Order(Order),
@@ -81,23 +69,8 @@ pub(super) enum Order {
     Descending,
 }
 
-/// What the key condition says of a sort attribute.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum SortCondition {
-    Equal(AttributeValue),
-    Less(AttributeValue),
-    LessOrEqual(AttributeValue),
-    Greater(AttributeValue),
-    GreaterOrEqual(AttributeValue),
-    Between(AttributeValue, AttributeValue),
-    BeginsWith(AttributeValue),
-}
-
 /// Of a partition key: a range of write shards.
 const SHARDS: &str = "shards";
-
-/// The operators' words.
-pub(super) const OPERATORS: [&str; 6] = ["lt", "le", "gt", "ge", "between", "begins"];
 
 /// Parses one clause.
 pub(super) fn parse(name: &str, context: Context<'_>) -> Result<Clause, ClauseFault> {
@@ -126,7 +99,7 @@ fn parse_word(head: &str, value: Option<&str>, context: Context<'_>) -> Option<R
         "typed" => flag(value, "typed").map(|()| Clause::Typed),
         "live" => flag(value, "live").map(|()| Clause::Live),
         "where" => {
-            required("where", value, "where=total > 100").and_then(|text| filter::parse_literal(text, context)).map(Clause::Filter)
+            required("where", value, "where=total > 100").and_then(|text| where_literal::parse(text, context)).map(Clause::Filter)
         }
         "limit" => count("limit", value, "limit=10", u64::MAX).map(Clause::Limit),
         "eval" => count("eval", value, "eval=100", u64::from(u32::MAX)).map(Clause::Eval),
@@ -211,7 +184,7 @@ fn parse_dotted(head: &str, context: Context<'_>) -> Result<Clause, ClauseFault>
         Some((head, value)) => (head, Some(value)),
         None => (head, None),
     };
-    filter::parse_dotted(head, value, context).map(Clause::Filter)
+    where_dotted::parse(head, value, context).map(Clause::Filter)
 }
 
 /// `@pk…=`, `@sk…=`, and the key attributes' own names.
@@ -344,25 +317,25 @@ fn sort_clause(sort: &[KeyAttribute], position: usize, operator: Option<&str>, t
     let Some(attribute) = sort.get(position) else { return Err(ClauseFault::NoSortKey) };
     let one = || typed(attribute, text);
     let condition = match operator {
-        None => SortCondition::Equal(one()?),
-        Some("lt") => SortCondition::Less(one()?),
-        Some("le") => SortCondition::LessOrEqual(one()?),
-        Some("gt") => SortCondition::Greater(one()?),
-        Some("ge") => SortCondition::GreaterOrEqual(one()?),
+        None => SortRange::Equal(one()?),
+        Some("lt") => SortRange::Less(one()?),
+        Some("le") => SortRange::LessOrEqual(one()?),
+        Some("gt") => SortRange::Greater(one()?),
+        Some("ge") => SortRange::GreaterOrEqual(one()?),
         Some("between") => between(attribute, text)?,
         Some("begins") if attribute.attribute_type == KeyAttributeType::N => {
             return Err(ClauseFault::BeginsOnNumber { attribute: attribute.name.clone(), operator: "begins" });
         }
-        Some("begins") => SortCondition::BeginsWith(one()?),
+        Some("begins") => SortRange::BeginsWith(one()?),
         Some(other) => {
-            let nearest = if other == "eq" { "=" } else { nearest::nearest(other, &OPERATORS).unwrap_or("=") };
+            let nearest = if other == "eq" { "=" } else { nearest::nearest(other, &KEY_OPERATORS).unwrap_or("=") };
             return Err(ClauseFault::UnknownOperator { attribute: attribute.name.clone(), operator: other.to_owned(), nearest });
         }
     };
     Ok(Clause::Sort { position, condition })
 }
 
-fn between(attribute: &KeyAttribute, text: &str) -> Result<SortCondition, ClauseFault> {
+fn between(attribute: &KeyAttribute, text: &str) -> Result<SortRange, ClauseFault> {
     let parts: Vec<&str> = text.split(',').collect();
     let [lower, upper] = parts.as_slice() else {
         return Err(ClauseFault::BetweenCount { attribute: attribute.name.clone() });
@@ -371,7 +344,7 @@ fn between(attribute: &KeyAttribute, text: &str) -> Result<SortCondition, Clause
     if lower.compare(&upper) == Some(Ordering::Greater) {
         return Err(ClauseFault::BetweenOrder { attribute: attribute.name.clone() });
     }
-    Ok(SortCondition::Between(lower, upper))
+    Ok(SortRange::Between(lower, upper))
 }
 
 fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
@@ -384,7 +357,7 @@ fn unknown(name: &str, context: Context<'_>) -> ClauseFault {
 
 fn filter(attribute: String, context: Context<'_>) -> ClauseFault {
     let (name, operator) = match attribute.rsplit_once('.') {
-        Some((name, operator)) if OPERATORS.contains(&operator) => (name.to_owned(), operator.to_owned()),
+        Some((name, operator)) if KEY_OPERATORS.contains(&operator) => (name.to_owned(), operator.to_owned()),
         _ => (attribute, "eq".to_owned()),
     };
     let mut globals = context.schema.indexes_of(IndexKind::Global);
@@ -405,11 +378,11 @@ fn words(context: Context<'_>) -> Vec<String> {
     words.extend(keys.partition.iter().map(|attribute| format!("{}=", attribute.name)));
     for attribute in keys.sort {
         words.push(format!("{}=", attribute.name));
-        words.extend(OPERATORS.iter().map(|operator| format!("{}.{operator}=", attribute.name)));
+        words.extend(KEY_OPERATORS.iter().map(|operator| format!("{}.{operator}=", attribute.name)));
     }
     if keys.sort.len() == 1 {
         words.push("@sk=".to_owned());
-        words.extend(OPERATORS.iter().map(|operator| format!("@sk.{operator}=")));
+        words.extend(KEY_OPERATORS.iter().map(|operator| format!("@sk.{operator}=")));
     }
     words
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::QueryKind;
-use super::clause::{Clause, Context, Order, PartitionAlias, SortCondition};
+use super::clause::{Clause, Order, PartitionAlias};
 use super::fault::ClauseFault;
 use super::filter::Filter;
+use super::source::{Context, QueryKind};
 use super::token::Token;
+use crate::expr::SortRange;
 use crate::model::api::Segment;
 use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, DocumentPath};
@@ -17,7 +18,7 @@ use crate::model::{AttributeValue, DocumentPath};
 pub(super) struct Clauses {
     pub partition: Partition,
     /// By position in the sort key.
-    pub sort: BTreeMap<usize, SortCondition>,
+    pub sort: BTreeMap<usize, SortRange>,
     pub select: Option<Vec<DocumentPath>>,
     pub order: Option<Order>,
     pub limit: Option<u64>,
@@ -121,7 +122,7 @@ impl Clauses {
 
     fn check_sort(&self, sort: &[KeyAttribute]) -> Result<(), ClauseFault> {
         let Some(&last) = self.sort.keys().next_back() else { return Ok(()) };
-        let equal = |position: &usize| matches!(self.sort.get(position), Some(SortCondition::Equal(_)));
+        let equal = |position: &usize| matches!(self.sort.get(position), Some(SortRange::Equal(_)));
         match (0..last).find(|position| !equal(position)) {
             None => Ok(()),
             Some(gap) => {

@@ -20,9 +20,9 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::QueryPath;
 use super::fault::ClauseFault;
-use super::filter::{show_path, show_value};
+use super::path::QueryPath;
+use super::show::{show_path, show_value};
 use super::source::cursor_attributes;
 use crate::codec::dynamodb_json;
 use crate::codec::row::Row;

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::clause::SortCondition;
-use super::filter::{show_path, show_value};
+use super::path::QueryPath;
 use super::request::{Request, Resolved};
-use super::{QueryKind, QueryPath};
+use super::show::{show_path, show_value};
+use super::source::QueryKind;
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse, Source};
+use crate::expr::SortRange;
 use crate::fs::FsError;
 use crate::model::api::ReturnConsumedCapacity;
 use crate::model::limits::READ_UNIT_BYTES;
@@ -168,13 +169,13 @@ fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
         let Some(key) = keys.sort.get(position) else { continue };
         let name = &key.name;
         parts.push(match condition {
-            SortCondition::Equal(value) => format!("{name} = {}", show_value(value)),
-            SortCondition::Less(value) => format!("{name} < {}", show_value(value)),
-            SortCondition::LessOrEqual(value) => format!("{name} <= {}", show_value(value)),
-            SortCondition::Greater(value) => format!("{name} > {}", show_value(value)),
-            SortCondition::GreaterOrEqual(value) => format!("{name} >= {}", show_value(value)),
-            SortCondition::Between(low, high) => format!("{name} BETWEEN {} AND {}", show_value(low), show_value(high)),
-            SortCondition::BeginsWith(prefix) => format!("begins_with({name}, {})", show_value(prefix)),
+            SortRange::Equal(value) => format!("{name} = {}", show_value(value)),
+            SortRange::Less(value) => format!("{name} < {}", show_value(value)),
+            SortRange::LessOrEqual(value) => format!("{name} <= {}", show_value(value)),
+            SortRange::Greater(value) => format!("{name} > {}", show_value(value)),
+            SortRange::GreaterOrEqual(value) => format!("{name} >= {}", show_value(value)),
+            SortRange::Between(low, high) => format!("{name} BETWEEN {} AND {}", show_value(low), show_value(high)),
+            SortRange::BeginsWith(prefix) => format!("begins_with({name}, {})", show_value(prefix)),
         });
     }
     Some(parts.join(" AND "))

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::clause::SortCondition;
+use crate::expr::SortRange;
 use crate::model::api::Placeholders;
 use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, DocumentPath, PathElement};
@@ -59,20 +59,20 @@ impl Expression {
     }
 
     /// A condition on a key attribute.
-    pub fn condition(&mut self, tag: &str, attribute: &KeyAttribute, condition: &SortCondition) -> String {
+    pub fn condition(&mut self, tag: &str, attribute: &KeyAttribute, condition: &SortRange) -> String {
         let name = format!("#{tag}");
         self.names.insert(name.clone(), attribute.name.clone());
         let (operator, value) = match condition {
-            SortCondition::Equal(value) => ("=", value),
-            SortCondition::Less(value) => ("<", value),
-            SortCondition::LessOrEqual(value) => ("<=", value),
-            SortCondition::Greater(value) => (">", value),
-            SortCondition::GreaterOrEqual(value) => (">=", value),
-            SortCondition::Between(lower, upper) => {
+            SortRange::Equal(value) => ("=", value),
+            SortRange::Less(value) => ("<", value),
+            SortRange::LessOrEqual(value) => ("<=", value),
+            SortRange::Greater(value) => (">", value),
+            SortRange::GreaterOrEqual(value) => (">=", value),
+            SortRange::Between(lower, upper) => {
                 let (lower, upper) = (self.value(&format!("{tag}_from"), lower), self.value(&format!("{tag}_to"), upper));
                 return format!("{name} BETWEEN {lower} AND {upper}");
             }
-            SortCondition::BeginsWith(prefix) => return format!("begins_with({name}, {})", self.value(tag, prefix)),
+            SortRange::BeginsWith(prefix) => return format!("begins_with({name}, {})", self.value(tag, prefix)),
         };
         format!("{name} {operator} {}", self.value(tag, value))
     }

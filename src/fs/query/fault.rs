@@ -1,6 +1,6 @@
 //! What can be wrong with a clause: the sentence and the hint that `.ddb/errors/last` shows.
 
-use super::filter::OPERATORS;
+use super::words::FILTER_OPERATORS;
 use crate::codec::file_name::NameFault;
 use crate::fs::FsError;
 
@@ -143,7 +143,7 @@ impl ClauseFault {
             Self::Expression { hint, .. } => hint.clone(),
             Self::FilterOperator { path, operator, nearest } => {
                 let path = path.strip_suffix(operator.as_str()).and_then(|path| path.strip_suffix('.')).unwrap_or(path);
-                format!("for example where.{path}.{nearest}; there are {}", OPERATORS.join(" "))
+                format!("for example where.{path}.{nearest}; there are {}", FILTER_OPERATORS.join(" "))
             }
             Self::FilterType { .. } => {
                 "types are S N B BOOL NULL JSON: where.zip,S.eq=12345; write a comma in a name as %2C".to_owned()

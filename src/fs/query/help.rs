@@ -1,13 +1,37 @@
 //! The `help` file of a `query/` or `scan/` directory: the clauses that work there, with the table's own attribute names.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
-use super::clause::{Context, OPERATORS};
-use super::{QueryKind, QueryPath};
+use super::path::QueryPath;
+use super::source::{Context, QueryKind};
+use super::words::KEY_OPERATORS;
 use crate::codec::file_name;
-use crate::database::EntryKey;
+use crate::database::{Browse, Entries, EntryKey, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::tree::names;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
 use crate::model::{AttributeValue, IndexKind};
+
+/// Entries that are looked at for one whose name is not shortened.
+const ENTRIES_MAX: usize = 16;
+
+/// The first entry of a table or an index in the order of a listing, of those whose names are written out.
+///
+/// # Errors
+/// The database failed.
+pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>, FsError> {
+    let (mut found, mut seen) = (None, 0);
+    db.entries(source, &Entries::All, None, &mut |key, _, _| {
+        seen += 1;
+        if names::entry_path(&key, TextForm::PlainJson).contains(file_name::ALIAS_MARK) {
+            return if seen < ENTRIES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        }
+        found = Some(key);
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}
 
 pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {
     let context = path.context();
@@ -43,7 +67,7 @@ fn write_key_clauses(context: Context<'_>, out: &mut String) {
     }
     for attribute in keys.sort {
         line(out, &format!("{}=<{}>", attribute.name, type_word(attribute)), "the sort key equals");
-        for operator in OPERATORS {
+        for operator in KEY_OPERATORS {
             if operator == "begins" && attribute.attribute_type == KeyAttributeType::N {
                 continue;
             }

@@ -15,13 +15,15 @@ use std::ops::ControlFlow;
 
 use super::clauses::Partition;
 use super::pages::Pages;
+use super::path::QueryPath;
 use super::request::Bounds;
-use super::result::Wanted;
-use super::stream::Stream;
+use super::source::QueryKind;
+use super::stream::{Stream, Wanted};
 use super::token::{decode_cursor, encode_cursor, entry_cursor};
-use super::{QueryKind, QueryPath, name, row};
+use super::{name, row};
 use crate::codec::file_name::{NAME_BYTES_MAX, STEM_BYTES_MAX};
 use crate::database::{Bill, Browse, EntryKey, Position};
+use crate::expr::SortRange;
 use crate::fs::FsError;
 use crate::model::{AttributeValue, IndexKind, Item};
 
@@ -189,7 +191,7 @@ impl QueryPath {
         self.kind == QueryKind::Query
             && self.index.is_none()
             && !matches!(self.clauses.partition, Partition::Shards(_))
-            && self.clauses.sort.values().filter(|c| matches!(c, super::clause::SortCondition::Equal(_))).count() == keys.sort.len()
+            && self.clauses.sort.values().filter(|c| matches!(c, SortRange::Equal(_))).count() == keys.sort.len()
     }
 
     /// The name of the link to the `number`th result.

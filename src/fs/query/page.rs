@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::QueryPath;
+use super::path::QueryPath;
 use super::request::Resolved;
-use super::result::write_item;
+use super::row;
 use super::stream::Step;
 use super::token::Token;
 use crate::database::{Bill, Browse, Rows};
@@ -22,7 +22,7 @@ pub(super) fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>
             if !std::mem::take(&mut first) {
                 out.push(b',');
             }
-            fault = write_item(path, path.clauses.typed, &row, &mut out).err();
+            fault = row::write_item(&row, path.context(), path.clauses.typed, &mut out).err();
         }
     })?;
     if let Some(fault) = fault {

@@ -1,17 +1,20 @@
 //! Clauses to the API's requests: one, or one for each shard of a write-sharded partition key.
 
-use super::clause::{Order, SortCondition};
+use super::clause::Order;
 use super::clauses::Partition;
 use super::expression::{Expression, PROJECTED};
 use super::fault::ClauseFault;
 use super::filter::{Filter, Piece};
+use super::path::QueryPath;
+use super::source::QueryKind;
 use super::token::{Check, Scope};
-use super::{QueryKind, QueryPath};
+
 use crate::codec::digest::digest;
 use crate::codec::key;
 use crate::database::{Bill, Browse, PageRequest, PartitionKey, Rows};
+use crate::engine::clock::{Clock, SystemClock};
+use crate::expr::SortRange;
 use crate::fs::FsError;
-use crate::fs::tree::now_ms;
 use crate::model::api::{
     ConditionParameter, DescribeTimeToLiveRequest, Page, QueryRequest, ReturnConsumedCapacity, ScanRequest, Select,
     TimeToLiveStatus,
@@ -216,7 +219,7 @@ impl QueryPath {
         let Some(attribute) = attribute else { return Ok(None) };
         let path = || Piece::Path(DocumentPath::top_level(attribute.clone()));
         let number = AttributeValue::S(AttributeType::N.tag().to_owned());
-        let now = AttributeValue::N(Number::from_u64(now_ms() / 1000));
+        let now = AttributeValue::N(Number::from_u64(SystemClock.now_ms() / 1000));
         let pieces = vec![
             Piece::text("NOT attribute_type("),
             path(),
@@ -303,7 +306,7 @@ impl QueryPath {
         let mut parts = Vec::new();
         for (position, (attribute, value)) in keys.partition.iter().zip(partition).enumerate() {
             let tag = tag("pk", position, keys.partition.len());
-            parts.push(expression.condition(&tag, attribute, &SortCondition::Equal(value.clone())));
+            parts.push(expression.condition(&tag, attribute, &SortRange::Equal(value.clone())));
         }
         for (&position, condition) in &self.clauses.sort {
             if let Some(attribute) = keys.sort.get(position) {

@@ -200,7 +200,7 @@ proptest::proptest! {
             let found = match &path.clauses.partition {
                 super::clauses::Partition::Values(values) if path.clauses.sort.is_empty() => values.get(&0).cloned(),
                 _ => match path.clauses.sort.get(&0) {
-                    Some(super::clause::SortCondition::Less(value)) => Some(value.clone()),
+                    Some(crate::expr::SortRange::Less(value)) => Some(value.clone()),
                     other => panic!("{other:?}"),
                 },
             };

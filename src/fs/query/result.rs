@@ -1,84 +1,14 @@
 //! Result files: what they hold, and making it. Their size is known when all of it is made: see [`crate::fs::computed`].
 
 use super::csv::{self, Columns, Names};
+use super::path::QueryPath;
 use super::request_json::request_json;
-use super::source::cursor_attributes;
+use super::result_kind::ResultKind;
 use super::stream::{Step, Stream};
-use super::{QueryPath, explain, help, page, row};
+use super::{explain, help, page, row};
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse};
 use crate::fs::FsError;
-use crate::fs::special::help::example::first_entry;
-use crate::model::Error;
-
-/// The result files. They exist for lookup only and are never listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ResultKind {
-    /// Plain JSON, an item a line; DynamoDB JSON below a `typed` clause.
-    ItemsNdjson,
-    /// A JSON array, an item a line; DynamoDB JSON below a `typed` clause.
-    ItemsJson,
-    /// DynamoDB JSON, an item a line.
-    ItemsDdbJson,
-    /// A header and a record an item: see `csv`.
-    ItemsCsv,
-    /// Base items' paths relative to the table's directory, one a line, safe for `xargs`.
-    Keys,
-    /// The number of results and a newline.
-    Count,
-    /// One page of the API: `Items`, `Count`, `ScannedCount`, `next` (for `after=`, or null), `ConsumedCapacity`. One snapshot.
-    PageJson,
-    /// The token after that page, for `after=`, and a newline; empty when it is the last.
-    Next,
-    /// The API request, as `aws dynamodb query --cli-input-json` takes it.
-    RequestJson,
-    /// What the query reads and costs, before it runs.
-    ExplainJson,
-    /// The units that reading all of it consumes; reading this file runs the query.
-    CapacityJson,
-    /// How to write these paths, with the table's own attribute names.
-    Help,
-}
-
-impl ResultKind {
-    pub const ALL: [Self; 12] = [
-        Self::ItemsNdjson,
-        Self::ItemsJson,
-        Self::ItemsDdbJson,
-        Self::ItemsCsv,
-        Self::Keys,
-        Self::Count,
-        Self::PageJson,
-        Self::Next,
-        Self::RequestJson,
-        Self::ExplainJson,
-        Self::CapacityJson,
-        Self::Help,
-    ];
-
-    /// The file's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ItemsNdjson => "items.ndjson",
-            Self::ItemsJson => "items.json",
-            Self::ItemsDdbJson => "items.ddbjson",
-            Self::ItemsCsv => "items.csv",
-            Self::Keys => "keys",
-            Self::Count => "count",
-            Self::PageJson => "page.json",
-            Self::Next => "next",
-            Self::RequestJson => "request.json",
-            Self::ExplainJson => "explain.json",
-            Self::CapacityJson => "capacity.json",
-            Self::Help => "help",
-        }
-    }
-
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
 
 /// A result file that is being made, a page at a time.
 #[derive(Debug)]
@@ -108,9 +38,6 @@ struct Rows {
     /// What was read so far.
     sum: Step,
 }
-
-/// Asked between two steps whether anybody still waits for the answer.
-pub type Wanted<'a> = dyn Fn() -> bool + 'a;
 
 impl QueryPath {
     /// Opens a result file; the query runs as it is read.
@@ -179,7 +106,7 @@ impl ResultReader {
 
     /// The help with the names of an item that is there.
     fn help(&self, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
-        let first = first_entry(db, &self.path.source())?;
+        let first = help::first_entry(db, &self.path.source())?;
         Ok(help::text(&self.path, first.as_ref()).into_bytes())
     }
 
@@ -274,16 +201,16 @@ fn write_row(
 ) -> Result<(), FsError> {
     match kind {
         ResultKind::ItemsNdjson => {
-            write_item(path, path.clauses.typed, row, out)?;
+            row::write_item(row, path.context(), path.clauses.typed, out)?;
             out.push(b'\n');
         }
         ResultKind::ItemsDdbJson => {
-            write_item(path, true, row, out)?;
+            row::write_item(row, path.context(), true, out)?;
             out.push(b'\n');
         }
         ResultKind::ItemsJson => {
             out.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
-            write_item(path, path.clauses.typed, row, out)?;
+            row::write_item(row, path.context(), path.clauses.typed, out)?;
         }
         ResultKind::ItemsCsv => {
             if let Some(columns) = columns {
@@ -302,27 +229,6 @@ fn write_row(
         | ResultKind::ExplainJson
         | ResultKind::CapacityJson
         | ResultKind::Help => {}
-    }
-    Ok(())
-}
-
-/// Appends one item, no newline.
-pub(super) fn write_item(path: &QueryPath, typed: bool, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), FsError> {
-    if typed {
-        return Ok(row.write_dynamodb_json(out).map_err(Error::from)?);
-    }
-    match row {
-        // A record has its order in itself.
-        Row::Record(record) => record.write_plain_json(out),
-        Row::Item(_) => {
-            let cursor = cursor_attributes(&path.schema, path.index_schema());
-            let first: Vec<&str> = cursor.iter().map(|attribute| attribute.name.as_str()).collect();
-            row.write_plain_json(&first, out)
-        }
-    }
-    .map_err(Error::from)?;
-    if out.last() == Some(&b'\n') {
-        out.pop();
     }
     Ok(())
 }

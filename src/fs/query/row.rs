@@ -1,14 +1,13 @@
-//! The keys of a result row, without building the item.
+//! A result row: its keys and its text, without building the item.
 
-use super::clause::Context;
-use super::source::SourceKeys;
+use super::source::{Context, SourceKeys, cursor_attributes};
 use crate::codec::key;
 use crate::codec::row::Row;
 use crate::database::EntryKey;
 use crate::fs::FsError;
 use crate::model::error::StoreError;
 use crate::model::schema::KeyAttribute;
-use crate::model::{AttributeValue, Key};
+use crate::model::{AttributeValue, Error, Key};
 
 /// Which entry of the source the row is. The row is a whole entry, not a projection.
 ///
@@ -32,7 +31,7 @@ fn attributes(row: &Row<'_>, wanted: &[KeyAttribute]) -> Result<Vec<AttributeVal
 
 fn attribute(row: &Row<'_>, wanted: &KeyAttribute) -> Result<AttributeValue, FsError> {
     let found = match row {
-        Row::Record(record) => record.attribute(&wanted.name).map_err(crate::model::Error::from)?,
+        Row::Record(record) => record.attribute(&wanted.name).map_err(Error::from)?,
         Row::Item(item) => item.get(&wanted.name).cloned(),
     };
     found.ok_or_else(|| FsError::Database(StoreError::Corrupt("an entry lacks a key attribute").into()))
@@ -45,4 +44,25 @@ pub(super) fn sort_order(row: &Row<'_>, context: Context<'_>) -> Result<Vec<u8>,
         key::encode(&value, &mut order);
     }
     Ok(order)
+}
+
+/// Appends one item, no newline.
+pub(super) fn write_item(row: &Row<'_>, context: Context<'_>, typed: bool, out: &mut Vec<u8>) -> Result<(), FsError> {
+    if typed {
+        return Ok(row.write_dynamodb_json(out).map_err(Error::from)?);
+    }
+    match row {
+        // A record has its order in itself.
+        Row::Record(record) => record.write_plain_json(out),
+        Row::Item(_) => {
+            let cursor = cursor_attributes(context.schema, context.index);
+            let first: Vec<&str> = cursor.iter().map(|attribute| attribute.name.as_str()).collect();
+            row.write_plain_json(&first, out)
+        }
+    }
+    .map_err(Error::from)?;
+    if out.last() == Some(&b'\n') {
+        out.pop();
+    }
+    Ok(())
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::clause::{Context, Order, SortCondition};
+use super::clause::Order;
 use super::clauses::{Clauses, Partition};
 use super::fault::ClauseFault;
 use super::filter::Filter;
-use super::{QueryKind, QueryPath};
-use crate::codec::digest::{Digest, digest};
+use super::path::{QueryPath, Saved};
+use super::source::{Context, QueryKind};
+use crate::codec::digest::digest;
 use crate::codec::json::document::Document;
 use crate::codec::wire;
 use crate::codec::wire::error::WireError;
@@ -17,16 +18,6 @@ use crate::expr::{KeyCondition, KeyConditionShape, KeySchemaView, PlaceholderUse
 use crate::fs::FsError;
 use crate::model::api::{ConditionParameter, Placeholders, QueryRequest, ScanRequest, Select};
 use crate::model::{DocumentPath, Error, IndexName, TableSchema};
-
-/// Where a path begins that begins with a saved request.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Saved {
-    pub name: String,
-    /// Of the request's text: another text is another path.
-    pub digest: Digest,
-    /// What the request says.
-    pub clauses: Arc<Clauses>,
-}
 
 impl QueryPath {
     /// The path of the request in `text`, saved as `<name>.json`. A request without `TableName` is of this table.
@@ -136,20 +127,8 @@ fn of_scan(schema: &TableSchema, index: Option<&IndexName>, request: ScanRequest
 fn set_keys(clauses: &mut Clauses, condition: KeyCondition) {
     clauses.partition = Partition::Values(condition.partition.into_iter().enumerate().collect());
     let last = condition.sort.len();
-    let equal = condition.sort.into_iter().map(SortCondition::Equal).enumerate();
-    clauses.sort = equal.chain(condition.range.map(|range| (last, sort_condition(range)))).collect();
-}
-
-fn sort_condition(range: SortRange) -> SortCondition {
-    match range {
-        SortRange::Equal(value) => SortCondition::Equal(value),
-        SortRange::Less(value) => SortCondition::Less(value),
-        SortRange::LessOrEqual(value) => SortCondition::LessOrEqual(value),
-        SortRange::Greater(value) => SortCondition::Greater(value),
-        SortRange::GreaterOrEqual(value) => SortCondition::GreaterOrEqual(value),
-        SortRange::Between(lower, upper) => SortCondition::Between(lower, upper),
-        SortRange::BeginsWith(prefix) => SortCondition::BeginsWith(prefix),
-    }
+    let equal = condition.sort.into_iter().map(SortRange::Equal).enumerate();
+    clauses.sort = equal.chain(condition.range.map(|range| (last, range))).collect();
 }
 
 /// What both operations have.

@@ -1,7 +1,28 @@
-//! The key attributes of what a query reads: the table or one of its indexes.
+//! What a query reads: the table or one of its indexes, by Query or Scan, and the key attributes of that.
 
 use crate::model::schema::KeyAttribute;
 use crate::model::{IndexSchema, TableSchema};
+
+/// Query or Scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QueryKind {
+    Query,
+    Scan,
+}
+
+/// What a clause is parsed against.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub schema: &'a TableSchema,
+    pub index: Option<&'a IndexSchema>,
+    pub kind: QueryKind,
+}
+
+impl<'a> Context<'a> {
+    pub fn keys(&self) -> SourceKeys<'a> {
+        SourceKeys::of(self.schema, self.index)
+    }
+}
 
 /// Key attributes of a table or index, in order. A table has one partition attribute and at most one sort attribute.
 #[derive(Debug, Clone, Copy)]

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 
 use super::clause::Order;
 use super::pages::Pages;
+use super::path::QueryPath;
 use super::request::{Bounds, Request};
-use super::{QueryPath, row};
+use super::row;
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse, Rows};
 use crate::fs::FsError;
@@ -20,6 +21,9 @@ use crate::model::{Error, Item};
 const MERGED_ITEMS: usize = 4096;
 /// Items of a shard's page, at least and at most.
 const SHARD_ITEMS: (usize, usize) = (16, 512);
+
+/// Asked between two steps whether anybody still waits for the answer.
+pub type Wanted<'a> = dyn Fn() -> bool + 'a;
 
 /// What one step read.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -4,8 +4,8 @@
 //! check.rs        TextCheck: is a text, so far, what its file takes? LineCheck: texts of lines
 //! json_prefix.rs  JsonPrefix: is this, so far, exactly one JSON object? Fed in pieces, never reads a byte twice
 //! text_writer.rs  TextWriter<T>: the state machine of one open file that holds one JSON object
-//! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson
-//! body.rs         text -> PutItemRequest: key attributes from the name, look-alikes of the other form
+//! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
+//!                 from the name, look-alikes of the other form
 //! report.rs       a failure as people read it back: the line, a caret, a hint
 //! scratch.rs      ScratchFiles: bounded files in memory; names.rs says which names are scratch and which are refused
 //! deferred.rs     DeferredDeletes: items renamed away, deleted a little later unless written again
@@ -21,7 +21,6 @@
 //! One open file is one `TextWriter` behind one lock, which the view holds from a call that answers [`WriteStep::Commit`] until
 //! it has told [`text_writer::TextWriter::committed`] how the commit ended.
 
-pub mod body;
 pub mod check;
 pub mod deferred;
 pub mod draft;

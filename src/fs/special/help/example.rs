@@ -5,12 +5,12 @@
 //! this takes a read or two a table, and nothing is counted as read.
 
 use std::fmt::Write as _;
-use std::ops::ControlFlow;
 
 use crate::codec::{dynamodb_json, file_name, plain_json};
-use crate::database::{Browse, Entries, EntryKey, Source, TextForm};
+use crate::database::{EntryKey, Source};
 use crate::fs::FsError;
 use crate::fs::node::Node;
+use crate::fs::query::first_entry;
 use crate::fs::special::help::fill;
 use crate::fs::tree::{Tree, names, table_name};
 use crate::model::api::TableStatus;
@@ -19,8 +19,6 @@ use crate::model::{AttributeValue, IndexKind, Key, KeyAttribute, KeySchema, Numb
 
 /// Tables that are looked at for the best example.
 const LOOKED_AT_MAX: usize = 32;
-/// Entries that are looked at for one whose name is not shortened.
-const ENTRIES_MAX: usize = 16;
 
 /// The text of a help, for the file at that path in the directory `parent`.
 ///
@@ -31,23 +29,6 @@ pub fn filled(tree: &Tree, path: &str, parent: &Node, text: &str) -> Result<Vec<
     let depth = path.matches('/').count();
     let values = example.values(tree, parent.table().map(|_| depth))?;
     Ok(fill::filled(text, &values).into_bytes())
-}
-
-/// The first entry of a table or an index in the order of a listing, of those whose names are written out.
-///
-/// # Errors
-/// The database failed.
-pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>, FsError> {
-    let (mut found, mut seen) = (None, 0);
-    db.entries(source, &Entries::All, None, &mut |key, _, _| {
-        seen += 1;
-        if names::entry_path(&key, TextForm::PlainJson).contains(file_name::ALIAS_MARK) {
-            return if seen < ENTRIES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-        }
-        found = Some(key);
-        ControlFlow::Break(())
-    })?;
-    Ok(found)
 }
 
 /// An index and an entry of it.

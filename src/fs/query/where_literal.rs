@@ -8,9 +8,9 @@
 //! The text is a name in a directory, so a byte may be written as `%XX`. Such a byte means itself inside names and quotes; outside of them
 //! it is read like the bare one, so that a wholly escaped text works too: a string that `%22` opens is closed by `%22`.
 
-use super::{Filter, Piece};
-use crate::fs::query::clause::Context;
-use crate::fs::query::fault::ClauseFault;
+use super::fault::ClauseFault;
+use super::filter::{Filter, Piece};
+use super::source::Context;
 use crate::model::{AttributeValue, DocumentPath, PathElement};
 
 /// A byte of the text, and whether it was written as `%XX`.
@@ -21,7 +21,7 @@ struct Unit {
 }
 
 /// Parses the text after `where=`.
-pub(in crate::fs::query) fn parse(text: &str, context: Context<'_>) -> Result<Filter, ClauseFault> {
+pub(super) fn parse(text: &str, context: Context<'_>) -> Result<Filter, ClauseFault> {
     Filter::new(Reader { units: units(text)?, at: 0, pieces: Vec::new() }.read()?, context)
 }
 

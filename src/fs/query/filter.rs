@@ -1,31 +1,24 @@
 //! Filters: the `where` clauses of a path, as parts of one FilterExpression.
 //!
 //! A filter keeps its names and values as they are, not as text, so that any number of them can be put into one request with
-//! placeholders of its own, and `request.json` shows what the API takes. `dotted` reads `where.<path>.<operator>=…`, `literal` reads
-//! `where=<expression>`.
-
-mod dotted;
-mod literal;
+//! placeholders of its own, and `request.json` shows what the API takes. `where_dotted` reads
+//! `where.<path>.<operator>=…`, `where_literal` reads `where=<expression>`.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
-pub(super) use dotted::{OPERATORS, parse as parse_dotted};
-pub(super) use literal::parse as parse_literal;
-
-use super::QueryKind;
-use super::clause::Context;
 use super::expression::Expression;
 use super::fault::ClauseFault;
 use super::nearest;
-use crate::codec::plain_json;
+use super::show::{show_path, show_value};
+use super::source::{Context, QueryKind};
+use super::words::FUNCTIONS;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::lexer::{TokenKind, Tokens};
 use crate::expr::placeholders::{PlaceholderUse, Scope};
 use crate::expr::syntax::Comparator;
 use crate::model::api::Placeholders;
 use crate::model::error::expression::ExpressionFault;
-use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
+use crate::model::{AttributeValue, DocumentPath, PathElement};
 
 /// A part of a filter expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,10 +43,6 @@ pub(super) struct Filter {
     /// Beside other filters it stands in parentheses.
     is_open: bool,
 }
-
-/// The functions of the condition language.
-pub(super) const FUNCTIONS: [&str; 6] =
-    ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size"];
 
 impl Filter {
     /// Checks the pieces against the expression language and against what is read.
@@ -167,27 +156,6 @@ fn join(pieces: impl Iterator<Item = String>) -> String {
         out.push_str(&piece);
     }
     out
-}
-
-/// `a.b[0]`, as the clauses spell it.
-pub(super) fn show_path(path: &DocumentPath) -> String {
-    path.rest.iter().fold(path.head.clone(), |mut text, element| {
-        // Writing to a String cannot fail.
-        let _ = match element {
-            PathElement::Name(name) => write!(text, ".{name}"),
-            PathElement::Index(index) => write!(text, "[{index}]"),
-        };
-        text
-    })
-}
-
-/// A value in plain JSON.
-pub(super) fn show_value(value: &AttributeValue) -> String {
-    let mut line = Vec::new();
-    plain_json::write_line(&Item([(String::new(), value.clone())].into()), &[], &mut line);
-    let text = String::from_utf8_lossy(&line).into_owned();
-    // `{"":…}` and a newline.
-    text.trim_end().strip_prefix("{\"\":").and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
 }
 
 /// The fault with names and values instead of the placeholders that stood for them.

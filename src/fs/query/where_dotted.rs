@@ -6,46 +6,23 @@
 //! forced, as attribute files do it: `where.zip,S.eq=12345`, with S, N, B, BOOL, NULL and JSON (plain JSON, for sets and the like).
 //! `contains` of what looks like a number finds it as a number and as text.
 
-use super::{Filter, Piece};
+use super::fault::{ClauseFault, ValueFault};
+use super::filter::{Filter, Piece};
+use super::show::show_path;
+use super::source::Context;
+use super::words::FILTER_OPERATORS;
+use super::{nearest, select, value};
 use crate::codec::plain_json;
-use crate::fs::query::clause::Context;
-use crate::fs::query::fault::{ClauseFault, ValueFault};
-use crate::fs::query::{nearest, select, value};
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, DocumentPath};
-
-/// Every operator.
-pub(in crate::fs::query) const OPERATORS: [&str; 21] = [
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "between",
-    "in",
-    "begins",
-    "contains",
-    "ncontains",
-    "exists",
-    "nexists",
-    "type",
-    "size-eq",
-    "size-ne",
-    "size-lt",
-    "size-le",
-    "size-gt",
-    "size-ge",
-    "size-between",
-];
 
 /// The types that can be forced.
 const TYPES: [&str; 6] = ["S", "N", "B", "BOOL", "NULL", "JSON"];
 
 /// Parses `head`, which follows `where.`, and the text after `=`.
-pub(in crate::fs::query) fn parse(head: &str, text: Option<&str>, context: Context<'_>) -> Result<Filter, ClauseFault> {
+pub(super) fn parse(head: &str, text: Option<&str>, context: Context<'_>) -> Result<Filter, ClauseFault> {
     let (left, operator) = head.rsplit_once('.').ok_or_else(|| missing_operator(head))?;
-    if !OPERATORS.contains(&operator) {
+    if !FILTER_OPERATORS.contains(&operator) {
         return Err(unknown_operator(head, operator));
     }
     let (path, forced) = split_type(left)?;
@@ -60,9 +37,9 @@ fn missing_operator(head: &str) -> ClauseFault {
 
 /// The last step may be part of the path, its operator forgotten.
 fn unknown_operator(head: &str, operator: &str) -> ClauseFault {
-    match nearest::misspelt(operator, &OPERATORS.map(str::to_owned)) {
+    match nearest::misspelt(operator, &FILTER_OPERATORS.map(str::to_owned)) {
         Some(near) => {
-            let nearest = OPERATORS.into_iter().find(|known| *known == near).unwrap_or("eq");
+            let nearest = FILTER_OPERATORS.into_iter().find(|known| *known == near).unwrap_or("eq");
             ClauseFault::FilterOperator { path: head.to_owned(), operator: operator.to_owned(), nearest }
         }
         None => ClauseFault::FilterOperator { path: head.to_owned(), operator: operator.to_owned(), nearest: "eq" },
@@ -151,7 +128,7 @@ impl Condition<'_> {
     fn between(&self, typing: &Typing, mut pieces: Vec<Piece>, text: &str) -> Result<Vec<Piece>, ClauseFault> {
         let parts: Vec<&str> = text.split(',').collect();
         let [lower, upper] = parts.as_slice() else {
-            return Err(ClauseFault::BetweenCount { attribute: super::show_path(&self.path) });
+            return Err(ClauseFault::BetweenCount { attribute: show_path(&self.path) });
         };
         let (mut low, mut high) = (self.value(typing, lower)?, self.value(typing, upper)?);
         if low.attribute_type() != high.attribute_type() && typing.forced.is_none() {
@@ -190,7 +167,7 @@ impl Condition<'_> {
     }
 
     fn fault(&self, fault: ValueFault) -> ClauseFault {
-        ClauseFault::Value { attribute: super::show_path(&self.path), fault }
+        ClauseFault::Value { attribute: show_path(&self.path), fault }
     }
 }
 
