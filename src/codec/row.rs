@@ -13,6 +13,12 @@ pub enum Row<'a> {
     Item(&'a Item),
 }
 
+/// Called with each result row in order.
+pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
+
+/// Called with each row of a batch and the place of its table in the request.
+pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
+
 impl Row<'_> {
     pub fn to_item(&self) -> Result<Item, StoreError> {
         match self {

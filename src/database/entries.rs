@@ -1,11 +1,7 @@
 //! The words of [`super::Browse`] and of caches: sources, their entries and collections, and how many were found.
 
-use crate::codec::row::Row;
 use crate::model::api::Version;
 use crate::model::{AttributeValue, IndexName, Key, TableName};
-
-/// Called with each result row in order.
-pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 
 /// A table, or one of its indexes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -16,7 +16,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::codec::digest::Digest;
-use crate::codec::row::Row;
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
@@ -31,14 +30,11 @@ use crate::model::api::{
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
-pub use entries::{
-    CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
-};
+pub use crate::codec::row::{BatchRows, Rows};
+pub use crate::model::api::Done;
+pub use entries::{CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
 pub use statements::Statements;
 pub use streams::Streams;
-
-/// Called once with an operation's outcome, on whatever thread finished it; must not block.
-pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 /// A request for one page.
 #[derive(Debug, Clone, Copy)]
@@ -71,9 +67,6 @@ impl std::fmt::Debug for Bill {
         f.write_str("Bill")
     }
 }
-
-/// Called with each row of a batch and the place of its table in the request.
-pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
 
 /// The DynamoDB operations.
 pub trait Database: Streams + Statements {

@@ -83,13 +83,14 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::codec::metrics::prices;
-use crate::codec::row::Row;
 use crate::model::Error;
 use crate::model::error::StoreError;
 use crate::model::layout::PartitionLimits;
 use crate::model::prices::PriceTable;
 use crate::store::{Store, StoreInfo};
 
+pub use crate::codec::row::{BatchRows, Rows};
+pub use crate::model::api::Done;
 use background::Background;
 use batch::BatchState;
 use catalog::CatalogCache;
@@ -109,15 +110,6 @@ pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 
 /// Default of [`EngineOptions::background_period`].
 pub const BACKGROUND_PERIOD: Duration = Duration::from_secs(1);
-
-/// Called once with an operation's outcome, on whatever thread finished it; must not block.
-pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
-
-/// Called with each result row in order.
-pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
-
-/// Called with each row of a batch and the place of its table in the request.
-pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
 
 /// What comes in from outside: time, chance, limits that tests lower.
 #[derive(Debug, Clone)]

@@ -21,11 +21,7 @@ fn write(json: Document, context: &Context<'_>, answered: Answered) -> Result<()
     let names = batch_get_item::table_names(json.root());
     drop(json);
     let detail = request.return_consumed_capacity;
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        batch_write_item::response(&response, (&names, detail), &mut out);
-        out
-    });
+    let done = answered.with(move |response, out| batch_write_item::response(response, (&names, detail), out));
     context.database.batch_write_item_then(request, done);
     Ok(())
 }

@@ -2,8 +2,10 @@
 
 use super::{Answered, Context, Failure, Operation};
 use crate::codec::json::document::{Document, Json};
-use crate::codec::wire::{Reporting, delete_item, get_item, page, put_item, query, scan, update_item};
+use crate::codec::wire::{Reporting, WireError, delete_item, get_item, page, put_item, query, scan, update_item};
+use crate::database::Done;
 use crate::model::Error;
+use crate::model::api::ReturnConsumedCapacity;
 use crate::model::error::Layer;
 
 pub const OPERATIONS: &[Operation] = &[
@@ -25,42 +27,37 @@ fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
 }
 
 fn put(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = put_item::request(json.root())?;
-    let reporting = Reporting::of(json.root(), request.return_consumed_capacity);
-    drop(json);
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        put_item::response(&response, &reporting, &mut out);
-        out
-    });
+    let (request, done) = begin(json, answered, put_item::request, |request| request.return_consumed_capacity, put_item::response)?;
     context.database.put_item_then(request, done);
     Ok(())
 }
 
 fn update(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = update_item::request(json.root())?;
-    let reporting = Reporting::of(json.root(), request.return_consumed_capacity);
-    drop(json);
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        update_item::response(&response, &reporting, &mut out);
-        out
-    });
+    let (request, done) =
+        begin(json, answered, update_item::request, |request| request.return_consumed_capacity, update_item::response)?;
     context.database.update_item_then(request, done);
     Ok(())
 }
 
 fn delete(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
-    let request = delete_item::request(json.root())?;
-    let reporting = Reporting::of(json.root(), request.return_consumed_capacity);
-    drop(json);
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        delete_item::response(&response, &reporting, &mut out);
-        out
-    });
+    let (request, done) =
+        begin(json, answered, delete_item::request, |request| request.return_consumed_capacity, delete_item::response)?;
     context.database.delete_item_then(request, done);
     Ok(())
+}
+
+/// The request of a write of one item, and who hears of its outcome. The body's tree ends here: it is many times its text, and a
+/// commit takes long.
+fn begin<Q, R: Send + 'static>(
+    json: Document,
+    answered: Answered,
+    read: fn(Json<'_>) -> Result<Q, WireError>,
+    detail: fn(&Q) -> ReturnConsumedCapacity,
+    write: fn(&R, &Reporting, &mut Vec<u8>),
+) -> Result<(Q, Done<R>), Failure> {
+    let request = read(json.root())?;
+    let reporting = Reporting::of(json.root(), detail(&request));
+    Ok((request, answered.with(move |response, out| write(response, &reporting, out))))
 }
 
 fn run_query(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {

@@ -78,10 +78,15 @@ impl Answered {
         Self(Box::new(hear))
     }
 
-    /// What to give to the database; `write` makes the body of a response.
+    /// What to give to the database; `write` appends the body of a response.
     #[must_use]
-    pub fn with<T: Send + 'static>(self, write: impl FnOnce(T) -> Vec<u8> + Send + 'static) -> Done<T> {
-        Box::new(move |outcome: Result<T, Error>| (self.0)(Box::new(move || Ok(write(outcome?)))))
+    pub fn with<T: Send + 'static>(self, write: impl FnOnce(&T, &mut Vec<u8>) + Send + 'static) -> Done<T> {
+        let body = move |outcome: Result<T, Error>| {
+            let mut out = Vec::new();
+            write(&outcome?, &mut out);
+            Ok(out)
+        };
+        Box::new(move |outcome| (self.0)(Box::new(move || body(outcome))))
     }
 }
 

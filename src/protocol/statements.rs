@@ -14,11 +14,7 @@ fn one(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), 
     let request = execute_statement::request(json.root())?;
     drop(json);
     let detail = request.return_consumed_capacity;
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        execute_statement::response(&response, detail, &mut out);
-        out
-    });
+    let done = answered.with(move |response, out| execute_statement::response(response, detail, out));
     context.database.execute_statement_then(request, done);
     Ok(())
 }
@@ -27,11 +23,7 @@ fn batch(json: Document, context: &Context<'_>, answered: Answered) -> Result<()
     let request = batch_execute_statement::request(json.root())?;
     drop(json);
     let detail = request.return_consumed_capacity;
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        batch_execute_statement::response(&response, detail, &mut out);
-        out
-    });
+    let done = answered.with(move |response, out| batch_execute_statement::response(response, detail, out));
     context.database.batch_execute_statement_then(request, done);
     Ok(())
 }
@@ -40,11 +32,7 @@ fn transaction(json: Document, context: &Context<'_>, answered: Answered) -> Res
     let request = execute_transaction::request(json.root())?;
     drop(json);
     let detail = request.return_consumed_capacity;
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        execute_transaction::response(&response, detail, &mut out);
-        out
-    });
+    let done = answered.with(move |response, out| execute_transaction::response(response, detail, out));
     context.database.execute_transaction_then(request, done);
     Ok(())
 }

@@ -21,11 +21,7 @@ fn write(json: Document, context: &Context<'_>, answered: Answered) -> Result<()
     let request = transact_write_items::request(json.root())?;
     let (arns, detail) = (SentArns::of_transaction(json.root()), request.return_consumed_capacity);
     drop(json);
-    let done = answered.with(move |response| {
-        let mut out = Vec::new();
-        transact_write_items::response(&response, (&arns, detail), &mut out);
-        out
-    });
+    let done = answered.with(move |response, out| transact_write_items::response(response, (&arns, detail), out));
     context.database.transact_write_items_then(request, done);
     Ok(())
 }

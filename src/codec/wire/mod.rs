@@ -32,6 +32,7 @@ pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
 pub mod insights;
+mod item_write;
 pub mod json_type;
 pub mod kept_options;
 pub mod legacy;

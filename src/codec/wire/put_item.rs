@@ -1,15 +1,12 @@
 //! PutItem (SEMANTICS 12.2).
 
-use super::capacity::{Reporting, write_metrics};
+use super::capacity::Reporting;
 use super::error::WireError;
+use super::item_write::{self, ItemWrite};
 use super::members::{self, KEY};
-use super::names;
 use super::shape::{Member, Structure};
-use super::write::ObjectWriter;
-use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::api::{PutItemRequest, PutItemResponse};
-use crate::model::error::expression::ExpressionParameter;
 
 pub static SHAPE: Structure = Structure {
     name: "PutItemInput",
@@ -33,32 +30,20 @@ pub static SHAPE: Structure = Structure {
 /// # Errors
 /// The service's first objection that needs no table.
 pub fn request(json: Json<'_>) -> Result<PutItemRequest, WireError> {
-    let members = members::typed(json, &SHAPE)?;
-    let table_name = names::data_table(members)?;
-    members::constrained_write(json, &SHAPE)?;
-    let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
-    members::check_mix(members, &["Expected", "ConditionalOperator"], &["ConditionExpression"])?;
-    members::check_placeholders_wanted(members, ExpressionParameter::OF_CONDITION)?;
-    let item = members::item(members, "Item")?;
-    let return_values = members::return_values(members)?;
+    let write = ItemWrite::read(json, &SHAPE, "Item")?;
     Ok(PutItemRequest {
-        condition: members::condition(members)?,
-        placeholders: members::placeholders(members)?,
-        return_old_on_condition_failure: members::return_old_on_condition_failure(members),
-        return_values,
-        return_consumed_capacity: members::return_consumed_capacity(members),
-        return_item_collection_metrics: members.string("ReturnItemCollectionMetrics") == Some("SIZE"),
-        ..PutItemRequest::new(table_name, item)
+        condition: write.condition,
+        placeholders: write.placeholders,
+        return_old_on_condition_failure: write.return_old_on_condition_failure,
+        return_values: write.return_values,
+        return_consumed_capacity: write.return_consumed_capacity,
+        return_item_collection_metrics: write.return_item_collection_metrics,
+        ..PutItemRequest::new(write.table_name, write.item)
     })
 }
 
 /// Appends the body.
 pub fn response(response: &PutItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::start(out);
-    if let Some(attributes) = &response.attributes {
-        dynamodb_json::write_item(attributes, object.member("Attributes"));
-    }
-    reporting.write(&response.consumed_capacity, &mut object);
-    write_metrics(response.item_collection_metrics.as_ref(), &mut object);
-    object.end();
+    let metrics = response.item_collection_metrics.as_ref();
+    item_write::response(response.attributes.as_ref(), (&response.consumed_capacity, reporting), metrics, out);
 }

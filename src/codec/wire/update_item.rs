@@ -1,13 +1,12 @@
 //! UpdateItem (SEMANTICS 12.3).
 
-use super::capacity::{Reporting, write_metrics};
+use super::capacity::Reporting;
 use super::error::WireError;
+use super::item_write;
 use super::legacy;
 use super::members;
 use super::names;
 use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::write::ObjectWriter;
-use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateReturnValues};
 use crate::model::error::expression::ExpressionParameter;
@@ -90,11 +89,6 @@ fn return_values(members: Members<'_>) -> Result<UpdateReturnValues, WireError> 
 
 /// Appends the body.
 pub fn response(response: &UpdateItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::start(out);
-    if let Some(attributes) = &response.attributes {
-        dynamodb_json::write_item(attributes, object.member("Attributes"));
-    }
-    reporting.write(&response.consumed_capacity, &mut object);
-    write_metrics(response.item_collection_metrics.as_ref(), &mut object);
-    object.end();
+    let metrics = response.item_collection_metrics.as_ref();
+    item_write::response(response.attributes.as_ref(), (&response.consumed_capacity, reporting), metrics, out);
 }

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use crate::codec::row::Row;
-use crate::database::entries::Rows;
+use crate::codec::row::{Row, Rows};
 use crate::engine::clock::Clock;
-use crate::model::api::{ConsumedCapacity, Page};
+use crate::model::api::{ConsumedCapacity, Page, QueryRequest, ScanRequest};
 use crate::model::error::StoreError;
 use crate::model::{Error, Item, TableName};
+
+/// Counted for an answer beside the values of its items and of its request.
+const ENTRY_OVERHEAD_BYTES: usize = 1000;
 
 #[derive(Debug)]
 struct Answer {
@@ -23,8 +25,27 @@ struct Answer {
 
 #[derive(Debug)]
 struct State {
-    answers: LruCache<String, Arc<Answer>>,
+    answers: LruCache<Asked, Arc<Answer>>,
     bytes: usize,
+}
+
+/// What was asked. Requests that are equal have one answer, whatever they are made of: no text stands for them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Asked {
+    Query(QueryRequest),
+    Scan(ScanRequest),
+}
+
+impl Asked {
+    /// DynamoDB bytes of the values in it.
+    fn value_bytes(&self) -> usize {
+        let (placeholders, start) = match self {
+            Self::Query(request) => (&request.placeholders, &request.exclusive_start_key),
+            Self::Scan(request) => (&request.placeholders, &request.exclusive_start_key),
+        };
+        let values = placeholders.values.iter().flatten().map(|(_, value)| value.size());
+        values.sum::<usize>() + start.as_ref().map_or(0, Item::size)
+    }
 }
 
 /// Answers of Query and Scan, the least recently used pushed out.
@@ -49,13 +70,13 @@ impl PageCache {
         (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }
 
-    /// The page of a request, which says all of it: from here, or by `read`.
+    /// The page of a request: from here, or by `read`.
     ///
     /// # Errors
     /// What `read` failed with; failures are not kept.
     pub fn page(
         &self,
-        request: String,
+        request: Asked,
         rows: &mut Rows<'_>,
         read: impl FnOnce(&mut Rows<'_>) -> Result<Page, Error>,
     ) -> Result<Page, Error> {
@@ -82,7 +103,7 @@ impl PageCache {
         Ok(page)
     }
 
-    fn get(&self, request: &str) -> Option<Arc<Answer>> {
+    fn get(&self, request: &Asked) -> Option<Arc<Answer>> {
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
         let answer = state.answers.get(request)?;
@@ -95,8 +116,8 @@ impl PageCache {
         None
     }
 
-    fn keep(&self, request: String, items: Vec<Item>, page: &Page) {
-        let bytes = request.len() + items.iter().map(Item::size).sum::<usize>();
+    fn keep(&self, request: Asked, items: Vec<Item>, page: &Page) {
+        let bytes = ENTRY_OVERHEAD_BYTES + request.value_bytes() + items.iter().map(Item::size).sum::<usize>();
         let answer = Answer { items, page: page.clone(), bytes, stored_ms: self.clock.now_ms() };
         let mut state = self.state.lock();
         state.bytes += bytes;
@@ -113,7 +134,7 @@ impl PageCache {
     /// The table is gone.
     pub fn forget_table(&self, table: &TableName) {
         let mut state = self.state.lock();
-        let requests: Vec<String> = state
+        let requests: Vec<Asked> = state
             .answers
             .iter()
             .filter(|(_, answer)| answer.page.table_name == *table)

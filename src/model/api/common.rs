@@ -5,10 +5,13 @@ use crate::model::limits::PLACEHOLDER_BYTES_MAX;
 use std::collections::BTreeMap;
 
 use super::legacy::LegacyConditions;
-use crate::model::{AttributeValue, Item, TableName};
+use crate::model::{AttributeValue, Error, Item, TableName};
+
+/// Called once with an operation's outcome, on whatever thread finished it; must not block.
+pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`; `None` is an absent member, which is not an empty one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Placeholders {
     /// `#x` to name.
     pub names: Option<BTreeMap<String, String>>,
@@ -33,7 +36,7 @@ impl Placeholders {
 }
 
 /// A condition on an item: of a write, or the filter of a read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub enum ConditionParameter {
     #[default]
     None,
@@ -54,7 +57,7 @@ impl ConditionParameter {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum ReturnConsumedCapacity {
     Indexes,
     Total,
@@ -84,7 +87,7 @@ pub enum UpdateReturnValues {
 }
 
 /// What Query and Scan return.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Select {
     AllAttributes,
     AllProjectedAttributes,

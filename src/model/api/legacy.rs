@@ -4,7 +4,7 @@
 use crate::model::AttributeValue;
 
 /// How an attribute is compared; the wire's spellings are [`Self::name`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ComparisonOperator {
     Eq,
     Ne,
@@ -61,7 +61,7 @@ impl ComparisonOperator {
 }
 
 /// What joins several conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum ConditionalOperator {
     #[default]
     And,
@@ -69,7 +69,7 @@ pub enum ConditionalOperator {
 }
 
 /// The condition on one attribute: `Condition` of filters and KeyConditions, `ExpectedAttributeValue` of Expected.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct LegacyCondition {
     pub attribute: String,
     pub comparison_operator: Option<ComparisonOperator>,
@@ -81,7 +81,7 @@ pub struct LegacyCondition {
 }
 
 /// `Expected`, `QueryFilter` or `ScanFilter`, with `ConditionalOperator`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct LegacyConditions {
     /// In the order sent.
     pub conditions: Vec<LegacyCondition>,

@@ -45,7 +45,7 @@ pub use batch_execute_statement::{
 pub use batch_get_item::{BatchGetItemPage, BatchGetItemRequest, BatchGetItemResponse, TableKeys};
 pub use batch_write_item::{BatchWriteItemRequest, BatchWriteItemResponse, TableWrites, WriteRequest};
 pub use common::{
-    ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
+    ConditionParameter, ConsumedCapacity, Done, ItemCollectionMetrics, Page, Placeholders, Precondition, ReturnConsumedCapacity,
     ReturnValues, Select, UpdateReturnValues, Version,
 };
 pub use create_table::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};

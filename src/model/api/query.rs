@@ -5,7 +5,7 @@ use super::legacy::LegacyCondition;
 use crate::model::error::ValueError;
 use crate::model::{IndexName, Item, TableName};
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QueryRequest {
     pub table_name: TableName,
     pub index_name: Option<IndexName>,

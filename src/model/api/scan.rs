@@ -5,13 +5,13 @@ use crate::model::error::ValueError;
 use crate::model::{IndexName, Item, TableName};
 
 /// A part of a parallel scan; `index < total`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Segment {
     pub index: u32,
     pub total: u32,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ScanRequest {
     pub table_name: TableName,
     pub index_name: Option<IndexName>,

@@ -1,6 +1,6 @@
 //! Bad numbers (SEMANTICS 4).
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum NumberError {
     #[error("The parameter cannot be converted to a numeric value")]
     Empty,

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::number::NumberError;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Hash)]
 pub enum ValueError {
     #[error("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")]
     NoType,
