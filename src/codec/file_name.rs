@@ -1,4 +1,4 @@
-//! Filesystem names of key values, K(value) of FILESYSTEM 2: which names there are, and what a name means.
+//! Filesystem names of key values, K(value) of docs/filesystem.md 2: which names there are, and what a name means.
 //!
 //! ```text
 //! K(v)         the value's text or bytes in tokens: a kept character, or %XX for one byte (see `token`)

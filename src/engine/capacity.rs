@@ -1,8 +1,8 @@
-//! Capacity units (SEMANTICS 10.1), always computed.
+//! Capacity units (docs/dynamodb.md 10.1), always computed.
 
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 
-/// In a transaction a table's units count twice, those of its indexes once (SEMANTICS 10.2).
+/// In a transaction a table's units count twice, those of its indexes once (docs/dynamodb.md 10.2).
 pub const TRANSACTION_FACTOR: f64 = 2.0;
 
 /// Units of a write of this many bytes, at least one.

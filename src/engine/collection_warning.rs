@@ -1,4 +1,4 @@
-//! Warnings of item collections that come near their limit (REQUIREMENTS L-41): in the log, and the last of them to be read back.
+//! Warnings of item collections that come near their limit (docs/requirements.md L-41): in the log, and the last of them to be read back.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 //! What a write holds against the stored item before it changes it: the filesystem's precondition and the condition of the
-//! request (SEMANTICS 12.5). Parsed before the write is queued, evaluated on the writer thread.
+//! request (docs/dynamodb.md 12.5). Parsed before the write is queued, evaluated on the writer thread.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which entries an item has in an index, and what a change of the item does to them (SEMANTICS 9.1, 9.4, 10.2).
+//! Which entries an item has in an index, and what a change of the item does to them (docs/dynamodb.md 9.1, 9.4, 10.2).
 
 use std::borrow::Cow;
 
@@ -130,7 +130,7 @@ pub fn check_item(table: &TableEntry, item: &Item) -> Result<(), Error> {
     if fits_with_local_entries(table, item) { Ok(()) } else { Err(ValueError::ItemTooLarge.into()) }
 }
 
-/// Checks the index keys that an update changed, in the words of updates (SEMANTICS 9.4).
+/// Checks the index keys that an update changed, in the words of updates (docs/dynamodb.md 9.4).
 ///
 /// # Errors
 /// [`KeyError`] for a wrong type, else [`UpdateError`].
@@ -153,7 +153,7 @@ fn by_name(table: &TableEntry) -> Vec<IndexView<'_>> {
     views
 }
 
-/// An item and its entries in local indexes have one limit together (SEMANTICS 5.2).
+/// An item and its entries in local indexes have one limit together (docs/dynamodb.md 5.2).
 fn fits_with_local_entries(table: &TableEntry, item: &Item) -> bool {
     let local = views(table).filter(|view| view.index.kind == IndexKind::Local);
     let entries: usize = local.filter_map(|view| Some(view.entry(item)?.bytes)).sum();

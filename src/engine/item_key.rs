@@ -1,4 +1,4 @@
-//! Checks of primary keys: in an item that is put, and as a `Key` parameter (SEMANTICS 6.2).
+//! Checks of primary keys: in an item that is put, and as a `Key` parameter (docs/dynamodb.md 6.2).
 
 use crate::model::error::KeyError;
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};

@@ -105,7 +105,7 @@ use watched::Watched;
 /// Version of all stored formats together.
 pub const FORMAT_VERSION: u8 = 1;
 
-/// Default limit of an item collection of a table with local indexes (SEMANTICS 9.7).
+/// Default limit of an item collection of a table with local indexes (docs/dynamodb.md 9.7).
 pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 
 /// Default of [`EngineOptions::background_period`].

@@ -1,4 +1,4 @@
-//! Tables that take their time to come and to go, as the service's do: CREATING and DELETING for a while (REQUIREMENTS P-09). Without a
+//! Tables that take their time to come and to go, as the service's do: CREATING and DELETING for a while (docs/requirements.md P-09). Without a
 //! configured time a table is ACTIVE with the commit that creates it, and gone with the one that deletes it.
 
 use super::catalog::{self, TableEntry};

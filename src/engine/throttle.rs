@@ -1,4 +1,4 @@
-//! The simulator of throttling (SEMANTICS 22.1): buckets of units that fill with time. A request is admitted while there is something
+//! The simulator of throttling (docs/dynamodb.md 22.1): buckets of units that fill with time. A request is admitted while there is something
 //! in the buckets it needs, and then takes what it costs, which may leave less than nothing.
 //!
 //! ```text

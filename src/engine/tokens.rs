@@ -1,4 +1,4 @@
-//! Client request tokens of transactions: a transaction is carried out once for its token (SEMANTICS 15.1).
+//! Client request tokens of transactions: a transaction is carried out once for its token (docs/dynamodb.md 15.1).
 //!
 //! ```text
 //! token          expires u64 · digest 16 of the transaction's actions · u32 for each of its tables: read units of a replay

@@ -1,4 +1,4 @@
-//! The update of one item (SEMANTICS 7.11, 5.2, 9.4): parsed before the write is queued, applied on the writer thread.
+//! The update of one item (docs/dynamodb.md 7.11, 5.2, 9.4): parsed before the write is queued, applied on the writer thread.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::model::error::{KeyError, UpdateError};
 use crate::model::limits::ITEM_BYTES_MAX;
 use crate::model::{AttributeValue, DocumentPath, Error, Item, Key, PathElement};
 
-/// What the limit of an item's size is held against (SEMANTICS 28.5).
+/// What the limit of an item's size is held against (docs/dynamodb.md 5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SizeOf {
     /// The item, and before the condition what the statement is charged.
@@ -137,7 +137,7 @@ fn check_updated(table: &TableEntry, update: &Update, (old, new): (&Item, &Item)
     if new.size() > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
 }
 
-/// A wrong type that no literal of the statement shows is told without the types (SEMANTICS 28.6).
+/// A wrong type that no literal of the statement shows is told without the types (docs/dynamodb.md 9.4).
 fn of_stored_value(error: Error, update: &Update) -> Error {
     let Error::Key(KeyError::IndexTypeMismatch { name, .. }) = &error else { return error };
     let shows = |action: &&Action| match &action.effect {
@@ -156,7 +156,7 @@ fn check_charge(update: &Update, old: Option<&Item>) -> Result<(), Error> {
     if bytes > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
 }
 
-/// What is charged (SEMANTICS 28.5): in all, for an action that writes a value, for one that clears one, for each step of a target after
+/// What is charged (docs/dynamodb.md 5.4): in all, for an action that writes a value, for one that clears one, for each step of a target after
 /// its first name, for an operand that is a path and for each element of it, for operators and functions beside their operands.
 const STATEMENT_BYTES: usize = 3;
 const WRITING_ACTION_BYTES: usize = 19;

@@ -353,7 +353,7 @@ impl Change {
     }
 }
 
-/// Bytes of an item collection with its local index entries, overhead included (SEMANTICS 9.7).
+/// Bytes of an item collection with its local index entries, overhead included (docs/dynamodb.md 9.7).
 fn collection_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
     let local = table.indexes().filter(|(index, _)| index.kind == IndexKind::Local).map(|(_, source)| source);
     let mut total = 0;

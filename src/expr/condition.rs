@@ -1,4 +1,4 @@
-//! Conditions with names and values in place, checked as far as can be without an item (SEMANTICS 7.3, 7.4, 7.9).
+//! Conditions with names and values in place, checked as far as can be without an item (docs/dynamodb.md 7.3, 7.4, 7.9).
 //!
 //! The common stage of ConditionExpression, FilterExpression and KeyConditionExpression.
 
@@ -81,7 +81,7 @@ impl Function {
 /// Parses and resolves a condition.
 ///
 /// # Errors
-/// The first fault in the order of SEMANTICS 7.9.
+/// The first fault in the order of docs/dynamodb.md 7.9.
 pub fn parse(text: &str, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
     let parsed = parse_condition(text)?;
     check_structure(&parsed)?;

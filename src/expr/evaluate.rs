@@ -1,4 +1,4 @@
-//! Conditions held against items (SEMANTICS 7.5, 26).
+//! Conditions held against items (docs/dynamodb.md 7.5, 26).
 //!
 //! Two-valued: what is not there makes a comparison false (`<>` true), and no content of an item is an error. Values are borrowed
 //! from the item and the condition; only `size()` makes one.

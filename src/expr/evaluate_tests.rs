@@ -33,7 +33,7 @@ fn ns(elements: &[&str]) -> V {
     V::number_set(elements.iter().map(|element| element.parse().expect("a number")).collect()).expect("a set")
 }
 
-/// The item of SEMANTICS B.1.
+/// The item of docs/dynamodb.md B.1.
 fn item() -> Item {
     Item::from([
         ("pk", s("k")),
@@ -195,7 +195,7 @@ fn an_item_that_is_not_there_is_empty() {
     assert_eq!(run("pk <> s", &[], &Item::default()), Ok(true));
 }
 
-/// The evaluation as a reader of SEMANTICS 7.5 would do it by hand: values copied, every pair of types written out.
+/// The evaluation as a reader of docs/dynamodb.md 7.5 would do it by hand: values copied, every pair of types written out.
 mod slowly {
     use super::*;
 

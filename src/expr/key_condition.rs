@@ -1,4 +1,4 @@
-//! KeyConditionExpression (SEMANTICS 7.6) in two stages: without a schema, before the table is looked up, and against the
+//! KeyConditionExpression (docs/dynamodb.md 7.6) in two stages: without a schema, before the table is looked up, and against the
 //! key schema of a table or index.
 
 use super::condition::{self, Condition, Operand};
@@ -276,7 +276,7 @@ impl KeyConditionShape {
         self.conditions.iter().any(|condition| condition.name == attribute.name)
     }
 
-    /// Fits the conditions to a key schema, checks in the order of SEMANTICS 7.6: count, missing attributes, then attribute by
+    /// Fits the conditions to a key schema, checks in the order of docs/dynamodb.md 7.6: count, missing attributes, then attribute by
     /// attribute in schema order type, operator, emptiness and size.
     ///
     /// # Errors
@@ -433,7 +433,7 @@ mod tests {
         shape.resolve(schema).map_err(|error| error.to_string())
     }
 
-    /// Against the table of SEMANTICS B.4: pk S, sk N.
+    /// Against the table of docs/dynamodb.md B.4: pk S, sk N.
     fn on_table(expression: &str) -> Result<KeyCondition, String> {
         let schema =
             KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: Some(attribute("sk", KeyAttributeType::N)) };

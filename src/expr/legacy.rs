@@ -1,4 +1,4 @@
-//! Parameters from before expressions, made into what expressions are made into (SEMANTICS 8).
+//! Parameters from before expressions, made into what expressions are made into (docs/dynamodb.md 8).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Tokens of the expression language (SEMANTICS 7.2), shared by every expression parameter.
+//! Tokens of the expression language (docs/dynamodb.md 7.2), shared by every expression parameter.
 //!
 //! Lexing never fails: what is no token becomes [`TokenKind::Unknown`], which no grammar accepts, so that the parser reports
 //! the leftmost error. Keywords are identifiers here; the grammars tell them apart by position.

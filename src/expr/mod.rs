@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! text ── lexer ── parse ──> syntax::*          names and values are still `#x` and `:v`
-//!                              │ condition::resolve, Path::resolve   (static checks of SEMANTICS 7.4, usage counted)
+//!                              │ condition::resolve, Path::resolve   (static checks of docs/dynamodb.md 7.4, usage counted)
 //!                              v
 //!        condition::Condition      ──> key_condition::KeyConditionShape ──> KeyCondition (against a schema)
 //!        projection::ProjectionPaths
@@ -27,7 +27,6 @@ pub mod path_tree;
 pub mod placeholders;
 pub mod projection;
 pub mod reserved;
-mod reserved_words;
 pub mod syntax;
 pub mod update;
 

@@ -1,4 +1,4 @@
-//! Order between values (SEMANTICS 3.3): only strings, numbers and binaries, each among themselves.
+//! Order between values (docs/dynamodb.md 3.3): only strings, numbers and binaries, each among themselves.
 
 use std::cmp::Ordering;
 

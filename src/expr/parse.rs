@@ -1,4 +1,4 @@
-//! The parser of conditions (SEMANTICS 7.3): ConditionExpression, FilterExpression and KeyConditionExpression.
+//! The parser of conditions (docs/dynamodb.md 7.3): ConditionExpression, FilterExpression and KeyConditionExpression.
 //!
 //! Difficulty: `(` may open a condition or an operand, `((a) = :v)`, and how deep it opens is up to the caller. Open groups are
 //! therefore kept on a heap-allocated stack, not on the thread's: 4,096 parentheses cost nothing and fail like any other text

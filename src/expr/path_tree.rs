@@ -1,4 +1,4 @@
-//! Several document paths as one tree: finds overlap and conflict (SEMANTICS 7.8) in one pass, and drives projection.
+//! Several document paths as one tree: finds overlap and conflict (docs/dynamodb.md 7.8) in one pass, and drives projection.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! `ExpressionAttributeNames` and `ExpressionAttributeValues`: their own checks, lookup, and the check that all of them are used
-//! by some expression of the request (SEMANTICS 7.9).
+//! by some expression of the request (docs/dynamodb.md 7.9).
 //!
-//! An operation calls [`check`], then parses its expressions in the order of SEMANTICS 7.9 with one [`PlaceholderUse`], then calls
+//! An operation calls [`check`], then parses its expressions in the order of docs/dynamodb.md 7.9 with one [`PlaceholderUse`], then calls
 //! [`PlaceholderUse::finish`].
 
 use std::collections::BTreeSet;

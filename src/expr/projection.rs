@@ -1,4 +1,4 @@
-//! ProjectionExpression (SEMANTICS 7.7).
+//! ProjectionExpression (docs/dynamodb.md 7.7).
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ mod tests {
         AttributeValue::L(values.into())
     }
 
-    /// The item of SEMANTICS B.3.
+    /// The item of docs/dynamodb.md B.3.
     fn item() -> Item {
         Item::from([
             ("pk", AttributeValue::S("k".into())),

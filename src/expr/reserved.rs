@@ -1,6 +1,9 @@
-//! Which words may not stand as bare attribute names (SEMANTICS 3.1).
+//! Which words may not stand as bare attribute names (docs/dynamodb.md 3.1).
 
-use super::reserved_words::RESERVED_WORDS;
+use std::sync::LazyLock;
+
+/// The words of the developer guide ("Reserved words in DynamoDB"), upper case, sorted by bytes for binary search.
+static RESERVED_WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| include_str!("reserved_words.txt").lines().collect());
 
 /// Is `word` one of the 573 reserved words, in any case?
 #[must_use]
@@ -15,12 +18,13 @@ mod tests {
 
     #[test]
     fn words_are_sorted_and_distinct() {
+        assert_eq!(RESERVED_WORDS.len(), 573);
         assert!(RESERVED_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]
     fn every_word_is_found_in_any_case() {
-        for word in RESERVED_WORDS {
+        for word in RESERVED_WORDS.iter() {
             assert!(is_reserved(word), "{word}");
             assert!(is_reserved(&word.to_ascii_lowercase()), "{word}");
         }

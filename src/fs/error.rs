@@ -1,5 +1,5 @@
 //! What a filesystem call can fail with: the one place where an error becomes an errno, and the sentence that can be read back
-//! from `.ddb/errors/last` (FILESYSTEM 9).
+//! from `.ddb/errors/last` (docs/filesystem.md 9).
 
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
@@ -162,7 +162,7 @@ errnos! {
 }
 
 impl FsError {
-    /// The errno of this failure (FILESYSTEM 9).
+    /// The errno of this failure (docs/filesystem.md 9).
     #[must_use]
     pub fn errno(&self) -> Errno {
         match self {

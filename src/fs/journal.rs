@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::node::Node;
 use crate::codec::calendar;
 
-/// Failures kept for `errors.ndjson` (FILESYSTEM 9).
+/// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;
 /// Sessions whose last failure is kept; the oldest is dropped.
 pub const SESSIONS_MAX: usize = 1_000;

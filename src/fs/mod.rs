@@ -1,4 +1,4 @@
-//! The filesystem view (FILESYSTEM.md): filesystem paths to nodes, nodes to bytes, bytes to requests. Knows no fuser.
+//! The filesystem view (docs/filesystem.md): filesystem paths to nodes, nodes to bytes, bytes to requests. Knows no fuser.
 //!
 //! ```text
 //! view/          what the shell calls: lookup, getattr, open, read, write, readdir, …; one method a call

@@ -1,6 +1,6 @@
 //! What a mount decides about the view: `ddbfs mount -o …`, the options that are not the kernel's.
 
-/// The default is the contract of FILESYSTEM; each option is one exception from it.
+/// The default is the contract, docs/filesystem.md; each option is one exception from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ViewOptions {
     /// A key in a body that differs from the path's is an error instead of a warning.

@@ -1,4 +1,4 @@
-//! Requests carry a signature (SEMANTICS 1.6, 27). Presence and parts are checked as the service does, so that a client that
+//! Requests carry a signature (docs/dynamodb.md 1.6, 27). Presence and parts are checked as the service does, so that a client that
 //! forgot to sign learns it here and not in production; whether it holds is for [`super::sigv4`], where a key is configured.
 
 use super::authorization::parameters;

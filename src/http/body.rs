@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::in_flight::Share;
 
-/// Largest body (SEMANTICS 1.1).
+/// Largest body (docs/dynamodb.md 1.1).
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Without a byte of the body.
 pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Compressed bodies, both ways (SEMANTICS 1.1): gzip and deflate, which is zlib's format.
+//! Compressed bodies, both ways (docs/dynamodb.md 1.1): gzip and deflate, which is zlib's format.
 
 use std::io::Read;
 

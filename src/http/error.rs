@@ -1,4 +1,4 @@
-//! What can be wrong with a request before it is one of the protocol, and every failure as a reply (SEMANTICS 1.4, 1.6).
+//! What can be wrong with a request before it is one of the protocol, and every failure as a reply (docs/dynamodb.md 1.4, 1.6).
 
 use hyper::StatusCode;
 use hyper::header::HeaderValue;

@@ -1,4 +1,4 @@
-//! The DynamoDB HTTP API: `POST /` with JSON 1.0, as the AWS SDKs and command line speak it (SEMANTICS 1).
+//! The DynamoDB HTTP API: `POST /` with JSON 1.0, as the AWS SDKs and command line speak it (docs/dynamodb.md 1).
 //!
 //! ```text
 //! server    listener, connections, shutdown            origin     which hosts and web pages may speak to it

@@ -1,4 +1,4 @@
-//! Answers: the headers that every one carries (SEMANTICS 1.2), and bodies that hold their share of memory until sent.
+//! Answers: the headers that every one carries (docs/dynamodb.md 1.2), and bodies that hold their share of memory until sent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -54,7 +54,7 @@ impl Reply {
     #[must_use]
     pub fn into_response(self, ids: &RequestIds, mut held: Held, accepted: Option<Coding>) -> Response<ReplyBody> {
         held.share.grow_anyway(self.body.len());
-        // Of the body as it is before it is compressed (SEMANTICS 1.2).
+        // Of the body as it is before it is compressed (docs/dynamodb.md 1.2).
         let checksum = crc32fast::hash(&self.body);
         let coding = accepted.filter(|_| self.body.len() > COMPRESSED_ABOVE_BYTES);
         let coded = coding.and_then(|coding| Some((coding.header(), compression::deflate(coding, &self.body)?)));

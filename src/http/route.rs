@@ -1,4 +1,4 @@
-//! From an HTTP request to its reply, the checks in the service's order (SEMANTICS 1.5).
+//! From an HTTP request to its reply, the checks in the service's order (docs/dynamodb.md 1.5).
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +38,7 @@ use crate::protocol::{self, Operation};
 
 /// Where Prometheus looks unless told otherwise.
 pub const METRICS_PATH: &str = "/metrics";
-/// Request line and headers (SEMANTICS 1.1).
+/// Request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 const EXPOSED_HEADERS: HeaderValue =
@@ -257,7 +257,7 @@ impl Body {
         })
     }
 
-    /// What the service says before it says that a signature is wrong (SEMANTICS 1.5). Nothing is built to know it.
+    /// What the service says before it says that a signature is wrong (docs/dynamodb.md 1.5). Nothing is built to know it.
     fn fault(&self, operation: Option<&Operation>) -> Option<Failure> {
         if self.coding.is_none() && !self.sent.is_empty() && !document::is_json(&self.sent) {
             return Some(WireError::NotAnObject.into());

@@ -51,7 +51,7 @@ pub struct HttpOptions {
     /// The key that requests must be signed with; any signature is taken without.
     pub credentials: Option<Credentials>,
     /// The validation texts of PutItem, UpdateItem, DeleteItem and Query without `1 validation error detected: ` before those about
-    /// values and expressions, as the service told them until the middle of 2026 (SEMANTICS 3.2).
+    /// values and expressions, as the service told them until the middle of 2026 (docs/dynamodb.md 3.2).
     pub bare_texts: bool,
     /// Bytes of all bodies, of requests and answers, that may be in memory at a time.
     pub in_flight_bytes_max: usize,

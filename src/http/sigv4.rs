@@ -1,4 +1,4 @@
-//! AWS Signature Version 4: is a request signed with the configured key (SEMANTICS 1.6)?
+//! AWS Signature Version 4: is a request signed with the configured key (docs/dynamodb.md 1.6)?
 //!
 //! The canonical request is rebuilt from what came over the wire: every header named as signed, the query without its signature,
 //! the hash of the body as sent. `Host`, the target and the date must be among the signed headers, else somebody who saw one

@@ -1,4 +1,4 @@
-//! What a target-tracking policy of Application Auto Scaling would have done with a recorded load (SEMANTICS 23.3, REQUIREMENTS S-02).
+//! What a target-tracking policy of Application Auto Scaling would have done with a recorded load (docs/dynamodb.md 23.3, docs/requirements.md S-02).
 //!
 //! A minute above the target twice in a row raises the capacity; a quarter of an hour well below it lowers it, as far as the table's
 //! quota of decreases allows. Nothing is changed: the policy runs on numbers.

@@ -1,5 +1,5 @@
 //! Write-sharded partition keys: a key value that takes more writes than a partition can is spread over values with a suffix, `121212-1`
-//! to `121212-5` (developer guide, "Using write sharding"; REQUIREMENTS T-08 to T-17).
+//! to `121212-5` (developer guide, "Using write sharding"; docs/requirements.md T-08 to T-17).
 
 use crate::codec::digest::digest;
 

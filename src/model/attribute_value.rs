@@ -90,7 +90,7 @@ impl fmt::Display for AttributeType {
     }
 }
 
-/// Checks the name of an attribute or of a map member (SEMANTICS 3.1): 1 to 65,535 bytes.
+/// Checks the name of an attribute or of a map member (docs/dynamodb.md 3.1): 1 to 65,535 bytes.
 ///
 /// # Errors
 /// [`ValueError::EmptyAttributeName`], [`ValueError::AttributeNameTooLong`].
@@ -178,7 +178,7 @@ impl AttributeValue {
         }
     }
 
-    /// Checks the depth of a top-level value (SEMANTICS 3.2).
+    /// Checks the depth of a top-level value (docs/dynamodb.md 3.2).
     ///
     /// # Errors
     /// [`ValueError::Nesting`] over 32 levels.
@@ -215,7 +215,7 @@ impl AttributeValue {
         }
     }
 
-    /// Size in bytes by DynamoDB's item-size rules (SEMANTICS 5.1), without the attribute's name.
+    /// Size in bytes by DynamoDB's item-size rules (docs/dynamodb.md 5.1), without the attribute's name.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {

@@ -12,13 +12,13 @@ use super::schema::KeySchema;
 pub struct Item(pub BTreeMap<String, AttributeValue>);
 
 impl Item {
-    /// Size in bytes: every name plus every value (SEMANTICS 5.1).
+    /// Size in bytes: every name plus every value (docs/dynamodb.md 5.1).
     #[must_use]
     pub fn size(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.size()).sum()
     }
 
-    /// Checks every name in the item, in maps too (SEMANTICS 28.1): the last guard of every write.
+    /// Checks every name in the item, in maps too (docs/dynamodb.md 3.4): the last guard of every write.
     ///
     /// # Errors
     /// [`ValueError::EmptyAttributeName`], [`ValueError::AttributeNameTooLong`].
@@ -26,7 +26,7 @@ impl Item {
         attribute_value::check_names(&self.0)
     }
 
-    /// Checks names, depth and size of an item to be put (SEMANTICS 3.2, 5.2). Sets are checked where values are built.
+    /// Checks names, depth and size of an item to be put (docs/dynamodb.md 3.2, 5.2). Sets are checked where values are built.
     ///
     /// # Errors
     /// [`ValueError::Nesting`], those of [`Self::check_names`], [`ValueError::ItemTooLarge`].

@@ -224,7 +224,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// `ConsumedThroughputUnits` of Contributor Insights: a write weighs three times a read (SEMANTICS 23.2).
+    /// `ConsumedThroughputUnits` of Contributor Insights: a write weighs three times a read (docs/dynamodb.md 23.2).
     #[must_use]
     pub fn weight(&self) -> f64 {
         3.0 * self.write + self.read
@@ -283,7 +283,7 @@ impl PartitionOrigin {
     }
 }
 
-/// What a partition gives (SEMANTICS 22.1, REQUIREMENTS P-07).
+/// What a partition gives (docs/dynamodb.md 22.1, docs/requirements.md P-07).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PartitionLimits {
     /// Bytes with overhead.

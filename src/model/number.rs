@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use super::error::number::NumberError;
 
-/// Significant digits of a number (SEMANTICS 4).
+/// Significant digits of a number (docs/dynamodb.md 4).
 pub const DIGITS_MAX: u32 = 38;
 /// Power of ten of the leading digit, at most.
 pub const MAGNITUDE_MAX: i64 = 125;
@@ -66,7 +66,7 @@ impl Number {
         (self.negative, self.coefficient, self.exponent)
     }
 
-    /// Size in bytes by DynamoDB's rule (SEMANTICS 5.1): 1 for zero, else 1 + base-100 digit groups + 1 if negative.
+    /// Size in bytes by DynamoDB's rule (docs/dynamodb.md 5.1): 1 for zero, else 1 + base-100 digit groups + 1 if negative.
     #[must_use]
     pub fn size(&self) -> usize {
         if self.coefficient == 0 {
@@ -217,7 +217,7 @@ impl From<i64> for Number {
 impl FromStr for Number {
     type Err = NumberError;
 
-    /// Parses SEMANTICS 4's grammar: `sign? ( digit+ ('.' digit*)? | '.' digit+ ) ( [eE] sign? digit+ )?`. Linear in the text.
+    /// Parses docs/dynamodb.md 4's grammar: `sign? ( digit+ ('.' digit*)? | '.' digit+ ) ( [eE] sign? digit+ )?`. Linear in the text.
     fn from_str(text: &str) -> Result<Self, NumberError> {
         if text.is_empty() {
             return Err(NumberError::Empty);
@@ -284,7 +284,7 @@ impl Spelled {
     }
 
     /// The service's decimals have an exponent of 32 bits; where it takes 32 bits to say how many digits stand before the point,
-    /// the sum wraps, and what is far too large is told to be too small (SEMANTICS 28.1).
+    /// the sum wraps, and what is far too large is told to be too small (docs/dynamodb.md 3.4).
     fn check_exponent(&self, text: &str) -> Result<(), NumberError> {
         const LARGEST: i64 = i32::MAX as i64;
         match self.exponent {

@@ -82,7 +82,7 @@ pub struct ProvisionedThroughput {
     pub write_capacity_units: u64,
 }
 
-/// Warm throughput of an on-demand table that asked for none (SEMANTICS 11.2).
+/// Warm throughput of an on-demand table that asked for none (docs/dynamodb.md 11.2).
 pub const ON_DEMAND_WARM: ProvisionedThroughput =
     ProvisionedThroughput { read_capacity_units: 12_000, write_capacity_units: 4_000 };
 

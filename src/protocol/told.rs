@@ -1,4 +1,4 @@
-//! The one place where an error becomes a body of the protocol: status, `__type` and text (SEMANTICS 1.4, 24).
+//! The one place where an error becomes a body of the protocol: status, `__type` and text (docs/dynamodb.md 1.4, 24).
 
 use super::failure::Failure;
 use super::operation::Operation;
@@ -20,7 +20,7 @@ const OF_SERVICE: [&str; 6] = [
     "UnrecognizedClientException",
 ];
 
-/// Errors whose text is in `Message` (SEMANTICS 1.4).
+/// Errors whose text is in `Message` (docs/dynamodb.md 1.4).
 const CAPITAL_MESSAGE: [&str; 3] =
     ["SerializationException", "TransactionCanceledException", "IdempotentParameterMismatchException"];
 

@@ -1,4 +1,4 @@
-//! `ddbfs violations`: items that an index cannot hold, found and corrected (REQUIREMENTS S-06, M-19 to M-21).
+//! `ddbfs violations`: items that an index cannot hold, found and corrected (docs/requirements.md S-06, M-19 to M-21).
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The design advisor: each rule on data that it is for, and silence on data that it is not (REQUIREMENTS S-08).
+//! The design advisor: each rule on data that it is for, and silence on data that it is not (docs/requirements.md S-08).
 
 use crate::support::mounted::{create_table, memory, put};
 use ddbfs::database::Database;

@@ -1,4 +1,4 @@
-//! BatchGetItem, BatchWriteItem and TransactGetItems on the engine (SEMANTICS 14, 15.2).
+//! BatchGetItem, BatchWriteItem and TransactGetItems on the engine (docs/dynamodb.md 14, 15.2).
 
 use crate::support::engine::*;
 use ddbfs::database::Database;

@@ -1,4 +1,4 @@
-//! The cache before a database: DAX's staleness (SEMANTICS 23.4, REQUIREMENTS S-01, T-07).
+//! The cache before a database: DAX's staleness (docs/dynamodb.md 23.4, docs/requirements.md S-01, T-07).
 
 use std::sync::Arc;
 

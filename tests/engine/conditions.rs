@@ -1,4 +1,4 @@
-//! Conditions of PutItem and DeleteItem, filters of Query and Scan (SEMANTICS 7.9, 12.5, 13.2, 13.6).
+//! Conditions of PutItem and DeleteItem, filters of Query and Scan (docs/dynamodb.md 7.9, 12.5, 13.2, 13.6).
 
 use crate::support::engine;
 use crate::support::engine::{get, json, line, placeholders_of, put, query_request, s, scan_request, tab, table};

@@ -1,4 +1,4 @@
-//! Global indexes made and dropped while their table is in use (SEMANTICS 9.6): states, the admission matrix, violations.
+//! Global indexes made and dropped while their table is in use (docs/dynamodb.md 9.6): states, the admission matrix, violations.
 
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ fn in_phase(phase: In) -> Control {
 const LIMIT: &str = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table";
 const DELETE_TABLE: &str = "…: Cannot delete table while indexes are being created, updated, or deleted.";
 
-/// SEMANTICS 9.6, row by row; `ok` is allowed. Each cell is a table of its own.
+/// docs/dynamodb.md 9.6, row by row; `ok` is allowed. Each cell is a table of its own.
 #[test]
 fn admission_matrix() {
     let mut with_units = creation("Tab", "xyz", "b");
@@ -415,7 +415,7 @@ fn deleting_the_table_leaves_nothing() {
     assert_clean(&control);
 }
 
-/// REQUIREMENTS P-09: CREATING and DELETING by the clock; data operations need an active table.
+/// docs/requirements.md P-09: CREATING and DELETING by the clock; data operations need an active table.
 #[test]
 fn p_09_tables_take_the_configured_time() {
     let control = Control::on(Arc::new(MemoryStore::new().unwrap()), |options| {
@@ -452,7 +452,7 @@ fn p_09_tables_take_the_configured_time() {
     control.simple("Tab");
 }
 
-/// Reads of a global index see writes late, those of a local index and of the table at once (REQUIREMENTS G-31, G-32).
+/// Reads of a global index see writes late, those of a local index and of the table at once (docs/requirements.md G-31, G-32).
 #[test]
 fn g_31_g_32_global_indexes_lag_and_converge() {
     let control = Control::on(Arc::new(MemoryStore::new().unwrap()), |options| {

@@ -1,4 +1,4 @@
-//! The rules of REQUIREMENTS sections 3 to 5 on the life of a global index, its propagation and its cost, one test for each that has
+//! The rules of docs/requirements.md sections 3 to 5 on the life of a global index, its propagation and its cost, one test for each that has
 //! none elsewhere; names carry the ids. The admission matrix itself is `tests/engine/index_life.rs`.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The rules of REQUIREMENTS on indexes, keys and item collections that the other `requirements` tests leave: names carry the ids.
+//! The rules of docs/requirements.md on indexes, keys and item collections that the other `requirements` tests leave: names carry the ids.
 
 use crate::support::engine::*;
 use ddbfs::database::Database;

@@ -1,4 +1,4 @@
-//! PutItem, GetItem, DeleteItem: keys, sizes, versions, index maintenance, capacity (SEMANTICS 5, 6, 9, 10, 12).
+//! PutItem, GetItem, DeleteItem: keys, sizes, versions, index maintenance, capacity (docs/dynamodb.md 5, 6, 9, 10, 12).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Parameters from before expressions, through the operations (SEMANTICS 8).
+//! Parameters from before expressions, through the operations (docs/dynamodb.md 8).
 
 use crate::support::engine;
 use crate::support::engine::{get, json, line, n, put, query_request, s, scan_request, tab, table};

@@ -1,4 +1,4 @@
-//! Operations of features that this database does not have answer as for an account that never used them (SEMANTICS 21).
+//! Operations of features that this database does not have answer as for an account that never used them (docs/dynamodb.md 21).
 
 use crate::support::control::Control;
 use serde_json::{Value, json};

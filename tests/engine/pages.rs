@@ -1,4 +1,4 @@
-//! Corners of Query and Scan: where pages end and go on (SEMANTICS 13.5, 13.7), in both directions, of tables and indexes.
+//! Corners of Query and Scan: where pages end and go on (docs/dynamodb.md 13.5, 13.7), in both directions, of tables and indexes.
 
 use crate::support::engine::*;
 use ddbfs::database::Database;

@@ -1,4 +1,4 @@
-//! The rules of REQUIREMENTS on capacity, metrics, partitions and throttling, one test for each; names carry the ids.
+//! The rules of docs/requirements.md on capacity, metrics, partitions and throttling, one test for each; names carry the ids.
 
 use std::sync::Arc;
 

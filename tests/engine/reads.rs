@@ -1,4 +1,4 @@
-//! Query and Scan: checks, pages, start keys, segments, projections, capacity (SEMANTICS 13, 10.3).
+//! Query and Scan: checks, pages, start keys, segments, projections, capacity (docs/dynamodb.md 13, 10.3).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Tags, resource policies, limits (SEMANTICS 18).
+//! Tags, resource policies, limits (docs/dynamodb.md 18).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The rules of REQUIREMENTS sections 1, 3, 4 and 6, one test for each that the engine's operations can show; names carry the ids.
+//! The rules of docs/requirements.md sections 1, 3, 4 and 6, one test for each that the engine's operations can show; names carry the ids.
 
 use crate::support::engine::*;
 use ddbfs::database::Database;

@@ -1,4 +1,4 @@
-//! The example tables and the questions asked of them (REQUIREMENTS section 7).
+//! The example tables and the questions asked of them (docs/requirements.md section 7).
 
 use crate::support::engine::*;
 use ddbfs::database::Database;

@@ -1,4 +1,4 @@
-//! PartiQL (SEMANTICS 19) through the protocol: statements against tables, indexes, batches and transactions.
+//! PartiQL (docs/dynamodb.md 19) through the protocol: statements against tables, indexes, batches and transactions.
 
 use crate::support::control::{Control, IV};
 use ddbfs::codec::json::document::Document;

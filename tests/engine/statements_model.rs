@@ -48,7 +48,7 @@ fn compares(left: &Scalar, operator: &str, right: &Scalar) -> bool {
 }
 
 impl Clause {
-    /// Word by word what SEMANTICS 7.5 says.
+    /// Word by word what docs/dynamodb.md 7.5 says.
     fn holds(&self, row: &Row) -> bool {
         match self {
             Self::Compare(name, operator, value) => match row.get(name) {

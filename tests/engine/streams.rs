@@ -1,4 +1,4 @@
-//! Streams (SEMANTICS 17): records of changes, and the operations that read them.
+//! Streams (docs/dynamodb.md 17): records of changes, and the operations that read them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! CreateTable, DescribeTable, ListTables, DeleteTable (SEMANTICS 11).
+//! CreateTable, DescribeTable, ListTables, DeleteTable (docs/dynamodb.md 11).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

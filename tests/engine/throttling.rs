@@ -1,4 +1,4 @@
-//! The simulator of throttling and the limits of item collections (REQUIREMENTS T, G-44, G-45, L-24, L-41, S-05), on a clock that is
+//! The simulator of throttling and the limits of item collections (docs/requirements.md T, G-44, G-45, L-24, L-41, S-05), on a clock that is
 //! turned by hand.
 
 use crate::support::engine::bed::*;

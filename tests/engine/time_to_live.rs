@@ -1,4 +1,4 @@
-//! Time to live (SEMANTICS 16): states, refusals, what expires and what a deletion leaves.
+//! Time to live (docs/dynamodb.md 16): states, refusals, what expires and what a deletion leaves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! TransactWriteItems on the engine (SEMANTICS 15.1, Appendix B.8): the table of outcomes, tokens, and generated transactions
+//! TransactWriteItems on the engine (docs/dynamodb.md 15.1, Appendix B.8): the table of outcomes, tokens, and generated transactions
 //! against a reference that applies them one after the other.
 
 use std::collections::BTreeMap;

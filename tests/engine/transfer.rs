@@ -1,4 +1,4 @@
-//! Export to and import from directories that stand for buckets (SEMANTICS 20.3, 20.4).
+//! Export to and import from directories that stand for buckets (docs/dynamodb.md 20.3, 20.4).
 
 use std::fs;
 use std::io::{Read, Write};

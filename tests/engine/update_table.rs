@@ -1,4 +1,4 @@
-//! UpdateTable (SEMANTICS 11.3).
+//! UpdateTable (docs/dynamodb.md 11.3).
 
 use crate::support::control::Control;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! UpdateItem (SEMANTICS 12.3, 7.11, 9.4, 5.2, 10.5).
+//! UpdateItem (docs/dynamodb.md 12.3, 7.11, 9.4, 5.2, 10.5).
 
 use crate::support::engine::{get, json, line, placeholders_of, put, s, scan_request, tab, table, x};
 use ddbfs::database::Database;

@@ -1,4 +1,4 @@
-//! Indexes made, watched and dropped as directories of a real mount (FILESYSTEM 3 and 5).
+//! Indexes made, watched and dropped as directories of a real mount (docs/filesystem.md 3 and 5).
 
 use std::sync::Arc;
 

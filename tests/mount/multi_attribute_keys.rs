@@ -1,4 +1,4 @@
-//! Global indexes with four HASH and four RANGE attributes, end to end (SEMANTICS 9.2): the API and a mount.
+//! Global indexes with four HASH and four RANGE attributes, end to end (docs/dynamodb.md 9.2): the API and a mount.
 
 use crate::support::control::Control;
 use crate::support::mounted::{Mount, put};

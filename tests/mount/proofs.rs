@@ -243,7 +243,7 @@ print(len(left))
     println!("{COUNT} entries: one at a time, rewound, sought, changed, and by {} readers", readers.len());
 }
 
-/// FILESYSTEM 4: attributes and statfs.
+/// docs/filesystem.md 4: attributes and statfs.
 #[test]
 fn attributes_and_statfs() {
     let mount = Mount::with_samples();

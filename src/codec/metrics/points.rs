@@ -1,4 +1,4 @@
-//! Metrics by minute, a JSON object a line, with the names of CloudWatch (SEMANTICS 23.1). Only minutes in which something was counted.
+//! Metrics by minute, a JSON object a line, with the names of CloudWatch (docs/dynamodb.md 23.1). Only minutes in which something was counted.
 
 use std::fmt::Write as _;
 

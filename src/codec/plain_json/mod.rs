@@ -1,4 +1,4 @@
-//! Plain JSON, the text of `X.json` (FILESYSTEM 4): lossless both ways.
+//! Plain JSON, the text of `X.json` (docs/filesystem.md 4): lossless both ways.
 //!
 //! ```text
 //! S "text"   N 12.5   BOOL true   NULL null   L […]   M {…}

@@ -1,4 +1,4 @@
-//! Values and items from DynamoDB JSON, with the service's checks in its order (SEMANTICS 3.2).
+//! Values and items from DynamoDB JSON, with the service's checks in its order (docs/dynamodb.md 3.2).
 //!
 //! The JSON passed the type walk: tags hold strings, booleans, arrays and objects as they should.
 
@@ -44,7 +44,7 @@ pub fn item(json: Json<'_>) -> Result<Item, ValueError> {
     map(members, 1).map(Item).map_err(|fault| first_of_item(members, fault))
 }
 
-/// The names of an item's attributes are told of before its depth, and its depth before the names within (SEMANTICS 28.4).
+/// The names of an item's attributes are told of before its depth, and its depth before the names within (docs/dynamodb.md 15.1).
 fn first_of_item(members: Object<'_>, fault: ValueError) -> ValueError {
     let bad_name = members.keys().find_map(|name| attribute_value::check_attribute_name(name).err());
     match fault {

@@ -1,4 +1,4 @@
-//! BatchExecuteStatement (SEMANTICS 19.1).
+//! BatchExecuteStatement (docs/dynamodb.md 19.1).
 
 use super::capacity::{self, Units};
 use super::error::WireError;

@@ -1,4 +1,4 @@
-//! BatchGetItem (SEMANTICS 14.1).
+//! BatchGetItem (docs/dynamodb.md 14.1).
 
 use super::capacity::{self, Units};
 use super::error::WireError;

@@ -1,4 +1,4 @@
-//! BatchWriteItem (SEMANTICS 14.2).
+//! BatchWriteItem (docs/dynamodb.md 14.2).
 
 use super::capacity::{self, Units};
 use super::error::WireError;
@@ -26,7 +26,7 @@ pub static SHAPE: Structure = Structure {
     ],
 };
 
-/// A bad enum is told alone (SEMANTICS 28.3).
+/// A bad enum is told alone (docs/dynamodb.md 2.5).
 static ENUMS: Structure = Structure {
     name: "BatchWriteItemInput",
     members: &[members::RETURN_CONSUMED_CAPACITY, members::RETURN_ITEM_COLLECTION_METRICS],

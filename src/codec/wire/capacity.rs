@@ -1,4 +1,4 @@
-//! `ConsumedCapacity` and `ItemCollectionMetrics` of responses (SEMANTICS 9.7, 10.4).
+//! `ConsumedCapacity` and `ItemCollectionMetrics` of responses (docs/dynamodb.md 9.7, 10.4).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::model::arn;
 /// What of a request decides how its response reports capacity. Kept aside, as an operation takes its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reporting {
-    /// The table as it was named: by its ARN, if that was sent (SEMANTICS 10.4).
+    /// The table as it was named: by its ARN, if that was sent (docs/dynamodb.md 10.4).
     pub table: String,
     pub detail: ReturnConsumedCapacity,
 }

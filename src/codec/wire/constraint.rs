@@ -1,4 +1,4 @@
-//! The second walk over a request: every member keeps its shape's constraints (SEMANTICS 2.1).
+//! The second walk over a request: every member keeps its shape's constraints (docs/dynamodb.md 2.1).
 //!
 //! All violations are collected before anything else is looked at; the service reports at most ten. Attribute values have no
 //! constraints of this kind, so they and maps of them are not walked.
@@ -62,7 +62,7 @@ impl Violations {
         self
     }
 
-    /// As PutItem and DeleteItem list them: among several, a wrong ReturnValues has UpdateItem's sentence (SEMANTICS 28.2).
+    /// As PutItem and DeleteItem list them: among several, a wrong ReturnValues has UpdateItem's sentence (docs/dynamodb.md 2.4).
     #[must_use]
     pub fn of_write(mut self) -> Self {
         if self.0.len() > 1 {

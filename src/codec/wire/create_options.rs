@@ -81,7 +81,7 @@ const KEPT_OF_INDEXES: &[&str] = &["OnDemandThroughput", "WarmThroughput"];
 /// Where those of indexes are kept.
 pub(super) const INDEXES: &str = "GlobalSecondaryIndexes";
 
-/// Checks 21 to 26 of SEMANTICS 11.1.
+/// Checks 21 to 26 of docs/dynamodb.md 11.1.
 pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), WireError> {
     check_on_demand(members, None, billing_mode)?;
     for index in global_indexes(members) {

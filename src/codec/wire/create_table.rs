@@ -1,4 +1,4 @@
-//! CreateTable (SEMANTICS 11.1): the request from its JSON, and a stored definition back to a request that recreates it.
+//! CreateTable (docs/dynamodb.md 11.1): the request from its JSON, and a stored definition back to a request that recreates it.
 
 use std::collections::BTreeMap;
 

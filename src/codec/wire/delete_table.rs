@@ -1,4 +1,4 @@
-//! DeleteTable (SEMANTICS 11.4).
+//! DeleteTable (docs/dynamodb.md 11.4).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! DescribeStream (SEMANTICS 17).
+//! DescribeStream (docs/dynamodb.md 17).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! DescribeTable (SEMANTICS 11.2).
+//! DescribeTable (docs/dynamodb.md 11.2).
 
 use serde_json::{Value, json};
 

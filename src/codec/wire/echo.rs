@@ -1,4 +1,4 @@
-//! Values of requests as the service shows them in violations (SEMANTICS 28.3): texts plain, lists as `[a, b]`, maps as `{key=value}`,
+//! Values of requests as the service shows them in violations (docs/dynamodb.md 2.5): texts plain, lists as `[a, b]`, maps as `{key=value}`,
 //! structures as their classes print them, `Name(member=value, other=null)`. The keys of a batch of reads are shown as JSON.
 //!
 //! The service cuts nothing. The bound here is our own: an empty value is three bytes of a request, and 160 when it is printed.

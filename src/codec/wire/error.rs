@@ -55,7 +55,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// DynamoDB's name for it (SEMANTICS 24).
+    /// DynamoDB's name for it (docs/dynamodb.md 24).
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! ExecuteStatement (SEMANTICS 19.1).
+//! ExecuteStatement (docs/dynamodb.md 19.1).
 
 use super::capacity::Reporting;
 use super::error::WireError;

@@ -1,4 +1,4 @@
-//! ExecuteTransaction (SEMANTICS 19.1).
+//! ExecuteTransaction (docs/dynamodb.md 19.1).
 
 use super::capacity::{self, Units};
 use super::error::WireError;

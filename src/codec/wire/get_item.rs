@@ -1,4 +1,4 @@
-//! GetItem (SEMANTICS 12.1).
+//! GetItem (docs/dynamodb.md 12.1).
 
 use super::capacity::Reporting;
 use super::error::WireError;

@@ -1,4 +1,4 @@
-//! GetShardIterator (SEMANTICS 17).
+//! GetShardIterator (docs/dynamodb.md 17).
 
 use serde_json::{Value, json};
 

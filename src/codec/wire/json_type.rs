@@ -1,4 +1,4 @@
-//! The first walk over a request: every member has its shape's JSON type, or the service's SerializationException (SEMANTICS 1.7).
+//! The first walk over a request: every member has its shape's JSON type, or the service's SerializationException (docs/dynamodb.md 1.7).
 
 use super::attribute_value::ATTRIBUTE_VALUE;
 use super::shape::{Element, Shape, Structure, boolean};

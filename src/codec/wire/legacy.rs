@@ -1,4 +1,4 @@
-//! Parameters from before expressions (SEMANTICS 8), read as they are; what they mean and whether they are right is the operation's
+//! Parameters from before expressions (docs/dynamodb.md 8), read as they are; what they mean and whether they are right is the operation's
 //! to say.
 
 use super::attribute_value;

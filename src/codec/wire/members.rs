@@ -105,7 +105,7 @@ pub fn constrained(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
 }
 
 /// Holds PutItem and DeleteItem to their constraints. With values deeper than any reader goes the older layer is first: it lists enums
-/// plainly, and tells of a ReturnValues of other operations at once (SEMANTICS 28.1).
+/// plainly, and tells of a ReturnValues of other operations at once (docs/dynamodb.md 3.4).
 pub fn constrained_write(json: Json<'_>, shape: &Structure) -> Result<(), WireError> {
     let found = constrained(json, shape);
     if !json.is_cut() {
@@ -137,7 +137,7 @@ pub fn check_mix(members: Members<'_>, legacy: &[&str], expressions: &[&str]) ->
     Err(ExpressionError::Mixed { legacy, expressions }.into())
 }
 
-/// `KeyConditions` alone may come with expressions, as long as there is no KeyConditionExpression (SEMANTICS 27).
+/// `KeyConditions` alone may come with expressions, as long as there is no KeyConditionExpression (docs/dynamodb.md 27).
 ///
 /// # Errors
 /// [`ExpressionError::Mixed`].
@@ -226,7 +226,7 @@ pub fn select(members: Members<'_>) -> Option<Select> {
 }
 
 /// Names and values may only come with an expression that can use them. Told before the values of Key, Item and ExclusiveStartKey
-/// are looked at (SEMANTICS 28.7). `users` can use values, and names; a ProjectionExpression only names.
+/// are looked at (docs/dynamodb.md 2.6). `users` can use values, and names; a ProjectionExpression only names.
 ///
 /// # Errors
 /// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].

@@ -1,4 +1,4 @@
-//! `TableName` and `IndexName` members (SEMANTICS 2.2, 27). A table may be named by its ARN in every operation.
+//! `TableName` and `IndexName` members (docs/dynamodb.md 2.2, 27). A table may be named by its ARN in every operation.
 
 use super::constraint::Violations;
 use super::error::WireError;

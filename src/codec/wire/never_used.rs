@@ -1,5 +1,5 @@
-//! Operations of features that this database does not have (SEMANTICS 21): global tables, Kinesis, bulk operations. Vector
-//! search is not among them: while CreateTable takes no VectorIndexes, SearchVectors is no operation (SEMANTICS 28.9).
+//! Operations of features that this database does not have (docs/dynamodb.md 21): global tables, Kinesis, bulk operations. Vector
+//! search is not among them: while CreateTable takes no VectorIndexes, SearchVectors is no operation (docs/dynamodb.md 21).
 
 use serde_json::{Value, json};
 

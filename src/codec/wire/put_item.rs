@@ -1,4 +1,4 @@
-//! PutItem (SEMANTICS 12.2).
+//! PutItem (docs/dynamodb.md 12.2).
 
 use super::capacity::Reporting;
 use super::error::WireError;

@@ -1,4 +1,4 @@
-//! Query (SEMANTICS 13). Rows are written by [`super::page::PageWriter`].
+//! Query (docs/dynamodb.md 13). Rows are written by [`super::page::PageWriter`].
 
 use super::error::WireError;
 use super::legacy;
@@ -65,7 +65,7 @@ pub fn request(json: Json<'_>) -> Result<QueryRequest, WireError> {
     })
 }
 
-/// Another operator between several conditions is told bare and before all else (SEMANTICS 28.6).
+/// Another operator between several conditions is told bare and before all else (docs/dynamodb.md 8).
 fn check_conditional_operator(members: Members<'_>) -> Result<(), WireError> {
     let conditions = members.structure("QueryFilter").map_or(0, |filter| filter.iter().count());
     match members.string("ConditionalOperator") {

@@ -1,5 +1,5 @@
 //! Operations on a table as a resource: TagResource, UntagResource, ListTagsOfResource, Put-, Get- and DeleteResourcePolicy,
-//! DescribeLimits (SEMANTICS 18).
+//! DescribeLimits (docs/dynamodb.md 18).
 
 use serde_json::{Map, Value, json};
 

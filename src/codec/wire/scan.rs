@@ -1,4 +1,4 @@
-//! Scan (SEMANTICS 13). Rows are written by [`super::page::PageWriter`].
+//! Scan (docs/dynamodb.md 13). Rows are written by [`super::page::PageWriter`].
 
 use super::error::WireError;
 use super::members::{self, conditions};

@@ -1,4 +1,4 @@
-//! Members that name streams and shards (SEMANTICS 17).
+//! Members that name streams and shards (docs/dynamodb.md 17).
 
 use super::error::WireError;
 use super::shape::{Member, Members, Rule, Shape};

@@ -1,4 +1,4 @@
-//! `TableDescription`, the output of every control operation on a table (SEMANTICS 11.1, 11.2, 11.4).
+//! `TableDescription`, the output of every control operation on a table (docs/dynamodb.md 11.1, 11.2, 11.4).
 
 use serde_json::{Map, Value, json};
 

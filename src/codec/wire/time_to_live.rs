@@ -1,4 +1,4 @@
-//! UpdateTimeToLive and DescribeTimeToLive (SEMANTICS 16).
+//! UpdateTimeToLive and DescribeTimeToLive (docs/dynamodb.md 16).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! TransactGetItems (SEMANTICS 15.2).
+//! TransactGetItems (docs/dynamodb.md 15.2).
 
 use super::capacity::{self, SentArns, Units};
 use super::error::WireError;

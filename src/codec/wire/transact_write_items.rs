@@ -1,4 +1,4 @@
-//! TransactWriteItems (SEMANTICS 15.1).
+//! TransactWriteItems (docs/dynamodb.md 15.1).
 
 use super::capacity::{self, SentArns, Units};
 use super::error::WireError;

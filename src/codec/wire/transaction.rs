@@ -1,4 +1,4 @@
-//! What TransactGetItems and TransactWriteItems share: reading one part after the other (SEMANTICS 28.4), and why a transaction was
+//! What TransactGetItems and TransactWriteItems share: reading one part after the other (docs/dynamodb.md 15.1), and why a transaction was
 //! cancelled (15.1).
 
 use super::error::WireError;

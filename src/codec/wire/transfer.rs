@@ -1,4 +1,4 @@
-//! ExportTableToPointInTime, DescribeExport, ListExports, ImportTable, DescribeImport, ListImports (SEMANTICS 20.3, 20.4).
+//! ExportTableToPointInTime, DescribeExport, ListExports, ImportTable, DescribeImport, ListImports (docs/dynamodb.md 20.3, 20.4).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! UpdateItem (SEMANTICS 12.3).
+//! UpdateItem (docs/dynamodb.md 12.3).
 
 use super::capacity::Reporting;
 use super::error::WireError;
@@ -32,7 +32,7 @@ pub static SHAPE: Structure = Structure {
 };
 
 /// What is held against a request without a key, or with values deeper than any reader goes, before anything else and all at once
-/// (SEMANTICS 28.1, 28.2).
+/// (docs/dynamodb.md 3.4, 2.4).
 static OLDER_CHECKS: Structure = Structure {
     name: "UpdateItemInput",
     members: &[

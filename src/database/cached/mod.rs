@@ -1,5 +1,5 @@
 //! A cache before a database, with the staleness of DAX: to see in a test what an application would see that reads through one
-//! (SEMANTICS 23.4, REQUIREMENTS S-01).
+//! (docs/dynamodb.md 23.4, docs/requirements.md S-01).
 //!
 //! | | item cache | query cache |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Global indexes that lag behind their table, as the service's do: on demand, for whoever wants to see it (REQUIREMENTS G-31, G-32).
+//! Global indexes that lag behind their table, as the service's do: on demand, for whoever wants to see it (docs/requirements.md G-31, G-32).
 //!
 //! With a delay, or while propagation is paused, a write leaves a **pending write** instead of changing the global indexes: the item
 //! before and after it, under its version, in the same transaction. A worker applies pending writes in the order of their versions

@@ -1,4 +1,4 @@
-//! Which requests are refused while an index of the table is being made or removed: the matrix of SEMANTICS 9.6.
+//! Which requests are refused while an index of the table is being made or removed: the matrix of docs/dynamodb.md 9.6.
 
 use super::{IndexLife, Phase};
 use crate::engine::catalog::TableEntry;

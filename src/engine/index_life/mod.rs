@@ -1,4 +1,4 @@
-//! The life of a global index that UpdateTable makes or drops while its table is in use (SEMANTICS 9.6).
+//! The life of a global index that UpdateTable makes or drops while its table is in use (docs/dynamodb.md 9.6).
 //!
 //! ```text
 //! (absent) -> Allocation -> Backfill -> active -> leaving -> (absent)

@@ -1,4 +1,4 @@
-//! Items that are kept out of an index by a value that cannot be its key: of another type, empty, too large (REQUIREMENTS M-19).
+//! Items that are kept out of an index by a value that cannot be its key: of another type, empty, too large (docs/requirements.md M-19).
 //!
 //! Only an index that UpdateTable made can have them, in items that were there before it; writes of such values are refused from
 //! its definition on. The places of these items are on a list of the index; what is wrong is read from the item.

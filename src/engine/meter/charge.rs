@@ -53,7 +53,7 @@ impl Charges {
         self.table_factor = Some(factor);
     }
 
-    /// Counts what was consumed. A failed condition costs as much as a write of the items as they were (SEMANTICS 10.1).
+    /// Counts what was consumed. A failed condition costs as much as a write of the items as they were (docs/dynamodb.md 10.1).
     pub fn count(&self, now_ms: u64, error: Option<&Error>) {
         let has_failed = matches!(error, Some(Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_)));
         for charge in if has_failed { &self.looked_at } else { &self.list } {

@@ -1,4 +1,4 @@
-//! How operations ended and how long they took, by table and operation (SEMANTICS 23.1).
+//! How operations ended and how long they took, by table and operation (docs/dynamodb.md 23.1).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! BatchExecuteStatement (SEMANTICS 19.1): each statement succeeds or fails by itself; writes share one commit.
+//! BatchExecuteStatement (docs/dynamodb.md 19.1): each statement succeeds or fails by itself; writes share one commit.
 
 use std::collections::HashSet;
 use std::sync::Arc;

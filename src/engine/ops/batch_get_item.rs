@@ -1,4 +1,4 @@
-//! BatchGetItem (SEMANTICS 14.1). All items are of one view, which is more than the service promises.
+//! BatchGetItem (docs/dynamodb.md 14.1). All items are of one view, which is more than the service promises.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! BatchWriteItem (SEMANTICS 14.2). Everything is checked before anything is written; all writes share one commit.
+//! BatchWriteItem (docs/dynamodb.md 14.2). Everything is checked before anything is written; all writes share one commit.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! CreateTable (SEMANTICS 11.1).
+//! CreateTable (docs/dynamodb.md 11.1).
 
 use std::sync::Arc;
 

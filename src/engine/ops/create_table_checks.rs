@@ -1,4 +1,4 @@
-//! The checks of a CreateTable request in DynamoDB's order, the first failing wins (SEMANTICS 11.1, checks 1 to 20; 9.2).
+//! The checks of a CreateTable request in DynamoDB's order, the first failing wins (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -267,7 +267,7 @@ fn global_index(index: &IndexDefinition, definitions: &Definitions<'_>) -> Resul
     })
 }
 
-/// 1 to 4 HASH attributes, then 0 to 4 RANGE attributes (SEMANTICS 9.2).
+/// 1 to 4 HASH attributes, then 0 to 4 RANGE attributes (docs/dynamodb.md 9.2).
 fn global_key(
     elements: &[KeySchemaElement],
     definitions: &Definitions<'_>,
@@ -307,7 +307,7 @@ fn check_global_throughput(indexes: &[IndexSchema], billing_mode: BillingMode) -
     Ok(())
 }
 
-/// `NonKeyAttributes` over all indexes; a name in two indexes counts twice (SEMANTICS 9.5).
+/// `NonKeyAttributes` over all indexes; a name in two indexes counts twice (docs/dynamodb.md 9.5).
 ///
 /// # Errors
 /// `TooManyProjected`.

@@ -1,4 +1,4 @@
-//! DeleteItem (SEMANTICS 12.4).
+//! DeleteItem (docs/dynamodb.md 12.4).
 
 use crate::engine::guard::Guard;
 use crate::engine::transaction::Transaction;

@@ -1,4 +1,4 @@
-//! DeleteTable (SEMANTICS 11.4): the table is gone with the commit unless that is to take a while, its entries are removed behind it.
+//! DeleteTable (docs/dynamodb.md 11.4): the table is gone with the commit unless that is to take a while, its entries are removed behind it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

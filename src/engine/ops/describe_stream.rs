@@ -1,4 +1,4 @@
-//! DescribeStream (SEMANTICS 17). A stream has one shard from its beginning to its end.
+//! DescribeStream (docs/dynamodb.md 17). A stream has one shard from its beginning to its end.
 
 use crate::engine::Engine;
 use crate::engine::streams::{self, Definition};

@@ -1,4 +1,4 @@
-//! DescribeTable (SEMANTICS 11.2). Counters are always current.
+//! DescribeTable (docs/dynamodb.md 11.2). Counters are always current.
 
 use crate::engine::Engine;
 use crate::engine::batch::source_counters;

@@ -1,4 +1,4 @@
-//! ExecuteStatement (SEMANTICS 19).
+//! ExecuteStatement (docs/dynamodb.md 19).
 
 use crate::engine::statements::select::{self, Asked};
 use crate::engine::statements::token::{self, Position, statement_digest};

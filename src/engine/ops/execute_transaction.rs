@@ -1,4 +1,4 @@
-//! ExecuteTransaction (SEMANTICS 19.1, 15): all statements read one moment, or all are written together as TransactWriteItems is.
+//! ExecuteTransaction (docs/dynamodb.md 19.1, 15): all statements read one moment, or all are written together as TransactWriteItems is.
 
 use std::collections::HashSet;
 use std::sync::Arc;

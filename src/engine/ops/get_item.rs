@@ -1,4 +1,4 @@
-//! GetItem (SEMANTICS 12.1).
+//! GetItem (docs/dynamodb.md 12.1).
 
 use crate::engine::capacity::read_units;
 use crate::engine::keys::EntryAddress;

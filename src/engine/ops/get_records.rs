@@ -1,4 +1,4 @@
-//! GetRecords (SEMANTICS 17).
+//! GetRecords (docs/dynamodb.md 17).
 
 use std::ops::ControlFlow;
 

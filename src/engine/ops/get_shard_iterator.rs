@@ -1,4 +1,4 @@
-//! GetShardIterator (SEMANTICS 17).
+//! GetShardIterator (docs/dynamodb.md 17).
 
 use crate::engine::Engine;
 use crate::engine::streams::iterator::ShardIterator;

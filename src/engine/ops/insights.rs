@@ -1,4 +1,4 @@
-//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights (SEMANTICS 23.2): a switch that is kept and shown.
+//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights (docs/dynamodb.md 23.2): a switch that is kept and shown.
 //! The most asked for and most throttled partition keys are always counted (see `engine::meter`); `partitions/hot.tsv` tells them. Single
 //! items, of partition and sort key, are counted while insights are enabled; `partitions/hot-items.tsv` tells them.
 

@@ -1,4 +1,4 @@
-//! ListStreams (SEMANTICS 17).
+//! ListStreams (docs/dynamodb.md 17).
 
 use std::ops::{Bound, ControlFlow};
 

@@ -46,7 +46,7 @@ fn add_capacity(list: &mut Vec<(TableName, ConsumedCapacity)>, table: &TableName
     }
 }
 
-/// Is the bad key of one action an objection to its whole transaction, rather than a cancellation reason (SEMANTICS 9.4, 15.1)?
+/// Is the bad key of one action an objection to its whole transaction, rather than a cancellation reason (docs/dynamodb.md 9.4, 15.1)?
 fn concerns_whole_transaction(error: &Error) -> bool {
     matches!(
         error,

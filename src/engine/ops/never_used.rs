@@ -1,4 +1,4 @@
-//! Operations of features that nobody ever used here (SEMANTICS 21): the tables they name must exist, all else is empty or missing.
+//! Operations of features that nobody ever used here (docs/dynamodb.md 21): the tables they name must exist, all else is empty or missing.
 
 use crate::engine::Engine;
 use crate::model::api::never_used::NeverUsedRequest;

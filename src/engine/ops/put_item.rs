@@ -1,4 +1,4 @@
-//! PutItem (SEMANTICS 12.2).
+//! PutItem (docs/dynamodb.md 12.2).
 
 use crate::engine::catalog::TableEntry;
 use crate::engine::guard::Guard;

@@ -1,4 +1,4 @@
-//! Query (SEMANTICS 13).
+//! Query (docs/dynamodb.md 13).
 
 use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PageBill, PagePlan};
@@ -64,7 +64,7 @@ impl Shape {
         let filter = Filter::parse(&request.filter, &request.placeholders, &mut used)?;
         let projection = asked.paths(&request.placeholders, &mut used)?;
         used.finish(&request.placeholders)?;
-        // What the key condition means is looked at after all that is only read (SEMANTICS 28.7).
+        // What the key condition means is looked at after all that is only read (docs/dynamodb.md 2.6).
         let condition = match (condition, &request.key_conditions) {
             (Some(condition), _) => KeyConditionShape::of_condition(condition)?,
             (None, Some(conditions)) => KeyConditionShape::of_conditions(conditions)?,
@@ -74,7 +74,7 @@ impl Shape {
         Ok(Self { condition, filter, projection })
     }
 
-    /// The checks against table and index, in DynamoDB's order (SEMANTICS 13.3).
+    /// The checks against table and index, in DynamoDB's order (docs/dynamodb.md 13.3).
     fn plan(self, source: ReadSource, request: &QueryRequest) -> Result<PagePlan, Error> {
         if request.consistent_read && source.is_index(IndexKind::Global) {
             return Err(QueryError::ConsistentOnGlobal.into());

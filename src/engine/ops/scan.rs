@@ -1,4 +1,4 @@
-//! Scan (SEMANTICS 13).
+//! Scan (docs/dynamodb.md 13).
 
 use crate::engine::keys;
 use crate::engine::read::filter::Filter;

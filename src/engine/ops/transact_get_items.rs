@@ -1,4 +1,4 @@
-//! TransactGetItems (SEMANTICS 15.2): one view, so the items are of one moment.
+//! TransactGetItems (docs/dynamodb.md 15.2): one view, so the items are of one moment.
 
 use std::collections::HashSet;
 use std::sync::Arc;

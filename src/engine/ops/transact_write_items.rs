@@ -1,4 +1,4 @@
-//! TransactWriteItems (SEMANTICS 15.1): everything is decided on the state before, then all is written or nothing.
+//! TransactWriteItems (docs/dynamodb.md 15.1): everything is decided on the state before, then all is written or nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -332,7 +332,7 @@ fn apply(transaction: &mut Transaction<'_>, planned: &[Planned<'_>]) -> Result<V
     Ok(consumed)
 }
 
-/// What the same token consumes when it comes again (SEMANTICS 10.1): reads of the larger image of each item.
+/// What the same token consumes when it comes again (docs/dynamodb.md 10.1): reads of the larger image of each item.
 fn units_of_replay(planned: &[Planned<'_>]) -> Result<Vec<u32>, StoreError> {
     let mut consumed = Vec::new();
     for write in planned {

@@ -1,4 +1,4 @@
-//! UpdateTable's creation and deletion of a global index (SEMANTICS 9.6, 11.3): the definition and its checks. The rest of its life is
+//! UpdateTable's creation and deletion of a global index (docs/dynamodb.md 9.6, 11.3): the definition and its checks. The rest of its life is
 //! `index_life`.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! UpdateItem (SEMANTICS 12.3).
+//! UpdateItem (docs/dynamodb.md 12.3).
 
 use crate::engine::transaction::Transaction;
 use crate::engine::update::UpdatePlan;

@@ -1,4 +1,4 @@
-//! UpdateTable (SEMANTICS 11.3).
+//! UpdateTable (docs/dynamodb.md 11.3).
 //!
 //! The answer shows the old throughput with status UPDATING, as DynamoDB's does; the change is in effect at once.
 

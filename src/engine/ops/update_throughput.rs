@@ -1,4 +1,4 @@
-//! UpdateTable's throughput: billing mode, provisioned units with their limits, on-demand maxima, warm throughput (SEMANTICS 11.3).
+//! UpdateTable's throughput: billing mode, provisioned units with their limits, on-demand maxima, warm throughput (docs/dynamodb.md 11.3).
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(super) fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
     }
 }
 
-/// The account's maximum, which clients take for a reason to try again: told when table and indexes were found (SEMANTICS 28.7).
+/// The account's maximum, which clients take for a reason to try again: told when table and indexes were found (docs/dynamodb.md 2.6).
 pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), LimitError> {
     let of_indexes = index_changes(request).filter_map(|change| change.throughput);
     let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());

@@ -30,7 +30,7 @@ use crate::model::schema::ProvisionedThroughput;
 use crate::model::{IndexKind, IndexSchema};
 use crate::store::Read;
 
-/// What a partition gives for throughput that is asked for in advance, units a second (SEMANTICS 22.1). Fixed, so that the partitions of a
+/// What a partition gives for throughput that is asked for in advance, units a second (docs/dynamodb.md 22.1). Fixed, so that the partitions of a
 /// table do not depend on options.
 const READ_UNITS: u64 = 3_000;
 const WRITE_UNITS: u64 = 1_000;
@@ -38,7 +38,7 @@ const WRITE_UNITS: u64 = 1_000;
 /// Of a new on-demand table or index: 12,000 read and 4,000 write units a second.
 const ON_DEMAND_PARTITIONS: u64 = 4;
 
-/// Partitions that provisioned throughput needs: `ceil(RCU/3000 + WCU/1000)`, at least one (REQUIREMENTS P-10).
+/// Partitions that provisioned throughput needs: `ceil(RCU/3000 + WCU/1000)`, at least one (docs/requirements.md P-10).
 #[must_use]
 pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
     let count = match throughput {

@@ -1,4 +1,4 @@
-//! The filter of a Query or Scan: what it may name (SEMANTICS 13.2, 13.6), and which entries it keeps.
+//! The filter of a Query or Scan: what it may name (docs/dynamodb.md 13.2, 13.6), and which entries it keeps.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! One page: the walk over a range, its end, and what it cost (SEMANTICS 13.5, 10.3).
+//! One page: the walk over a range, its end, and what it cost (docs/dynamodb.md 13.5, 10.3).
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;

@@ -66,7 +66,7 @@ pub struct KeyRoles<'t> {
 }
 
 impl<'t> KeyRoles<'t> {
-    /// Those of the table and of every index, in reads as in writes (SEMANTICS 28.6).
+    /// Those of the table and of every index, in reads as in writes (docs/dynamodb.md 6.3).
     #[must_use]
     pub fn of_table(schema: &'t TableSchema) -> Self {
         Self { table: &schema.key, indexes: &schema.indexes }
@@ -82,7 +82,7 @@ impl<'t> KeyRoles<'t> {
     }
 }
 
-/// Keys are scalars: no document path goes into one (SEMANTICS 6.3).
+/// Keys are scalars: no document path goes into one (docs/dynamodb.md 6.3).
 ///
 /// # Errors
 /// `PathIntoKey`.

@@ -1,4 +1,4 @@
-//! What a read returns of each entry (SEMANTICS 13.2, 13.4, 13.6).
+//! What a read returns of each entry (docs/dynamodb.md 13.2, 13.4, 13.6).
 
 use super::source::ReadSource;
 use crate::expr::ProjectionPaths;

@@ -1,4 +1,4 @@
-//! ExclusiveStartKey (SEMANTICS 13.7): checked, then the place after which a page begins.
+//! ExclusiveStartKey (docs/dynamodb.md 13.7): checked, then the place after which a page begins.
 
 use super::segment;
 use super::source::ReadSource;

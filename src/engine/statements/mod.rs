@@ -1,4 +1,4 @@
-//! PartiQL statements carried out: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction share (SEMANTICS 19.3).
+//! PartiQL statements carried out: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction share (docs/dynamodb.md 19.3).
 
 pub mod select;
 pub mod token;

@@ -1,4 +1,4 @@
-//! Streams: every change of an item as a record, kept for 24 hours (SEMANTICS 17).
+//! Streams: every change of an item as a record, kept for 24 hours (docs/dynamodb.md 17).
 //!
 //! A stream is a definition under its table's name and label, and records under its id. A table's catalog entry says which stream
 //! takes its changes now; the definition outlives that, and the table. Records are written by the change itself

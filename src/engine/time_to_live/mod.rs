@@ -1,4 +1,4 @@
-//! Time to live: items whose time is over are deleted in the background (SEMANTICS 16).
+//! Time to live: items whose time is over are deleted in the background (docs/dynamodb.md 16).
 //!
 //! A table with time to live has a list of expiries, kept in order of time by every change of an item ([`maintain`]), so that finding
 //! what is over costs nothing while nothing is. The items that were there before are added in pieces ([`build`]); until then the

@@ -1,4 +1,4 @@
-//! The one item that a statement names by its WHERE clause (SEMANTICS 19.3).
+//! The one item that a statement names by its WHERE clause (docs/dynamodb.md 19.3).
 
 use crate::expr::condition::{Condition, Operand};
 use crate::expr::syntax::Comparator;

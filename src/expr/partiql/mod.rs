@@ -1,4 +1,4 @@
-//! PartiQL (SEMANTICS 19), in stages: each is a type of its own, and only the last is carried out.
+//! PartiQL (docs/dynamodb.md 19), in stages: each is a type of its own, and only the last is carried out.
 //!
 //! ```text
 //! text ── lexer ── parse, parse_expression ──> syntax::Statement      one tree for every expression; `?` by number

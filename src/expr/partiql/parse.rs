@@ -1,4 +1,4 @@
-//! Statements of PartiQL (SEMANTICS 19.2).
+//! Statements of PartiQL (docs/dynamodb.md 19.2).
 
 use super::lexer::{self, Sign, TokenKind};
 use super::parse_expression::Parser;

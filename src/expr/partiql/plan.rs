@@ -1,4 +1,4 @@
-//! How a SELECT reads: the parts of collections that its WHERE clause names, or everything (SEMANTICS 19.3).
+//! How a SELECT reads: the parts of collections that its WHERE clause names, or everything (docs/dynamodb.md 19.3).
 //!
 //! A condition is taken apart into *branches*: each gives values to partition key attributes and bounds to the first sort key
 //! attribute. AND intersects, OR and IN add branches. When every branch has the whole partition key, each becomes one read of a

@@ -1,4 +1,4 @@
-//! An update applied to an item (SEMANTICS 7.11).
+//! An update applied to an item (docs/dynamodb.md 7.11).
 //!
 //! Difficulty: every action reads the item as it was, and indexes of lists mean the positions of that item, while removed elements
 //! close up and elements set beyond the end follow each other. So the new values are made first, from the old item alone, then
@@ -14,7 +14,7 @@ use crate::model::error::{UpdateError, ValueError};
 use crate::model::limits::ITEM_BYTES_MAX;
 use crate::model::{AttributeValue, DocumentPath, Error, Item, PathElement};
 
-/// An empty list's own bytes (SEMANTICS 5.1).
+/// An empty list's own bytes (docs/dynamodb.md 5.1).
 const LIST_BYTES: usize = 3;
 
 /// The change at one document path.

@@ -1,4 +1,4 @@
-//! From syntax to [`Update`]: the static checks, each pass over the whole expression before the next (SEMANTICS 7.9).
+//! From syntax to [`Update`]: the static checks, each pass over the whole expression before the next (docs/dynamodb.md 7.9).
 
 use super::action::{Action, Effect, Origin, SetValue, Term, Update};
 use super::syntax::{self, Sign, UpdateSyntax, Value};
@@ -17,7 +17,7 @@ const OF_CONDITIONS: [&str; 6] = ["attribute_exists", "attribute_not_exists", "a
 /// Resolves a parsed update.
 ///
 /// # Errors
-/// The first fault in the order of SEMANTICS 7.9: operators, parentheses, reserved words, unknown functions, repeated sections, undefined names,
+/// The first fault in the order of docs/dynamodb.md 7.9: operators, parentheses, reserved words, unknown functions, repeated sections, undefined names,
 /// undefined values, overlap, conflict, operands of actions, functions.
 pub fn resolve(parsed: &UpdateSyntax<'_>, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> {
     if parsed.operators > EXPRESSION_OPERATORS_MAX {

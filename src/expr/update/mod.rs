@@ -1,4 +1,4 @@
-//! UpdateExpression (SEMANTICS 7.8, 7.10, 7.11), in stages: `syntax` as parsed, [`Update`] with names and values in place and
+//! UpdateExpression (docs/dynamodb.md 7.8, 7.10, 7.11), in stages: `syntax` as parsed, [`Update`] with names and values in place and
 //! everything checked that needs no item, [`Update::apply`] on an item.
 
 mod action;
@@ -18,7 +18,7 @@ use crate::model::error::expression::ExpressionParameter;
 /// Parses an UpdateExpression; placeholders it names count as used.
 ///
 /// # Errors
-/// `Invalid UpdateExpression: …` ([`ExpressionError::Invalid`]), the first in the order of SEMANTICS 7.9.
+/// `Invalid UpdateExpression: …` ([`ExpressionError::Invalid`]), the first in the order of docs/dynamodb.md 7.9.
 pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Update, ExpressionError> {
     let mut scope = Scope::new(placeholders, used);
     let update = parse::parse(text).and_then(|parsed| check::resolve(&parsed, &mut scope));

@@ -1,4 +1,4 @@
-//! The parser of updates (SEMANTICS 7.10).
+//! The parser of updates (docs/dynamodb.md 7.10).
 
 use super::syntax::{Action, Effect, SectionKind, Sign, UpdateSyntax, Value};
 use crate::expr::lexer::{Token, TokenKind, Tokens};

@@ -1,4 +1,4 @@
-//! `query/` and `scan/` paths (FILESYSTEM 6): each directory below them is a clause, each file a result.
+//! `query/` and `scan/` paths (docs/filesystem.md 6): each directory below them is a clause, each file a result.
 //!
 //! ```text
 //! Orders/query/@pk=u1/@sk.ge=2024/desc/limit=3/items.ndjson

@@ -1,4 +1,4 @@
-//! Values and attribute names in clauses: percent-decoded leniently, as names are at lookup (FILESYSTEM 2); `+` is a plus.
+//! Values and attribute names in clauses: percent-decoded leniently, as names are at lookup (docs/filesystem.md 2); `+` is a plus.
 
 use super::fault::ValueFault;
 use crate::codec::file_name;

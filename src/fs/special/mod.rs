@@ -1,7 +1,7 @@
 //! Files and directories beside tables, items and queries, each defined in one source file: what it says, what may be done to it.
 //!
 //! A directory's `resolve` makes a [`SpecialNode`] of a [`Special`]; nothing else needs to know of it. Most are there for lookup only
-//! (FILESYSTEM 0): they are in no listing. A file that takes more than one read or write answers [`Special::open`] with an
+//! (docs/filesystem.md 0): they are in no listing. A file that takes more than one read or write answers [`Special::open`] with an
 //! [`OpenSpecial`].
 
 pub mod about;

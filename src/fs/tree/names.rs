@@ -1,4 +1,4 @@
-//! File names of keys: K(value) parts and suffixes (FILESYSTEM 1 and 2).
+//! File names of keys: K(value) parts and suffixes (docs/filesystem.md 1 and 2).
 
 use crate::codec::digest::Digest;
 use crate::codec::file_name::{self, Decoded};

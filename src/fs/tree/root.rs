@@ -53,7 +53,7 @@ fn is_table(tree: &Tree, name: &str) -> Result<bool, FsError> {
 /// Names of tables that mean something else here.
 const TAKEN: [&str; 2] = [README_NAME, service::NAME];
 
-/// A table's directory: its name; if that is taken, with the first character as `%XX`, as keys are written (FILESYSTEM 2).
+/// A table's directory: its name; if that is taken, with the first character as `%XX`, as keys are written (docs/filesystem.md 2).
 #[must_use]
 pub fn table_name(table: &TableName) -> String {
     let name = table.as_str();

@@ -1,5 +1,5 @@
 //! Who read which version: a program that reads an item and then writes it must not undo what somebody else wrote in between, also when
-//! it opens the file anew for the write (FILESYSTEM 4, put if unchanged).
+//! it opens the file anew for the write (docs/filesystem.md 4, put if unchanged).
 //!
 //! A note is of an item and a process, whichever of its threads reads or writes. A commit of that process is held against the version
 //! noted; a process that read nothing, as `echo >`, replaces what is there. What renews a note:

@@ -20,7 +20,7 @@ use crate::model::api::{
 use crate::model::error::{CancellationReason, TransactionError};
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
-/// Items of a folder that are renamed at once (FILESYSTEM 4).
+/// Items of a folder that are renamed at once (docs/filesystem.md 4).
 const FOLDER_ITEMS_MAX: usize = 100;
 /// How often items may be changed between reading and committing.
 const TRIES_MAX: usize = 100;

@@ -1,4 +1,4 @@
-//! `rm -r` of a table: vetoed, or with `-o allow_drop` let through (FILESYSTEM 3).
+//! `rm -r` of a table: vetoed, or with `-o allow_drop` let through (docs/filesystem.md 3).
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::model::TableName;
 use crate::model::api::saved_query::SavedForm;
 
-/// How long a process that tried to unlink `schema.json` may not delete in that table (FILESYSTEM 3).
+/// How long a process that tried to unlink `schema.json` may not delete in that table (docs/filesystem.md 3).
 pub const VETO: Duration = Duration::from_secs(5);
 const VETOES_MAX: usize = 1_000;
 /// Saved queries kept to be put back: as many as five tables can have.

@@ -1,4 +1,4 @@
-//! Tables that mkdir made and CreateTable has not: a directory in memory with a `schema.json` to write (FILESYSTEM 3).
+//! Tables that mkdir made and CreateTable has not: a directory in memory with a `schema.json` to write (docs/filesystem.md 3).
 //!
 //! `tar -x` and `cp -r` of `schema.json items` may come in any order, so folders below a draft are remembered; files below them
 //! need the table first. tar unlinks a file before it writes it anew, so the template can be unlinked.

@@ -1,4 +1,4 @@
-//! A global index that is to be made: the request from a written `schema.json`, and from the words of a `ctl` line (FILESYSTEM 3).
+//! A global index that is to be made: the request from a written `schema.json`, and from the words of a `ctl` line (docs/filesystem.md 3).
 
 use serde_json::{Map, Value, json};
 

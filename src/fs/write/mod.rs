@@ -1,4 +1,4 @@
-//! Writing through files (FILESYSTEM 4): pure bookkeeping without I/O or locks; the view performs what these types ask for.
+//! Writing through files (docs/filesystem.md 4): pure bookkeeping without I/O or locks; the view performs what these types ask for.
 //!
 //! ```text
 //! check.rs        TextCheck: is a text, so far, what its file takes? LineCheck: texts of lines

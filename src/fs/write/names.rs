@@ -1,6 +1,6 @@
-//! Which names below `items/` are not items: scratch files and the probes that are refused (FILESYSTEM 4).
+//! Which names below `items/` are not items: scratch files and the probes that are refused (docs/filesystem.md 4).
 
-/// Final suffixes that mean something beside an item, see FILESYSTEM 1.
+/// Final suffixes that mean something beside an item, see docs/filesystem.md 1.
 const KNOWN_SUFFIXES: &[&str] = &[".json", ".ddbjson", ".patch", ".update", ".meta", ".casjson", ".d", ".base"];
 
 /// Names that desktops and version control look for everywhere. Vim tries to create `4913` to see whether it may write; refused,

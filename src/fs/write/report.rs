@@ -1,4 +1,4 @@
-//! A failure as people read it back from `.ddb/errors/last` (FILESYSTEM 9): an excerpt of the text, a caret, a hint.
+//! A failure as people read it back from `.ddb/errors/last` (docs/filesystem.md 9): an excerpt of the text, a caret, a hint.
 //!
 //! ```text
 //!   {"status":open}

@@ -1,5 +1,5 @@
 //! From the definition that a table has and the one that was written: the API's requests that lead from one to the other, in order,
-//! and what cannot be changed (FILESYSTEM 3).
+//! and what cannot be changed (docs/filesystem.md 3).
 //!
 //! Members that `schema.json` always shows are unchanged when left out; those that it shows only when they are set are unset. But an
 //! index left out is an error and never a drop, and warm throughput only grows.

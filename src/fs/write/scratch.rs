@@ -1,5 +1,5 @@
 //! Scratch files: what editors and shells write beside items (`.o1.json.swp`, `sedAb12`, `o1.json.bak`), in bounded memory until
-//! renamed onto an item's name or idle for an hour (FILESYSTEM 4).
+//! renamed onto an item's name or idle for an hour (docs/filesystem.md 4).
 //!
 //! A small file is its bytes. A larger one is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open
 //! ones included, is counted when it is taken and given back when it goes.

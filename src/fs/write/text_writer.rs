@@ -1,4 +1,4 @@
-//! The state machine of one open file that holds one JSON object (FILESYSTEM 4).
+//! The state machine of one open file that holds one JSON object (docs/filesystem.md 4).
 //!
 //! ```text
 //! Stream    text checked as it comes; complete -> commit in that write

@@ -10,7 +10,7 @@ use crate::model::{IndexKind, Item, Projection};
 
 /// An item collection of a table with local indexes (quota "Item collection size").
 const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
-/// The part of it, in percent, from which one should act; 8 GB (REQUIREMENTS L-41).
+/// The part of it, in percent, from which one should act; 8 GB (docs/requirements.md L-41).
 const COLLECTION_PERCENT_WARNING: u64 = 80;
 const COLLECTION_PERCENT_HINT: u64 = 10;
 /// An index with fewer entries than this part of the items, in percent, is called sparse.

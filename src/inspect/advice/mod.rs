@@ -1,5 +1,5 @@
 //! Advice on a table's design: what its data says about its keys and indexes, each point with its numbers and the rule it rests on
-//! (REQUIREMENTS S-08 and the rules named).
+//! (docs/requirements.md S-08 and the rules named).
 //!
 //! ```text
 //! facts.rs    what is read of the table: definition, counters, the largest collections, a sample of items

@@ -69,7 +69,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What is wrong with a value as this key attribute of an index; `None` is nothing (SEMANTICS 9.4).
+/// What is wrong with a value as this key attribute of an index; `None` is nothing (docs/dynamodb.md 9.4).
 #[must_use]
 pub fn fault(key_type: KeyType, attribute: &KeyAttribute, value: &AttributeValue) -> Option<Fault> {
     let (expected, found) = (attribute.attribute_type.as_attribute_type(), value.attribute_type());

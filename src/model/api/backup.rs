@@ -1,4 +1,4 @@
-//! Backups and point-in-time recovery (SEMANTICS 20.1, 20.2).
+//! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
 
 use super::common::Failure;
 use super::create_table::IndexDefinition;

@@ -20,7 +20,7 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// A key of a name, `sign` `#`, or of a value, `:`: the sign and a word (SEMANTICS 7.2).
+    /// A key of a name, `sign` `#`, or of a value, `:`: the sign and a word (docs/dynamodb.md 7.2).
     ///
     /// # Errors
     /// Empty, too long, other characters.

@@ -1,4 +1,4 @@
-//! Parameters from before expressions (SEMANTICS 8): conditions by attribute, and updates by attribute. Names are top-level
+//! Parameters from before expressions (docs/dynamodb.md 8): conditions by attribute, and updates by attribute. Names are top-level
 //! attributes, dots and all.
 
 use crate::model::AttributeValue;

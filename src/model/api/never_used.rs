@@ -1,5 +1,5 @@
 //! Operations of features that this database does not have: they answer as the service does for an account that never used them
-//! (SEMANTICS 21).
+//! (docs/dynamodb.md 21).
 
 use crate::model::TableName;
 

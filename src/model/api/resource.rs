@@ -1,4 +1,4 @@
-//! Tags, resource policies, limits: the small operations on a table as a resource (SEMANTICS 18).
+//! Tags, resource policies, limits: the small operations on a table as a resource (docs/dynamodb.md 18).
 
 use super::StreamName;
 use crate::model::TableName;

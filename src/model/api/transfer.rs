@@ -1,4 +1,4 @@
-//! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (SEMANTICS 20.3, 20.4).
+//! ExportTableToPointInTime and ImportTable, to and from directories that stand for buckets (docs/dynamodb.md 20.3, 20.4).
 
 use super::common::{Failure, Placeholders};
 use super::create_table::CreateTableRequest;

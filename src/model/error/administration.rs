@@ -1,5 +1,5 @@
 //! What the operations beside tables and items refuse: tags, policies, backups, recovery, export, import, and families of
-//! operations for which there is nothing (SEMANTICS 18, 20, 21).
+//! operations for which there is nothing (docs/dynamodb.md 18, 20, 21).
 
 /// ValidationException of tags and resource ARNs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Bad batches (SEMANTICS 14).
+//! Bad batches (docs/dynamodb.md 14).
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {

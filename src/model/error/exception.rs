@@ -1,4 +1,4 @@
-//! DynamoDB's name for an error (SEMANTICS 24): the one place, for all front ends.
+//! DynamoDB's name for an error (docs/dynamodb.md 24): the one place, for all front ends.
 
 use super::{Error, RecoveryError, StatementError, StreamError};
 

@@ -1,4 +1,4 @@
-//! Bad expressions (SEMANTICS 7.1, 7.6, 7.9). Each names its parameter: `KeyConditionExpression`, `ProjectionExpression`, …
+//! Bad expressions (docs/dynamodb.md 7.1, 7.6, 7.9). Each names its parameter: `KeyConditionExpression`, `ProjectionExpression`, …
 
 use super::value::ValueError;
 
@@ -86,7 +86,7 @@ pub enum ExpressionError {
     NamesUnused(String),
     #[error("Value provided in ExpressionAttributeValues unused in expressions: keys: {0}")]
     ValuesUnused(String),
-    /// Key condition against the schema, see SEMANTICS 7.6.
+    /// Key condition against the schema, see docs/dynamodb.md 7.6.
     #[error("Conditions can be of length 1 or 2 only")]
     ConditionCount,
     #[error(

@@ -1,4 +1,4 @@
-//! Bad keys: of an item put, of a `Key` parameter, and index keys in an item (SEMANTICS 6.2, 9.4).
+//! Bad keys: of an item put, of a `Key` parameter, and index keys in an item (docs/dynamodb.md 6.2, 9.4).
 
 use crate::model::attribute_value::AttributeType;
 

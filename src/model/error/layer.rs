@@ -1,4 +1,4 @@
-//! The service reads requests in two layers, which word some errors differently (SEMANTICS 28.1, 28.2).
+//! The service reads requests in two layers, which word some errors differently (docs/dynamodb.md 3.4, 2.4).
 //!
 //! Errors carry what happened; `Display` is the older layer's text, which the control plane, batches of writes, Scan and transactions
 //! give. Whoever knows the operation, `protocol::told`, asks [`Error::text`] for the words of its [`Layer`].

@@ -1,4 +1,4 @@
-//! Bad parameters of the kind before expressions (SEMANTICS 8).
+//! Bad parameters of the kind before expressions (docs/dynamodb.md 8).
 
 use crate::model::attribute_value::AttributeType;
 

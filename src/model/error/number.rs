@@ -1,4 +1,4 @@
-//! Bad numbers (SEMANTICS 4).
+//! Bad numbers (docs/dynamodb.md 4).
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum NumberError {

@@ -1,4 +1,4 @@
-//! Bad combinations in GetItem, Query and Scan (SEMANTICS 13.2, 13.6, 13.7).
+//! Bad combinations in GetItem, Query and Scan (docs/dynamodb.md 13.2, 13.6, 13.7).
 
 use super::{KeyError, ValueError};
 
@@ -68,7 +68,7 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// The text of a fault in ExclusiveStartKey; `text` is the fault's own (SEMANTICS 28.7).
+    /// The text of a fault in ExclusiveStartKey; `text` is the fault's own (docs/dynamodb.md 2.6).
     #[must_use]
     pub fn start_key_text(fault: &ValueError, text: &str) -> String {
         let inner = match fault {

@@ -1,4 +1,4 @@
-//! Bad CreateTable requests (SEMANTICS 11.1, 9.2).
+//! Bad CreateTable requests (docs/dynamodb.md 11.1, 9.2).
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {

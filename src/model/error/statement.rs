@@ -1,4 +1,4 @@
-//! Bad PartiQL statements, and good ones that could not be carried out (SEMANTICS 19). Texts are the service's where it has been
+//! Bad PartiQL statements, and good ones that could not be carried out (docs/dynamodb.md 19). Texts are the service's where it has been
 //! heard; the others say what to write instead.
 
 use std::fmt;

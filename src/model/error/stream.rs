@@ -1,4 +1,4 @@
-//! Bad requests to DynamoDB Streams, and to the operations of time to live (SEMANTICS 16, 17).
+//! Bad requests to DynamoDB Streams, and to the operations of time to live (docs/dynamodb.md 16, 17).
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {

@@ -1,4 +1,4 @@
-//! Requests that are refused because they ask for more than there is (SEMANTICS 22.2). Only a database that simulates this refuses.
+//! Requests that are refused because they ask for more than there is (docs/dynamodb.md 22.2). Only a database that simulates this refuses.
 
 use crate::model::{IndexName, TableName};
 

@@ -1,4 +1,4 @@
-//! Bad transactions, and why a good one was cancelled (SEMANTICS 15).
+//! Bad transactions, and why a good one was cancelled (docs/dynamodb.md 15).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Updates that do not fit the item (SEMANTICS 5.2, 6.3, 7.11, 8.3, 9.4).
+//! Updates that do not fit the item (docs/dynamodb.md 5.2, 6.3, 7.11, 8.3, 9.4).
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpdateError {

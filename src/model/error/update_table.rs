@@ -1,4 +1,4 @@
-//! Bad UpdateTable requests (SEMANTICS 11.3), and what control operations refuse for a table's state or a limit.
+//! Bad UpdateTable requests (docs/dynamodb.md 11.3), and what control operations refuse for a table's state or a limit.
 
 use crate::model::limits::SAVED_QUERIES_MAX;
 

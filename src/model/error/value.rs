@@ -1,4 +1,4 @@
-//! Bad values and items (SEMANTICS 3.2, 5.2).
+//! Bad values and items (docs/dynamodb.md 3.2, 5.2).
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ impl ValueError {
         text.strip_prefix(INVALID).map_or_else(|| text.clone(), str::to_owned)
     }
 
-    /// The words of the service's current layer; `Display` has the older layer's (SEMANTICS 28.1).
+    /// The words of the service's current layer; `Display` has the older layer's (docs/dynamodb.md 3.4).
     #[must_use]
     pub fn current_text(&self) -> String {
         match self {

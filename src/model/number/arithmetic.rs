@@ -1,4 +1,4 @@
-//! Exact sums and differences (SEMANTICS 4): what does not fit 38 digits is an error, nothing is ever rounded.
+//! Exact sums and differences (docs/dynamodb.md 4): what does not fit 38 digits is an error, nothing is ever rounded.
 
 use super::{DIGITS_MAX, Number, NumberError};
 

@@ -1,4 +1,4 @@
-//! The worked examples of capacity (SEMANTICS 10.5, D-04). Items are written through the mount and charged through HTTP, and the
+//! The worked examples of capacity (docs/dynamodb.md 10.5, D-04). Items are written through the mount and charged through HTTP, and the
 //! query paths of the mount show what the reads of HTTP are charged.
 
 use std::fs;
@@ -16,7 +16,7 @@ const CREATE: &str = r#"CreateTable {"TableName":"Tab","BillingMode":"PAY_PER_RE
     "LocalSecondaryIndexes":[{"IndexName":"some","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},
         {"AttributeName":"b","KeyType":"RANGE"}],"Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["v"]}}]}"#;
 
-/// Bytes of `pk` with a value of one letter and of `sk` with one digit (SEMANTICS 5.1).
+/// Bytes of `pk` with a value of one letter and of `sk` with one digit (docs/dynamodb.md 5.1).
 const KEY_BYTES: usize = 3 + 4;
 
 const SMALL: &[&str] = &[r#"{"sk":1}"#, r#"{"sk":2}"#, r#"{"sk":3}"#, r#"{"sk":4}"#, r#"{"sk":5}"#];

@@ -1,5 +1,5 @@
 //! The example data sets and the worked examples of capacity, asked of one daemon through HTTP and through the mount: what the
-//! one front end answers, the other shows. Ids are those of the requirements (D-01.1) and of SEMANTICS (10.5).
+//! one front end answers, the other shows. Ids are those of the requirements (D-01.1) and of docs/dynamodb.md 10.5.
 
 mod both;
 mod capacity;

@@ -151,7 +151,7 @@ fn without_times(text: &str) -> String {
     text.split_inclusive([' ', '.']).map(|part| if is_time(part.trim_end_matches([' ', '.'])) { "# " } else { part }).collect()
 }
 
-/// May this errno stand for an error of the API (FILESYSTEM 9)?
+/// May this errno stand for an error of the API (docs/filesystem.md 9)?
 pub fn is_of(errno: &str, error: &Value) -> bool {
     let errnos: &[&str] = match error["__type"].as_str().unwrap_or_default().rsplit('#').next().unwrap_or_default() {
         "ConditionalCheckFailedException" | "TransactionCanceledException" => &["ECANCELED"],

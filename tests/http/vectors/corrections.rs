@@ -1,4 +1,4 @@
-//! Corrections and what is often missed (SEMANTICS 27); numbers are its rows. Fetches of local indexes (row 1) are in
+//! Corrections and what is often missed (docs/dynamodb.md 27); numbers are its rows. Fetches of local indexes (row 1) are in
 //! `tests/http/front_ends/mod.rs`, updates (row 6), numbers (8) and conditions (3, in part) in the tables beside this file, pages of
 //! streams (10) in `tests/clients/boto3_streams.py`, expiry (17, in part) in `tests/engine/time_to_live.rs`, backfill (20) in
 //! `tests/engine/index_life.rs`.

@@ -1,4 +1,4 @@
-//! Where sources disagree, what was chosen (SEMANTICS 26); numbers are its rows. The life of an index (rows 1 and 20) is in
+//! Where sources disagree, what was chosen (docs/dynamodb.md 26); numbers are its rows. The life of an index (rows 1 and 20) is in
 //! `tests/engine/index_life.rs`, the sizes of numbers (row 4) in `numbers.rs`, NULL in conditions (row 23) in `conditions.rs`.
 
 use ddbfs::http::HttpOptions;

@@ -1,4 +1,4 @@
-//! The texts of validation of indexes: their keys (SEMANTICS 9.2), writes (9.4), reads (13.2, 13.6) and UpdateTable (11.3).
+//! The texts of validation of indexes: their keys (docs/dynamodb.md 9.2), writes (9.4), reads (13.2, 13.6) and UpdateTable (11.3).
 
 use serde_json::{Value, json};
 

@@ -66,7 +66,7 @@ fn b_5_order() {
 
 #[test]
 fn b_6_sizes() {
-    // Bytes of an item beside its own in the size of its table (SEMANTICS 5.1).
+    // Bytes of an item beside its own in the size of its table (docs/dynamodb.md 5.1).
     const OVERHEAD: u64 = 100;
     let service = Service::new();
     for (place, (item, bytes)) in [
@@ -78,7 +78,7 @@ fn b_6_sizes() {
         (r#"{"pk":{"S":"a"},"m":{"M":{"x":{"S":"yz"}}}}"#, 11),
         (r#"{"pk":{"S":"a"},"ss":{"SS":["a","bc"]}}"#, 8),
         (r#"{"pk":{"S":"é"}}"#, 4),
-        // Two digits share a byte, and the pairs stand at the decimal point (SEMANTICS 26).
+        // Two digits share a byte, and the pairs stand at the decimal point (docs/dynamodb.md 26).
         (r#"{"pk":{"S":"a"},"n":{"N":"120"}}"#, 7),
         (r#"{"pk":{"S":"a"},"n":{"N":"12000"}}"#, 7),
         (r#"{"pk":{"S":"a"},"n":{"N":"0.012"}}"#, 7),

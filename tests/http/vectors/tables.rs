@@ -1,4 +1,4 @@
-//! The texts of validation of tables and tags (SEMANTICS 11.1, 18.1).
+//! The texts of validation of tables and tags (docs/dynamodb.md 11.1, 18.1).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The texts of validation of items and reads, section by section of SEMANTICS.
+//! The texts of validation of items and reads, section by section of docs/dynamodb.md.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! UpdateContinuousBackups, DescribeContinuousBackups (SEMANTICS 20.2).
+//! UpdateContinuousBackups, DescribeContinuousBackups (docs/dynamodb.md 20.2).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Backups and point-in-time recovery (SEMANTICS 20.1, 20.2).
+//! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
 //!
 //! A backup is the table as of the commit of CreateBackup, a restored table that of the chosen moment, to the millisecond; both are
 //! copied in the background, see `engine::jobs`. There is no margin: the latest restorable time is now.

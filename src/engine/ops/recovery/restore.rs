@@ -1,4 +1,4 @@
-//! RestoreTableFromBackup, RestoreTableToPointInTime (SEMANTICS 20.1, 20.2): a new table, filled in the background.
+//! RestoreTableFromBackup, RestoreTableToPointInTime (docs/dynamodb.md 20.1, 20.2): a new table, filled in the background.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A table as a resource: tags, policy, limits (SEMANTICS 18). Each change is one of the catalog.
+//! A table as a resource: tags, policy, limits (docs/dynamodb.md 18). Each change is one of the catalog.
 
 mod policy;
 mod stream_policy;

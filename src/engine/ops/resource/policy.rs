@@ -1,4 +1,4 @@
-//! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy (SEMANTICS 18.2): kept, not enforced.
+//! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy (docs/dynamodb.md 18.2): kept, not enforced.
 
 use std::sync::Arc;
 

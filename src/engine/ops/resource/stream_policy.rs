@@ -1,4 +1,4 @@
-//! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy of streams (SEMANTICS 18.2): kept, not enforced. A stream's policy
+//! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy of streams (docs/dynamodb.md 18.2): kept, not enforced. A stream's policy
 //! is apart from its table's; a disabled stream can have one too (developer guide, "Attach a resource-based policy to a DynamoDB
 //! stream").
 

@@ -1,4 +1,4 @@
-//! TagResource, UntagResource, ListTagsOfResource (SEMANTICS 18.1).
+//! TagResource, UntagResource, ListTagsOfResource (docs/dynamodb.md 18.1).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! ExportTableToPointInTime (SEMANTICS 20.3).
+//! ExportTableToPointInTime (docs/dynamodb.md 20.3).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The files of an export: compressed lines of items, manifests, checksums (SEMANTICS 20.3).
+//! The files of an export: compressed lines of items, manifests, checksums (docs/dynamodb.md 20.3).
 
 use std::io::{self, Write};
 use std::ops::{Bound, ControlFlow};

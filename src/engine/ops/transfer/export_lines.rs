@@ -1,4 +1,4 @@
-//! The lines of an export's data files (SEMANTICS 20.3): items of a full one, changes of an incremental one, as JSON or as Ion text.
+//! The lines of an export's data files (docs/dynamodb.md 20.3): items of a full one, changes of an incremental one, as JSON or as Ion text.
 
 use super::export_filter::Selected;
 use crate::codec::dynamodb_json;

@@ -1,4 +1,4 @@
-//! ImportTable (SEMANTICS 20.4): a new table, filled from a bucket by a thread.
+//! ImportTable (docs/dynamodb.md 20.4): a new table, filled from a bucket by a thread.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Reading the files of an import: DynamoDB JSON lines, Ion text, CSV, plain or compressed (SEMANTICS 20.4).
+//! Reading the files of an import: DynamoDB JSON lines, Ion text, CSV, plain or compressed (docs/dynamodb.md 20.4).
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,4 +1,4 @@
-//! ExportTableToPointInTime and ImportTable with their descriptions and lists (SEMANTICS 20.3, 20.4).
+//! ExportTableToPointInTime and ImportTable with their descriptions and lists (docs/dynamodb.md 20.3, 20.4).
 //!
 //! A bucket is a directory in the directory of buckets, its keys are paths in it. An export's items are first copied as of its
 //! time (see `engine::jobs`), then written by a thread; an import is read by a thread and put in pieces. Both begin again after a

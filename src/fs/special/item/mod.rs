@@ -1,4 +1,4 @@
-//! Beside an item, for lookup only: ways to change a part of it, and what is known of it (FILESYSTEM 4).
+//! Beside an item, for lookup only: ways to change a part of it, and what is known of it (docs/filesystem.md 4).
 //!
 //! ```text
 //! patch.rs       X.patch           a merge patch
