@@ -214,6 +214,7 @@ fn delete(
             request,
             Box::new(move |outcome| {
                 match outcome {
+                    // Relaxed: leaving the gate orders the counts before the last look at them.
                     Ok(_) => drop(deleted.fetch_add(1, Ordering::Relaxed)),
                     Err(Error::ConditionalCheckFailed { .. }) => drop(left.fetch_add(1, Ordering::Relaxed)),
                     Err(error) => drop(failed.lock().get_or_insert(error)),

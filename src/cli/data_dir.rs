@@ -37,6 +37,7 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
     }
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("XDG_DATA_HOME")
+        // The XDG specification: a relative path is not to be used.
         .filter(|base| base.is_absolute())
         .or_else(|| set("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("ddbfs"))

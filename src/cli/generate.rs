@@ -83,6 +83,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
 
 /// The text below the options with its own lines and columns: groff_man(7).
 fn as_it_is(text: &str) -> String {
+    // A point or an apostrophe at the beginning would make the line a request to groff.
     let line = |line: &str| format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq"));
     format!(".SH EXTRA\n.nf\n{}.fi\n", text.lines().map(line).collect::<String>())
 }

@@ -168,6 +168,7 @@ fn wait(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome
 
 fn follow(database: &dyn Browse, table: &TableName, index: &str, progress: &BackfillProgress) -> Result<(), CliError> {
     loop {
+        // Read before the look: a commit in between ends the wait at once.
         let commit = database.commit_id();
         match find(database, table, index)? {
             None => return Ok(()),

@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use clap::Args;
+use parking_lot::Mutex;
 
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
@@ -40,6 +41,7 @@ pub fn run(args: LoadArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open(&args.data)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let files = if args.files.is_empty() { vec![PathBuf::from("-")] } else { args.files };
+    // All are opened before anything is put: a wrong name leaves the table as it was.
     let sources = files.iter().map(|path| open_source(path)).collect::<Result<Vec<_>, _>>()?;
     let total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
 
@@ -174,13 +176,13 @@ impl Loader {
     fn finish(self) -> (u64, u64) {
         self.in_flight.wait_for_all();
         self.progress.finish();
-        let tally = self.tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let tally = self.tally.lock();
         (tally.stored, tally.bad)
     }
 }
 
 fn count(tally: &Mutex<Tally>, member: impl Fn(&mut Tally) -> &mut u64) -> u64 {
-    let mut tally = tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut tally = tally.lock();
     let value = member(&mut tally);
     *value += 1;
     *value

@@ -1,6 +1,6 @@
 //! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
@@ -64,8 +64,9 @@ pub fn run(args: MountArgs) -> Result<Outcome, CliError> {
     }
     let outcome = run_here(&args, &options, &dir);
     if let (Err(error), true) = (&outcome, is_background_child()) {
-        // The parent prints what stands on our standard output; standard error is the log.
-        println!("{error}");
+        // The parent prints what stands on our standard output; standard error is the log. After a good start it is gone, and the
+        // pipe is broken.
+        let _ = writeln!(std::io::stdout(), "{error}");
     }
     outcome
 }
@@ -75,6 +76,7 @@ fn is_background_child() -> bool {
 }
 
 fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
+    // Caught before there is a mount that the default action would leave behind, dead.
     let signals = Signals::new()?;
     let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?)?;
     let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
@@ -103,6 +105,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         }
     }
     wait_for_end(signals, &mounted);
+    // From the outside in: requests and open files under way still write, so the store is last.
     if let Some(server) = server {
         server.shutdown();
     }
@@ -134,6 +137,7 @@ fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
     let args: Vec<_> = std::env::args_os().collect();
     let args = super::helper::arguments(&args)?.unwrap_or(args);
     let log = open_log(data_dir)?;
+    // A session of its own: the end of the terminal's is no SIGHUP to it.
     let mut child = Command::new("setsid")
         .arg(exe)
         .args(args.iter().skip(1))

@@ -74,6 +74,7 @@ fn script(shell: Interactive, mut program: clap::Command) -> String {
     let commands = String::from_utf8_lossy(&commands);
     match shell {
         Interactive::Zsh => {
+            // The generator knows no completions but its own.
             let commands = commands.replace(":table -- The table:_default", ":table -- The table:__ddbfs_tables");
             format!("(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit -D }}\n{commands}{hook}")
         }

@@ -1,7 +1,6 @@
 //! The signals that end a server cleanly.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::outcome::CliError;
@@ -19,6 +18,6 @@ impl Signals {
 
     /// Blocks until one arrives.
     pub fn wait(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).forever().next();
+        self.0.lock().forever().next();
     }
 }

@@ -25,6 +25,7 @@ pub struct UmountArgs {
 }
 
 pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
+    // Before the unmount, after which nobody knows them.
     let dropped = scratch_files(&args.mountpoint);
     unmount(&args.mountpoint).map_err(|error| refused(&args.mountpoint, error))?;
     if let Some(sentence) = dropped.and_then(|lines| dropped_sentence(&lines)) {

@@ -35,7 +35,7 @@ use shell::Shell;
 pub use mountpoint::{MountState, state, unmount};
 pub use options::{MountOptions, UMASK};
 
-/// Two are the best for most loads; each has a file descriptor of its own.
+/// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.
 const EVENT_THREADS: usize = 2;
 /// How often [`Mounted::end`] looks whether the kernel has let go.
 const POLL: Duration = Duration::from_millis(20);
@@ -79,6 +79,7 @@ impl WhenFinished {
     fn set(&self, call: Box<dyn FnOnce() + Send>) {
         let mut ending = self.0.lock();
         if matches!(*ending, Ending::Finished) {
+            // Called without the lock, as `finish` calls it: it may set another.
             drop(ending);
             return call();
         }
@@ -185,6 +186,7 @@ impl Mounted {
             log::warn!("{}: programs still use it", self.mountpoint.display());
             Ok(())
         };
+        // Last: it carries out the deletes that were put off, and a request still on its way could put off another.
         self.view.shut_down();
         ended
     }

@@ -124,6 +124,7 @@ fn end(path: &Path, lazy: bool) -> io::Result<()> {
 #[allow(unsafe_code)]
 fn umount2(path: &Path, lazy: bool) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
+    // The path is canonical: a symlink there was put there since.
     let flags = libc::UMOUNT_NOFOLLOW | if lazy { libc::MNT_DETACH } else { 0 };
     // SAFETY: the path is a C string that lives through the call.
     if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -162,6 +163,7 @@ fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
         if unescape(fields.nth(4)?) != path {
             return None;
         }
+        // Any number of optional fields comes before the dash.
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
         let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
         Some((text(after.next()?), text(after.next()?)))

@@ -36,10 +36,12 @@ pub struct Signature<'a> {
 /// # Errors
 /// [`AuthError`] in the service's order.
 pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
+    // An empty value is no signature in the query: a header beside it counts then.
     let in_query =
         signature.query.split('&').any(|part| part.strip_prefix("X-Amz-Algorithm=").is_some_and(|value| !value.is_empty()));
     match signature.header {
         Some(_) if in_query => Err(AuthError::Both),
+        // To the service another scheme (Basic, Bearer) is no signature at all, not a wrong one.
         Some(header) if header.starts_with("AWS4-") => check_header(header, signature.dated),
         Some(_) => Err(AuthError::Missing),
         None if in_query => check_query(signature.query),

@@ -58,6 +58,7 @@ async fn read_over(mut incoming: Incoming) {
 }
 
 async fn read_whole(incoming: &mut Incoming, share: &mut Share) -> Result<Bytes, BodyError> {
+    // What Content-Length says: a body that says itself that it is too large is not read at all.
     let announced = incoming.size_hint().lower();
     if announced > BODY_BYTES_MAX as u64 {
         return Err(BodyError::TooLarge);

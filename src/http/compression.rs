@@ -88,6 +88,7 @@ pub fn accepted(header: Option<&str>) -> Option<Coding> {
 /// [`InflateError`]; never more than [`BODY_BYTES_MAX`] and a part are held.
 pub fn inflate(coding: Coding, body: &[u8], share: &mut Share) -> Result<Vec<u8>, InflateError> {
     match coding {
+        // Several members one after the other are one body (RFC 1952).
         Coding::Gzip => read_all(MultiGzDecoder::new(body), share),
         // Some clients leave zlib's two bytes and checksum out.
         Coding::Deflate if has_zlib_header(body) => read_all(ZlibDecoder::new(body), share),

@@ -62,6 +62,7 @@ impl Crowd {
                 break permit.ok()?;
             }
         };
+        // Relaxed: an id is only to be another's never.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (phase, dismissed) = (Phase::default(), Arc::default());
         let seat = Seat { crowd: Arc::clone(self), id, phase: phase.clone(), dismissed: Arc::clone(&dismissed), _permit: permit };
@@ -94,6 +95,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
+        // Before the permit, which is given back after this: so there are never more entries than seats.
         self.crowd.seated.lock().remove(&self.id);
     }
 }

@@ -95,6 +95,7 @@ pub struct RequestPhase(Phase);
 impl Drop for RequestPhase {
     fn drop(&mut self) {
         let state = &self.0.0;
+        // Before the phase: who sees that the connection is idle must not find the time of the last pause.
         state.idle_since.store(now(), Ordering::Release);
         state.phase.store(IDLE, Ordering::Release);
     }

@@ -108,6 +108,7 @@ impl Body for ReplyBody {
     }
 
     fn size_hint(&self) -> SizeHint {
+        // Exact, so that the answer has a Content-Length and is not sent in chunks.
         SizeHint::with_exact(self.rest.len() as u64)
     }
 }
@@ -128,6 +129,7 @@ impl RequestIds {
 
     /// The next id.
     pub fn next(&self) -> HeaderValue {
+        // Relaxed: every answer needs another number, in no order.
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         let mut state = self.seed ^ count.wrapping_mul(GOLDEN);
         let mut bytes = [0_u8; REQUEST_ID_CHARS];

@@ -83,6 +83,7 @@ impl Service {
             Ok(()) => {
                 let mut reply = self.route(&head, incoming, &mut held.share).await;
                 if has_origin {
+                    // `*` is the service's own answer; which pages may ask was decided by `admit`.
                     reply.headers.push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
                     reply.headers.push((ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS));
                 }
@@ -124,6 +125,7 @@ impl Service {
         if head.method != Method::POST || head.uri.path() != "/" {
             return not_found();
         }
+        // The body before its type: without one, any type is taken.
         let waits = head.headers.contains_key(EXPECT);
         let body = match body::read(incoming, share, waits).await {
             Ok(body) => body,

@@ -110,6 +110,7 @@ impl Server {
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
+        // Bound here and not by the accept loop, so that an address in use is an error of the start.
         let listener = StdListener::bind(options.addr)?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
@@ -235,6 +236,7 @@ async fn connection(
     // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
     let mut builder = http1::Builder::new();
     // A client may end its side after a request (`nc -N`, HTTP/1.0); it is owed the answer.
+    // hyper's own time-out of heads is off: PatientStream has one for heads and another for pauses.
     builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None).half_close(true).keep_alive(is_served);
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
     let ended = tokio::select! {

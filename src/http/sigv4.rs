@@ -149,9 +149,11 @@ impl Verifier {
         }
         let time = SignTime::parse(&claim.date).ok_or_else(|| SignatureError::Date(claim.date.clone()))?;
         let scope = Scope::parse(&claim.credential)?;
+        // The service's order: an expired date, the scope's date, headers that should be signed.
         self.check_time(time, claim.expires.as_deref())?;
         scope.check(time)?;
         claim.covers(request.headers)?;
+        // After all that can be said without a key: a foreign one is told of only where the rest is right.
         if scope.access_key != self.credentials.access_key {
             return Err(SignatureError::UnknownKey);
         }

@@ -18,7 +18,7 @@ use crate::store::heap;
 pub const SHORT_BODY_BYTES: usize = 32 * 1024;
 /// Memory for a request and what is made of it, in lengths of its body; a tree is at most four, the values more.
 const BODY_FACTOR: usize = 8;
-/// An inflated body is at most this many times the one that was sent.
+/// An inflated body is at most this many times the one that was sent: deflate's bound.
 const INFLATED_FACTOR: usize = 1032;
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -78,6 +78,7 @@ impl Works {
     /// [`BodyError::Busy`] when that takes more than a minute.
     pub async fn memory(&self, body_bytes: usize, is_coded: bool) -> Result<Memory, BodyError> {
         let bytes = bytes_of(body_bytes, is_coded);
+        // It is here for what it reads: its tree is too small to be counted.
         if body_bytes <= SHORT_BODY_BYTES && !is_coded {
             return Ok(Memory { bytes, _permit: None });
         }
@@ -89,6 +90,7 @@ impl Works {
 
     /// Runs `work` on a thread of its own when it is its turn; `None` when it panicked.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        // Given back by the work, not by who waits for it: a client that leaves ends the waiting only.
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
         let work = move || {
             let done = work();

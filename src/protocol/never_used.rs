@@ -12,6 +12,7 @@ pub const OPERATIONS: &[Operation] = &NAMED;
 const NAMED: [Operation; COUNT] = {
     let mut named = [Operation::read("", answer); COUNT];
     let mut place = 0;
+    // A constant has no iterators.
     while place < COUNT {
         named[place].name = never_used::OPERATIONS[place];
         place += 1;

@@ -180,6 +180,7 @@ impl Operation {
             Handler::Read(run) => run(json.root(), context),
             Handler::Blocking(run) => run(json, context),
             Handler::Started(start) => {
+                // Room for the one message: who sends it may be the writer, which must not wait.
                 let (sender, receiver) = sync_channel(1);
                 // The receiver waits below; it cannot be gone.
                 start(json, context, Answered::new(move |finish: Finish| drop(sender.send(finish))))?;

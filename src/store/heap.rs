@@ -28,6 +28,7 @@ static WAITS: AtomicBool = AtomicBool::new(false);
 pub fn tune() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, value) in
+        // Left alone, glibc raises the first with every large block that is freed, up to 32 MiB, and keeps ever larger ones.
         [(libc::M_MMAP_THRESHOLD, MAPPED_BYTES_MIN), (libc::M_TRIM_THRESHOLD, KEPT_BYTES), (libc::M_ARENA_MAX, ARENAS_MAX)]
     {
         // SAFETY: takes two numbers, and only sets the allocator's own limits.

@@ -171,6 +171,7 @@ impl<T: RawWrite> Write for LongKeys<T> {
             return Ok(false);
         }
         for pointer in pointers.iter().rev() {
+            // From the inside out: a context that held nothing but the pointer to the next one is empty only once that is gone.
             if !Context::of_pointer(pointer).is_empty(&self.raw)? {
                 break;
             }
@@ -261,6 +262,7 @@ impl Context {
     fn raw_upper<'a>(&self, bound: Bound<&'a [u8]>) -> Bound<Cow<'a, [u8]>> {
         match bound {
             Bound::Unbounded if self.prefix_bytes == 0 => Bound::Excluded(Cow::Borrowed(&[OVERFLOW])),
+            // Such a bound is above all logical keys; what is stored from the marker on are the overflow contexts.
             Bound::Included(key) | Bound::Excluded(key) if self.prefix_bytes == 0 && key.first() == Some(&OVERFLOW) => {
                 Bound::Excluded(Cow::Borrowed(&[OVERFLOW]))
             }

@@ -81,10 +81,12 @@ impl Writer {
         let mut queue = self.shared.queue.lock();
         if queue.closed {
             drop(queue);
+            // Not under the lock: `done` may submit again.
             tell(job, Err(StoreError::Closed));
             return;
         }
         queue.jobs.push_back(job);
+        // Equal, not more: one call wakes the thread, the submitters after it are spared theirs.
         if queue.jobs.len() == queue.wake_at {
             self.shared.ready.notify_one();
         }
@@ -157,6 +159,7 @@ impl Shared {
     fn next_batch(&self, expected: usize, idle_after: Option<Duration>) -> Next {
         let mut queue = self.queue.lock();
         while queue.jobs.is_empty() {
+            // Asked only when the queue is empty: what was queued before the end still runs.
             if queue.closed {
                 return Next::Closed;
             }
@@ -198,6 +201,7 @@ impl Shared {
             let mut ran = 0;
             let outcome = self.transact(backend, jobs.make_contiguous(), &mut ran);
             match outcome {
+                // One at least, or this loop would never end.
                 Ok(()) => jobs.drain(..ran.max(1)).for_each(|job| tell(job, Ok(()))),
                 Err(error) if jobs.len() == 1 => jobs.drain(..).for_each(|job| tell(job, Err(error.clone()))),
                 Err(error) => {
@@ -215,6 +219,7 @@ impl Shared {
     fn transact(&self, backend: &dyn Backend, jobs: &mut [Box<dyn WriteJob>], ran: &mut usize) -> Result<(), StoreError> {
         let hook = self.hook.get();
         backend.transact(&mut |batch| {
+            // The body runs again on a larger map; what was counted before is void.
             *ran = 0;
             if let Some(hook) = hook {
                 guarded(|| {
@@ -225,10 +230,13 @@ impl Shared {
             for job in jobs.iter_mut() {
                 guarded(|| job.run(batch))?;
                 *ran += 1;
+                // Asked after the job, not before: one that is larger than a whole batch has to run too.
                 if batch.written_bytes() > BATCH_BYTES_MAX {
                     break;
                 }
             }
+            // One job that adds makes it all an addition. On a full disk that is refused; each job runs alone then, and the
+            // removals go through.
             batch.set_removal(jobs.iter().take(*ran).all(|job| job.is_removal()));
             hook.map_or(Ok(()), |hook| guarded(|| hook.finish(batch)))
         })

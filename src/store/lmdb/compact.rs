@@ -51,6 +51,7 @@ impl Compaction {
         }
         let directory = DataDirectory::take(dir)?;
         let lock = lock(&directory.path().join(LOCK_FILE))?;
+        // Under the lock only: before, it might be the file of a run under way.
         remove_rest(&directory).map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
         check_heads(&directory)?;
         let before_bytes = file_bytes(&directory.data_file())?;
@@ -83,7 +84,9 @@ impl Compaction {
         let file = options.write(true).create_new(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW).open(path);
         let file = file.map_err(|error| failed("cannot make the new data file", &error))?;
         copy_used_pages(&self.old, &file).map_err(store_error)?;
+        // On disk before it takes the name: after a power cut the name could else stand for a file without its content.
         file.sync_all().map_err(|error| failed("cannot write the new data file", &error))?;
+        // Opened once as the next start will open it: a copy that LMDB refuses must not replace what it takes.
         let copied = open(path, EnvironmentFlags::NO_SUB_DIR)?;
         let entries = |environment: &Environment| environment.stat().map(|stat| stat.entries()).map_err(store_error);
         if entries(&copied)? == entries(&self.old)? { Ok(()) } else { Err(StoreError::Corrupt("a copy that lacks entries")) }
@@ -93,6 +96,7 @@ impl Compaction {
         let after_bytes = file_bytes(new)?;
         let directory = || File::open(self.directory.path())?.sync_all();
         fs::rename(new, self.directory.data_file())
+            // The new name is on disk only when the directory is.
             .and_then(|()| directory())
             .map_err(|error| failed("cannot put the new data file in its place", &error))?;
         Ok(after_bytes)
@@ -124,6 +128,7 @@ fn lock(path: &PathBuf) -> Result<File, StoreError> {
 
 /// Opens a data file for reading, under a lock of our own.
 fn open(path: &Path, flags: EnvironmentFlags) -> Result<Environment, StoreError> {
+    // Without LMDB's locks: closing its descriptor of the lock file would give up ours, which is the process's.
     let flags = flags | EnvironmentFlags::READ_ONLY | EnvironmentFlags::NO_LOCK | EnvironmentFlags::NO_TLS;
     let environment = Environment::new().set_flags(flags).open(path).map_err(store_error)?;
     guard::watch_assertions(&environment);

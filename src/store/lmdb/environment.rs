@@ -60,6 +60,7 @@ pub(super) struct LmdbEnvironment {
 impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
+        // Before LMDB maps the file, as it trusts both heads; and the reserve before LMDB opens its lock file, see there.
         check_heads(&directory)?;
         let reserve = Reserve::open(&directory);
         let gate = Gate::new(Opened::open(&directory, &options)?);
@@ -79,6 +80,7 @@ impl LmdbEnvironment {
     pub fn check_pages(&self, reach: Reach) -> Result<(), StoreError> {
         let failed = |damage: Damage| damaged(&self.directory, &damage);
         let file = File::open(self.directory.data_file()).map_err(|error| failed(error.into()))?;
+        // A commit takes the older head's place: two of them since the snapshot, and its own is gone.
         for _ in 0..HEAD_READS_MAX {
             let snapshot = self.snapshot()?;
             if pages::walk(&file, snapshot.commit_id(), reach).map_err(failed)?.is_some() {
@@ -103,6 +105,7 @@ impl LmdbEnvironment {
             match error {
                 Error::MapResized => self.follow_map()?,
                 Error::ReadersFull if !readers_cleared => {
+                    // Once: slots that are still taken then are those of processes that live.
                     readers_cleared = true;
                     self.clear_stale_readers();
                 }
@@ -149,6 +152,7 @@ impl LmdbEnvironment {
         };
         let mut batch = LongKeys::new(Batch::new(transaction, opened.database));
         let result = body(&mut batch);
+        // Before the result: a job may have taken this failure for another, and what it did after it is void.
         if batch.raw().map_full() {
             return Attempt::MapFull;
         }
@@ -197,6 +201,7 @@ impl LmdbEnvironment {
     fn take_reserve_back(&self) {
         let opened = self.gate.enter();
         // Without one, whoever writes next takes it back.
+        // Nothing is written in it: it only keeps the writers of other processes off.
         let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
         if let Err(error) = self.cut_data_file(&opened) {
             log::debug!("the data file keeps what failed commits left: {error}");
@@ -320,6 +325,7 @@ impl Backend for LmdbEnvironment {
             }
             match self.attempt(body, disk) {
                 Attempt::Ended(result) => {
+                    // Relaxed: the count sets a rhythm and orders nothing.
                     if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK == COMMITS_PER_READER_CHECK - 1 {
                         self.clear_stale_readers();
                     }

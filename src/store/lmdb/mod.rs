@@ -129,6 +129,7 @@ impl Store for LmdbStore {
             let commits = Arc::clone(&self.commits);
             *watcher = Some(Watcher::start(Arc::clone(&self.environment), Box::new(move || commits.announce()))?);
         }
+        // Let go before the wait, which may be long: `close` wants it.
         drop(watcher);
         let id = self.commits.wait(|| self.commit_id(), after, timeout);
         // LMDB tells a commit's number a moment before a snapshot shows it; a writer killed in that moment leaves it so.
@@ -144,6 +145,7 @@ impl Store for LmdbStore {
     fn close(&self) {
         self.writer.close();
         let watcher = self.watcher.lock().take();
+        // Outside the lock, as it waits for the thread of the watch.
         drop(watcher);
     }
 }

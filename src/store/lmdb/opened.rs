@@ -24,6 +24,7 @@ pub(super) struct Opened {
 
 impl Opened {
     pub fn open(directory: &DataDirectory, options: &LmdbOptions) -> Result<Self, StoreError> {
+        // A thread may hold two snapshots, a visitor's and the walk's; with a reader slot a thread the second would be BadRslot.
         let mut flags = EnvironmentFlags::NO_TLS;
         if options.durability == Durability::Relaxed {
             flags |= EnvironmentFlags::NO_META_SYNC;

@@ -259,6 +259,7 @@ impl Walk<'_> {
                     Link::Value(_) => {}
                 }
             }
+            // All others are marked where they are found; nothing leads to a root.
             if level == 1 {
                 self.mark(page)?;
             }
