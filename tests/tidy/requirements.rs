@@ -1,0 +1,30 @@
+//! The table of requirements.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// Each row of the table of requirements names tests as `file: name; file: name`.
+#[test]
+fn the_table_of_requirements_names_tests_that_exist() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let table = fs::read_to_string(root.join("tests/REQUIREMENTS.md")).expect("the table");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| id "))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    assert!(rows.len() > 200, "the table has only {} rows", rows.len());
+    let mut wrong = Vec::new();
+    let tested = rows.iter().filter(|row| row.get(2) == Some(&"tested"));
+    for (id, shown) in tested.filter_map(|row| Some((row.first()?, row.get(3)?))) {
+        for test in shown.split("; ") {
+            let (file, name) = test.split_once(": ").unwrap_or((test, ""));
+            let name = name.split(' ').next().unwrap_or_default();
+            let source = fs::read_to_string(root.join(file)).unwrap_or_default();
+            if name.is_empty() || !source.contains(&format!("fn {name}(")) {
+                wrong.push(format!("{id}: there is no test {test}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
