@@ -1,4 +1,4 @@
-//! What PutItem and DeleteItem have in common on the wire, and the answer of all writes of one item (SEMANTICS 12.2 to 12.4).
+//! What PutItem and DeleteItem have in common on the wire, and the answer of all writes of one item (docs/dynamodb.md 12.2 to 12.4).
 
 use super::capacity::{Reporting, write_metrics};
 use super::error::WireError;
@@ -29,7 +29,7 @@ pub struct ItemWrite {
 
 impl ItemWrite {
     /// Reads a body of that shape, its item under `member`. The order of the checks is the service's: what is wrong with several
-    /// members is told of the first (SEMANTICS 28.7).
+    /// members is told of the first (docs/dynamodb.md 2.6).
     ///
     /// # Errors
     /// The service's first objection that needs no table.
