@@ -75,6 +75,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
     let mut text = Vec::new();
     clap_mangen::Man::new(command.clone().after_help(Resettable::Reset))
         .section(SECTION)
+        .source(concat!("ddbfs ", env!("CARGO_PKG_VERSION")))
         .render(&mut text)
         .map_err(CliError::io("cannot make the manual page"))?;
     text.extend(after.map(|after| as_it_is(&after)).unwrap_or_default().into_bytes());

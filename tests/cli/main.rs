@@ -4,6 +4,7 @@
 
 mod commands;
 mod one_liners;
+mod packages;
 mod readme_tour;
 #[path = "../support/mod.rs"]
 mod support;
