@@ -15,6 +15,7 @@ pub struct CheckArgs {
 
 pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open(&args.data)?;
+    // The pages first: whoever walks the entries trusts them.
     let report = opened.store.check_pages().map_err(Error::from).and_then(|()| check(opened.database.engine()));
     opened.close();
     let report = report?;

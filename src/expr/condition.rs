@@ -109,6 +109,7 @@ fn check_structure(parsed: &ConditionSyntax<'_>) -> Result<(), ExpressionFault> 
     if parsed.operators > EXPRESSION_OPERATORS_MAX {
         return Err(ExpressionFault::TooManyOperators(parsed.operators));
     }
+    // The service goes through the whole text once for each of these, and through names and values only then.
     let parts = parsed.root.parts();
     parts.iter().try_for_each(check_function_known)?;
     parts.iter().try_for_each(check_function_place)?;
@@ -147,6 +148,7 @@ fn of_update(function: &str) -> ExpressionFault {
 fn resolve(condition: &syntax::Condition<'_>, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
     match condition {
         syntax::Condition::Compare { left, comparator, right } => {
+            // Names and values of both sides are looked up before either is judged: an undefined one is told first.
             let (left, right) = (operand(left, scope)?, operand(right, scope)?);
             resolve_comparison(left, *comparator, right)
         }
@@ -215,6 +217,7 @@ pub(super) fn resolve_between(operand: Operand, lower: Operand, upper: Operand) 
     }
     if let (Operand::Value(low), Operand::Value(high)) = (&lower, &upper) {
         let texts = || (literal_text(low), literal_text(high));
+        // Both are of types that have an order by now: `None` is a difference of types.
         match compare(low, high) {
             None => {
                 let (lower, upper) = texts();

@@ -143,6 +143,7 @@ fn compares(left: Option<&AttributeValue>, comparator: Comparator, right: Option
     };
     match comparator {
         Comparator::Equal => left.is_some() && left == right,
+        // True of what is not there, of two missing operands too.
         Comparator::NotEqual => left.is_none() || left != right,
         Comparator::Less => ordered(Ordering::is_lt),
         Comparator::LessOrEqual => ordered(Ordering::is_le),
@@ -154,6 +155,7 @@ fn compares(left: Option<&AttributeValue>, comparator: Comparator, right: Option
 /// A substring, a member of a set (of the set's scalar type), an equal element of a list.
 fn contains(value: &AttributeValue, element: &AttributeValue) -> bool {
     match (value, element) {
+        // By bytes: in UTF-8 no character begins within another.
         (AttributeValue::S(text), AttributeValue::S(part)) => memmem::find(text.as_bytes(), part.as_bytes()).is_some(),
         (AttributeValue::B(bytes), AttributeValue::B(part)) => memmem::find(bytes, part).is_some(),
         (AttributeValue::Ss(set), AttributeValue::S(member)) => set.binary_search(member).is_ok(),

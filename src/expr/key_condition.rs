@@ -283,6 +283,7 @@ impl KeyConditionShape {
     /// [`ExpressionError`] without parameter name, and [`KeyError`].
     pub fn resolve(&self, schema: KeySchemaView<'_>) -> Result<KeyCondition, Error> {
         let used = self.used_sort_attributes(schema)?;
+        // After missing attributes and before types.
         if self.conditions.iter().any(|condition| condition.range.is_none()) {
             return Err(ExpressionError::NotIndexable.into());
         }
@@ -337,6 +338,7 @@ impl KeyConditionShape {
         if count == 0 {
             return Err(ExpressionError::ConditionCount);
         }
+        // Of a key of one attribute a second condition is told of below, with another text.
         if count > CONDITIONS_MAX.max(attributes) {
             return Err(ExpressionError::ConditionsExceedKey { conditions: count, attributes });
         }

@@ -21,6 +21,7 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
     if given.conditions.len() > EXPRESSION_OPERATORS_MAX {
         return Err(LegacyError::TooManyConditions(given.conditions.len()));
     }
+    // A bad entry is told before an operator that has nothing to join.
     let mut conditions = given.conditions.iter().map(of_attribute).collect::<Result<Vec<_>, _>>()?;
     if conditions.len() <= 1 {
         return match given.operator {

@@ -109,6 +109,7 @@ impl<'a> Parser<'a> {
             while self.tokens.peek().kind == TokenKind::Close {
                 let Some(enclosing) = outer.pop() else { return Err(self.tokens.syntax_error()) };
                 let closed = self.close_group(std::mem::replace(&mut group, enclosing), term)?;
+                // What closed may be an operand, `(a) = :v`, or end the next group too.
                 term = self.comparison(closed)?;
             }
             let token = self.tokens.peek();

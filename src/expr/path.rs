@@ -49,6 +49,7 @@ impl<'a> Path<'a> {
                 break;
             }
         }
+        // Counted at its end, as the error tells how many there are.
         let levels = 1 + rest.len();
         if levels > DOCUMENT_PATH_LEVELS_MAX {
             return Err(ExpressionFault::PathTooDeep(levels));

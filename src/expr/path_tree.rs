@@ -79,9 +79,11 @@ impl PathTree {
                 if node.ends {
                     return Err(ExpressionFault::PathsOverlap { one: text(node.first), two: text(number) });
                 }
+                // Kept: an overlap anywhere is told first, also one of later paths.
                 conflict = conflict.or(node.contradicts(element).map(|earlier| (earlier, number)));
                 node = node.child(element, number);
             }
+            // An earlier path ends here or goes on from here.
             if node.first != number {
                 return Err(ExpressionFault::PathsOverlap { one: text(node.first), two: text(number) });
             }

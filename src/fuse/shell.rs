@@ -307,6 +307,7 @@ impl Filesystem for Shell {
 
     fn flush(&self, request: &Request, ino: INodeNo, handle: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
         guard("flush", || {
+            // Not the last close: a child's comes here too, with half a document written, and one before the first write.
             let call = self.begin(request, "flush", ino, None);
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.flush(caller(request), handle.0, done);
@@ -340,6 +341,7 @@ impl Filesystem for Shell {
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         guard("opendir", || match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
+            // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(error) => reply.error(errno(&error)),
         });

@@ -44,6 +44,7 @@ pub fn reply(failure: &Failure, operation: Option<&Operation>, content_type: Hea
     let told = match failure {
         Failure::Protocol(failure) => failure.told(operation),
         Failure::ContentEncoding => Told::new("SerializationException", "Content-Encoding must be gzip, deflate or identity"),
+        // A 500 though the client is at fault: the service's own answer.
         Failure::Inflate => Told::new(INTERNAL, "The compressed request body is broken"),
         Failure::Auth(error) => Told::new(auth_exception(error), error.to_string()),
         Failure::Body(error) => return body_reply(*error),

@@ -92,6 +92,7 @@ impl Gate {
         if self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin)) {
             return true;
         }
+        // `null`, which sandboxed pages and files send, has no host and is nobody's.
         let Some((scheme, host)) = origin.split_once("://") else { return false };
         if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
             return false;

@@ -128,6 +128,7 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let connections = Crowd::new();
         let listener = {
+            // The listener belongs to the runtime within which it is made.
             let _inside = runtime.enter();
             TcpListener::from_std(listener)?
         };

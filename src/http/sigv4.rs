@@ -73,6 +73,7 @@ pub struct Credentials {
     secret: String,
 }
 
+/// Without the secret: what is printed for debugging ends in logs.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("access_key", &self.access_key).finish_non_exhaustive()

@@ -125,6 +125,7 @@ impl<T> LongKeys<T> {
 impl<T: RawRead> Read for LongKeys<T> {
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
         if !is_key(key) {
+            // Nothing to refuse: what cannot be put is not there.
             return Ok(None);
         }
         self.raw.raw_get(&locate(key, |_| ()))
@@ -201,6 +202,7 @@ fn locate(key: &[u8], mut on_pointer: impl FnMut(Vec<u8>)) -> Cow<'_, [u8]> {
         rest = tail;
         on_pointer(pointer);
     }
+    // Borrowed where the key is short, as most are.
     context.entry(rest)
 }
 

@@ -66,6 +66,7 @@ pub trait Read {
     fn commit_id(&self) -> u64;
 
     /// Visits the entries of `range` in key order, or in reverse key order.
+    /// Not an iterator: a cursor of LMDB's must not outlive its transaction, and no type of the crate would hold that.
     fn walk(&self, range: &KeyRange, direction: Direction, visit: &mut Visit<'_>) -> Result<(), StoreError>;
 }
 

@@ -252,6 +252,7 @@ enum Next {
 
 /// Makes a panic in `call` an error: the writer thread must outlive a faulty job.
 fn guarded(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+    // What it left half done is in its transaction, which is abandoned.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(StoreError::Io("a write panicked".to_owned())))
 }
 

@@ -172,6 +172,7 @@ impl<'a> Run<'a> {
         }
         let listed = if details && path != Path::new("-") { format!(", listed in {}", path.display()) } else { String::new() };
         let removed = if mode == DetectMode::Delete { format!(", {deleted} items deleted") } else { String::new() };
+        // Beside the table, which may be on standard output.
         eprintln!("{} items read, {} violations{listed}{removed}", tally.items, tally.violations);
         Ok(if tally.violations == deleted { Outcome::Done } else { Outcome::Failed })
     }

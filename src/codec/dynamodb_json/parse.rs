@@ -31,6 +31,7 @@ fn members(reader: &mut Reader<'_>, what: &'static str, level: usize) -> Result<
 
 fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonError> {
     let start = reader.offset();
+    // A text that ends here wants more; it is not too deep.
     reader.peek()?;
     if level > NESTING_LEVELS_MAX {
         return Err(reader.fault(ValueError::Nesting));

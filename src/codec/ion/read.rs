@@ -302,6 +302,7 @@ impl<R: BufRead> Reader<R> {
     fn number(&mut self) -> Parsed<AttributeValue> {
         let mut text = String::new();
         while let Some(byte) =
+            // A timestamp is taken whole too, and is then no number.
             self.peek()?.filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_' | b':'))
         {
             self.take()?;

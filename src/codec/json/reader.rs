@@ -153,6 +153,7 @@ impl<'a> Reader<'a> {
     /// Reads a string.
     pub fn string(&mut self, what: &'static str) -> Result<Cow<'a, str>, JsonError> {
         self.expect(b'"', what)?;
+        // Borrowed until an escape comes: a document keeps only the place of such a string.
         let mut text = Cow::Borrowed("");
         loop {
             let start = self.at;

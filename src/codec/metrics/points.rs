@@ -17,6 +17,7 @@ pub fn render(table: &TableMetrics, now_ms: u64) -> String {
     let mut minutes: Vec<u64> =
         table.sources.iter().flat_map(|source| source.usage.minutes.iter().map(|(minute, _)| *minute)).collect();
     minutes.extend(table.counts.minutes.iter().map(|(minute, _)| *minute));
+    // Units and backfills are told of the running minute, whether anything was counted in it or not.
     minutes.push(now_ms / MINUTE_MS);
     minutes.sort_unstable();
     minutes.dedup();

@@ -117,6 +117,7 @@ fn of_operations(metrics: &Metrics, mut visit: impl FnMut(&str, &OperationCounts
     for table in &metrics.tables {
         for operation in MeteredOperation::ALL {
             let counts = &table.counts.total.operations[operation as usize];
+            // Every table times every operation would be hundreds of lines of zeros.
             if *counts != OperationCounts::default() {
                 visit(&labels(table, "operation", Some(operation.name())), counts);
             }

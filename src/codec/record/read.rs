@@ -90,6 +90,7 @@ impl<'a> Cursor<'a> {
     fn number(&mut self) -> Result<Number, StoreError> {
         let text = std::str::from_utf8(self.number_text()?).map_err(|_| NUMBER)?;
         let number: Number = text.parse().map_err(|_| NUMBER)?;
+        // Only the canonical text: whether two items are equal is asked of their bytes.
         if number.text(&mut [0; TEXT_BYTES_MAX]) == text { Ok(number) } else { Err(NUMBER) }
     }
 
@@ -223,6 +224,7 @@ fn set<'a, T: Ord>(
 }
 
 /// Visits the attributes that `keep` accepts, straight from the bytes.
+/// Order and spelling are [`item`]'s to check: this runs for every row that is shown.
 pub fn walk(content: &[u8], keep: &dyn Fn(&str) -> bool, visitor: &mut impl Visitor) -> Result<(), StoreError> {
     visitor.item_begin();
     attributes(content, |name, cursor| {

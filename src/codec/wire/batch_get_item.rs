@@ -60,6 +60,7 @@ pub fn request(json: Json<'_>) -> Result<BatchGetItemRequest, WireError> {
         }
         request_items.push(table);
     }
+    // For the operation to tell: expressions and placeholders, which it checks, come first.
     let fault = tables.iter().any(|(_, table)| has_duplicates(table)).then(|| Box::new(BatchError::DuplicateKeys.into()));
     Ok(BatchGetItemRequest { request_items, fault, return_consumed_capacity: members::return_consumed_capacity(members) })
 }

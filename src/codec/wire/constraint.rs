@@ -151,6 +151,7 @@ fn structure(json: Object<'_>, shape: &Structure, path: &str, found: &mut Vec<Vi
 fn walk(json: Json<'_>, shape: Shape, rules: &'static [Rule], path: &dyn Fn() -> String, found: &mut Vec<Violation>) {
     for rule in rules {
         if !keeps(json, *rule) {
+            // The bound of echoes is for the whole answer, whatever it lists.
             let shown: usize = found.iter().filter_map(|violation| violation.value.as_ref()).map(String::len).sum();
             let value = echo::of(json, shape, ECHO_BYTES_MAX.saturating_sub(shown));
             push(found, Violation { value: Some(value), path: path(), broken: Broken::Rule(*rule) });

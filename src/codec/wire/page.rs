@@ -11,6 +11,7 @@ use crate::model::api::{Page, Select};
 use crate::model::error::{StoreError, ValueError};
 
 /// `ExclusiveStartKey`, or what is wrong with its values.
+/// The fault is kept for the operation: what is wrong with filters and AttributesToGet is told before it.
 pub fn start_key(members: Members<'_>) -> (Option<Item>, Option<ValueError>) {
     match members.get("ExclusiveStartKey").map(attribute_value::item) {
         None => (None, None),
@@ -72,6 +73,7 @@ impl PageWriter {
         }
         reporting.write(&page.consumed_capacity, &mut object);
         object.end();
+        // Without its brace: the object was opened before the rows.
         out.extend_from_slice(rest.get(1..).unwrap_or_default());
         Ok(out)
     }

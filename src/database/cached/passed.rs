@@ -88,6 +88,7 @@ impl Database for CachedDatabase {
     }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
+        // One of that name may have been dropped past this cache; its items would be the new table's.
         self.forget_table(&request.table_name);
         self.inner.create_table(request)
     }
@@ -103,6 +104,7 @@ impl Database for CachedDatabase {
     fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
         let table = request.table_name.clone();
         let deleted = self.inner.delete_table(request);
+        // After the delete, which also voids the reads under way: before, they would leave items of a table that is gone.
         self.forget_table(&table);
         deleted
     }

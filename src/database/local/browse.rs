@@ -194,6 +194,7 @@ impl Browse for LocalDatabase {
             Err(error) => return timer.end([table], Err(error), |_| None),
         };
         let (engine, table, took, count) = (Arc::clone(&self.engine), table.clone(), started.elapsed(), page.count);
+        // Timed by its reading, however much later somebody asks for it.
         let settle = move || {
             let settled = engine.view().and_then(|view| bill.settle(&view));
             engine.timer(operation).after(took).end([&table], settled, |()| Some(count))

@@ -75,6 +75,7 @@ struct Branch {
 pub fn plan(condition: Option<&Condition>, schema: KeySchemaView<'_>) -> Result<Option<KeyedPlan>, Error> {
     let Some(condition) = condition else { return Ok(None) };
     let planner = Planner { schema };
+    // A scan's conditions may compare a key with a value of any type; only reads by key refuse them.
     if !planner.names_partition(condition) {
         return Ok(None);
     }
@@ -85,6 +86,7 @@ pub fn plan(condition: Option<&Condition>, schema: KeySchemaView<'_>) -> Result<
     if plain.windows(2).any(|pair| matches!(pair, [one, next] if overlap(one, next))) {
         return Err(StatementError::Overlapping.into());
     }
+    // Counted as the statement names them, before overlapping ones are united.
     if reads.len() > READS_MAX {
         return Err(StatementError::TooManyReads.into());
     }

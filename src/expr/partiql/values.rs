@@ -17,6 +17,7 @@ pub struct Values<'p> {
 }
 
 /// The way into a literal.
+/// A chain on the stack, made a text only where something is wrong.
 struct Way<'w> {
     above: Option<&'w Way<'w>>,
     step: LiteralStep<'w>,

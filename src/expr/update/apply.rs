@@ -207,6 +207,7 @@ impl<'u> Node<'u> {
     fn insert(&mut self, step: &'u PathElement, rest: &'u [PathElement], change: Written) -> Result<(), UpdateError> {
         let next = rest.split_first();
         let new = match next {
+            // Stands in until the change is put in its place below.
             None => Self::Leaf(Written::Remove),
             Some((following, _)) => Self::for_step(following),
         };

@@ -32,6 +32,7 @@ pub fn resolve(parsed: &UpdateSyntax<'_>, scope: &mut Scope<'_>) -> Result<Updat
     if let Some(kind) = parsed.repeated {
         return Err(ExpressionFault::RepeatedSection(kind.word()));
     }
+    // Every name before any value. What the look-ups give is made again below, action by action.
     for path in &parts.paths {
         path.resolve(scope)?;
     }

@@ -79,6 +79,7 @@ impl<'a> Parser<'a> {
         while open > 0 && self.tokens.accept(TokenKind::Close) {
             open -= 1;
         }
+        // Those that closed stand around the first term, the others around the whole: two of either are too many.
         self.update.redundant_parentheses |= around_all - open > 1 || open > 1;
         let sign = match self.tokens.peek().kind {
             TokenKind::Plus => Some(Sign::Plus),

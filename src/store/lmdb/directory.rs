@@ -90,6 +90,7 @@ pub(super) fn open_file(dir: &Path, name: &str) -> Result<File, StoreError> {
     let file = dir.join(name);
     check_file(&file)?;
     let mut options = OpenOptions::new();
+    // Not to wait for a reader, should the file have become a FIFO since it was looked at.
     options.create(true).append(true).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options.open(&file).map_err(|error| io_error(&file, &error))
 }

@@ -32,6 +32,7 @@ impl<T> Gate<T> {
     /// Waits while somebody changes or is about to change the inner value.
     pub fn enter(&self) -> Pass<'_, T> {
         let entered = ENTERED.get();
+        // `read` queues behind who waits to be alone, `read_recursive` passes him.
         let guard = if entered == 0 { self.lock.read() } else { self.lock.read_recursive() };
         ENTERED.set(entered + 1);
         Pass { guard }

@@ -39,6 +39,7 @@ impl Opened {
             .open_with_permissions(directory.path(), FILE_MODE)
             .map_err(store_error)?;
         guard::watch_assertions(&environment);
+        // The unnamed one alone: keys tell tables apart, and named ones would have to be counted before they are known.
         let database = environment.open_db(None).map_err(store_error)?;
         Ok(Self { environment: Some(environment), database })
     }

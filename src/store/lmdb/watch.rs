@@ -33,6 +33,7 @@ impl Watcher {
         let directory = environment.directory().path().to_path_buf();
         let mut files = notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
         files.watch(&directory, RecursiveMode::NonRecursive).map_err(watch_error)?;
+        // After the watch has begun: what is committed from here on makes an event.
         let last = environment.commit_id();
         let thread = std::thread::Builder::new()
             .name("store-watch".to_owned())
