@@ -53,6 +53,16 @@ pub fn encode_prefix(value: &AttributeValue) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// The first key after all keys that start with `prefix`; `None` when there is none (all bytes 0xFF).
+#[must_use]
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    // A byte of 0xFF has no successor: the last one that has is raised, and what follows it dropped.
+    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
 /// The value of the encoding at the start of `bytes`, and the bytes after it.
 ///
 /// # Errors

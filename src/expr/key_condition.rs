@@ -187,7 +187,7 @@ fn comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<A
             return Err(ExpressionFault::NestedOperation);
         }
         (Operand::Value(_), Operand::Value(_)) => return Err(ExpressionFault::NoKeyAttribute),
-        (Operand::Value(value), Operand::Path(path)) => (path, flip(comparator), Operand::Value(value)),
+        (Operand::Value(value), Operand::Path(path)) => (path, comparator.flipped(), Operand::Value(value)),
         (Operand::Path(path), right) => (path, comparator, right),
     };
     let name = first_operand(Operand::Path(path), comparator.sign())?;
@@ -201,17 +201,6 @@ fn comparison(left: Operand, comparator: Comparator, right: Operand) -> Result<A
         Comparator::NotEqual => return Err(ExpressionFault::KeyConditionOperator(comparator.sign().to_owned())),
     };
     Ok(AttributeCondition::new(name, range))
-}
-
-/// The comparator that says the same with its operands exchanged.
-fn flip(comparator: Comparator) -> Comparator {
-    match comparator {
-        Comparator::Less => Comparator::Greater,
-        Comparator::LessOrEqual => Comparator::GreaterOrEqual,
-        Comparator::Greater => Comparator::Less,
-        Comparator::GreaterOrEqual => Comparator::LessOrEqual,
-        Comparator::Equal | Comparator::NotEqual => comparator,
-    }
 }
 
 /// The key attribute of a condition.

@@ -8,7 +8,7 @@ use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
 use crate::model::{DocumentPath, PathElement};
 
 /// Largest list index a path may name: the service reads it as a 32-bit integer.
-const LIST_INDEX_MAX: usize = 2_147_483_647;
+pub(super) const LIST_INDEX_MAX: usize = 2_147_483_647;
 
 /// An attribute name as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,22 +8,22 @@ use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
 /// Paths none of which is a prefix of another, and none of which takes for a map what another takes for a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PathTree {
-    heads: BTreeMap<String, Node>,
+    heads: BTreeMap<String, PathNode>,
 }
 
 /// A place in a document that at least one path goes through.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Node {
+struct PathNode {
     /// Number of the path that came here first.
     first: usize,
     /// That path ends here.
     ends: bool,
     /// At most one of `map` and `list` is filled once the tree is built.
-    map: BTreeMap<String, Node>,
-    list: BTreeMap<usize, Node>,
+    map: BTreeMap<String, PathNode>,
+    list: BTreeMap<usize, PathNode>,
 }
 
-impl Node {
+impl PathNode {
     fn new(first: usize) -> Self {
         Self { first, ends: false, map: BTreeMap::new(), list: BTreeMap::new() }
     }
@@ -74,7 +74,7 @@ impl PathTree {
         let mut conflict = None;
         let text = |number: usize| paths.get(number).map(ToString::to_string).unwrap_or_default();
         for (number, path) in paths.iter().enumerate() {
-            let mut node = tree.heads.entry(path.head.clone()).or_insert_with(|| Node::new(number));
+            let mut node = tree.heads.entry(path.head.clone()).or_insert_with(|| PathNode::new(number));
             for element in &path.rest {
                 if node.ends {
                     return Err(ExpressionFault::PathsOverlap { one: text(node.first), two: text(number) });
@@ -98,7 +98,7 @@ impl PathTree {
     /// The tree of some top-level attributes.
     #[must_use]
     pub fn of_attributes<'n>(names: impl Iterator<Item = &'n str>) -> Self {
-        let heads = names.enumerate().map(|(number, name)| (name.to_owned(), Node { ends: true, ..Node::new(number) }));
+        let heads = names.enumerate().map(|(number, name)| (name.to_owned(), PathNode { ends: true, ..PathNode::new(number) }));
         Self { heads: heads.collect() }
     }
 

@@ -26,6 +26,18 @@ impl Comparator {
             Self::GreaterOrEqual => ">=",
         }
     }
+
+    /// The comparator that says the same with its operands exchanged.
+    #[must_use]
+    pub fn flipped(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            Self::Equal | Self::NotEqual => self,
+        }
+    }
 }
 
 /// `name(operand, …)`, any name.

@@ -18,6 +18,7 @@ mod tests;
 
 use std::ops::{Bound, ControlFlow};
 
+pub use crate::codec::key::prefix_end;
 pub use crate::model::error::StoreError;
 
 /// The longest key of the interface: enough for index id, digests, two sort keys with escapes.
@@ -36,16 +37,6 @@ impl KeyRange {
     pub fn prefix(prefix: &[u8]) -> Self {
         Self { lower: Bound::Included(prefix.to_vec()), upper: prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded) }
     }
-}
-
-/// The first key after all keys that start with `prefix`; `None` when there is none (all bytes 0xFF).
-#[must_use]
-pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
-    // A byte of 0xFF has no successor: the last one that has is raised, and what follows it dropped.
-    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
-    let mut end = prefix[..=last].to_vec();
-    end[last] += 1;
-    Some(end)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! WHERE as a [`Condition`], with the checks of the condition language.
 
-use super::syntax::{Expression, Node, Operator, Path, PathStep, Test, TypeName};
+use super::syntax::{Expression, ExpressionNode, Operator, Path, PathStep, Test, TypeName};
 use super::values::Values;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::syntax::Comparator;
@@ -32,15 +32,15 @@ pub fn document_path(path: &Path) -> Result<DocumentPath, StatementError> {
 pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Condition, StatementError> {
     let list = |list: &[Expression]| list.iter().map(|part| condition(part, values)).collect::<Result<Vec<_>, _>>();
     match &expression.node {
-        Node::And(parts) => list(parts).map(Condition::And),
-        Node::Or(parts) => list(parts).map(Condition::Or),
-        Node::Not(inner) => Ok(Condition::Not(Box::new(condition(inner, values)?))),
-        Node::Binary { left, operator, right } => comparison(left, *operator, right, values),
-        Node::Between { operand: tested, lower, upper } => {
+        ExpressionNode::And(parts) => list(parts).map(Condition::And),
+        ExpressionNode::Or(parts) => list(parts).map(Condition::Or),
+        ExpressionNode::Not(inner) => Ok(Condition::Not(Box::new(condition(inner, values)?))),
+        ExpressionNode::Binary { left, operator, right } => comparison(left, *operator, right, values),
+        ExpressionNode::Between { operand: tested, lower, upper } => {
             let (tested, lower, upper) = (operand(tested, values)?, operand(lower, values)?, operand(upper, values)?);
             Ok(condition::resolve_between(tested, lower, upper)?)
         }
-        Node::In { operand: tested, list } => {
+        ExpressionNode::In { operand: tested, list } => {
             if list.len() > IN_OPERANDS_MAX {
                 return Err(StatementError::InOperands(list.len()));
             }
@@ -48,12 +48,12 @@ pub fn condition(expression: &Expression, values: Values<'_>) -> Result<Conditio
             let list = list.iter().map(|member| operand(member, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(Condition::In { operand: tested, list })
         }
-        Node::Is { operand: tested, test } => is(tested, *test, values),
-        Node::Call { name, arguments } if FUNCTIONS.contains(&name.as_str()) => {
+        ExpressionNode::Is { operand: tested, test } => is(tested, *test, values),
+        ExpressionNode::Call { name, arguments } if FUNCTIONS.contains(&name.as_str()) => {
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(condition::of_call(name, operands)?)
         }
-        Node::Call { name, .. } if name != "size" => {
+        ExpressionNode::Call { name, .. } if name != "size" => {
             Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
         }
         _ => Err(StatementError::NotACondition(expression.place)),
@@ -82,9 +82,14 @@ fn comparison(left: &Expression, operator: Operator, right: &Expression, values:
 
 fn has_truth_value(expression: &Expression) -> bool {
     match &expression.node {
-        Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Between { .. } | Node::In { .. } | Node::Is { .. } => true,
-        Node::Binary { operator, .. } => !matches!(operator, Operator::Plus | Operator::Minus),
-        Node::Call { name, .. } => FUNCTIONS.contains(&name.as_str()),
+        ExpressionNode::And(_)
+        | ExpressionNode::Or(_)
+        | ExpressionNode::Not(_)
+        | ExpressionNode::Between { .. }
+        | ExpressionNode::In { .. }
+        | ExpressionNode::Is { .. } => true,
+        ExpressionNode::Binary { operator, .. } => !matches!(operator, Operator::Plus | Operator::Minus),
+        ExpressionNode::Call { name, .. } => FUNCTIONS.contains(&name.as_str()),
         _ => false,
     }
 }
@@ -111,16 +116,20 @@ fn truth(
 
 fn operand(expression: &Expression, values: Values<'_>) -> Result<Operand, StatementError> {
     match &expression.node {
-        Node::Path(path) => Ok(Operand::Path(document_path(path)?)),
-        Node::Call { name, arguments } if name == "size" => {
+        ExpressionNode::Path(path) => Ok(Operand::Path(document_path(path)?)),
+        ExpressionNode::Call { name, arguments } if name == "size" => {
             let operands = arguments.iter().map(|argument| operand(argument, values)).collect::<Result<Vec<_>, _>>()?;
             Ok(condition::size_of(operands)?)
         }
-        Node::Call { name, .. } if !FUNCTIONS.contains(&name.as_str()) => {
+        ExpressionNode::Call { name, .. } if !FUNCTIONS.contains(&name.as_str()) => {
             Err(StatementError::UnknownFunction { name: name.clone(), place: expression.place })
         }
-        Node::Binary { operator: Operator::Plus, .. } => Err(StatementError::Unsupported { what: "+", place: expression.place }),
-        Node::Binary { operator: Operator::Minus, .. } => Err(StatementError::Unsupported { what: "-", place: expression.place }),
+        ExpressionNode::Binary { operator: Operator::Plus, .. } => {
+            Err(StatementError::Unsupported { what: "+", place: expression.place })
+        }
+        ExpressionNode::Binary { operator: Operator::Minus, .. } => {
+            Err(StatementError::Unsupported { what: "-", place: expression.place })
+        }
         _ if Values::is_literal(expression) => Ok(Operand::Value(values.value(expression)?)),
         _ => Ok(Operand::Truth(Box::new(condition(expression, values)?))),
     }

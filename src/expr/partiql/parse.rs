@@ -3,7 +3,7 @@
 use super::lexer::{self, Sign, TokenKind};
 use super::parse_expression::Parser;
 use super::reserved;
-use super::syntax::{Expression, Node, OrderTerm, Parsed, Returning, Select, Source, Statement, UpdateClause};
+use super::syntax::{Expression, ExpressionNode, OrderTerm, Parsed, Returning, Select, Source, Statement, UpdateClause};
 use crate::model::error::StatementError;
 
 const VERB: StatementError = StatementError::Syntax("Expected data manipulation");
@@ -57,8 +57,8 @@ impl Parser {
     /// What is wrong with a statement without a verb: of a test of a type the service says more.
     fn bare_expression(&mut self) -> StatementError {
         let is_test = |expression: &Expression| match &expression.node {
-            Node::Not(inner) => matches!(inner.node, Node::Is { .. }),
-            node => matches!(node, Node::Is { .. }),
+            ExpressionNode::Not(inner) => matches!(inner.node, ExpressionNode::Is { .. }),
+            node => matches!(node, ExpressionNode::Is { .. }),
         };
         let is_test = self.expression().is_ok_and(|expression| is_test(&expression));
         if is_test && self.is_at_end() { StatementError::BareTypeTest } else { VERB }

@@ -5,7 +5,8 @@
 
 use super::lexer::{Sign, Token, TokenKind};
 use super::reserved;
-use super::syntax::{Expression, Node, Operator, Path, PathStep, Test, TypeName};
+use super::syntax::{Expression, ExpressionNode, Operator, Path, PathStep, Test, TypeName};
+use crate::expr::path::LIST_INDEX_MAX;
 use crate::model::error::StatementError;
 use crate::model::error::expression::ExpressionFault;
 use crate::model::error::statement::Place;
@@ -13,9 +14,6 @@ use crate::model::limits::DOCUMENT_PATH_LEVELS_MAX;
 
 /// Expressions within expressions; a literal may have 32 levels, a condition hardly needs ten.
 const DEPTH_MAX: usize = 160;
-
-/// Largest list index that a document path may name: the service reads it as a 32-bit integer.
-const LIST_INDEX_MAX: u64 = 2_147_483_647;
 
 const TERM: StatementError = StatementError::Syntax("Unexpected term");
 const RIGHT_SIDE: StatementError = StatementError::Syntax("Missing right-hand side expression of infix operator");
@@ -127,8 +125,8 @@ impl Parser {
 
     fn level(&mut self, level: Level) -> Result<Expression, StatementError> {
         match level {
-            Level::Or => self.chain("OR", Level::And, Node::Or),
-            Level::And => self.chain("AND", Level::Not, Node::And),
+            Level::Or => self.chain("OR", Level::And, ExpressionNode::Or),
+            Level::And => self.chain("AND", Level::Not, ExpressionNode::And),
             Level::Not => self.negation(),
             Level::Comparison => self.comparison(),
             Level::Sum => self.sums(),
@@ -146,7 +144,12 @@ impl Parser {
         Ok(found)
     }
 
-    fn chain(&mut self, word: &str, operands: Level, node: fn(Vec<Expression>) -> Node) -> Result<Expression, StatementError> {
+    fn chain(
+        &mut self,
+        word: &str,
+        operands: Level,
+        node: fn(Vec<Expression>) -> ExpressionNode,
+    ) -> Result<Expression, StatementError> {
         let first = self.level(operands)?;
         if self.is_word(word) { self.chain_after(first, (word, operands), node) } else { Ok(first) }
     }
@@ -155,7 +158,7 @@ impl Parser {
         &mut self,
         first: Expression,
         (word, operands): (&str, Level),
-        node: fn(Vec<Expression>) -> Node,
+        node: fn(Vec<Expression>) -> ExpressionNode,
     ) -> Result<Expression, StatementError> {
         let place = first.place;
         let mut list = vec![first];
@@ -178,7 +181,7 @@ impl Parser {
         let place = self.place();
         self.advance();
         let inner = self.inside(|parser| parser.level(Level::Not))?;
-        Ok(Expression { node: Node::Not(Box::new(inner)), place })
+        Ok(Expression { node: ExpressionNode::Not(Box::new(inner)), place })
     }
 
     fn comparison(&mut self) -> Result<Expression, StatementError> {
@@ -198,27 +201,27 @@ impl Parser {
             let node = if let Some(operator) = self.comparator() {
                 self.advance();
                 let right = self.right_side(Level::Sum)?;
-                Node::Binary { left: Box::new(left), operator, right: Box::new(right) }
+                ExpressionNode::Binary { left: Box::new(left), operator, right: Box::new(right) }
             } else if self.accept_word("BETWEEN") {
                 let lower = self.right_side(Level::Sum)?;
                 if !self.accept_word("AND") {
                     return Err(StatementError::Syntax("Expected AND after BETWEEN"));
                 }
                 let upper = self.right_side(Level::Sum)?;
-                Node::Between { operand: Box::new(left), lower: Box::new(lower), upper: Box::new(upper) }
+                ExpressionNode::Between { operand: Box::new(left), lower: Box::new(lower), upper: Box::new(upper) }
             } else if self.accept_word("IN") {
-                Node::In { operand: Box::new(left), list: self.in_list()? }
+                ExpressionNode::In { operand: Box::new(left), list: self.in_list()? }
             } else if self.accept_word("IS") {
                 let is_not = self.accept_word("NOT");
-                let is = Node::Is { operand: Box::new(left), test: self.test()? };
-                if is_not { Node::Not(Box::new(Expression { node: is, place })) } else { is }
+                let is = ExpressionNode::Is { operand: Box::new(left), test: self.test()? };
+                if is_not { ExpressionNode::Not(Box::new(Expression { node: is, place })) } else { is }
             } else if self.is_word("LIKE") {
                 return Err(StatementError::Unsupported { what: "LIKE", place: self.place() });
             } else {
                 return Ok(left);
             };
             let found = Expression { node, place };
-            left = if is_negated { Expression { node: Node::Not(Box::new(found)), place } } else { found };
+            left = if is_negated { Expression { node: ExpressionNode::Not(Box::new(found)), place } } else { found };
         }
         Err(TOO_DEEP)
     }
@@ -336,7 +339,7 @@ impl Parser {
             }
             let right = self.unary()?;
             let place = left.place;
-            left = Expression { node: Node::Binary { left: Box::new(left), operator, right: Box::new(right) }, place };
+            left = Expression { node: ExpressionNode::Binary { left: Box::new(left), operator, right: Box::new(right) }, place };
         }
         Err(TOO_DEEP)
     }
@@ -345,7 +348,7 @@ impl Parser {
         let place = self.place();
         let is_negative = self.signs();
         let term = self.term()?;
-        if is_negative { Ok(Expression { node: Node::Negative(Box::new(term)), place }) } else { Ok(term) }
+        if is_negative { Ok(Expression { node: ExpressionNode::Negative(Box::new(term)), place }) } else { Ok(term) }
     }
 
     /// Takes signs; is the number after them negative?
@@ -374,25 +377,25 @@ impl Parser {
     fn simple_term(&mut self) -> Result<Expression, StatementError> {
         let place = self.place();
         let node = match self.kind().clone() {
-            TokenKind::Text(text) => self.literal(Node::Text(text)),
-            TokenKind::Number(text) => self.literal(Node::Number(text)),
+            TokenKind::Text(text) => self.literal(ExpressionNode::Text(text)),
+            TokenKind::Number(text) => self.literal(ExpressionNode::Number(text)),
             TokenKind::Parameter => {
                 self.parameters += 1;
-                self.literal(Node::Parameter(self.parameters - 1))
+                self.literal(ExpressionNode::Parameter(self.parameters - 1))
             }
-            TokenKind::Quoted(_) => Node::Path(self.path(TERM)?),
+            TokenKind::Quoted(_) => ExpressionNode::Path(self.path(TERM)?),
             TokenKind::Word(word) => return self.word(&word, place),
             TokenKind::Sign(Sign::OpenBracket) => {
                 self.advance();
-                Node::List(self.inside(|parser| parser.list(Sign::CloseBracket, Level::Sum))?)
+                ExpressionNode::List(self.inside(|parser| parser.list(Sign::CloseBracket, Level::Sum))?)
             }
             TokenKind::Sign(Sign::OpenBag) => {
                 self.advance();
-                Node::Bag(self.inside(|parser| parser.list(Sign::CloseBag, Level::Sum))?)
+                ExpressionNode::Bag(self.inside(|parser| parser.list(Sign::CloseBag, Level::Sum))?)
             }
             TokenKind::Sign(Sign::OpenBrace) => {
                 self.advance();
-                Node::Tuple(self.inside(Self::tuple)?)
+                ExpressionNode::Tuple(self.inside(Self::tuple)?)
             }
             TokenKind::Sign(_) if self.comparator().is_some() => return Err(StatementError::Syntax("Unexpected operator")),
             TokenKind::Sign(_) | TokenKind::End => return Err(TERM),
@@ -400,7 +403,7 @@ impl Parser {
         Ok(Expression { node, place })
     }
 
-    fn literal(&mut self, node: Node) -> Node {
+    fn literal(&mut self, node: ExpressionNode) -> ExpressionNode {
         self.advance();
         node
     }
@@ -408,9 +411,9 @@ impl Parser {
     /// A keyword that is a value, a call, or a document path.
     fn word(&mut self, word: &str, place: Place) -> Result<Expression, StatementError> {
         let constant = match word.to_ascii_uppercase().as_str() {
-            "TRUE" => Some(Node::Boolean(true)),
-            "FALSE" => Some(Node::Boolean(false)),
-            "NULL" => Some(Node::Null),
+            "TRUE" => Some(ExpressionNode::Boolean(true)),
+            "FALSE" => Some(ExpressionNode::Boolean(false)),
+            "NULL" => Some(ExpressionNode::Null),
             "AND" | "OR" | "IS" | "IN" | "LIKE" | "BETWEEN" => return Err(StatementError::Syntax("Unexpected operator")),
             _ => None,
         };
@@ -429,9 +432,9 @@ impl Parser {
             } else {
                 self.inside(|parser| parser.list(Sign::Close, Level::Or))?
             };
-            return Ok(Expression { node: Node::Call { name: word.to_ascii_lowercase(), arguments }, place });
+            return Ok(Expression { node: ExpressionNode::Call { name: word.to_ascii_lowercase(), arguments }, place });
         }
-        Ok(Expression { node: Node::Path(self.path(TERM)?), place })
+        Ok(Expression { node: ExpressionNode::Path(self.path(TERM)?), place })
     }
 
     /// What is left of a tuple, its brace taken.
@@ -496,8 +499,8 @@ impl Parser {
         let step = match self.kind().clone() {
             TokenKind::Text(name) if !is_negative => PathStep::Name(name),
             TokenKind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                let index = digits.parse::<u64>().ok().filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0));
-                let Some(index) = index.and_then(|index| usize::try_from(index).ok()) else {
+                let index = digits.parse::<usize>().ok();
+                let Some(index) = index.filter(|index| *index <= LIST_INDEX_MAX && (!is_negative || *index == 0)) else {
                     let sign = if is_negative { "-" } else { "" };
                     return Err(StatementError::ListIndex { index: format!("{sign}{digits}"), place });
                 };

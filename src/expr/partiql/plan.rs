@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::keys::equality;
 use crate::codec::digest::Digest;
-use crate::codec::key::{encode, encode_prefix, partition_digest};
+use crate::codec::key::{encode, encode_prefix, partition_digest, prefix_end};
 use crate::expr::KeySchemaView;
 use crate::expr::condition::{Condition, Operand};
 use crate::expr::syntax::Comparator;
@@ -168,17 +168,17 @@ impl Planner<'_> {
                 Ok(self.sort(path, &[value]).and_then(|()| comparison(*comparator, value)).map(|one| KeyTest::Sort(vec![one])))
             }
             Condition::Compare { left: Operand::Value(value), comparator, right: Operand::Path(path) } => {
-                let comparator = flipped(*comparator);
+                let comparator = comparator.flipped();
                 Ok(self.sort(path, &[value]).and_then(|()| comparison(comparator, value)).map(|one| KeyTest::Sort(vec![one])))
             }
             Condition::Between { operand: Operand::Path(path), lower: Operand::Value(lower), upper: Operand::Value(upper) } => {
                 Ok(self
                     .sort(path, &[lower, upper])
-                    .map(|()| KeyTest::Sort(vec![Interval::new(encoded(lower), after(&encoded(upper)))])))
+                    .map(|()| KeyTest::Sort(vec![Interval::new(encoded(lower), prefix_end(&encoded(upper)))])))
             }
             Condition::BeginsWith { operand: Operand::Path(path), prefix: Operand::Value(prefix) } => {
                 let prefix = self.sort(path, &[prefix]).and_then(|()| encode_prefix(prefix));
-                Ok(prefix.map(|lower| KeyTest::Sort(vec![Interval::new(lower.clone(), after(&lower))])))
+                Ok(prefix.map(|lower| KeyTest::Sort(vec![Interval::new(lower.clone(), prefix_end(&lower))])))
             }
             _ => Ok(None),
         }
@@ -203,7 +203,7 @@ impl Planner<'_> {
         values.iter().try_for_each(|value| check(attribute, value, SORT_KEY_BYTES_MAX, KeyError::SortTooLarge))?;
         let one = |value: &&AttributeValue| {
             let lower = encoded(value);
-            Interval { upper: after(&lower), lower, is_value: true }
+            Interval { upper: prefix_end(&lower), lower, is_value: true }
         };
         Ok(Some(KeyTest::Sort(values.iter().map(one).collect())))
     }
@@ -342,21 +342,11 @@ fn comparison(comparator: Comparator, value: &AttributeValue) -> Option<Interval
     let value = encoded(value);
     Some(match comparator {
         Comparator::Less => Interval::new(Vec::new(), Some(value)),
-        Comparator::LessOrEqual => Interval::new(Vec::new(), after(&value)),
-        Comparator::Greater => Interval::new(after(&value)?, None),
+        Comparator::LessOrEqual => Interval::new(Vec::new(), prefix_end(&value)),
+        Comparator::Greater => Interval::new(prefix_end(&value)?, None),
         Comparator::GreaterOrEqual => Interval::new(value, None),
         Comparator::Equal | Comparator::NotEqual => return None,
     })
-}
-
-fn flipped(comparator: Comparator) -> Comparator {
-    match comparator {
-        Comparator::Less => Comparator::Greater,
-        Comparator::LessOrEqual => Comparator::GreaterOrEqual,
-        Comparator::Greater => Comparator::Less,
-        Comparator::GreaterOrEqual => Comparator::LessOrEqual,
-        Comparator::Equal | Comparator::NotEqual => comparator,
-    }
 }
 
 fn literal(operand: &Operand) -> Option<&AttributeValue> {
@@ -370,14 +360,6 @@ fn encoded(value: &AttributeValue) -> Vec<u8> {
     let mut out = Vec::new();
     encode(value, &mut out);
     out
-}
-
-/// The first bytes after all that begin with these; `None` when there are none.
-fn after(bytes: &[u8]) -> Option<Vec<u8>> {
-    let kept = bytes.iter().rposition(|byte| *byte != u8::MAX)?;
-    let mut end = bytes[..=kept].to_vec();
-    end[kept] += 1;
-    Some(end)
 }
 
 fn check(attribute: &KeyAttribute, value: &AttributeValue, bytes_max: usize, too_large: KeyError) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::conditions::{condition, document_path};
 use super::parse;
-use super::syntax::{self, Expression, Node, OrderTerm, Path, PathStep, Returning};
+use super::syntax::{self, Expression, ExpressionNode, OrderTerm, Path, PathStep, Returning};
 use super::updates;
 use super::values::Values;
 use crate::expr::{Condition, Update};
@@ -157,7 +157,7 @@ fn resolve_select(select: syntax::Select, values: Values<'_>) -> Result<Select, 
 fn resolve_columns(expressions: &[Expression]) -> Result<Vec<Column>, StatementError> {
     let mut columns: Vec<Column> = Vec::with_capacity(expressions.len());
     for expression in expressions {
-        let Node::Path(path) = &expression.node else { return Err(StatementError::Column(expression.place)) };
+        let ExpressionNode::Path(path) = &expression.node else { return Err(StatementError::Column(expression.place)) };
         columns.push(Column { name: column_name(path), path: document_path(path)? });
     }
     let mut names = HashSet::new();

@@ -51,13 +51,13 @@ pub enum TypeName {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
-    pub node: Node,
+    pub node: ExpressionNode,
     /// Of its first token; of the name for a call.
     pub place: Place,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Node {
+pub enum ExpressionNode {
     Path(Path),
     Text(String),
     /// Without a sign, as written.

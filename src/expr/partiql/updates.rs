@@ -1,7 +1,7 @@
 //! SET and REMOVE as an [`Update`].
 
 use super::conditions::document_path;
-use super::syntax::{Expression, Node, Operator, Path, UpdateClause};
+use super::syntax::{Expression, ExpressionNode, Operator, Path, UpdateClause};
 use super::values::Values;
 use crate::expr::update::{Action, Effect, Origin, SetValue, Term, Update, check_literal};
 use crate::model::error::StatementError;
@@ -25,13 +25,13 @@ pub fn update(changes: &[UpdateClause], values: Values<'_>) -> Result<Update, St
 
 fn effect(target: &Path, value: &Expression, values: Values<'_>) -> Result<Effect, StatementError> {
     match &value.node {
-        Node::Call { name, arguments } if name == "set_add" => {
+        ExpressionNode::Call { name, arguments } if name == "set_add" => {
             set_operand("SET_ADD", (target, value), arguments, values).map(Effect::Add)
         }
-        Node::Call { name, arguments } if name == "set_delete" => {
+        ExpressionNode::Call { name, arguments } if name == "set_delete" => {
             set_operand("SET_DELETE", (target, value), arguments, values).map(Effect::Delete)
         }
-        Node::Binary { left, operator, right } => {
+        ExpressionNode::Binary { left, operator, right } => {
             let (sign, set): (_, fn(Term, Term) -> SetValue) = match operator {
                 Operator::Plus => ("+", SetValue::Plus),
                 Operator::Minus => ("-", SetValue::Minus),
@@ -55,7 +55,7 @@ fn set_operand(
     values: Values<'_>,
 ) -> Result<AttributeValue, StatementError> {
     let [first, second] = arguments else { return Err(StatementError::SetArguments { function, place: call.place }) };
-    if !matches!(&first.node, Node::Path(path) if path == target) {
+    if !matches!(&first.node, ExpressionNode::Path(path) if path == target) {
         return Err(StatementError::SetTarget { function, place: call.place });
     }
     // The service points at the first of the two.
@@ -71,9 +71,9 @@ fn set_operand(
 
 fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementError> {
     let (name, arguments) = match &expression.node {
-        Node::Path(path) => return Ok(Term::Path(document_path(path)?)),
-        Node::Call { name, arguments } => (name.as_str(), arguments),
-        Node::Binary { .. } => {
+        ExpressionNode::Path(path) => return Ok(Term::Path(document_path(path)?)),
+        ExpressionNode::Call { name, arguments } => (name.as_str(), arguments),
+        ExpressionNode::Binary { .. } => {
             return Err(StatementError::Unsupported { what: "more than one + or -", place: expression.place });
         }
         _ => return Ok(Term::Value(values.value(expression)?)),
@@ -85,7 +85,7 @@ fn term(expression: &Expression, values: Values<'_>) -> Result<Term, StatementEr
         return Err(ExpressionFault::OperandCount { function: name.to_owned(), count: arguments.len() }.into());
     };
     if name == "if_not_exists" {
-        let Node::Path(path) = &first.node else { return Err(ExpressionFault::PathRequired(name.to_owned()).into()) };
+        let ExpressionNode::Path(path) = &first.node else { return Err(ExpressionFault::PathRequired(name.to_owned()).into()) };
         return Ok(Term::IfNotExists(document_path(path)?, Box::new(term(second, values)?)));
     }
     let lists = [term(first, values)?, term(second, values)?];

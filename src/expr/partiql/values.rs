@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::syntax::{Expression, Node};
+use super::syntax::{Expression, ExpressionNode};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::{StatementError, ValueError};
 use crate::model::limits::NESTING_LEVELS_MAX;
@@ -69,7 +69,7 @@ impl<'p> Values<'p> {
     /// As [`Self::value`].
     pub fn item(&self, expression: &Expression) -> Result<Item, StatementError> {
         match &expression.node {
-            Node::Tuple(members) => self.members(members, &ROOT, false).map(Item),
+            ExpressionNode::Tuple(members) => self.members(members, &ROOT, false).map(Item),
             _ => Err(StatementError::InsertValue(expression.place)),
         }
     }
@@ -78,24 +78,24 @@ impl<'p> Values<'p> {
     #[must_use]
     pub fn is_literal(expression: &Expression) -> bool {
         match &expression.node {
-            Node::Text(_)
-            | Node::Number(_)
-            | Node::Boolean(_)
-            | Node::Null
-            | Node::Parameter(_)
-            | Node::List(_)
-            | Node::Bag(_)
-            | Node::Tuple(_)
-            | Node::Negative(_) => true,
-            Node::Path(_)
-            | Node::Call { .. }
-            | Node::Binary { .. }
-            | Node::Between { .. }
-            | Node::In { .. }
-            | Node::Is { .. }
-            | Node::Not(_)
-            | Node::And(_)
-            | Node::Or(_) => false,
+            ExpressionNode::Text(_)
+            | ExpressionNode::Number(_)
+            | ExpressionNode::Boolean(_)
+            | ExpressionNode::Null
+            | ExpressionNode::Parameter(_)
+            | ExpressionNode::List(_)
+            | ExpressionNode::Bag(_)
+            | ExpressionNode::Tuple(_)
+            | ExpressionNode::Negative(_) => true,
+            ExpressionNode::Path(_)
+            | ExpressionNode::Call { .. }
+            | ExpressionNode::Binary { .. }
+            | ExpressionNode::Between { .. }
+            | ExpressionNode::In { .. }
+            | ExpressionNode::Is { .. }
+            | ExpressionNode::Not(_)
+            | ExpressionNode::And(_)
+            | ExpressionNode::Or(_) => false,
         }
     }
 
@@ -104,32 +104,34 @@ impl<'p> Values<'p> {
             return Err(StatementError::Nesting(way.text()));
         }
         match &expression.node {
-            Node::Text(text) => Ok(AttributeValue::S(text.clone())),
-            Node::Number(text) => number(text, way).map(AttributeValue::N),
-            Node::Negative(inner) => match &inner.node {
-                Node::Number(text) => number(&format!("-{text}"), way).map(AttributeValue::N),
+            ExpressionNode::Text(text) => Ok(AttributeValue::S(text.clone())),
+            ExpressionNode::Number(text) => number(text, way).map(AttributeValue::N),
+            ExpressionNode::Negative(inner) => match &inner.node {
+                ExpressionNode::Number(text) => number(&format!("-{text}"), way).map(AttributeValue::N),
                 _ => Err(unsupported(expression, way)),
             },
-            Node::Boolean(value) => Ok(AttributeValue::Bool(*value)),
-            Node::Null => Ok(AttributeValue::Null),
-            Node::Parameter(place) if way.levels == 0 => self.parameters.get(*place).cloned().ok_or(StatementError::ParameterCount),
-            Node::List(elements) => {
+            ExpressionNode::Boolean(value) => Ok(AttributeValue::Bool(*value)),
+            ExpressionNode::Null => Ok(AttributeValue::Null),
+            ExpressionNode::Parameter(place) if way.levels == 0 => {
+                self.parameters.get(*place).cloned().ok_or(StatementError::ParameterCount)
+            }
+            ExpressionNode::List(elements) => {
                 let elements = elements.iter().enumerate();
                 let values = elements.map(|(index, element)| self.value_at(element, &way.below(LiteralStep::Index(index))));
                 values.collect::<Result<_, _>>().map(AttributeValue::L)
             }
-            Node::Bag(elements) => bag(elements, way),
-            Node::Tuple(members) => self.members(members, way, true).map(AttributeValue::M),
-            Node::Parameter(_)
-            | Node::Path(_)
-            | Node::Call { .. }
-            | Node::Binary { .. }
-            | Node::Between { .. }
-            | Node::In { .. }
-            | Node::Is { .. }
-            | Node::Not(_)
-            | Node::And(_)
-            | Node::Or(_) => Err(unsupported(expression, way)),
+            ExpressionNode::Bag(elements) => bag(elements, way),
+            ExpressionNode::Tuple(members) => self.members(members, way, true).map(AttributeValue::M),
+            ExpressionNode::Parameter(_)
+            | ExpressionNode::Path(_)
+            | ExpressionNode::Call { .. }
+            | ExpressionNode::Binary { .. }
+            | ExpressionNode::Between { .. }
+            | ExpressionNode::In { .. }
+            | ExpressionNode::Is { .. }
+            | ExpressionNode::Not(_)
+            | ExpressionNode::And(_)
+            | ExpressionNode::Or(_) => Err(unsupported(expression, way)),
         }
     }
 
@@ -142,7 +144,7 @@ impl<'p> Values<'p> {
     ) -> Result<BTreeMap<String, AttributeValue>, StatementError> {
         let mut map = BTreeMap::new();
         for (key, expression) in members {
-            let Node::Text(name) = &key.node else {
+            let ExpressionNode::Text(name) = &key.node else {
                 return Err(StatementError::TupleKey { what: type_name(key), path: way.text(), place: key.place });
             };
             check_attribute_name(name)?;
@@ -185,16 +187,16 @@ fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, Stateme
 
 fn text(expression: &Expression) -> Option<String> {
     match &expression.node {
-        Node::Text(text) => Some(text.clone()),
+        ExpressionNode::Text(text) => Some(text.clone()),
         _ => None,
     }
 }
 
 fn number_text(expression: &Expression) -> Option<String> {
     match &expression.node {
-        Node::Number(text) => Some(text.clone()),
-        Node::Negative(inner) => match &inner.node {
-            Node::Number(text) => Some(format!("-{text}")),
+        ExpressionNode::Number(text) => Some(text.clone()),
+        ExpressionNode::Negative(inner) => match &inner.node {
+            ExpressionNode::Number(text) => Some(format!("-{text}")),
             _ => None,
         },
         _ => None,
@@ -208,13 +210,13 @@ fn unsupported(expression: &Expression, way: &Way<'_>) -> StatementError {
 /// What an expression is, as error texts show it.
 fn type_name(expression: &Expression) -> String {
     let name = match &expression.node {
-        Node::Parameter(_) => "Parameter",
-        Node::Path(_) => "VariableReference",
-        Node::Call { name, .. } => name,
-        Node::Number(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => "INT",
-        Node::Number(_) => "DECIMAL",
-        Node::Boolean(_) => "BOOL",
-        Node::Null => "NULL",
+        ExpressionNode::Parameter(_) => "Parameter",
+        ExpressionNode::Path(_) => "VariableReference",
+        ExpressionNode::Call { name, .. } => name,
+        ExpressionNode::Number(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => "INT",
+        ExpressionNode::Number(_) => "DECIMAL",
+        ExpressionNode::Boolean(_) => "BOOL",
+        ExpressionNode::Null => "NULL",
         _ => "Expression",
     };
     name.to_owned()

@@ -24,10 +24,10 @@ enum Written {
 }
 
 /// A place that changes, or through which the way to one goes.
-enum Node<'u> {
+enum ChangeNode<'u> {
     Leaf(Written),
-    Map(BTreeMap<&'u str, Node<'u>>),
-    List(BTreeMap<usize, Node<'u>>),
+    Map(BTreeMap<&'u str, ChangeNode<'u>>),
+    List(BTreeMap<usize, ChangeNode<'u>>),
 }
 
 impl Update {
@@ -178,15 +178,15 @@ fn without<T: Ord + Clone>(set: &[T], members: &[T]) -> Option<Vec<T>> {
 }
 
 /// The changes by path. That no path overlaps or contradicts another is known of an [`Update`].
-fn tree(changes: Vec<(&DocumentPath, Written)>) -> Result<BTreeMap<&str, Node<'_>>, UpdateError> {
+fn tree(changes: Vec<(&DocumentPath, Written)>) -> Result<BTreeMap<&str, ChangeNode<'_>>, UpdateError> {
     let mut top = BTreeMap::new();
     for (path, change) in changes {
         match path.rest.split_first() {
             None => {
-                top.insert(path.head.as_str(), Node::Leaf(change));
+                top.insert(path.head.as_str(), ChangeNode::Leaf(change));
             }
             Some((first, rest)) => {
-                let node = top.entry(path.head.as_str()).or_insert_with(|| Node::for_step(first));
+                let node = top.entry(path.head.as_str()).or_insert_with(|| ChangeNode::for_step(first));
                 node.insert(first, rest, change)?;
             }
         }
@@ -194,7 +194,7 @@ fn tree(changes: Vec<(&DocumentPath, Written)>) -> Result<BTreeMap<&str, Node<'_
     Ok(top)
 }
 
-impl<'u> Node<'u> {
+impl<'u> ChangeNode<'u> {
     /// An empty container that has this kind of step.
     fn for_step(step: &PathElement) -> Self {
         match step {
@@ -235,13 +235,13 @@ impl<'u> Node<'u> {
     }
 }
 
-fn change_map(map: &mut BTreeMap<String, AttributeValue>, children: BTreeMap<&str, Node<'_>>) -> Result<(), UpdateError> {
+fn change_map(map: &mut BTreeMap<String, AttributeValue>, children: BTreeMap<&str, ChangeNode<'_>>) -> Result<(), UpdateError> {
     for (name, node) in children {
         match node {
-            Node::Leaf(Written::Put(value)) => {
+            ChangeNode::Leaf(Written::Put(value)) => {
                 map.insert(name.to_owned(), value);
             }
-            Node::Leaf(Written::Remove) => {
+            ChangeNode::Leaf(Written::Remove) => {
                 map.remove(name);
             }
             inner => inner.change_inside(map.get_mut(name).ok_or(UpdateError::InvalidPath)?)?,
@@ -250,15 +250,15 @@ fn change_map(map: &mut BTreeMap<String, AttributeValue>, children: BTreeMap<&st
     Ok(())
 }
 
-fn change_list(list: &mut Vec<AttributeValue>, children: BTreeMap<usize, Node<'_>>) -> Result<(), UpdateError> {
+fn change_list(list: &mut Vec<AttributeValue>, children: BTreeMap<usize, ChangeNode<'_>>) -> Result<(), UpdateError> {
     let mut appended = Vec::new();
     let mut removed = Vec::new();
     for (index, node) in children {
         match (node, list.get_mut(index)) {
-            (Node::Leaf(Written::Put(value)), Some(element)) => *element = value,
-            (Node::Leaf(Written::Put(value)), None) => appended.push(value),
-            (Node::Leaf(Written::Remove), Some(_)) => removed.push(index),
-            (Node::Leaf(Written::Remove), None) => {}
+            (ChangeNode::Leaf(Written::Put(value)), Some(element)) => *element = value,
+            (ChangeNode::Leaf(Written::Put(value)), None) => appended.push(value),
+            (ChangeNode::Leaf(Written::Remove), Some(_)) => removed.push(index),
+            (ChangeNode::Leaf(Written::Remove), None) => {}
             (inner, Some(element)) => inner.change_inside(element)?,
             (_, None) => return Err(UpdateError::InvalidPath),
         }
