@@ -135,6 +135,7 @@ fn wait_for_end(signals: Signals, mounted: &Mounted) {
 fn start_in_background(data_dir: &Path) -> Result<Outcome, CliError> {
     let exe = std::env::current_exe().map_err(CliError::io("cannot find the ddbfs program"))?;
     let args: Vec<_> = std::env::args_os().collect();
+    // The child is a command of its own: it gets what a call by mount(8) means.
     let args = super::helper::arguments(&args)?.unwrap_or(args);
     let log = open_log(data_dir)?;
     // A session of its own: the end of the terminal's is no SIGHUP to it.

@@ -325,6 +325,7 @@ impl Filesystem for Shell {
         reply: ReplyEmpty,
     ) {
         guard("release", || {
+            // An error here reaches nobody: the view has it in its log.
             let call = self.begin(request, "release", ino, None);
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.release(caller(request), handle.0, done);

@@ -1,7 +1,7 @@
 //! Runs a request of the protocol without holding a thread of the connections longer than it works.
 //!
 //! Requests on single items run where they are called: they are short and never wait for a writer. Writes wait for the commit without a
-//! thread. What reads much or is large runs on a thread of [`super::works`].
+//! thread. What reads much or is large runs on a thread of [`super::long_requests`].
 
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@
 //! sigv4     whether a signature holds               sign_time  its date
 //! error     failures to replies                        reply      headers, bodies, request ids
 //! body      bodies within limits                    compression  gzip and deflate
-//! in_flight, patience   memory and time of all connections
-//! crowd     how many there are                         peer       whose process is at the other end
-//! works     requests that take long or much memory
+//! in_flight, timeouts   memory and time of all connections
+//! connections   how many there are                   peer       whose process is at the other end
+//! long_requests requests that take long or much memory
 //! ```
 //!
 //! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 256 MiB of bodies at once, 128 MiB for
@@ -21,12 +21,12 @@ pub mod auth;
 mod authorization;
 pub mod body;
 pub mod compression;
-pub mod crowd;
+pub mod connections;
 pub mod dispatch;
 pub mod error;
 pub mod in_flight;
+pub mod long_requests;
 pub mod origin;
-pub mod patience;
 pub mod peer;
 pub mod reply;
 pub mod route;
@@ -34,6 +34,6 @@ pub mod server;
 pub mod sign_time;
 pub mod sigv4;
 pub mod target;
-pub mod works;
+pub mod timeouts;
 
 pub use server::{HttpOptions, RunningServer, Server};

@@ -11,7 +11,7 @@ use hyper::{Response, StatusCode};
 
 use super::compression::{self, COMPRESSED_ABOVE_BYTES, Coding};
 use super::in_flight::Share;
-use super::patience::RequestPhase;
+use super::timeouts::RequestPhase;
 
 /// Bytes of a body given to the connection at a time, so that its share is held until the last part.
 const FRAME_BYTES_MAX: usize = 64 * 1024;

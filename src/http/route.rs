@@ -22,13 +22,13 @@ use super::compression::{self, Coding, ContentEncoding, InflateError};
 use super::dispatch::{self, Begun};
 use super::error::{self, Failure};
 use super::in_flight::{InFlight, Share};
+use super::long_requests::LongRequests;
 use super::origin::{Gate, Named};
-use super::patience::Phase;
 use super::peer::Stranger;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
 use super::sigv4::{Signed, Verifier};
 use super::target;
-use super::works::Works;
+use super::timeouts::Phase;
 use crate::codec::json::document::{self, Document};
 use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
@@ -52,7 +52,7 @@ pub struct Service {
     pub database: Arc<dyn Database>,
     pub gate: Gate,
     pub in_flight: Arc<InFlight>,
-    pub works: Works,
+    pub long_requests: LongRequests,
     pub ids: RequestIds,
     /// No count before validation texts.
     pub bare_texts: bool,
@@ -91,6 +91,7 @@ impl Service {
             }
         };
         if head.method == Method::HEAD {
+            // Before the headers are made, which tell the length and checksum of what is sent.
             reply.body = Vec::new();
         }
         let accepted = compression::accepted(header(&head, &ACCEPT_ENCODING));
@@ -201,12 +202,12 @@ impl Service {
         operation: Option<&'static Operation>,
     ) -> Result<Vec<u8>, Failure> {
         let (bytes, is_coded) = (body.sent.len(), body.coding.is_some());
-        if Works::is_short(operation, &body.sent, is_coded) {
+        if LongRequests::is_short(operation, &body.sent, is_coded) {
             return Ok(self.begin(head, body, operation, false)?.ended().await?);
         }
-        let memory = self.works.memory(bytes, is_coded).await.map_err(Failure::Body)?;
+        let memory = self.long_requests.memory(bytes, is_coded).await.map_err(Failure::Body)?;
         let (service, head) = (Arc::clone(self), Arc::clone(head));
-        let begun = self.works.run(move || service.begin(&head, body, operation, true)).await;
+        let begun = self.long_requests.run(move || service.begin(&head, body, operation, true)).await;
         let ended = begun.unwrap_or(Err(Failure::Panic))?.ended().await;
         drop(memory);
         Ok(ended?)

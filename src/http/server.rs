@@ -14,15 +14,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use super::crowd::{Crowd, Seat};
+use super::connections::{Connections, Slot};
 use super::in_flight::InFlight;
+use super::long_requests::LongRequests;
 use super::origin::Gate;
-use super::patience::PatientStream;
 use super::peer::{self, Stranger};
 use super::reply::RequestIds;
 use super::route::{HEAD_BYTES_MAX, Service};
 use super::sigv4::{Credentials, Verifier};
-use super::works::Works;
+use super::timeouts::TimeoutStream;
 use crate::database::Database;
 use crate::engine::clock::{Clock, SystemClock};
 
@@ -85,7 +85,7 @@ pub struct Server;
 pub struct RunningServer {
     addr: SocketAddr,
     stop: watch::Sender<bool>,
-    connections: Arc<Crowd>,
+    connections: Arc<Connections>,
     runtime: Option<Runtime>,
 }
 
@@ -119,14 +119,14 @@ impl Server {
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
         let (in_flight, ids) = (InFlight::new(options.in_flight_bytes_max), RequestIds::new(seed()));
-        let works = Works::new(options.in_flight_bytes_max);
-        let service = Arc::new(Service { database, gate, in_flight, works, ids, bare_texts: options.bare_texts, verifier });
+        let long_requests = LongRequests::new(options.in_flight_bytes_max);
+        let service = Arc::new(Service { database, gate, in_flight, long_requests, ids, bare_texts: options.bare_texts, verifier });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_name("ddbfs-http").enable_all().build()?;
         let (stop, stopped) = watch::channel(false);
-        let connections = Crowd::new();
+        let connections = Connections::new();
         let listener = {
             // The listener belongs to the runtime within which it is made.
             let _inside = runtime.enter();
@@ -178,7 +178,7 @@ struct Door {
     /// Whether strangers are told that they are.
     checks_users: bool,
     service: Arc<Service>,
-    connections: Arc<Crowd>,
+    connections: Arc<Connections>,
 }
 
 impl Door {
@@ -186,14 +186,14 @@ impl Door {
         loop {
             let next = async {
                 let (stream, stranger) = self.next().await;
-                self.connections.seat(stranger.is_none()).await.map(|seat| (stream, stranger, seat))
+                self.connections.slot(stranger.is_none()).await.map(|slot| (stream, stranger, slot))
             };
-            let (stream, stranger, seat) = tokio::select! {
+            let (stream, stranger, slot) = tokio::select! {
                 Some(next) = next => next,
                 () = stop_of(&mut stopped) => return,
                 else => return,
             };
-            tokio::spawn(connection(stream, Arc::clone(&self.service), stranger, seat, stopped.clone()));
+            tokio::spawn(connection(stream, Arc::clone(&self.service), stranger, slot, stopped.clone()));
         }
     }
 
@@ -223,31 +223,31 @@ async fn connection(
     stream: TcpStream,
     service: Arc<Service>,
     stranger: Option<Stranger>,
-    seat: Seat,
+    slot: Slot,
     mut stopped: watch::Receiver<bool>,
 ) {
     // Answers are whole; waiting to join small ones only delays them.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(PatientStream::new(stream, seat.phase.clone()));
+    let io = TokioIo::new(TimeoutStream::new(stream, slot.phase.clone()));
     let is_served = stranger.is_none();
     let handler = service_fn(|request| {
-        let (service, phase, stranger) = (Arc::clone(&service), seat.phase.clone(), stranger.clone());
+        let (service, phase, stranger) = (Arc::clone(&service), slot.phase.clone(), stranger.clone());
         async move { Ok::<_, Infallible>(service.answer(request, &phase, stranger.as_ref()).await) }
     });
     // Twice the limit: a head somewhat too large gets its answer from `route`, a huge one from hyper.
     let mut builder = http1::Builder::new();
     // A client may end its side after a request (`nc -N`, HTTP/1.0); it is owed the answer.
-    // hyper's own time-out of heads is off: PatientStream has one for heads and another for pauses.
+    // hyper's own time-out of heads is off: TimeoutStream has one for heads and another for pauses.
     builder.max_buf_size(2 * HEAD_BYTES_MAX).header_read_timeout(None).half_close(true).keep_alive(is_served);
     let mut serving = std::pin::pin!(builder.serve_connection(io, handler));
     let ended = tokio::select! {
         ended = serving.as_mut() => Some(ended),
         () = stop_of(&mut stopped) => None,
-        () = seat.dismissed() => None,
+        () = slot.dismissed() => None,
     };
     let ended = match ended {
         // Nothing was asked, so nothing is owed.
-        None if seat.phase.is_new() => return,
+        None if slot.phase.is_new() => return,
         Some(ended) => ended,
         None => {
             serving.as_mut().graceful_shutdown();

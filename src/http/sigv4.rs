@@ -142,7 +142,7 @@ impl Verifier {
     /// Checks a request whose signature has all its parts (see [`super::auth::check`]).
     ///
     /// # Errors
-    /// [`SignatureError`].
+    /// [`SignatureError`], the first in the service's order; `Mismatch` does not say of what.
     pub fn check(&self, request: &Signed<'_>) -> Result<(), SignatureError> {
         let claim = Claim::of(request);
         if claim.algorithm != ALGORITHM {

@@ -88,7 +88,7 @@ struct Controller {
     capacity: u64,
     /// Minutes since the last change, oldest first.
     seen: Vec<Minute>,
-    /// Minutes of the decreases of the last day.
+    /// The minute of each decrease.
     decreases: Vec<u64>,
 }
 

@@ -23,7 +23,7 @@ enum Second {
 /// Of UPDATE and DELETE: equality on every key attribute, joined by AND; the rest is the condition of the write.
 ///
 /// # Errors
-/// `NoKey`, `SeveralKeys`.
+/// `NoKey` when a key attribute lacks its equality, `SeveralKeys` when it has two that differ.
 pub fn of_write(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
     let named = gather(condition, schema, equality, Second::Refused)?;
     if named.key.0.len() < schema.attributes().count() { Err(StatementError::NoKey) } else { Ok(named) }
@@ -32,7 +32,7 @@ pub fn of_write(condition: Option<&Condition>, schema: &KeySchema) -> Result<Nam
 /// Of EXISTS: the same with at least one more condition.
 ///
 /// # Errors
-/// `ExistsKey`.
+/// `ExistsKey` when the key is not whole, or nothing is asked beside it.
 pub fn of_exists(condition: Option<&Condition>, schema: &KeySchema) -> Result<Named, StatementError> {
     let named = gather(condition, schema, equality, Second::Condition)?;
     if named.rest.is_none() || named.key.0.len() < schema.attributes().count() {
@@ -44,7 +44,7 @@ pub fn of_exists(condition: Option<&Condition>, schema: &KeySchema) -> Result<Na
 /// Of a SELECT in a batch or transaction: the key and nothing else; an IN of one value is an equality.
 ///
 /// # Errors
-/// `ReadKey`.
+/// `ReadKey` when the key is not whole, or anything else is asked.
 pub fn of_read(condition: Option<&Condition>, schema: &KeySchema, operation: &'static str) -> Result<Item, StatementError> {
     let named = gather(condition, schema, equality_or_in, Second::Condition)?;
     if named.rest.is_some() || named.key.0.len() < schema.attributes().count() {

@@ -97,7 +97,7 @@ impl Statement {
 /// Parses a statement and puts its parameters in place.
 ///
 /// # Errors
-/// `Statement`.
+/// `Statement`: the text, its number of parameters, or a value in it.
 pub fn read(text: &str, parameters: &[AttributeValue]) -> Result<Statement, Error> {
     let parsed = parse::parse(text)?;
     let values = Values::new(parameters, parsed.parameters)?;

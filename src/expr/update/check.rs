@@ -188,7 +188,7 @@ fn check_no_list(term: &Term) -> Result<(), ExpressionFault> {
 /// A literal operand must be of the type.
 ///
 /// # Errors
-/// `OperandType`.
+/// `OperandType` when it is of another; paths and calls are seen when there is an item.
 pub(in crate::expr) fn check_literal(term: &Term, function: &str, expected: AttributeType) -> Result<(), ExpressionFault> {
     let found = match term {
         Term::Value(value) => value.attribute_type(),

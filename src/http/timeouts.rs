@@ -103,7 +103,7 @@ impl Drop for RequestPhase {
 
 /// A TCP stream with deadlines.
 #[derive(Debug)]
-pub struct PatientStream {
+pub struct TimeoutStream {
     stream: TcpStream,
     phase: Phase,
     /// The phase that `read_deadline` was set for: head or idle.
@@ -114,7 +114,7 @@ pub struct PatientStream {
     behind: Option<(Instant, usize)>,
 }
 
-impl PatientStream {
+impl TimeoutStream {
     #[must_use]
     pub fn new(stream: TcpStream, phase: Phase) -> Self {
         let read_deadline = Box::pin(sleep_until(Instant::now() + HEAD_TIMEOUT));
@@ -162,7 +162,7 @@ impl PatientStream {
     }
 }
 
-impl AsyncRead for PatientStream {
+impl AsyncRead for TimeoutStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if Pin::new(&mut this.stream).poll_read(cx, buf)?.is_pending() {
@@ -177,7 +177,7 @@ impl AsyncRead for PatientStream {
     }
 }
 
-impl AsyncWrite for PatientStream {
+impl AsyncWrite for TimeoutStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(cx, buf);

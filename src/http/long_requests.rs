@@ -29,7 +29,7 @@ const KIB: usize = 1024;
 
 /// Turns and memory for long requests.
 #[derive(Debug)]
-pub struct Works {
+pub struct LongRequests {
     turns: Arc<Semaphore>,
     /// In KiB.
     memory: Arc<Semaphore>,
@@ -49,7 +49,7 @@ impl Drop for Memory {
     }
 }
 
-impl Works {
+impl LongRequests {
     /// `bytes_max` for all long requests together.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_page_without_a_filter_is_read_where_its_connection_is() {
         let check = |name: &str, body: &str, expected| {
-            assert_eq!(Works::is_short(crate::protocol::find(name), body.as_bytes(), false), expected, "{name} {body}");
+            assert_eq!(LongRequests::is_short(crate::protocol::find(name), body.as_bytes(), false), expected, "{name} {body}");
         };
         check("Query", r#"{"TableName":"T"}"#, true);
         check("Query", r#"{"FilterExpression":"a = b"}"#, false);
