@@ -47,9 +47,12 @@
 //!
 //! # Where new things go
 //!
-//! An operation: `model/api/`, `codec/wire/`, `engine/ops/`, a line in its family's table in `protocol/`. A directory of the mount: `fs/tree/`; a
-//! file or directory beside the data: `fs/special/`, one source file each. A clause or result of query paths: `fs/query/`. A kind of thing in the
-//! store: a variant of `engine::keys::StoreKey`, and its part of `engine/check/`.
+//! An operation: its types in `model/api/`, its shape, reader and writer in `codec/wire/`, what it does in `engine/ops/`; a method of its family's
+//! trait in `database/`, handed on by `database/local/` and, through the caches or past them, by `database/cached/`; a line in its family's table in
+//! `protocol/`. HTTP and the mount's `.ddb/api/` have it by that. A directory of the mount: `fs/tree/`; a file or directory beside the data:
+//! `fs/special/`, one source file each. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
+//! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is
+//! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 
 pub mod cli;
 pub mod codec;
