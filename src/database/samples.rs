@@ -6,7 +6,8 @@
 use crate::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use crate::model::api::{CreateTableRequest, KeySchemaElement};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};
-use crate::model::{AttributeValue, IndexName, Item, KeyAttribute, Number, TableName};
+use crate::model::settings::ThroughputSettings;
+use crate::model::{AttributeValue, IndexName, Item, KeyAttribute, Number, TableName, TableSettings};
 
 use AttributeValue::S;
 
@@ -50,7 +51,7 @@ impl TableBuilder {
             local_indexes: None,
             global_indexes: None,
             deletion_protection: false,
-            opaque: std::collections::BTreeMap::new(),
+            settings: TableSettings::default(),
         });
         Self { request }.define(&keys)
     }
@@ -82,6 +83,7 @@ impl TableBuilder {
             key_schema: key_schema(keys),
             projection: ProjectionDefinition { projection_type: Some(projection_type), non_key_attributes },
             throughput: None,
+            settings: ThroughputSettings::default(),
         });
         if let Some(request) = &mut self.request {
             let list = match kind {

@@ -1,9 +1,9 @@
 //! The stored form of a catalog entry: one JSON object, its member `v` the version of the form.
 //!
 //! ```text
-//! {"v":1,"name":…,"table_id":…,"created_ms":…,"status":"ACTIVE","source":1,
+//! {"v":2,"name":…,"table_id":…,"created_ms":…,"status":"ACTIVE","source":1,
 //!  "key":{"partition":["pk","S"],"sort":["sk","N"]},"billing_mode":"PROVISIONED","throughput":[5,5],
-//!  "deletion_protection":false,"opaque":{…},
+//!  "deletion_protection":false,"settings":{…},
 //!  "indexes":[{"name":…,"kind":"GLOBAL","source":2,"partition":[["a","S"]],"sort":[],"projection":"ALL","throughput":[5,5]}]}
 //! ```
 //! `sort` and `throughput` are null when there is none; `projection` is `ALL`, `KEYS_ONLY` or a list of names. Members that only a table
@@ -13,11 +13,13 @@
 //! "time_to_live":{"attribute":…,"list":4,"built":true,"changed_ms":…}      list is null when it is disabled
 //! ```
 //! "status_ends_ms":1
+//! Version 1 had `opaque` instead of `settings`: members of CreateTable as their JSON text.
 //! `control` and `index_life`, only when there is something in them, are what `control_json` and `index_life` say.
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use super::catalog::TableEntry;
 use super::control_json;
@@ -25,12 +27,16 @@ use super::index_life::IndexLife;
 use super::keys::SourceId;
 use super::streams::TableStream;
 use super::time_to_live::{List, TimeToLive};
+use crate::codec::json::document::Document;
+use crate::codec::wire::shape::Members;
+use crate::codec::wire::table_settings;
 use crate::model::api::{StreamViewType, TableControl, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::schema::{BillingMode, KeyAttributeType, ProvisionedThroughput};
-use crate::model::{IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName, TableSchema};
+use crate::model::settings::ThroughputSettings;
+use crate::model::{IndexKind, IndexName, IndexSchema, KeyAttribute, KeySchema, Projection, TableName, TableSchema, TableSettings};
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The stored bytes of an entry.
 #[must_use]
@@ -54,7 +60,7 @@ pub fn to_value(entry: &TableEntry) -> Value {
         "billing_mode": billing_text(schema.billing_mode),
         "throughput": schema.throughput.map(throughput_value),
         "deletion_protection": schema.deletion_protection,
-        "opaque": schema.opaque,
+        "settings": schema.settings,
         "indexes": indexes,
     });
     if let Some(stream) = &entry.stream {
@@ -99,7 +105,7 @@ pub fn decode(bytes: &[u8]) -> Result<TableEntry, StoreError> {
 /// As [`decode`].
 pub fn of_value(value: &Value) -> Result<TableEntry, StoreError> {
     match value.get("v").and_then(Value::as_u64) {
-        Some(VERSION) => decode_v1(value).ok_or_else(damaged),
+        Some(1..=VERSION) => decode_v1(value).ok_or_else(damaged),
         Some(newer) => Err(StoreError::Format(u8::try_from(newer).unwrap_or(u8::MAX))),
         None => Err(damaged()),
     }
@@ -124,6 +130,7 @@ pub(super) fn index_value(index: &IndexSchema, source: SourceId) -> Value {
         "sort": keys(&index.sort),
         "projection": projection,
         "throughput": index.throughput.map(throughput_value),
+        "settings": index.settings,
     })
 }
 
@@ -162,7 +169,6 @@ fn decode_v1(value: &Value) -> Option<TableEntry> {
     let schema = TableSchema {
         name: TableName::new(value.get("name")?.as_str()?).ok()?,
         key: KeySchema { partition: key_of(key.get("partition")?)?, sort: optional(key.get("sort")?, key_of)? },
-        indexes,
         billing_mode: match value.get("billing_mode")?.as_str()? {
             "PROVISIONED" => BillingMode::Provisioned,
             "PAY_PER_REQUEST" => BillingMode::PayPerRequest,
@@ -170,12 +176,11 @@ fn decode_v1(value: &Value) -> Option<TableEntry> {
         },
         throughput: optional(value.get("throughput")?, throughput_of)?,
         deletion_protection: value.get("deletion_protection")?.as_bool()?,
-        opaque: value
-            .get("opaque")?
-            .as_object()?
-            .iter()
-            .map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
-            .collect::<Option<_>>()?,
+        settings: match value.get("settings") {
+            Some(settings) => TableSettings::deserialize(settings).ok()?,
+            None => first_settings(value.get("opaque")?, &mut indexes)?,
+        },
+        indexes,
     };
     Some(TableEntry {
         schema: Arc::new(schema),
@@ -237,7 +242,20 @@ pub(super) fn index_of(value: &Value) -> Option<IndexSchema> {
         sort: keys("sort")?,
         projection,
         throughput: optional(value.get("throughput")?, throughput_of)?,
+        settings: value.get("settings").map_or(Ok(ThroughputSettings::default()), ThroughputSettings::deserialize).ok()?,
     })
+}
+
+/// The settings of version 1, which kept members of CreateTable as their JSON text by name.
+fn first_settings(texts: &Value, indexes: &mut [IndexSchema]) -> Option<TableSettings> {
+    let member = |(name, text): (&String, &Value)| Some((name.clone(), serde_json::from_str(text.as_str()?).ok()?));
+    let members: Value = texts.as_object()?.iter().map(member).collect::<Option<Map<_, _>>>()?.into();
+    for index in indexes {
+        if let Some(kept) = members.get("GlobalSecondaryIndexes").and_then(|kept| kept.get(index.name.as_str())) {
+            index.settings = table_settings::of_index(Members::of(Document::of(kept).root())?);
+        }
+    }
+    Some(table_settings::read(Members::of(Document::of(&members).root())?))
 }
 
 /// `null` as none, anything else through `decode`.
@@ -283,6 +301,7 @@ mod tests {
             sort: vec![attribute("b", KeyAttributeType::B)],
             projection,
             throughput,
+            settings: ThroughputSettings::default(),
         };
         let units = Some(ProvisionedThroughput { read_capacity_units: 1, write_capacity_units: 2 });
         TableEntry {
@@ -300,7 +319,7 @@ mod tests {
                 billing_mode: BillingMode::Provisioned,
                 throughput: units,
                 deletion_protection: true,
-                opaque: [("Tags".to_owned(), "[]".to_owned())].into(),
+                settings: TableSettings { tags: vec![("a".into(), "b".into())], ..TableSettings::default() },
             }),
             source: SourceId(4),
             index_sources: vec![SourceId(5), SourceId(6), SourceId(7)],
@@ -348,11 +367,14 @@ mod tests {
         schema.throughput = None;
         schema.billing_mode = BillingMode::PayPerRequest;
         let text = concat!(
-            r#"{"v":1,"name":"abc","table_id":"id","created_ms":17,"status":"ACTIVE","source":4,"#,
+            r#"{"v":2,"name":"abc","table_id":"id","created_ms":17,"status":"ACTIVE","source":4,"#,
             r#""key":{"partition":["pk","S"],"sort":["sk","N"]},"billing_mode":"PAY_PER_REQUEST","throughput":null,"#,
-            r#""deletion_protection":true,"opaque":{"Tags":"[]"},"#,
+            r#""deletion_protection":true,"settings":{"stream":null,"encryption":null,"table_class":null,"tags":[["a","b"]],"#,
+            r#""resource_policy":null,"throughput":{"on_demand":{"max_read_request_units":null,"max_write_request_units":null},"#,
+            r#""warm":{"read_units_per_second":null,"write_units_per_second":null}}},"#,
             r#""indexes":[{"name":"lll","kind":"LOCAL","source":5,"partition":[["pk","S"]],"sort":[["b","B"]],"#,
-            r#""projection":["x"],"throughput":null}]}"#
+            r#""projection":["x"],"throughput":null,"settings":{"on_demand":{"max_read_request_units":null,"#,
+            r#""max_write_request_units":null},"warm":{"read_units_per_second":null,"write_units_per_second":null}}}]}"#
         );
         assert_eq!(String::from_utf8(encode(&entry)).unwrap(), text);
     }
@@ -360,7 +382,7 @@ mod tests {
     #[test]
     fn damage_and_newer_versions_are_told_apart() {
         let cases: &[(&[u8], StoreError)] =
-            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":2}"#, StoreError::Format(2))];
+            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":3}"#, StoreError::Format(3))];
         for (bytes, expected) in cases {
             assert_eq!(decode(bytes), Err(expected.clone()));
         }

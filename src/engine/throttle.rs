@@ -18,7 +18,6 @@ use super::Shared;
 use super::catalog::TableEntry;
 use super::keys::SourceId;
 use super::partitions::{self, PartitionMap};
-use crate::codec::wire::kept_options;
 use crate::model::Error;
 use crate::model::error::{StoreError, ThrottleCause, Throttled};
 use crate::model::layout::PartitionLimits;
@@ -219,9 +218,8 @@ impl Asked<'_> {
                 false => rate,
             };
         }
-        let index = self.table.indexes().position(|(_, id)| id == self.source);
-        let name = index.map(|place| self.table.schema.indexes[place].name.as_str());
-        let set = kept_options::on_demand(&self.table.schema.opaque, name);
+        let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.settings);
+        let set = index.unwrap_or(self.table.schema.settings.throughput).on_demand;
         let set = match self.kind {
             Kind::Read => set.max_read_request_units,
             Kind::Write => set.max_write_request_units,

@@ -15,6 +15,7 @@ pub mod names;
 pub mod number;
 pub mod prices;
 pub mod schema;
+pub mod settings;
 
 pub use attribute_value::{AttributeType, AttributeValue};
 pub use document_path::{DocumentPath, PathElement};
@@ -23,3 +24,4 @@ pub use item::{Item, Key};
 pub use names::{IndexName, TableName};
 pub use number::Number;
 pub use schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema};
+pub use settings::TableSettings;

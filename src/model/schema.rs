@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::attribute_value::AttributeType;
 use super::names::{IndexName, TableName};
+use super::settings::{TableSettings, ThroughputSettings};
 
 /// HASH or RANGE, as DynamoDB's `KeyType` spells them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,6 +104,8 @@ pub struct IndexSchema {
     pub projection: Projection,
     /// Only of a GSI of a PROVISIONED table.
     pub throughput: Option<ProvisionedThroughput>,
+    /// Only of a GSI.
+    pub settings: ThroughputSettings,
 }
 
 impl IndexSchema {
@@ -135,8 +138,7 @@ pub struct TableSchema {
     /// None on PAY_PER_REQUEST.
     pub throughput: Option<ProvisionedThroughput>,
     pub deletion_protection: bool,
-    /// Members of CreateTable that are kept and shown but have no effect yet, as their wire JSON text by member name.
-    pub opaque: BTreeMap<String, String>,
+    pub settings: TableSettings,
 }
 
 impl TableSchema {
@@ -149,6 +151,32 @@ impl TableSchema {
     /// Indexes of one kind, in submitted order.
     pub fn indexes_of(&self, kind: IndexKind) -> impl Iterator<Item = &IndexSchema> {
         self.indexes.iter().filter(move |index| index.kind == kind)
+    }
+
+    /// On-demand maxima and warm throughput of the table, or of one of its indexes.
+    #[must_use]
+    pub fn throughput_settings(&self, index: Option<&str>) -> ThroughputSettings {
+        index.map_or(self.settings.throughput, |name| self.index(name).map(|index| index.settings).unwrap_or_default())
+    }
+
+    /// The same to be changed; `None` without such an index.
+    pub fn throughput_settings_mut(&mut self, index: Option<&str>) -> Option<&mut ThroughputSettings> {
+        let Some(name) = index else { return Some(&mut self.settings.throughput) };
+        self.indexes.iter_mut().find(|index| index.name.as_str() == name).map(|index| &mut index.settings)
+    }
+
+    /// The warm throughput in effect: what was asked for or reached, never below what the table or index is provisioned for.
+    #[must_use]
+    pub fn effective_warm(&self, index: Option<&str>) -> ProvisionedThroughput {
+        let provisioned = index.map_or(self.throughput, |name| self.index(name).and_then(|index| index.throughput));
+        let base = if self.billing_mode == BillingMode::PayPerRequest { Some(ON_DEMAND_WARM) } else { provisioned };
+        let (read, write) = base.map_or((0, 0), |units| (units.read_capacity_units, units.write_capacity_units));
+        let kept = self.throughput_settings(index).warm;
+        let at_least = |asked: Option<i64>, base: u64| asked.and_then(|units| u64::try_from(units).ok()).unwrap_or(0).max(base);
+        ProvisionedThroughput {
+            read_capacity_units: at_least(kept.read_units_per_second, read),
+            write_capacity_units: at_least(kept.write_units_per_second, write),
+        }
     }
 
     /// Every key attribute of the table and its indexes once, sorted by name: `AttributeDefinitions`.

@@ -18,6 +18,7 @@ use ddbfs::model::api::{
     DeleteItemRequest, KeySchemaElement, Origin, PutItemRequest, StreamEvent, TimeToLiveSpecification, UpdateTimeToLiveRequest,
 };
 use ddbfs::model::schema::{KeyAttributeType, KeyType};
+use ddbfs::model::settings::StreamViewType;
 use ddbfs::model::{Item, Key, KeyAttribute};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{Store, StoreError, Write, WriteJob};
@@ -165,8 +166,7 @@ fn with_lists() -> (Arc<MemoryStore>, LocalDatabase) {
     request.attribute_definitions = vec![KeyAttribute { name: "pk".into(), attribute_type: KeyAttributeType::S }];
     request.key_schema = vec![KeySchemaElement { attribute_name: "pk".into(), key_type: KeyType::Hash }];
     (request.local_indexes, request.global_indexes) = (None, None);
-    let stream = r#"{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}"#;
-    request.opaque = [("StreamSpecification".to_owned(), stream.to_owned())].into();
+    request.settings.stream = Some(StreamViewType::NewImage);
     database.create_table(request).unwrap();
     let specification = TimeToLiveSpecification { enabled: true, attribute_name: "t".to_owned() };
     database.update_time_to_live(UpdateTimeToLiveRequest { table_name: table("Lists"), specification }).unwrap();

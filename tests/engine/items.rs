@@ -24,6 +24,7 @@ fn create(database: &LocalDatabase, is_local: bool) {
         key_schema,
         projection: ProjectionDefinition { projection_type: Some(projection_type), non_key_attributes: None },
         throughput: None,
+        settings: Default::default(),
     };
     let global = index("ggg", IndexKind::Global, vec![element("a", KeyType::Hash)], ProjectionType::KeysOnly);
     let local = index("lll", IndexKind::Local, vec![pk.clone(), element("b", KeyType::Range)], ProjectionType::All);
@@ -38,7 +39,7 @@ fn create(database: &LocalDatabase, is_local: bool) {
         local_indexes: is_local.then(|| vec![local]),
         global_indexes: Some(vec![global]),
         deletion_protection: false,
-        opaque: std::collections::BTreeMap::new(),
+        settings: Default::default(),
     };
     database.create_table(request).unwrap();
 }

@@ -58,6 +58,7 @@ fn create_request() -> CreateTableRequest {
                     None => ProjectionDefinition { projection_type: Some(ProjectionType::All), non_key_attributes: None },
                 },
                 throughput: None,
+                settings: Default::default(),
             })
             .collect::<Vec<_>>()
     };
@@ -77,7 +78,7 @@ fn create_request() -> CreateTableRequest {
         local_indexes: Some(indexes(IndexKind::Local)),
         global_indexes: Some(indexes(IndexKind::Global)),
         deletion_protection: false,
-        opaque: BTreeMap::new(),
+        settings: Default::default(),
     }
 }
 

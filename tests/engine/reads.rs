@@ -1,7 +1,5 @@
 //! Query and Scan: checks, pages, start keys, segments, projections, capacity (docs/dynamodb.md 13, 10.3).
 
-use std::collections::BTreeMap;
-
 use crate::support::engine;
 use crate::support::engine::*;
 use ddbfs::database::Database;
@@ -25,6 +23,7 @@ fn database() -> LocalDatabase {
             non_key_attributes: Some(vec!["x".into()]),
         },
         throughput: None,
+        settings: Default::default(),
     };
     use KeyType::{Hash, Range};
     let types = [("pk", "S"), ("sk", "N"), ("g", "S"), ("h1", "S"), ("h2", "N"), ("l", "S")];
@@ -41,7 +40,7 @@ fn database() -> LocalDatabase {
         local_indexes: Some(vec![index("lll", IndexKind::Local, &[("pk", Hash), ("l", Range)])]),
         global_indexes: Some(vec![index("ggg", IndexKind::Global, &[("g", Hash), ("h1", Range), ("h2", Range)])]),
         deletion_protection: false,
-        opaque: BTreeMap::new(),
+        settings: Default::default(),
     };
     let flat = CreateTableRequest {
         table_name: table("Flat"),

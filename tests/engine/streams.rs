@@ -12,7 +12,7 @@ use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
 use ddbfs::model::error::StreamError;
 use ddbfs::model::schema::{BillingMode, KeyAttributeType, KeyType};
-use ddbfs::model::{Error, Item, KeyAttribute};
+use ddbfs::model::{Error, Item, KeyAttribute, TableSettings};
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use proptest::prelude::*;
@@ -21,10 +21,6 @@ use proptest::test_runner::{Config, TestRunner};
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 fn create(database: &LocalDatabase, name: &str, view: Option<StreamViewType>) {
-    let stream = view.map(|view| {
-        let text = format!(r#"{{"StreamEnabled":true,"StreamViewType":"{}"}}"#, view.text());
-        ("StreamSpecification".to_owned(), text)
-    });
     let request = CreateTableRequest {
         table_name: table(name),
         attribute_definitions: vec![KeyAttribute { name: "pk".into(), attribute_type: KeyAttributeType::S }],
@@ -34,7 +30,7 @@ fn create(database: &LocalDatabase, name: &str, view: Option<StreamViewType>) {
         local_indexes: None,
         global_indexes: None,
         deletion_protection: false,
-        opaque: stream.into_iter().collect(),
+        settings: TableSettings { stream: view, ..TableSettings::default() },
     };
     database.create_table(request).unwrap();
 }

@@ -1,6 +1,5 @@
 //! CreateTable, DescribeTable, ListTables, DeleteTable (docs/dynamodb.md 11).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::support::engine;
@@ -13,7 +12,8 @@ use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, Pro
 use ddbfs::model::api::*;
 use ddbfs::model::error::{InUseError, StoreError};
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType, ProvisionedThroughput};
-use ddbfs::model::{Error, IndexName, Item, KeyAttribute, Projection};
+use ddbfs::model::settings::TableClass;
+use ddbfs::model::{Error, IndexName, Item, KeyAttribute, Projection, TableSettings};
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 
@@ -42,7 +42,7 @@ fn request(definition: &str, key: &str) -> CreateTableRequest {
         local_indexes: None,
         global_indexes: None,
         deletion_protection: false,
-        opaque: BTreeMap::new(),
+        settings: Default::default(),
     }
 }
 
@@ -58,6 +58,7 @@ fn index(kind: IndexKind, name: &str, key: &str) -> IndexDefinition {
         key_schema: keys(key),
         projection: projection(Some(ProjectionType::All), None),
         throughput: None,
+        settings: Default::default(),
     }
 }
 
@@ -252,7 +253,7 @@ fn a_created_table_is_described_and_active() {
     let include = projection(Some(ProjectionType::Include), Some(&["z", "y"]));
     let request = CreateTableRequest {
         global_indexes: Some(vec![IndexDefinition { projection: include, ..global("byA", "a") }]),
-        opaque: [("Tags".to_owned(), "[]".to_owned())].into(),
+        settings: TableSettings { table_class: Some(TableClass::Standard), ..TableSettings::default() },
         ..with_local("pk sk a b", "pk sk>", vec![local("byB", "pk b>")])
     };
     let created = database.create_table(request.clone()).unwrap().table_description;
@@ -266,7 +267,7 @@ fn a_created_table_is_described_and_active() {
     assert_eq!(described.status, TableStatus::Active);
     assert_eq!(described.schema, created.schema);
     assert_eq!(described.schema.indexes[1].projection, Projection::Include(vec!["y".into(), "z".into()]));
-    assert_eq!(described.schema.opaque["Tags"], "[]");
+    assert_eq!(described.schema.settings.table_class, Some(TableClass::Standard));
     let names: Vec<String> = described.schema.attribute_definitions().into_iter().map(|a| a.name).collect();
     assert_eq!(names, ["a", "b", "pk", "sk"]);
 

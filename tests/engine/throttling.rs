@@ -9,6 +9,7 @@ use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::api::*;
 use ddbfs::model::error::{CancellationReason, Throttled};
 use ddbfs::model::layout::{MeteredOperation, PartitionLimits};
+use ddbfs::model::settings::OnDemandThroughput;
 use ddbfs::model::{AttributeValue, Error, Item};
 
 const ADAPTIVE: ThrottleOptions = ThrottleOptions::new(true);
@@ -223,7 +224,8 @@ fn s_05_on_demand_has_the_units_of_a_new_table_or_its_maximum() {
     let bed = Bed::with(request.clone(), throttled(ADAPTIVE));
     // One partition is less than a new table's 4,000.
     assert_eq!(puts_until_refused(&bed, "p", 2_000), (1_000, "TableWriteKeyRangeThroughputExceeded".to_owned()));
-    request.opaque.insert("OnDemandThroughput".to_owned(), r#"{"MaxReadRequestUnits":10,"MaxWriteRequestUnits":20}"#.to_owned());
+    request.settings.throughput.on_demand =
+        OnDemandThroughput { max_read_request_units: Some(10), max_write_request_units: Some(20) };
     let bed = Bed::with(request, throttled(ADAPTIVE));
     assert_eq!(puts_until_refused(&bed, "p", 2_000), (20, "TableWriteMaxOnDemandThroughputExceeded".to_owned()));
     let refused = put(&bed.database, "Tab", item("p", "1", 0)).unwrap_err();

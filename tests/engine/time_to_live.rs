@@ -13,7 +13,7 @@ use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::create_table::{IndexDefinition, ProjectionDefinition, ProjectionType};
 use ddbfs::model::api::*;
 use ddbfs::model::schema::{BillingMode, IndexKind, KeyAttributeType, KeyType};
-use ddbfs::model::{AttributeValue, Error, IndexName, Item, KeyAttribute};
+use ddbfs::model::{AttributeValue, Error, IndexName, Item, KeyAttribute, TableSettings};
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
@@ -27,7 +27,6 @@ const FIVE_YEARS: u64 = 5 * 365 * 24 * 60 * 60;
 fn create(database: &LocalDatabase) {
     let attribute = |name: &str, attribute_type: KeyAttributeType| KeyAttribute { name: name.into(), attribute_type };
     let element = |name: &str, key_type: KeyType| KeySchemaElement { attribute_name: name.into(), key_type };
-    let stream = r#"{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}"#;
     let request = CreateTableRequest {
         table_name: table("Session"),
         attribute_definitions: vec![
@@ -45,9 +44,10 @@ fn create(database: &LocalDatabase) {
             key_schema: vec![element("kind", KeyType::Hash)],
             projection: ProjectionDefinition { projection_type: Some(ProjectionType::All), non_key_attributes: None },
             throughput: None,
+            settings: Default::default(),
         }]),
         deletion_protection: false,
-        opaque: BTreeMap::from([("StreamSpecification".to_owned(), stream.to_owned())]),
+        settings: TableSettings { stream: Some(StreamViewType::NewAndOldImages), ..TableSettings::default() },
     };
     database.create_table(request).unwrap();
 }

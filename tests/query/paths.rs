@@ -58,6 +58,7 @@ fn create(db: &LocalDatabase, name: &str, key: &str, indexes: &[(IndexKind, &str
             key_schema,
             projection: ProjectionDefinition { projection_type: Some(projection_type), non_key_attributes },
             throughput: None,
+            settings: Default::default(),
         };
         if *kind == IndexKind::Global { &mut global } else { &mut local }.push(definition);
     }
@@ -72,7 +73,7 @@ fn create(db: &LocalDatabase, name: &str, key: &str, indexes: &[(IndexKind, &str
         local_indexes: Some(local).filter(|list| !list.is_empty()),
         global_indexes: Some(global).filter(|list| !list.is_empty()),
         deletion_protection: false,
-        opaque: Default::default(),
+        settings: Default::default(),
     };
     db.create_table(request).expect("a table");
 }

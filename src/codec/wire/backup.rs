@@ -2,14 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::create_options;
 use super::create_table::{self, THROUGHPUT_MEMBER};
 use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::table_description::{self, add_failure, timestamp};
-use super::update_table::{encryption, on_demand};
+use super::table_settings;
 use crate::codec::json::document::{Document, Json};
 use crate::model::api::TableDescription;
 use crate::model::api::backup::{
@@ -53,8 +52,8 @@ macro_rules! restore_shape {
                 Member::new("GlobalSecondaryIndexOverride", Shape::List(&create_table::GLOBAL_INDEX)),
                 Member::new("LocalSecondaryIndexOverride", Shape::List(&create_table::LOCAL_INDEX)),
                 Member { name: "ProvisionedThroughputOverride", ..THROUGHPUT_MEMBER },
-                Member { name: "OnDemandThroughputOverride", ..create_options::ON_DEMAND_THROUGHPUT },
-                Member { name: "SSESpecificationOverride", ..create_options::SSE_SPECIFICATION },
+                Member { name: "OnDemandThroughputOverride", ..table_settings::ON_DEMAND_THROUGHPUT },
+                Member { name: "SSESpecificationOverride", ..table_settings::SSE_SPECIFICATION },
             ],
         }
     };
@@ -152,8 +151,8 @@ fn overrides(members: Members<'_>) -> Result<RestoreOverrides, WireError> {
             _ => None,
         },
         throughput: create_table::throughput(of(&throughput)?),
-        on_demand: on_demand(of(&maxima)?),
-        encryption: encryption(of(&sse)?)?,
+        on_demand: table_settings::on_demand(of(&maxima)?),
+        encryption: table_settings::encryption(of(&sse)?)?,
         global_indexes: create_table::indexes(members, "GlobalSecondaryIndexOverride", IndexKind::Global)?,
         local_indexes: create_table::indexes(members, "LocalSecondaryIndexOverride", IndexKind::Local)?,
     })
@@ -263,8 +262,8 @@ fn source_details(table: &TableDescription) -> Value {
         "ItemCount": table.item_count,
         "BillingMode": table_description::billing_mode(schema.billing_mode),
     });
-    if let (Some(maxima), Some(members)) = (create_options::get(&schema.opaque, "OnDemandThroughput"), out.as_object_mut()) {
-        members.insert("OnDemandThroughput".to_owned(), maxima);
+    if let Some(members) = out.as_object_mut() {
+        table_settings::on_demand_to_json(&schema.settings.throughput.on_demand, members);
     }
     out
 }
@@ -272,18 +271,15 @@ fn source_details(table: &TableDescription) -> Value {
 fn feature_details(schema: &TableSchema) -> Value {
     let mut out = Map::new();
     for (kind, name) in [(IndexKind::Local, "LocalSecondaryIndexes"), (IndexKind::Global, "GlobalSecondaryIndexes")] {
-        let indexes: Vec<Value> =
-            schema.indexes_of(kind).map(|index| create_table::index_to_json(index, &Default::default())).collect();
+        let indexes: Vec<Value> = schema.indexes_of(kind).map(|index| Value::Object(create_table::index_to_json(index))).collect();
         if !indexes.is_empty() {
             out.insert(name.to_owned(), Value::Array(indexes));
         }
     }
-    if let (true, Some(stream)) =
-        (create_options::stream(&schema.opaque).is_some(), create_options::get(&schema.opaque, "StreamSpecification"))
-    {
-        out.insert("StreamDescription".to_owned(), stream);
+    if let Some(view_type) = schema.settings.stream {
+        out.insert("StreamDescription".to_owned(), table_settings::stream_to_json(view_type));
     }
-    if create_options::get(&schema.opaque, "SSESpecification").is_some() {
+    if schema.settings.encryption.is_some() {
         out.insert("SSEDescription".to_owned(), json!({ "Status": "ENABLED", "SSEType": "KMS" }));
     }
     Value::Object(out)

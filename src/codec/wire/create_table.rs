@@ -1,21 +1,18 @@
 //! CreateTable (docs/dynamodb.md 11.1): the request from its JSON, and a stored definition back to a request that recreates it.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
-use super::create_options;
 use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::table_description;
+use super::{table_description, table_settings};
 use crate::codec::json::document::Json;
-use crate::model::TableSchema;
 use crate::model::api::create_table::ProjectionType;
 use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
 use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, NON_KEY_ATTRIBUTES_MAX};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::{IndexSchema, TableSchema};
 
 const ATTRIBUTE_NAME: Member =
     Member::new("AttributeName", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)]);
@@ -76,8 +73,8 @@ const GLOBAL_INDEX_MEMBERS: &[Member] = &[
     KEY_SCHEMA.rules(GLOBAL_KEY_SCHEMA_RULES),
     PROJECTION_MEMBER,
     THROUGHPUT_MEMBER,
-    create_options::ON_DEMAND_THROUGHPUT,
-    create_options::WARM_THROUGHPUT,
+    table_settings::ON_DEMAND_THROUGHPUT,
+    table_settings::WARM_THROUGHPUT,
 ];
 
 static GLOBAL_INDEX_STRUCTURE: Structure = Structure { name: "GlobalSecondaryIndex", members: GLOBAL_INDEX_MEMBERS };
@@ -100,13 +97,13 @@ pub static SHAPE: Structure = Structure {
         KEY_SCHEMA.rules(KEY_SCHEMA_RULES),
         Member::new("LocalSecondaryIndexes", Shape::List(&LOCAL_INDEX)),
         Member::new("GlobalSecondaryIndexes", Shape::List(&GLOBAL_INDEX)),
-        create_options::STREAM_SPECIFICATION,
-        create_options::SSE_SPECIFICATION,
-        create_options::TAGS,
-        create_options::TABLE_CLASS,
+        table_settings::STREAM_SPECIFICATION,
+        table_settings::SSE_SPECIFICATION,
+        table_settings::TAGS,
+        table_settings::TABLE_CLASS,
         Member::new("DeletionProtectionEnabled", Shape::Boolean),
-        create_options::WARM_THROUGHPUT,
-        create_options::ON_DEMAND_THROUGHPUT,
+        table_settings::WARM_THROUGHPUT,
+        table_settings::ON_DEMAND_THROUGHPUT,
         Member::new("ResourcePolicy", Shape::String),
         Member::new("GlobalTableSourceArn", Shape::String),
         Member::new("GlobalTableSettingsReplicationMode", Shape::String),
@@ -128,7 +125,7 @@ pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
     members::constrained(json, &SHAPE)?;
     members::refuse(members, &["GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
     let billing_mode = billing_mode(members);
-    create_options::check(members, billing_mode.unwrap_or(BillingMode::Provisioned))?;
+    table_settings::check(members, billing_mode.unwrap_or(BillingMode::Provisioned))?;
     Ok(CreateTableRequest {
         table_name,
         attribute_definitions: structures(members, "AttributeDefinitions").filter_map(key_attribute).collect(),
@@ -138,7 +135,7 @@ pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
         local_indexes: indexes(members, "LocalSecondaryIndexes", IndexKind::Local)?,
         global_indexes: indexes(members, "GlobalSecondaryIndexes", IndexKind::Global)?,
         deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
-        opaque: create_options::kept(members),
+        settings: table_settings::read(members),
     })
 }
 
@@ -205,6 +202,7 @@ pub(super) fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefini
         key_schema: key_schema(members),
         projection: members.structure("Projection").map(projection).unwrap_or_default(),
         throughput: throughput(members),
+        settings: table_settings::of_index(members),
     })
 }
 
@@ -223,13 +221,18 @@ fn projection(members: Members<'_>) -> ProjectionDefinition {
 /// The request that recreates a table of this definition, members in a fixed order: what `schema.json` shows.
 #[must_use]
 pub fn to_json(schema: &TableSchema) -> Value {
+    // The settings of a local index are empty.
+    let remade = |index: &IndexSchema| {
+        let mut out = index_to_json(index);
+        table_settings::throughput_to_json(&index.settings, &mut out);
+        Value::Object(out)
+    };
     let mut out = Map::new();
     out.insert("TableName".to_owned(), json!(schema.name.as_str()));
     out.insert("AttributeDefinitions".to_owned(), table_description::attribute_definitions(schema));
     out.insert("KeySchema".to_owned(), table_description::table_key_schema(schema));
     for (kind, name) in [(IndexKind::Local, "LocalSecondaryIndexes"), (IndexKind::Global, "GlobalSecondaryIndexes")] {
-        let options = create_options::of_indexes(&schema.opaque);
-        let indexes: Vec<Value> = schema.indexes_of(kind).map(|index| index_to_json(index, &options)).collect();
+        let indexes: Vec<Value> = schema.indexes_of(kind).map(remade).collect();
         if !indexes.is_empty() {
             out.insert(name.to_owned(), Value::Array(indexes));
         }
@@ -239,12 +242,12 @@ pub fn to_json(schema: &TableSchema) -> Value {
         out.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
     }
     out.insert("DeletionProtectionEnabled".to_owned(), json!(schema.deletion_protection));
-    create_options::restore(&schema.opaque, &mut out);
+    table_settings::to_json(&schema.settings, &mut out);
     Value::Object(out)
 }
 
-/// The member of `GlobalSecondaryIndexes` or `LocalSecondaryIndexes` that recreates the index.
-pub(super) fn index_to_json(index: &crate::model::IndexSchema, options: &BTreeMap<String, Map<String, Value>>) -> Value {
+/// An index without its settings.
+pub(super) fn index_to_json(index: &IndexSchema) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("IndexName".to_owned(), json!(index.name.as_str()));
     out.insert("KeySchema".to_owned(), table_description::index_key_schema(index));
@@ -252,12 +255,7 @@ pub(super) fn index_to_json(index: &crate::model::IndexSchema, options: &BTreeMa
     if let Some(throughput) = index.throughput {
         out.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
     }
-    if index.kind == IndexKind::Global
-        && let Some(options) = options.get(index.name.as_str())
-    {
-        out.extend(options.clone());
-    }
-    Value::Object(out)
+    out
 }
 
 fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {

@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::create_options;
 use super::error::WireError;
 use super::members;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::table_settings;
 use crate::codec::json::document::Json;
 use crate::model::TableName;
 use crate::model::api::StreamName;
@@ -25,7 +25,7 @@ const EXPECTED_REVISION_ID: Member =
 
 static TAG_KEY: Element = Element { shape: Shape::String, rules: &[Rule::LengthMin(1), Rule::LengthMax(TAG_KEY_CHARS_MAX)] };
 
-static TAG: Structure = Structure { name: "TagResourceInput", members: &[RESOURCE_ARN, create_options::TAGS.required()] };
+static TAG: Structure = Structure { name: "TagResourceInput", members: &[RESOURCE_ARN, table_settings::TAGS.required()] };
 static UNTAG: Structure =
     Structure { name: "UntagResourceInput", members: &[RESOURCE_ARN, Member::new("TagKeys", Shape::List(&TAG_KEY)).required()] };
 static LIST: Structure =
@@ -54,14 +54,12 @@ fn read<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError>
 /// Types, constraints, the ARN, the tags.
 pub fn tag_request(json: Json<'_>) -> Result<TagResourceRequest, WireError> {
     let members = read(json, &TAG)?;
-    let tags = members.list("Tags").unwrap_or_default();
-    if tags.len() == 0 {
+    if members.list("Tags").unwrap_or_default().len() == 0 {
         return Err(ResourceError::NoTags.into());
     }
-    create_options::check_tags(members)?;
+    table_settings::check_tags(members)?;
     let resource = resource(members)?;
-    let tag = |members: Members<'_>| Some((members.owned("Key")?, members.owned("Value")?));
-    Ok(TagResourceRequest { resource, tags: tags.filter_map(Members::of).filter_map(tag).collect() })
+    Ok(TagResourceRequest { resource, tags: table_settings::tags(members) })
 }
 
 /// UntagResource.
@@ -93,8 +91,7 @@ pub fn list_tags_request(json: Json<'_>) -> Result<ListTagsRequest, WireError> {
 /// The body of ListTagsOfResource.
 #[must_use]
 pub fn tags_to_json(tags: &[(String, String)]) -> Value {
-    let tags: Vec<Value> = tags.iter().map(|(key, value)| json!({ "Key": key, "Value": value })).collect();
-    json!({ "Tags": tags })
+    json!({ "Tags": table_settings::tags_to_json(tags) })
 }
 
 /// PutResourcePolicy.
@@ -104,7 +101,7 @@ pub fn tags_to_json(tags: &[(String, String)]) -> Value {
 pub fn put_policy_request(json: Json<'_>) -> Result<PutPolicyRequest, WireError> {
     let members = read(json, &PUT_POLICY)?;
     let policy = members.owned("Policy").unwrap_or_default();
-    create_options::check_policy(&policy)?;
+    table_settings::check_policy(&policy)?;
     Ok(PutPolicyRequest { resource: resource(members)?, policy, expected_revision_id: members.owned("ExpectedRevisionId") })
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::create_options;
-use super::kept_options::effective_warm;
+use super::table_settings;
 use crate::model::api::common::Failure;
 use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};
 use crate::model::arn::{self, ACCOUNT, REGION};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
+use crate::model::settings::Encryption;
 use crate::model::{IndexSchema, Projection, TableSchema};
 
 /// The description as CreateTable and DescribeTable give it.
@@ -74,33 +74,29 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
 /// Members that CreateTable took and the service shows; tags are never shown.
 fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
     let schema = &table.schema;
-    let option = |name: &str| create_options::get(&schema.opaque, name);
-    if let Some(stream) = option("StreamSpecification")
-        && stream.get("StreamEnabled").and_then(create_options::is_enabled) == Some(true)
-    {
-        out.insert("StreamSpecification".to_owned(), stream);
+    if let Some(view_type) = schema.settings.stream {
+        out.insert("StreamSpecification".to_owned(), table_settings::stream_to_json(view_type));
     }
     if let Some(label) = &table.latest_stream_label {
         let stream = StreamName { table_name: schema.name.clone(), label: label.clone() };
         out.insert("LatestStreamLabel".to_owned(), json!(label));
         out.insert("LatestStreamArn".to_owned(), json!(arn::stream(&stream)));
     }
-    if let Some(sse) = option("SSESpecification")
-        && sse.get("Enabled").and_then(create_options::is_enabled) == Some(true)
-    {
+    if let Some(encryption) = &schema.settings.encryption {
         let status = if table.status == TableStatus::Updating { "UPDATING" } else { "ENABLED" };
-        out.insert("SSEDescription".to_owned(), json!({ "Status": status, "SSEType": "KMS", "KMSMasterKeyArn": key_arn(&sse) }));
+        out.insert(
+            "SSEDescription".to_owned(),
+            json!({ "Status": status, "SSEType": "KMS", "KMSMasterKeyArn": key_arn(encryption) }),
+        );
     }
-    if let Some(class) = option("TableClass") {
-        let mut summary = json!({ "TableClass": class });
+    if let Some(class) = schema.settings.table_class {
+        let mut summary = json!({ "TableClass": class.text() });
         if let (Some(changed), Some(members)) = (table.control.class_changed_ms, summary.as_object_mut()) {
             members.insert("LastUpdateDateTime".to_owned(), timestamp(changed));
         }
         out.insert("TableClassSummary".to_owned(), summary);
     }
-    if let Some(maximum) = option("OnDemandThroughput") {
-        out.insert("OnDemandThroughput".to_owned(), maximum);
-    }
+    table_settings::on_demand_to_json(&schema.settings.throughput.on_demand, out);
     if table.status != TableStatus::Creating {
         out.insert("WarmThroughput".to_owned(), warm_throughput(schema, None, table.status));
     }
@@ -118,7 +114,6 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
 }
 
 fn indexes(table: &TableDescription, kind: IndexKind) -> Vec<Value> {
-    let options = create_options::of_indexes(&table.schema.opaque);
     let described = table.schema.indexes.iter().zip(&table.indexes).filter(|(index, _)| index.kind == kind);
     described
         .map(|(index, state)| {
@@ -130,11 +125,7 @@ fn indexes(table: &TableDescription, kind: IndexKind) -> Vec<Value> {
                 }
                 let history = table.control.indexes.get(index.name.as_str()).copied().unwrap_or_default();
                 out.insert("ProvisionedThroughput".to_owned(), throughput(index.throughput, &history, table.at_ms));
-                let options = options.get(index.name.as_str());
-                let option = |name: &str| options.and_then(|options| options.get(name)).cloned();
-                if let Some(maximum) = option("OnDemandThroughput") {
-                    out.insert("OnDemandThroughput".to_owned(), maximum);
-                }
+                table_settings::on_demand_to_json(&index.settings.on_demand, &mut out);
                 if state.status != TableStatus::Creating {
                     let warm = warm_throughput(&table.schema, Some(index.name.as_str()), state.status);
                     out.insert("WarmThroughput".to_owned(), warm);
@@ -223,7 +214,7 @@ fn throughput(throughput: Option<ProvisionedThroughput>, history: &ThroughputHis
 }
 
 fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus) -> Value {
-    let warm = effective_warm(schema, index);
+    let warm = schema.effective_warm(index);
     json!({
         "ReadUnitsPerSecond": warm.read_capacity_units,
         "WriteUnitsPerSecond": warm.write_capacity_units,
@@ -232,8 +223,8 @@ fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus
 }
 
 /// The key that an `SSESpecification` names, or the account's own for DynamoDB.
-fn key_arn(sse: &Value) -> String {
-    match sse.get("KMSMasterKeyId").and_then(Value::as_str) {
+fn key_arn(encryption: &Encryption) -> String {
+    match encryption.kms_master_key_id.as_deref() {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
         Some(id) => format!("arn:aws:kms:{REGION}:{ACCOUNT}:key/{id}"),
         None => format!("arn:aws:kms:{REGION}:{ACCOUNT}:alias/aws/dynamodb"),

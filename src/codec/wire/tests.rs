@@ -15,7 +15,7 @@ use crate::model::api::{
 };
 use crate::model::error::ValueError;
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
-use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema};
+use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema, TableSettings};
 
 type Outcome = Result<(), WireError>;
 
@@ -437,27 +437,33 @@ fn attribute(name: &str, attribute_type: KeyAttributeType) -> KeyAttribute {
 
 fn schema() -> Result<TableSchema, Box<dyn std::error::Error>> {
     let index = |name: &str, kind, partition, sort, projection| {
-        IndexName::new(name).map(|name| IndexSchema { name, kind, partition, sort, projection, throughput: None })
+        IndexName::new(name).map(|name| IndexSchema {
+            name,
+            kind,
+            partition,
+            sort,
+            projection,
+            throughput: None,
+            settings: Default::default(),
+        })
     };
     let (pk, sk) = (attribute("pk", KeyAttributeType::S), attribute("sk", KeyAttributeType::N));
     let (day, tag) = (attribute("day", KeyAttributeType::S), attribute("a tag", KeyAttributeType::B));
     let some = Projection::Include(vec!["x".to_owned(), "y".to_owned()]);
+    let mut tags = index("tags", IndexKind::Global, vec![tag.clone()], vec![], Projection::All)?;
+    tags.settings.on_demand.max_read_request_units = Some(5);
     Ok(TableSchema {
         name: TableName::new("Orders")?,
         key: KeySchema { partition: pk.clone(), sort: Some(sk) },
         indexes: vec![
             index("local", IndexKind::Local, vec![pk], vec![day.clone()], Projection::KeysOnly)?,
-            index("global", IndexKind::Global, vec![day, tag.clone()], vec![], some)?,
-            index("tags", IndexKind::Global, vec![tag], vec![], Projection::All)?,
+            index("global", IndexKind::Global, vec![day, tag], vec![], some)?,
+            tags,
         ],
         billing_mode: BillingMode::PayPerRequest,
         throughput: None,
         deletion_protection: true,
-        opaque: [
-            ("Tags".to_owned(), r#"[{"Key":"a","Value":"b"}]"#.to_owned()),
-            ("GlobalSecondaryIndexes".to_owned(), r#"{"tags":{"OnDemandThroughput":{"MaxReadRequestUnits":5}}}"#.to_owned()),
-        ]
-        .into(),
+        settings: TableSettings { tags: vec![("a".to_owned(), "b".to_owned())], ..TableSettings::default() },
     })
 }
 
@@ -468,7 +474,7 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
     let request = create_table::request(Document::of(&json).root())?;
     assert_eq!(request.table_name, schema.name);
     assert_eq!(request.attribute_definitions, schema.attribute_definitions());
-    assert_eq!(request.opaque, schema.opaque);
+    assert_eq!(request.settings, schema.settings);
     assert_eq!((request.billing_mode, request.throughput), (Some(schema.billing_mode), schema.throughput));
     assert!(request.deletion_protection);
     let names = |indexes: &Option<Vec<crate::model::api::IndexDefinition>>| -> Vec<String> {
@@ -481,7 +487,7 @@ fn a_schema_s_request_recreates_it() -> Result<(), Box<dyn std::error::Error>> {
         billing_mode: BillingMode::Provisioned,
         throughput: Some(ProvisionedThroughput { read_capacity_units: 3, write_capacity_units: 4 }),
         indexes: vec![],
-        opaque: std::collections::BTreeMap::new(),
+        settings: TableSettings::default(),
         ..schema
     };
     let request = create_table::request(Document::of(&create_table::to_json(&provisioned)).root())?;

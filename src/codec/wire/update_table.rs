@@ -2,20 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::create_options;
 use super::create_table::{self, THROUGHPUT_MEMBER};
 use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description;
+use super::table_settings;
 use crate::codec::json::document::Json;
-use crate::model::api::update_table::{
-    Encryption, IndexChange, IndexCreation, IndexUpdate, OnDemandThroughput, StreamChange, TableClass, UpdateTableRequest,
-    WarmThroughput,
-};
+use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification, UpdateTableRequest};
 use crate::model::api::{StreamViewType, UpdateTableResponse};
-use crate::model::error::{SchemaError, UpdateTableError};
+use crate::model::error::UpdateTableError;
 use crate::model::schema::IndexKind;
 
 const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
@@ -34,7 +31,7 @@ static INDEX_UPDATE: Element = Element {
 
 static UPDATE: Structure = Structure {
     name: "UpdateGlobalSecondaryIndexAction",
-    members: &[INDEX_NAME, THROUGHPUT_MEMBER, create_options::ON_DEMAND_THROUGHPUT, create_options::WARM_THROUGHPUT],
+    members: &[INDEX_NAME, THROUGHPUT_MEMBER, table_settings::ON_DEMAND_THROUGHPUT, table_settings::WARM_THROUGHPUT],
 };
 
 static DELETE: Structure = Structure { name: "DeleteGlobalSecondaryIndexAction", members: &[INDEX_NAME] };
@@ -50,15 +47,15 @@ pub static SHAPE: Structure = Structure {
         create_table::BILLING_MODE,
         THROUGHPUT_MEMBER,
         Member::new("GlobalSecondaryIndexUpdates", Shape::List(&INDEX_UPDATE)),
-        create_options::STREAM_SPECIFICATION,
-        create_options::SSE_SPECIFICATION,
+        table_settings::STREAM_SPECIFICATION,
+        table_settings::SSE_SPECIFICATION,
         Member::new("ReplicaUpdates", Shape::List(&ANY)).rules(&[Rule::LengthMin(1)]),
-        create_options::TABLE_CLASS,
+        table_settings::TABLE_CLASS,
         Member::new("DeletionProtectionEnabled", Shape::Boolean),
         Member::new("MultiRegionConsistency", Shape::String),
         Member::new("GlobalTableWitnessUpdates", Shape::List(&ANY)),
-        create_options::ON_DEMAND_THROUGHPUT,
-        create_options::WARM_THROUGHPUT,
+        table_settings::ON_DEMAND_THROUGHPUT,
+        table_settings::WARM_THROUGHPUT,
         Member::new("GlobalTableSettingsReplicationMode", Shape::String),
         Member::new("VectorIndexUpdates", Shape::List(&ANY)),
     ],
@@ -86,11 +83,11 @@ pub fn request(json: Json<'_>) -> Result<UpdateTableRequest, WireError> {
         throughput: create_table::throughput(members),
         index_updates: updates.transpose()?,
         stream: stream(members)?,
-        encryption: encryption(members)?,
-        table_class: table_class(members)?,
+        encryption: table_settings::encryption(members)?,
+        table_class: table_settings::table_class(members)?,
         deletion_protection: members.boolean("DeletionProtectionEnabled"),
-        on_demand: on_demand(members),
-        warm: warm(members),
+        on_demand: table_settings::on_demand(members),
+        warm: table_settings::warm(members),
         has_replicas: members.has("ReplicaUpdates"),
     })
 }
@@ -104,41 +101,21 @@ fn index_update(members: Members<'_>) -> Result<IndexUpdate, WireError> {
         (Some(name), Some(update)) => Some(IndexChange {
             name,
             throughput: create_table::throughput(update),
-            on_demand: on_demand(update),
-            warm: warm(update),
+            on_demand: table_settings::on_demand(update),
+            warm: table_settings::warm(update),
         }),
         _ => None,
     };
     let create = match members.structure("Create") {
-        Some(create) => Some(Box::new(IndexCreation {
-            definition: create_table::index(create, IndexKind::Global)?,
-            on_demand: on_demand(create),
-            warm: warm(create),
-        })),
+        Some(create) => Some(Box::new(create_table::index(create, IndexKind::Global)?)),
         None => None,
     };
     Ok(IndexUpdate { create, update, delete: name("Delete")? })
 }
 
-pub(super) fn on_demand(members: Members<'_>) -> Option<OnDemandThroughput> {
-    let units = members.structure("OnDemandThroughput")?;
-    Some(OnDemandThroughput {
-        max_read_request_units: units.integer("MaxReadRequestUnits"),
-        max_write_request_units: units.integer("MaxWriteRequestUnits"),
-    })
-}
-
-fn warm(members: Members<'_>) -> Option<WarmThroughput> {
-    let units = members.structure("WarmThroughput")?;
-    Some(WarmThroughput {
-        read_units_per_second: units.integer("ReadUnitsPerSecond"),
-        write_units_per_second: units.integer("WriteUnitsPerSecond"),
-    })
-}
-
-fn stream(members: Members<'_>) -> Result<Option<StreamChange>, WireError> {
+fn stream(members: Members<'_>) -> Result<Option<StreamSpecification>, WireError> {
     let Some(stream) = members.structure("StreamSpecification") else { return Ok(None) };
-    let change = StreamChange {
+    let change = StreamSpecification {
         enabled: stream.boolean("StreamEnabled").unwrap_or(false),
         view_type: stream.string("StreamViewType").and_then(StreamViewType::of_text),
     };
@@ -146,23 +123,6 @@ fn stream(members: Members<'_>) -> Result<Option<StreamChange>, WireError> {
         (true, None) => Err(UpdateTableError::StreamViewTypeMissing.into()),
         (false, Some(_)) => Err(UpdateTableError::StreamViewTypeUnwanted.into()),
         (true, Some(_)) | (false, None) => Ok(Some(change)),
-    }
-}
-
-pub(super) fn encryption(members: Members<'_>) -> Result<Option<Encryption>, WireError> {
-    create_options::check_encryption(members)?;
-    let encryption = members
-        .structure("SSESpecification")
-        .map(|sse| Encryption { enabled: sse.boolean("Enabled").unwrap_or(false), kms_master_key_id: sse.owned("KMSMasterKeyId") });
-    Ok(encryption)
-}
-
-fn table_class(members: Members<'_>) -> Result<Option<TableClass>, WireError> {
-    match members.string("TableClass") {
-        None => Ok(None),
-        Some("STANDARD") => Ok(Some(TableClass::Standard)),
-        Some("STANDARD_INFREQUENT_ACCESS") => Ok(Some(TableClass::StandardInfrequentAccess)),
-        Some(_) => Err(SchemaError::TableClass.into()),
     }
 }
 

@@ -110,6 +110,7 @@ mod tests {
             sort: vec![attribute("n", KeyAttributeType::N), attribute("b", KeyAttributeType::B)],
             projection: Projection::All,
             throughput: None,
+            settings: Default::default(),
         };
         let text = |bytes: usize| AttributeValue::S("x".repeat(bytes));
         let check = |name: &str, value: AttributeValue, expected: Option<(&str, &str)>| {

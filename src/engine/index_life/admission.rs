@@ -62,7 +62,7 @@ fn check_index_updates(busy: Busy<'_>, request: &UpdateTableRequest, table: &dyn
         let is_busy = |name: &IndexName| name == busy.index();
         if let Some(creation) = &update.create {
             return match busy {
-                Busy::Allocation(name) | Busy::Backfill(name) if creation.definition.name == *name => {
+                Busy::Allocation(name) | Busy::Backfill(name) if creation.name == *name => {
                     Err(InUseError::IndexCreating { table: table(), index: index() }.into())
                 }
                 Busy::Allocation(_) | Busy::Backfill(_) | Busy::Removal(_) => Err(LimitError::OnlineIndexes.into()),

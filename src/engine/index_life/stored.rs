@@ -94,6 +94,7 @@ mod tests {
             sort: Vec::new(),
             projection: Projection::All,
             throughput: Some(ProvisionedThroughput { read_capacity_units: 1, write_capacity_units: 2 }),
+            settings: Default::default(),
         };
         let made = [("abc".to_owned(), Made { violations: SourceId(4), since: 9 })].into();
         for phase in [Phase::Backfill, Phase::Allocation { until_ms: 0 }] {

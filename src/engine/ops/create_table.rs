@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::create_table_checks::build_new_schema;
 use super::describe_table::description;
-use crate::codec::wire::create_options;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::IndexLife;
 use crate::engine::keys::SourceId;
@@ -75,7 +74,7 @@ pub(in crate::engine) fn add_table(
         index_life: IndexLife::default(),
         status_ends_ms: None,
     };
-    if let Some(view_type) = create_options::stream(&schema.opaque) {
+    if let Some(view_type) = schema.settings.stream {
         streams::enable(transaction, &mut entry, view_type)?;
     }
     catalog::replace_table(transaction, &entry)?;

@@ -44,7 +44,7 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
         billing_mode,
         throughput: request.throughput,
         deletion_protection: request.deletion_protection,
-        opaque: request.opaque,
+        settings: request.settings,
     })
 }
 
@@ -194,6 +194,7 @@ fn local_indexes(
             sort: vec![sort],
             projection: projection(&index.projection)?,
             throughput: None,
+            settings: index.settings,
         })
     };
     let indexes: Vec<IndexSchema> = list.iter().map(build).collect::<Result<_, _>>()?;
@@ -264,6 +265,7 @@ fn global_index(index: &IndexDefinition, definitions: &Definitions<'_>) -> Resul
         sort,
         projection: projection(&index.projection)?,
         throughput: index.throughput,
+        settings: index.settings,
     })
 }
 

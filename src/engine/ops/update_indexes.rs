@@ -5,24 +5,23 @@ use std::sync::Arc;
 
 use super::create_table_checks::{build_global_index, check_projected};
 use super::update_throughput;
-use crate::codec::wire::kept_options;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::{Building, Leaving, Made, Phase};
 use crate::engine::keys::{SourceId, StoreKey};
 use crate::engine::transaction::Transaction;
-use crate::model::api::UpdateTableRequest;
-use crate::model::api::update_table::{IndexCreation, OnDemandThroughput, WarmThroughput};
+use crate::model::api::{IndexDefinition, UpdateTableRequest};
 use crate::model::error::{LimitError, NotFoundError, StoreError, UpdateTableError};
 use crate::model::limits::GLOBAL_INDEXES_MAX;
 use crate::model::schema::{BillingMode, KeyAttribute};
+use crate::model::settings::OnDemandThroughput;
 use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
 
 /// Checks that every index named is a global index of the table, or is to be created. One that is being removed still counts.
 pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
     for update in request.index_updates.iter().flatten() {
         if let Some(creation) = &update.create {
-            let is_there = table.index(&creation.definition.name).is_some();
-            if is_there && !table.index_life.is_building(&creation.definition.name) {
+            let is_there = table.index(&creation.name).is_some();
+            if is_there && !table.index_life.is_building(&creation.name) {
                 return Err(UpdateTableError::IndexExists.into());
             }
         }
@@ -41,26 +40,26 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
 }
 
 /// The checks of a creation that need no table.
-pub(super) fn check_creation(creation: &IndexCreation, request: &UpdateTableRequest) -> Result<(), Error> {
-    let name = creation.definition.name.as_str();
+pub(super) fn check_creation(creation: &IndexDefinition, request: &UpdateTableRequest) -> Result<(), Error> {
+    let name = creation.name.as_str();
     if request.attribute_definitions.is_none() {
         return Err(UpdateTableError::DefinitionsMissing(name.to_owned()).into());
     }
-    creation.definition.throughput.map_or(Ok(()), update_throughput::check_units)?;
-    creation.on_demand.map_or(Ok(()), |maxima| update_throughput::check_index_maxima(maxima, name))?;
+    creation.throughput.map_or(Ok(()), update_throughput::check_units)?;
+    update_throughput::check_index_maxima(creation.settings.on_demand, name)?;
     build(creation, request).map(drop)
 }
 
-fn build(creation: &IndexCreation, request: &UpdateTableRequest) -> Result<IndexSchema, Error> {
+fn build(creation: &IndexDefinition, request: &UpdateTableRequest) -> Result<IndexSchema, Error> {
     let definitions = request.attribute_definitions.as_deref().unwrap_or_default();
-    Ok(build_global_index(&creation.definition, definitions)?)
+    Ok(build_global_index(creation, definitions)?)
 }
 
 /// Defines the index in `new`, the entry after the other changes of the request.
 pub(super) fn create(
     transaction: &mut Transaction<'_>,
     new: &mut TableEntry,
-    creation: &IndexCreation,
+    creation: &IndexDefinition,
     request: &UpdateTableRequest,
 ) -> Result<(), Error> {
     let index = define(Arc::make_mut(&mut new.schema), creation, request)?;
@@ -78,7 +77,7 @@ pub(super) fn create(
 /// Adds the definition to the table's, and checks it.
 pub(super) fn define(
     schema: &mut TableSchema,
-    creation: &IndexCreation,
+    creation: &IndexDefinition,
     request: &UpdateTableRequest,
 ) -> Result<IndexSchema, Error> {
     let index = build(creation, request)?;
@@ -88,20 +87,17 @@ pub(super) fn define(
     if schema.indexes_of(IndexKind::Global).count() > GLOBAL_INDEXES_MAX {
         return Err(LimitError::GlobalIndexes.into());
     }
-    let name = index.name.as_str();
-    creation.on_demand.iter().for_each(|maxima| kept_options::set_on_demand(&mut schema.opaque, Some(name), *maxima));
-    creation.warm.iter().for_each(|warm| kept_options::set_warm(&mut schema.opaque, Some(name), *warm));
     Ok(index)
 }
 
-fn check_against_table(table: &TableSchema, index: &IndexSchema, creation: &IndexCreation) -> Result<(), UpdateTableError> {
+fn check_against_table(table: &TableSchema, index: &IndexSchema, creation: &IndexDefinition) -> Result<(), UpdateTableError> {
     let name = || index.name.as_str().to_owned();
     match (table.billing_mode, index.throughput) {
         (BillingMode::Provisioned, None) => return Err(UpdateTableError::CreateThroughputMissing(name())),
         (BillingMode::PayPerRequest, Some(_)) => return Err(UpdateTableError::CreateThroughputOnDemand(name())),
         (BillingMode::Provisioned, Some(_)) | (BillingMode::PayPerRequest, None) => {}
     }
-    if let (BillingMode::Provisioned, Some(member)) = (table.billing_mode, creation.on_demand.and_then(first_maximum)) {
+    if let (BillingMode::Provisioned, Some(member)) = (table.billing_mode, first_maximum(creation.settings.on_demand)) {
         return Err(UpdateTableError::OnDemandOnProvisioned(member));
     }
     let known: Vec<(&KeyAttribute, &str)> = typed(table).collect();
@@ -145,8 +141,6 @@ pub(in crate::engine) fn delete(
     let schema = Arc::make_mut(&mut new.schema);
     let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else { return Ok(()) };
     let index = schema.indexes.remove(at);
-    kept_options::set_on_demand(&mut schema.opaque, Some(name.as_str()), OnDemandThroughput::default());
-    kept_options::set_warm(&mut schema.opaque, Some(name.as_str()), WarmThroughput::default());
     let source: SourceId = new.index_sources.remove(at);
     new.control.indexes.remove(name.as_str());
     let life = &mut new.index_life;

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use super::describe_table::description;
 use super::update_indexes;
 use super::update_throughput::{self, Throughputs};
-use crate::codec::wire::kept_options;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, index_life, streams};
 use crate::model::Error;
 use crate::model::IndexName;
-use crate::model::api::update_table::{IndexUpdate, StreamChange};
+use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
 use crate::model::api::{TableStatus, UpdateTableRequest, UpdateTableResponse};
 use crate::model::error::{InUseError, LimitError, UpdateTableError};
 use crate::model::schema::BillingMode;
@@ -65,7 +64,7 @@ pub(super) fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
 fn check_index_updates(updates: &[IndexUpdate]) -> Result<(), Error> {
     let mut seen: BTreeSet<&IndexName> = BTreeSet::new();
     for update in updates {
-        let create = update.create.as_ref().map(|creation| &creation.definition.name);
+        let create = update.create.as_ref().map(|creation| &creation.name);
         let actions = [update.update.as_ref().map(|change| &change.name), create, update.delete.as_ref()];
         let mut actions = actions.into_iter().flatten();
         let name = actions.next().ok_or(UpdateTableError::NoIndexAction)?;
@@ -206,10 +205,10 @@ pub(super) fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u6
         schema.deletion_protection = protected;
     }
     if let Some(encryption) = &request.encryption {
-        kept_options::set_encryption(&mut schema.opaque, encryption);
+        schema.settings.encryption = encryption.enabled.then(|| encryption.clone());
     }
     if let Some(class) = request.table_class {
-        kept_options::set_table_class(&mut schema.opaque, class);
+        schema.settings.table_class = Some(class);
         new.control.class_changed_ms = Some(now_ms);
     }
     if schema.billing_mode == BillingMode::PayPerRequest && request.billing_mode.is_some() {
@@ -220,7 +219,7 @@ pub(super) fn changed(old: &TableEntry, request: &UpdateTableRequest, now_ms: u6
     Ok(new)
 }
 
-fn change_stream(transaction: &mut Transaction<'_>, table: &mut TableEntry, change: &StreamChange) -> Result<(), Error> {
+fn change_stream(transaction: &mut Transaction<'_>, table: &mut TableEntry, change: &StreamSpecification) -> Result<(), Error> {
     let name = table.schema.name.as_str().to_owned();
     match (table.enabled_stream().is_some(), change.view_type) {
         (true, Some(_)) => Err(UpdateTableError::StreamEnabled(name).into()),

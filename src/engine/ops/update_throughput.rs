@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::codec::calendar;
-use crate::codec::wire::kept_options::{self, effective_warm};
 use crate::engine::catalog::TableEntry;
 use crate::model::api::UpdateTableRequest;
 use crate::model::api::table_control::ThroughputHistory;
-use crate::model::api::update_table::{IndexChange, OnDemandThroughput, WarmThroughput};
+use crate::model::api::update_table::IndexChange;
 use crate::model::error::{LimitError, SchemaError, UpdateTableError};
 use crate::model::limits::CAPACITY_UNITS_MAX;
 use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES, TABLE_CAPACITY_UNITS_MAX};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
+use crate::model::settings::{OnDemandThroughput, WarmThroughput};
 use crate::model::{Error, IndexKind, TableSchema};
 
 /// The checks that need no table.
@@ -54,7 +54,7 @@ pub(super) fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
 pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), LimitError> {
     let of_indexes = index_changes(request).filter_map(|change| change.throughput);
     let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
-    let of_new = creations.filter_map(|creation| creation.definition.throughput);
+    let of_new = creations.filter_map(|creation| creation.throughput);
     request.throughput.into_iter().chain(of_indexes).chain(of_new).try_for_each(check_table_maximum)
 }
 
@@ -140,7 +140,7 @@ impl Throughputs<'_> {
 
     /// Sets the units of the table or of an index.
     fn change(&self, new: &mut TableEntry, index: Option<&str>, units: ProvisionedThroughput) -> Result<(), Error> {
-        let warm = effective_warm(&self.old.schema, index);
+        let warm = self.old.schema.effective_warm(index);
         let schema = Arc::make_mut(&mut new.schema);
         let place = match index {
             None => Some(&mut schema.throughput),
@@ -162,7 +162,7 @@ impl Throughputs<'_> {
             read_units_per_second: Some(warm.read_capacity_units.max(units.read_capacity_units).cast_signed()),
             write_units_per_second: Some(warm.write_capacity_units.max(units.write_capacity_units).cast_signed()),
         };
-        kept_options::set_warm(&mut schema.opaque, index, reached);
+        schema.throughput_settings_mut(index).into_iter().for_each(|settings| settings.warm = reached);
         Ok(())
     }
 
@@ -196,16 +196,16 @@ impl Throughputs<'_> {
             self.old.schema.indexes_of(IndexKind::Global).map(|index| index.name.as_str().to_owned()).collect();
         let places: Vec<Option<&str>> = std::iter::once(None).chain(global.iter().map(|name| Some(name.as_str()))).collect();
         for place in places {
+            let Some(settings) = schema.throughput_settings_mut(place) else { continue };
             if mode == BillingMode::Provisioned {
-                kept_options::set_on_demand(&mut schema.opaque, place, OnDemandThroughput::default());
+                settings.on_demand = OnDemandThroughput::default();
                 continue;
             }
-            let warm = effective_warm(&self.old.schema, place);
-            let warm = WarmThroughput {
+            let warm = self.old.schema.effective_warm(place);
+            settings.warm = WarmThroughput {
                 read_units_per_second: Some(warm.read_capacity_units.cast_signed()),
                 write_units_per_second: Some(warm.write_capacity_units.cast_signed()),
             };
-            kept_options::set_warm(&mut schema.opaque, place, warm);
         }
         if mode == BillingMode::PayPerRequest {
             schema.throughput = None;
@@ -221,13 +221,13 @@ impl Throughputs<'_> {
             if let (BillingMode::Provisioned, Some((member, _))) = (mode, given) {
                 return Err(UpdateTableError::OnDemandOnProvisioned(member));
             }
-            let kept = kept_options::on_demand(&schema.opaque, index);
+            let Some(settings) = schema.throughput_settings_mut(index) else { continue };
+            let kept = settings.on_demand;
             let merge = |new: Option<i64>, old: Option<i64>| new.or(old).filter(|units| *units != -1);
-            let merged = OnDemandThroughput {
+            settings.on_demand = OnDemandThroughput {
                 max_read_request_units: merge(maxima.max_read_request_units, kept.max_read_request_units),
                 max_write_request_units: merge(maxima.max_write_request_units, kept.max_write_request_units),
             };
-            kept_options::set_on_demand(&mut schema.opaque, index, merged);
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl Throughputs<'_> {
         let of_indexes = index_changes(self.request).map(|change| (Some(change.name.as_str()), change.warm));
         for (index, warm) in std::iter::once((None, self.request.warm)).chain(of_indexes) {
             let Some(warm) = warm else { continue };
-            let current = effective_warm(schema, index);
+            let current = schema.effective_warm(index);
             let of = index.map_or_else(|| "table".to_owned(), of_index);
             let checked = |member, asked: Option<i64>, current: u64| match asked {
                 Some(units) if units < current.cast_signed() => Err(UpdateTableError::WarmDecrease { member, of: of.clone() }),
@@ -246,7 +246,7 @@ impl Throughputs<'_> {
                 read_units_per_second: checked("ReadUnitsPerSecond", warm.read_units_per_second, current.read_capacity_units)?,
                 write_units_per_second: checked("WriteUnitsPerSecond", warm.write_units_per_second, current.write_capacity_units)?,
             };
-            kept_options::set_warm(&mut schema.opaque, index, warm);
+            schema.throughput_settings_mut(index).into_iter().for_each(|settings| settings.warm = warm);
         }
         Ok(())
     }

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use super::catalog::{self, TableEntry};
 use super::keys::{SourceId, StoreKey};
 use super::transaction::Transaction;
-use crate::codec::wire::create_options;
 use crate::codec::{calendar, digest};
 use crate::model::Error;
 use crate::model::api::{SequenceNumber, StreamName, StreamViewType, Version};
@@ -61,7 +60,7 @@ pub fn enable(transaction: &mut Transaction<'_>, table: &mut TableEntry, view_ty
     };
     write_definition(transaction, &name, &definition)?;
     table.stream = Some(TableStream { id, label: name.label, view_type, is_enabled: true });
-    create_options::set_stream(&mut Arc::make_mut(&mut table.schema).opaque, Some(view_type));
+    Arc::make_mut(&mut table.schema).settings.stream = Some(view_type);
     Ok(())
 }
 
@@ -73,7 +72,7 @@ pub fn disable(transaction: &mut Transaction<'_>, table: &mut TableEntry) -> Res
     let Some(stream) = table.stream.as_mut().filter(|stream| stream.is_enabled) else { return Ok(()) };
     stream.is_enabled = false;
     let name = StreamName { table_name: table.schema.name.clone(), label: stream.label.clone() };
-    create_options::set_stream(&mut Arc::make_mut(&mut table.schema).opaque, None);
+    Arc::make_mut(&mut table.schema).settings.stream = None;
     let Some(mut definition) = read_definition(transaction.batch.as_read(), &name)? else { return Ok(()) };
     let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
     let ending = next.saturating_sub(1).max(definition.first);

@@ -26,6 +26,7 @@ fn index(name: &str, kind: IndexKind, partition: &[&str], sort: &[&str], project
         sort: sort.iter().map(|text| attribute(text)).collect(),
         projection,
         throughput: None,
+        settings: Default::default(),
     }
 }
 
@@ -48,7 +49,7 @@ pub(super) fn table(name: &str, partition: &str, sort: Option<&str>, indexes: Ve
         billing_mode: BillingMode::PayPerRequest,
         throughput: None,
         deletion_protection: false,
-        opaque: Default::default(),
+        settings: Default::default(),
     })
 }
 

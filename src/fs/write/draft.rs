@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fs::FsError;
-use crate::model::TableName;
 use crate::model::api::create_table::{CreateTableRequest, KeySchemaElement};
 use crate::model::schema::{BillingMode, KeyAttribute, KeyAttributeType, KeyType};
+use crate::model::{TableName, TableSettings};
 
 /// Drafts at a time.
 pub const DRAFTS_MAX: usize = 256;
@@ -209,7 +209,7 @@ fn one_step_request(table_name: TableName, keys: &str) -> Result<CreateTableRequ
         local_indexes: None,
         global_indexes: None,
         deletion_protection: false,
-        opaque: BTreeMap::new(),
+        settings: TableSettings::default(),
     })
 }
 

@@ -137,21 +137,21 @@ mod tests {
             billing_mode: BillingMode::PayPerRequest,
             throughput: None,
             deletion_protection: false,
-            opaque: std::collections::BTreeMap::new(),
+            settings: Default::default(),
         }
     }
 
     #[test]
     fn words_of_a_command() {
         let request = of_words(&orders(), &["by-status", "status:S", "sk:N", "include=total,owner"]).unwrap();
-        let definition = &request.index_updates.as_ref().unwrap()[0].create.as_ref().unwrap().definition;
+        let definition = &request.index_updates.as_ref().unwrap()[0].create.as_ref().unwrap();
         assert_eq!(definition.name.as_str(), "by-status");
         let keys: Vec<_> = definition.key_schema.iter().map(|key| (key.attribute_name.as_str(), key.key_type)).collect();
         assert_eq!(keys, [("status", KeyType::Hash), ("sk", KeyType::Range)]);
         assert_eq!(definition.projection.non_key_attributes.as_deref().unwrap(), ["total", "owner"]);
         let kind = |words: &[&str]| {
             let request = of_words(&orders(), words).unwrap();
-            request.index_updates.unwrap()[0].create.as_ref().unwrap().definition.projection.projection_type
+            request.index_updates.unwrap()[0].create.as_ref().unwrap().projection.projection_type
         };
         assert_eq!(kind(&["abc", "a:b:N"]), Some(ProjectionType::All));
         assert_eq!(kind(&["abc", "a:N", "keys"]), Some(ProjectionType::KeysOnly));

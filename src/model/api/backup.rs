@@ -3,9 +3,9 @@
 use super::common::Failure;
 use super::create_table::IndexDefinition;
 use super::describe_table::TableDescription;
-use super::update_table::{Encryption, OnDemandThroughput};
 use crate::model::TableName;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
+use crate::model::settings::{Encryption, OnDemandThroughput};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateBackupRequest {

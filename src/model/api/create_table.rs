@@ -1,10 +1,9 @@
 //! CreateTable: the request as sent. The engine's operation checks it and builds a `TableSchema` from it.
 
-use std::collections::BTreeMap;
-
 use super::describe_table::TableDescription;
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyType, ProvisionedThroughput};
-use crate::model::{IndexName, TableName};
+use crate::model::settings::ThroughputSettings;
+use crate::model::{IndexName, TableName, TableSettings};
 
 /// An element of a `KeySchema`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +34,7 @@ pub struct IndexDefinition {
     pub key_schema: Vec<KeySchemaElement>,
     pub projection: ProjectionDefinition,
     pub throughput: Option<ProvisionedThroughput>,
+    pub settings: ThroughputSettings,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +49,7 @@ pub struct CreateTableRequest {
     pub local_indexes: Option<Vec<IndexDefinition>>,
     pub global_indexes: Option<Vec<IndexDefinition>>,
     pub deletion_protection: bool,
-    /// Members kept and shown without effect yet (`StreamSpecification`, `Tags`, …): wire JSON text by member name.
-    pub opaque: BTreeMap<String, String>,
+    pub settings: TableSettings,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! DescribeStream.
 
 use super::create_table::KeySchemaElement;
-use super::streams::{SequenceNumber, StreamName, StreamViewType};
+use super::streams::{SequenceNumber, StreamName};
+use crate::model::settings::StreamViewType;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescribeStreamRequest {

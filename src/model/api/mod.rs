@@ -65,7 +65,7 @@ pub use list_tables::{ListTablesRequest, ListTablesResponse};
 pub use put_item::{PutItemRequest, PutItemResponse};
 pub use query::{QueryRequest, QueryResponse};
 pub use scan::{ScanRequest, ScanResponse, Segment};
-pub use streams::{Origin, SequenceNumber, StreamEvent, StreamName, StreamRecord, StreamViewType};
+pub use streams::{Origin, SequenceNumber, StreamEvent, StreamName, StreamRecord};
 pub use table_control::TableControl;
 pub use time_to_live::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
@@ -75,3 +75,5 @@ pub use transact_get_items::{TransactGet, TransactGetItemsRequest, TransactGetIt
 pub use transact_write_items::{TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse};
 pub use update_item::{UpdateItemRequest, UpdateItemResponse, UpdateParameter};
 pub use update_table::{UpdateTableRequest, UpdateTableResponse};
+
+pub use super::settings::StreamViewType;

@@ -3,47 +3,8 @@
 use std::fmt;
 
 use super::common::Version;
+use crate::model::settings::StreamViewType;
 use crate::model::{Item, TableName};
-
-/// Which images of an item its stream records hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StreamViewType {
-    KeysOnly,
-    NewImage,
-    OldImage,
-    NewAndOldImages,
-}
-
-impl StreamViewType {
-    pub const ALL: [Self; 4] = [Self::KeysOnly, Self::NewImage, Self::OldImage, Self::NewAndOldImages];
-
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::KeysOnly => "KEYS_ONLY",
-            Self::NewImage => "NEW_IMAGE",
-            Self::OldImage => "OLD_IMAGE",
-            Self::NewAndOldImages => "NEW_AND_OLD_IMAGES",
-        }
-    }
-
-    /// The view type that the API spells so.
-    #[must_use]
-    pub fn of_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|view| view.text() == text)
-    }
-
-    #[must_use]
-    pub fn has_new_image(self) -> bool {
-        matches!(self, Self::NewImage | Self::NewAndOldImages)
-    }
-
-    #[must_use]
-    pub fn has_old_image(self) -> bool {
-        matches!(self, Self::OldImage | Self::NewAndOldImages)
-    }
-}
 
 /// A stream: what its ARN says. A table has a new one each time its stream is enabled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

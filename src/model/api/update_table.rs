@@ -2,54 +2,16 @@
 
 use super::create_table::IndexDefinition;
 use super::describe_table::TableDescription;
-use super::streams::StreamViewType;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
+use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, WarmThroughput};
 use crate::model::{IndexName, KeyAttribute, TableName};
-
-/// Maxima on demand; each member may be absent. In UpdateTable -1 clears a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OnDemandThroughput {
-    pub max_read_request_units: Option<i64>,
-    pub max_write_request_units: Option<i64>,
-}
-
-/// Units a second that a table or index is warmed for; each member may be absent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WarmThroughput {
-    pub read_units_per_second: Option<i64>,
-    pub write_units_per_second: Option<i64>,
-}
 
 /// `StreamSpecification` as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StreamChange {
+pub struct StreamSpecification {
     pub enabled: bool,
     /// There exactly when it is enabled.
     pub view_type: Option<StreamViewType>,
-}
-
-/// `SSESpecification`, checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Encryption {
-    pub enabled: bool,
-    pub kms_master_key_id: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableClass {
-    Standard,
-    StandardInfrequentAccess,
-}
-
-impl TableClass {
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Standard => "STANDARD",
-            Self::StandardInfrequentAccess => "STANDARD_INFREQUENT_ACCESS",
-        }
-    }
 }
 
 /// `GlobalSecondaryIndexUpdate.Update`.
@@ -61,18 +23,10 @@ pub struct IndexChange {
     pub warm: Option<WarmThroughput>,
 }
 
-/// `GlobalSecondaryIndexUpdate.Create`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexCreation {
-    pub definition: IndexDefinition,
-    pub on_demand: Option<OnDemandThroughput>,
-    pub warm: Option<WarmThroughput>,
-}
-
 /// A member of `GlobalSecondaryIndexUpdates` as sent; a well-formed one has exactly one of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexUpdate {
-    pub create: Option<Box<IndexCreation>>,
+    pub create: Option<Box<IndexDefinition>>,
     pub update: Option<IndexChange>,
     pub delete: Option<IndexName>,
 }
@@ -86,7 +40,7 @@ pub struct UpdateTableRequest {
     pub throughput: Option<ProvisionedThroughput>,
     /// `None` is an absent member; an empty list is an error of its own.
     pub index_updates: Option<Vec<IndexUpdate>>,
-    pub stream: Option<StreamChange>,
+    pub stream: Option<StreamSpecification>,
     pub encryption: Option<Encryption>,
     pub table_class: Option<TableClass>,
     pub deletion_protection: Option<bool>,

@@ -56,6 +56,7 @@ pub fn tab() -> LocalDatabase {
         key_schema,
         projection: ProjectionDefinition { projection_type: Some(ProjectionType::KeysOnly), non_key_attributes: None },
         throughput: None,
+        settings: Default::default(),
     };
     let types = ["pk", "a", "b"].map(|name| (name, KeyAttributeType::S)).into_iter().chain([("sk", KeyAttributeType::N)]);
     let request = CreateTableRequest {
@@ -67,7 +68,7 @@ pub fn tab() -> LocalDatabase {
         local_indexes: Some(vec![index("loc", IndexKind::Local, key("pk", Some("b")))]),
         global_indexes: Some(vec![index("glob", IndexKind::Global, key("a", None))]),
         deletion_protection: false,
-        opaque: std::collections::BTreeMap::new(),
+        settings: Default::default(),
     };
     let database = database();
     database.create_table(request).unwrap();
@@ -175,7 +176,7 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
         local_indexes: None,
         global_indexes: None,
         deletion_protection: false,
-        opaque: std::collections::BTreeMap::new(),
+        settings: Default::default(),
     };
     let mut words: Vec<&str> = key.split_whitespace().collect();
     for index in indexes {
@@ -190,6 +191,7 @@ pub fn definition(name: &str, key: &str, indexes: &[&str]) -> CreateTableRequest
             key_schema: key_elements(keys),
             projection: projection_of(projection),
             throughput: None,
+            settings: Default::default(),
         };
         let list = if kind == "G" { &mut request.global_indexes } else { &mut request.local_indexes };
         list.get_or_insert_default().push(index);

@@ -1,16 +1,13 @@
 //! The definition of a restored table: its source's with the overrides, without tags, stream, policy and protection.
 
-use crate::codec::wire::kept_options;
 use crate::model::api::backup::RestoreOverrides;
 use crate::model::api::create_table::{
     CreateTableRequest, IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType,
 };
 use crate::model::error::RecoveryError;
 use crate::model::schema::{BillingMode, KeyAttribute, KeyType};
-use crate::model::{IndexKind, IndexSchema, Projection, TableName, TableSchema};
-
-/// Kept members that a restored table does not have.
-const DROPPED: [&str; 3] = ["Tags", "StreamSpecification", "ResourcePolicy"];
+use crate::model::settings::OnDemandThroughput;
+use crate::model::{IndexKind, IndexSchema, Projection, TableName, TableSchema, TableSettings};
 
 /// The request that creates the table.
 ///
@@ -32,16 +29,19 @@ pub fn request(
         let elements = global.iter().chain(&local).flat_map(|index| &index.key_schema);
         source.key.contains(&attribute.name) || elements.clone().any(|element| element.attribute_name == attribute.name)
     };
-    let mut opaque = source.opaque.clone();
-    DROPPED.iter().for_each(|name| drop(opaque.remove(*name)));
-    if let Some(encryption) = &overrides.encryption {
-        kept_options::set_encryption(&mut opaque, encryption);
-    }
-    if billing_mode == BillingMode::Provisioned {
-        kept_options::set_on_demand(&mut opaque, None, Default::default());
-    } else if let Some(maxima) = overrides.on_demand {
-        kept_options::set_on_demand(&mut opaque, None, maxima);
-    }
+    let mut throughput_settings = source.settings.throughput;
+    throughput_settings.on_demand = match billing_mode {
+        BillingMode::Provisioned => OnDemandThroughput::default(),
+        BillingMode::PayPerRequest => overrides.on_demand.unwrap_or(throughput_settings.on_demand),
+    };
+    let encryption = overrides.encryption.as_ref().map(|encryption| encryption.enabled.then(|| encryption.clone()));
+    // Tags, stream and policy stay behind.
+    let settings = TableSettings {
+        encryption: encryption.unwrap_or_else(|| source.settings.encryption.clone()),
+        table_class: source.settings.table_class,
+        throughput: throughput_settings,
+        ..TableSettings::default()
+    };
     Ok(CreateTableRequest {
         table_name: target.clone(),
         attribute_definitions: source.attribute_definitions().into_iter().filter(used).collect(),
@@ -51,7 +51,7 @@ pub fn request(
         local_indexes: (!local.is_empty()).then_some(local),
         global_indexes: (!global.is_empty()).then_some(global),
         deletion_protection: false,
-        opaque,
+        settings,
     })
 }
 
@@ -78,7 +78,7 @@ fn indexes(
             known.key_schema == index.key_schema && sorted(&known.projection) == sorted(&index.projection)
         };
         let known = existing.iter().find(same).ok_or_else(|| RecoveryError::OverrideIndex(index.name.as_str().to_owned()))?;
-        Ok(IndexDefinition { throughput: index.throughput.or(known.throughput), ..index.clone() })
+        Ok(IndexDefinition { throughput: index.throughput.or(known.throughput), settings: known.settings, ..index.clone() })
     };
     asked.iter().map(find).collect()
 }
@@ -102,5 +102,6 @@ fn definition(index: &IndexSchema) -> IndexDefinition {
         key_schema: elements(index.partition.iter(), index.sort.iter()),
         projection: ProjectionDefinition { projection_type: Some(projection_type), non_key_attributes: names },
         throughput: index.throughput,
+        settings: index.settings,
     }
 }

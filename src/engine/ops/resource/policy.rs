@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::stream_policy;
-use crate::codec::wire::kept_options;
 use crate::engine::Engine;
 use crate::engine::catalog::{self, TableEntry};
 use crate::model::Error;
@@ -33,7 +32,7 @@ impl Engine {
             let mut new = (*old).clone();
             let revision = transaction.now_ms().max(revision(&old) + 1);
             new.control.policy_revision = Some(revision);
-            kept_options::set_policy(&mut Arc::make_mut(&mut new.schema).opaque, Some(&request.policy));
+            Arc::make_mut(&mut new.schema).settings.resource_policy = Some(request.policy.clone());
             new.control.changed_ms = Some(transaction.now_ms());
             catalog::replace_table(transaction, &new)?;
             Ok(revision.to_string())
@@ -66,7 +65,7 @@ impl Engine {
             expect(policy.as_ref(), request.expected_revision_id.as_deref(), &request.resource)?;
             let Some(policy) = policy else { return Ok(None) };
             let mut new = (*old).clone();
-            kept_options::set_policy(&mut Arc::make_mut(&mut new.schema).opaque, None);
+            Arc::make_mut(&mut new.schema).settings.resource_policy = None;
             new.control.policy_revision = Some(revision(&old));
             new.control.changed_ms = Some(transaction.now_ms());
             catalog::replace_table(transaction, &new)?;
@@ -81,7 +80,7 @@ fn revision(table: &TableEntry) -> u64 {
 }
 
 fn policy_of(table: &TableEntry) -> Option<ResourcePolicy> {
-    let text = kept_options::policy(&table.schema.opaque)?;
+    let text = table.schema.settings.resource_policy.clone()?;
     Some(ResourcePolicy { text, revision_id: revision(table).to_string() })
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::found;
-use crate::codec::wire::kept_options;
 use crate::engine::transaction::Transaction;
 use crate::engine::{Engine, catalog};
 use crate::model::Error;
@@ -48,19 +47,18 @@ impl Engine {
     /// `NotFound`; those of the store.
     pub fn list_tags(&self, request: &ListTagsRequest) -> Result<Tags, Error> {
         let entry = self.table(&request.resource.table_name)?;
-        Ok(kept_options::tags(&found(entry, &request.resource)?.schema.opaque))
+        Ok(found(entry, &request.resource)?.schema.settings.tags.clone())
     }
 }
 
 fn change(transaction: &mut Transaction<'_>, resource: &TableResource, change: impl Fn(&mut Tags)) -> Result<(), Error> {
     let old = found(transaction.table(&resource.table_name)?, resource)?;
-    let mut tags = kept_options::tags(&old.schema.opaque);
-    change(&mut tags);
+    let mut new = (*old).clone();
+    let tags = &mut Arc::make_mut(&mut new.schema).settings.tags;
+    change(tags);
     if tags.len() > TAGS_MAX {
         return Err(SchemaError::TooManyTags.into());
     }
-    let mut new = (*old).clone();
     new.control.changed_ms = Some(transaction.now_ms());
-    kept_options::set_tags(&mut Arc::make_mut(&mut new.schema).opaque, &tags);
     Ok(catalog::replace_table(transaction, &new)?)
 }

@@ -1,17 +1,14 @@
-//! Members of CreateTable that are checked, kept and shown: the stream, and what has no effect yet: encryption, tags, table class,
-//! on-demand maxima and warm throughput. They are kept as JSON text by member name; those of indexes under
-//! `GlobalSecondaryIndexes`, as an object by index name.
-
-use std::collections::BTreeMap;
+//! The settings of tables and global indexes: the members' shapes and checks, and to and from [`TableSettings`].
 
 use serde_json::{Map, Value, json};
 
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use crate::model::api::StreamViewType;
+use crate::model::TableSettings;
 use crate::model::error::{ResourceError, SchemaError};
 use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
 use crate::model::schema::{BillingMode, ON_DEMAND_WARM};
+use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput};
 
 pub const STREAM_SPECIFICATION: Member = Member::new(
     "StreamSpecification",
@@ -73,13 +70,8 @@ pub const ON_DEMAND_THROUGHPUT: Member = Member::new(
     }),
 );
 
-const STREAM: &str = "StreamSpecification";
-/// Members of the table that are kept.
-const KEPT: &[&str] = &[STREAM, "SSESpecification", "Tags", "TableClass", "OnDemandThroughput", "WarmThroughput", "ResourcePolicy"];
-/// Members of a global index that are kept.
-const KEPT_OF_INDEXES: &[&str] = &["OnDemandThroughput", "WarmThroughput"];
-/// Where those of indexes are kept.
-pub(super) const INDEXES: &str = "GlobalSecondaryIndexes";
+/// The list whose members have settings of their own.
+const INDEXES: &str = "GlobalSecondaryIndexes";
 
 /// Checks 21 to 26 of docs/dynamodb.md 11.1.
 pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), WireError> {
@@ -92,11 +84,8 @@ pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), Wire
         check_warm(index, index.string("IndexName"), billing_mode)?;
     }
     check_stream(members)?;
-    check_encryption(members)?;
-    match members.string("TableClass") {
-        None | Some("STANDARD" | "STANDARD_INFREQUENT_ACCESS") => {}
-        Some(_) => return Err(SchemaError::TableClass.into()),
-    }
+    encryption(members)?;
+    table_class(members)?;
     check_tags(members)?;
     members.string("ResourcePolicy").map_or(Ok(()), |policy| Ok(check_policy(policy)?))
 }
@@ -148,22 +137,23 @@ fn check_stream(members: Members<'_>) -> Result<(), WireError> {
     }
 }
 
-pub(super) fn check_encryption(members: Members<'_>) -> Result<(), WireError> {
-    let Some(sse) = members.structure("SSESpecification") else { return Ok(()) };
+/// `SSESpecification`, if it is there.
+///
+/// # Errors
+/// Members that do not go together.
+pub fn encryption(members: Members<'_>) -> Result<Option<Encryption>, SchemaError> {
+    let Some(sse) = members.structure("SSESpecification") else { return Ok(None) };
     let enabled = sse.boolean("Enabled").unwrap_or(false);
-    if !enabled && sse.has("SSEType") {
-        return Err(SchemaError::EncryptionOff("SSEType").into());
-    }
-    if !enabled && sse.has("KMSMasterKeyId") {
-        return Err(SchemaError::EncryptionOff("KMSMasterKeyId").into());
+    if let (false, Some(member)) = (enabled, ["SSEType", "KMSMasterKeyId"].into_iter().find(|member| sse.has(member))) {
+        return Err(SchemaError::EncryptionOff(member));
     }
     if sse.string("SSEType") == Some("AES256") {
-        return Err(SchemaError::EncryptionType.into());
+        return Err(SchemaError::EncryptionType);
     }
     if sse.has("KMSMasterKeyId") && sse.string("SSEType") != Some("KMS") {
-        return Err(SchemaError::EncryptionKeyWithoutKms.into());
+        return Err(SchemaError::EncryptionKeyWithoutKms);
     }
-    Ok(())
+    Ok(Some(Encryption { enabled, kms_master_key_id: sse.owned("KMSMasterKeyId") }))
 }
 
 pub(super) fn check_tags(members: Members<'_>) -> Result<(), WireError> {
@@ -211,72 +201,97 @@ fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>>
     members.list(INDEXES).unwrap_or_default().filter_map(Members::of)
 }
 
-/// The members to keep, as JSON text by name.
-pub fn kept(members: Members<'_>) -> BTreeMap<String, String> {
-    let mut out = BTreeMap::new();
-    for name in KEPT {
-        if let Some(json) = members.get(name) {
-            out.insert((*name).to_owned(), json.to_string());
-        }
+/// Settings of a table; of its indexes [`of_index`] has them. What they hold was checked.
+pub fn read(members: Members<'_>) -> TableSettings {
+    let stream = members.structure("StreamSpecification").filter(|stream| stream.boolean("StreamEnabled") == Some(true));
+    TableSettings {
+        stream: stream.and_then(|stream| stream.string("StreamViewType")).and_then(StreamViewType::of_text),
+        encryption: encryption(members).ok().flatten().filter(|encryption| encryption.enabled),
+        table_class: table_class(members).ok().flatten(),
+        tags: tags(members),
+        resource_policy: members.owned("ResourcePolicy"),
+        throughput: of_index(members),
     }
-    let mut indexes = Map::new();
-    for index in global_indexes(members) {
-        let options: Map<String, Value> =
-            KEPT_OF_INDEXES.iter().filter_map(|name| Some(((*name).to_owned(), index.get(name)?.to_value()))).collect();
-        if let (Some(name), false) = (index.owned("IndexName"), options.is_empty()) {
-            indexes.insert(name, Value::Object(options));
-        }
-    }
-    if !indexes.is_empty() {
-        out.insert(INDEXES.to_owned(), Value::Object(indexes).to_string());
-    }
-    out
 }
 
-/// A kept member of the table. What does not parse was not written by [`kept`] and is left out.
-pub fn get(opaque: &BTreeMap<String, String>, name: &str) -> Option<Value> {
-    serde_json::from_str(opaque.get(name)?).ok()
+/// Settings of a global index, or those of a table that an index has too.
+pub fn of_index(members: Members<'_>) -> ThroughputSettings {
+    ThroughputSettings { on_demand: on_demand(members).unwrap_or_default(), warm: warm(members).unwrap_or_default() }
 }
 
-/// Kept members of the global indexes, by index name.
-pub fn of_indexes(opaque: &BTreeMap<String, String>) -> BTreeMap<String, Map<String, Value>> {
-    let Some(Value::Object(indexes)) = get(opaque, INDEXES) else { return BTreeMap::new() };
-    let only_objects = |(name, json)| match json {
-        Value::Object(options) => Some((name, options)),
-        _ => None,
+pub fn on_demand(members: Members<'_>) -> Option<OnDemandThroughput> {
+    let units = members.structure("OnDemandThroughput")?;
+    Some(OnDemandThroughput {
+        max_read_request_units: units.integer("MaxReadRequestUnits"),
+        max_write_request_units: units.integer("MaxWriteRequestUnits"),
+    })
+}
+
+pub fn warm(members: Members<'_>) -> Option<WarmThroughput> {
+    let units = members.structure("WarmThroughput")?;
+    Some(WarmThroughput {
+        read_units_per_second: units.integer("ReadUnitsPerSecond"),
+        write_units_per_second: units.integer("WriteUnitsPerSecond"),
+    })
+}
+
+/// `TableClass`, if it is there.
+///
+/// # Errors
+/// A class that there is not.
+pub fn table_class(members: Members<'_>) -> Result<Option<TableClass>, SchemaError> {
+    let text = members.string("TableClass");
+    text.map(|text| TableClass::of_text(text).ok_or(SchemaError::TableClass)).transpose()
+}
+
+/// `Tags` as key and value.
+pub fn tags(members: Members<'_>) -> Vec<(String, String)> {
+    let tag = |members: Members<'_>| Some((members.owned("Key")?, members.owned("Value")?));
+    members.list("Tags").unwrap_or_default().filter_map(Members::of).filter_map(tag).collect()
+}
+
+/// The members of a request that makes them.
+pub fn to_json(settings: &TableSettings, out: &mut Map<String, Value>) {
+    let mut add = |name: &str, value: Option<Value>| drop(value.map(|value| out.insert(name.to_owned(), value)));
+    add("StreamSpecification", settings.stream.map(stream_to_json));
+    let sse = |encryption: &Encryption| match &encryption.kms_master_key_id {
+        Some(key) => json!({ "Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key }),
+        None => json!({ "Enabled": true, "SSEType": "KMS" }),
     };
-    indexes.into_iter().filter_map(only_objects).collect()
-}
-
-/// The view type of an enabled stream.
-#[must_use]
-pub fn stream(opaque: &BTreeMap<String, String>) -> Option<StreamViewType> {
-    let stream = get(opaque, STREAM)?;
-    let is_enabled = is_enabled(stream.get("StreamEnabled")?)?;
-    StreamViewType::of_text(stream.get("StreamViewType")?.as_str()?).filter(|_| is_enabled)
-}
-
-/// A boolean of a kept member.
-pub(super) fn is_enabled(kept: &Value) -> Option<bool> {
-    kept.as_bool().or_else(|| super::shape::boolean_word(kept.as_str()?))
-}
-
-/// Keeps that the stream has that view type, or is disabled.
-pub fn set_stream(opaque: &mut BTreeMap<String, String>, view_type: Option<StreamViewType>) {
-    match view_type {
-        Some(view) => {
-            let stream = json!({ "StreamEnabled": true, "StreamViewType": view.text() });
-            opaque.insert(STREAM.to_owned(), stream.to_string())
-        }
-        None => opaque.remove(STREAM),
-    };
-}
-
-/// Puts the table's kept members back into a request.
-pub fn restore(opaque: &BTreeMap<String, String>, out: &mut Map<String, Value>) {
-    for name in KEPT {
-        if let Some(json) = get(opaque, name) {
-            out.insert((*name).to_owned(), json);
-        }
+    add("SSESpecification", settings.encryption.as_ref().map(sse));
+    add("Tags", (!settings.tags.is_empty()).then(|| tags_to_json(&settings.tags)));
+    add("TableClass", settings.table_class.map(|class| json!(class.text())));
+    throughput_to_json(&settings.throughput, out);
+    if let Some(policy) = &settings.resource_policy {
+        out.insert("ResourcePolicy".to_owned(), json!(policy));
     }
+}
+
+pub fn stream_to_json(view_type: StreamViewType) -> Value {
+    json!({ "StreamEnabled": true, "StreamViewType": view_type.text() })
+}
+
+pub fn tags_to_json(tags: &[(String, String)]) -> Value {
+    tags.iter().map(|(key, value)| json!({ "Key": key, "Value": value })).collect()
+}
+
+/// The members of the table, or of an index.
+pub fn throughput_to_json(settings: &ThroughputSettings, out: &mut Map<String, Value>) {
+    let ThroughputSettings { on_demand, warm } = settings;
+    on_demand_to_json(on_demand, out);
+    let warm = [("ReadUnitsPerSecond", warm.read_units_per_second), ("WriteUnitsPerSecond", warm.write_units_per_second)];
+    out.extend(units_to_json("WarmThroughput", warm));
+}
+
+/// The maxima alone, if there are any.
+pub fn on_demand_to_json(of: &OnDemandThroughput, out: &mut Map<String, Value>) {
+    let maxima = [("MaxReadRequestUnits", of.max_read_request_units), ("MaxWriteRequestUnits", of.max_write_request_units)];
+    out.extend(units_to_json("OnDemandThroughput", maxima));
+}
+
+/// The member with the numbers that are there; without any it is left out.
+fn units_to_json(name: &str, units: [(&str, Option<i64>); 2]) -> Option<(String, Value)> {
+    let units = units.into_iter().filter_map(|(member, value)| Some((member.to_owned(), json!(value?))));
+    let units: Map<String, Value> = units.collect();
+    (!units.is_empty()).then(|| (name.to_owned(), Value::Object(units)))
 }

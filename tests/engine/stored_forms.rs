@@ -1,0 +1,95 @@
+//! What earlier versions wrote stays readable. `stored_forms/version_N.store` is everything a store held, one key and value a line, written
+//! by a program of that time; `version_N.answers.json` is what that program then answered about it.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::support::control::{ARN, Control};
+use ddbfs::engine::account::RecordKind;
+use ddbfs::engine::keys::StoreKey;
+use ddbfs::model::error::StoreError;
+use ddbfs::store::memory::MemoryStore;
+use ddbfs::store::{Direction, KeyRange, Store, Write, WriteJob};
+use serde_json::{Map, Value, json};
+
+/// From the opening of a [`Control`] to when the answers were given.
+const ELAPSED_MS: u64 = 3_701_000;
+
+struct Fill(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl WriteJob for Fill {
+    fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        self.0.iter().try_for_each(|(key, value)| batch.put(key, value))
+    }
+
+    fn done(self: Box<Self>, result: Result<(), StoreError>) {
+        result.unwrap();
+    }
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+/// A store with these lines: a key in hexadecimal digits, then a JSON object or again digits.
+fn store(lines: &str) -> Arc<MemoryStore> {
+    let value = |text: &str| if text.starts_with('{') { text.as_bytes().to_vec() } else { unhex(text) };
+    let lines = lines.lines().map(|line| line.split_once(' ').unwrap());
+    let store = Arc::new(MemoryStore::new().unwrap());
+    let before = store.commit_id();
+    store.submit(Box::new(Fill(lines.map(|(key, text)| (unhex(key), value(text))).collect())));
+    assert_ne!(store.wait_for_commit(before, Duration::from_secs(60)), Ok(before));
+    store
+}
+
+fn open(store: &Arc<MemoryStore>) -> Control {
+    let control = Control::on(store.clone(), |options| options.background_period = None);
+    control.clock.advance_ms(ELAPSED_MS);
+    control
+}
+
+/// Asks what was asked then.
+fn check_answers(control: &Control, recorded: &str, when: &str) {
+    let recorded: Map<String, Value> = serde_json::from_str(recorded).unwrap();
+    for (question, expected) in recorded {
+        let (operation, body) = question.split_once(' ').unwrap();
+        let found = control.call(operation, serde_json::from_str(body).unwrap()).unwrap_or_else(Value::String);
+        assert_eq!(found, expected, "{when}: {question}");
+    }
+}
+
+fn jobs(store: &MemoryStore) -> usize {
+    let mut count = 0;
+    let range = KeyRange::prefix(&StoreKey::Account(RecordKind::Job, "").encode());
+    let visit = &mut |_: &[u8], _: &[u8]| {
+        count += 1;
+        ControlFlow::Continue(())
+    };
+    store.snapshot().unwrap().walk(&range, Direction::Forward, visit).unwrap();
+    count
+}
+
+#[test]
+fn a_store_of_version_1_opens_as_it_was_and_is_written_anew() {
+    let store = store(include_str!("stored_forms/version_1.store"));
+    let answers = include_str!("stored_forms/version_1.answers.json");
+    assert_eq!(jobs(&store), 1);
+    let control = open(&store);
+    check_answers(&control, answers, "opened");
+    // The job that was left is gone on with.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while jobs(&store) > 0 {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Two changes that come to nothing write each definition in today's form.
+    for table in control.ok("ListTables", json!({}))["TableNames"].as_array().unwrap() {
+        let arn = format!("{ARN}{}", table.as_str().unwrap());
+        control.ok("TagResource", json!({ "ResourceArn": arn, "Tags": [{ "Key": "passing", "Value": "" }] }));
+        control.ok("UntagResource", json!({ "ResourceArn": arn, "TagKeys": ["passing"] }));
+    }
+    check_answers(&control, answers, "written");
+    drop(control);
+    check_answers(&open(&store), answers, "opened again");
+}
