@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::codec::digest::Digest;
+use crate::expr::read_request::ReadRequest;
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
@@ -35,13 +36,6 @@ pub use crate::model::api::Done;
 pub use entries::{CacheCounters, Collection, Entries, EntryKey, EntryStat, PartitionKey, Position, Source, SourceStats, TextForm};
 pub use statements::Statements;
 pub use streams::Streams;
-
-/// A request for one page.
-#[derive(Debug, Clone, Copy)]
-pub enum PageRequest<'a> {
-    Query(&'a QueryRequest),
-    Scan(&'a ScanRequest),
-}
 
 /// What a page consumes that nobody has been given yet. It may be settled as often as the page is given.
 #[derive(Clone)]
@@ -218,13 +212,7 @@ pub trait Browse: Database {
     ///
     /// # Errors
     /// As of [`Database::query_rows`] and [`Database::scan_rows`].
-    fn page_on_account(&self, request: PageRequest<'_>, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
-        let page = match request {
-            PageRequest::Query(request) => self.query_rows(request, rows)?,
-            PageRequest::Scan(request) => self.scan_rows(request, rows)?,
-        };
-        Ok((page, Bill::new(|| Ok(()))))
-    }
+    fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error>;
 
     /// The collection of that partition key, if it has entries.
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error>;

@@ -223,6 +223,11 @@ fn other_operand(operand: Operand) -> Result<AttributeValue, ExpressionFault> {
 }
 
 impl KeyConditionShape {
+    /// One condition on each of these attributes.
+    pub fn new(conditions: impl IntoIterator<Item = (String, SortRange)>) -> Self {
+        Self { conditions: conditions.into_iter().map(|(name, range)| AttributeCondition::new(name, range)).collect() }
+    }
+
     /// The shape of a KeyConditionExpression's text.
     ///
     /// # Errors

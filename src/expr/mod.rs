@@ -26,6 +26,7 @@ pub mod path;
 pub mod path_tree;
 pub mod placeholders;
 pub mod projection;
+pub mod read_request;
 pub mod reserved;
 pub mod syntax;
 pub mod update;

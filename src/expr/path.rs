@@ -50,10 +50,7 @@ impl<'a> Path<'a> {
             }
         }
         // Counted at its end, as the error tells how many there are.
-        let levels = 1 + rest.len();
-        if levels > DOCUMENT_PATH_LEVELS_MAX {
-            return Err(ExpressionFault::PathTooDeep(levels));
-        }
+        check_levels(1 + rest.len())?;
         Ok(Self { head, rest })
     }
 
@@ -92,6 +89,27 @@ impl<'a> Path<'a> {
     }
 }
 
+fn check_levels(levels: usize) -> Result<(), ExpressionFault> {
+    if levels > DOCUMENT_PATH_LEVELS_MAX { Err(ExpressionFault::PathTooDeep(levels)) } else { Ok(()) }
+}
+
+fn check_index(index: Option<usize>, digits: &str) -> Result<usize, ExpressionFault> {
+    index.filter(|index| *index <= LIST_INDEX_MAX).ok_or_else(|| ExpressionFault::IndexRange(digits.to_owned()))
+}
+
+/// Checks a path that no expression was parsed for, as the parser does.
+///
+/// # Errors
+/// An index out of range, more than 32 levels.
+pub fn check(path: &DocumentPath) -> Result<(), ExpressionFault> {
+    for element in &path.rest {
+        if let PathElement::Index(index) = element {
+            check_index(Some(*index), &index.to_string())?;
+        }
+    }
+    check_levels(1 + path.rest.len())
+}
+
 fn resolve_name(name: Name<'_>, scope: &mut Scope<'_>) -> Result<String, ExpressionFault> {
     match name {
         Name::Bare(word) => Ok(word.to_owned()),
@@ -118,8 +136,5 @@ fn index(tokens: &mut Tokens<'_>) -> Result<usize, ExpressionFault> {
     }
     let digits = tokens.expect(TokenKind::Digits)?;
     tokens.expect(TokenKind::CloseBracket)?;
-    match digits.text.parse::<usize>() {
-        Ok(index) if index <= LIST_INDEX_MAX => Ok(index),
-        Ok(_) | Err(_) => Err(ExpressionFault::IndexRange(digits.text.to_owned())),
-    }
+    check_index(digits.text.parse().ok(), digits.text)
 }

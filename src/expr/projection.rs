@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lexer::{TokenKind, Tokens};
 use super::parse::check_size;
-use super::path::Path;
+use super::path::{self, Path};
 use super::path_tree::PathTree;
 use super::placeholders::{PlaceholderUse, Scope};
 use crate::model::api::Placeholders;
@@ -25,9 +25,11 @@ pub struct ProjectionPaths {
 /// `Invalid ProjectionExpression: …` ([`ExpressionError::Invalid`]).
 pub fn parse(text: &str, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<ProjectionPaths, Error> {
     let mut scope = Scope::new(placeholders, used);
-    let paths = parse_paths(text).and_then(|paths| resolve(&paths, &mut scope));
-    let invalid = |fault| ExpressionError::Invalid { parameter: ExpressionParameter::Projection, fault };
-    Ok(paths.map_err(invalid)?)
+    Ok(parse_paths(text).and_then(|paths| resolve(&paths, &mut scope)).map_err(invalid)?)
+}
+
+fn invalid(fault: ExpressionFault) -> ExpressionError {
+    ExpressionError::Invalid { parameter: ExpressionParameter::Projection, fault }
 }
 
 fn parse_paths(text: &str) -> Result<Vec<Path<'_>>, ExpressionFault> {
@@ -55,6 +57,14 @@ impl ProjectionPaths {
     pub fn new(paths: Vec<DocumentPath>) -> Result<Self, ExpressionFault> {
         let tree = PathTree::new(&paths)?;
         Ok(Self { paths, tree })
+    }
+
+    /// A projection of paths that no expression was parsed for.
+    ///
+    /// # Errors
+    /// `Invalid ProjectionExpression: …`, as for the same paths written out.
+    pub fn of_paths(paths: Vec<DocumentPath>) -> Result<Self, ExpressionError> {
+        paths.iter().try_for_each(path::check).and_then(|()| Self::new(paths)).map_err(invalid)
     }
 
     /// Whole top-level attributes; a name that comes twice counts once.

@@ -9,8 +9,7 @@ use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PageRequest, PartitionKey, Position, Rows, Source, SourceStats,
-    TextForm,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
 };
 use crate::engine::capacity::read_units;
 use crate::engine::catalog::TableEntry;
@@ -20,6 +19,7 @@ use crate::engine::keys::{self, EntryAddress};
 use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
 use crate::engine::view::View;
+use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
@@ -179,16 +179,14 @@ impl Browse for LocalDatabase {
         Ok(self.engine.view()?.read().commit_id())
     }
 
-    fn page_on_account(&self, request: PageRequest<'_>, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
-        let (operation, table) = match request {
-            PageRequest::Query(request) => (MeteredOperation::Query, &request.table_name),
-            PageRequest::Scan(request) => (MeteredOperation::Scan, &request.table_name),
+    fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
+        let operation = match request.range {
+            ReadRange::Query { .. } => MeteredOperation::Query,
+            ReadRange::Scan { .. } => MeteredOperation::Scan,
         };
+        let table = &request.table_name;
         let (timer, started) = (self.engine.timer(operation), Instant::now());
-        let read = match request {
-            PageRequest::Query(request) => self.engine.query_on_account(request, rows),
-            PageRequest::Scan(request) => self.engine.scan_on_account(request, rows),
-        };
+        let read = self.engine.read_page_on_account(request.clone(), rows);
         let (page, bill) = match read {
             Ok(read) => read,
             Err(error) => return timer.end([table], Err(error), |_| None),

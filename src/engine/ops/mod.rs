@@ -20,6 +20,7 @@ pub mod list_tables;
 pub mod never_used;
 pub mod put_item;
 pub mod query;
+pub mod read_page;
 pub mod recovery;
 pub mod resource;
 pub mod saved_queries;

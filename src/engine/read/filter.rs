@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::projected::{self, KeyRoles};
 use super::source::ReadSource;
 use crate::codec::record::Record;
+use crate::expr::read_request::ReadFilter;
 use crate::expr::{Condition, PlaceholderUse, condition, legacy};
 use crate::model::api::{ConditionParameter, Placeholders};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{QueryError, StoreError};
 use crate::model::{Error, Item};
 
-/// A filter, parsed.
+/// A filter that is held against entries.
 #[derive(Debug, Clone)]
 pub struct Filter {
     condition: Condition,
@@ -21,33 +22,39 @@ pub struct Filter {
     parameter: &'static str,
 }
 
+/// Parses the filter of a request; placeholders it names count as used.
+///
+/// # Errors
+/// `Expression`.
+pub fn parse(
+    parameter: &ConditionParameter,
+    placeholders: &Placeholders,
+    used: &mut PlaceholderUse,
+) -> Result<Option<ReadFilter>, Error> {
+    match parameter {
+        ConditionParameter::None => Ok(None),
+        ConditionParameter::Expression(text) => {
+            let condition = condition::parse_parameter(text, ExpressionParameter::Filter, placeholders, used)?;
+            Ok(Some(ReadFilter::of_expression(condition)))
+        }
+        ConditionParameter::Legacy(conditions) => {
+            let condition = legacy::condition(conditions)?;
+            Ok(condition.map(|condition| ReadFilter { condition, parameter: "QueryFilter" }))
+        }
+    }
+}
+
 impl Filter {
-    /// Parses the filter of a request; placeholders it names count as used.
-    ///
-    /// # Errors
-    /// `Expression`.
-    pub fn parse(
-        parameter: &ConditionParameter,
-        placeholders: &Placeholders,
-        used: &mut PlaceholderUse,
-    ) -> Result<Option<Self>, Error> {
-        let (condition, parameter) = match parameter {
-            ConditionParameter::None => return Ok(None),
-            ConditionParameter::Expression(text) => {
-                (Some(condition::parse_parameter(text, ExpressionParameter::Filter, placeholders, used)?), "Filter Expression")
-            }
-            ConditionParameter::Legacy(conditions) => (legacy::condition(conditions)?, "QueryFilter"),
-        };
-        let Some(condition) = condition else { return Ok(None) };
-        let names = condition.attribute_names().into_iter().map(str::to_owned).collect();
-        Ok(Some(Self { condition, names, parameter }))
+    #[must_use]
+    pub fn new(filter: ReadFilter) -> Self {
+        let names = filter.condition.attribute_names().into_iter().map(str::to_owned).collect();
+        Self { condition: filter.condition, names, parameter: filter.parameter }
     }
 
-    /// A condition that is a filter as it is.
+    /// The condition of a PartiQL statement.
     #[must_use]
     pub fn of_condition(condition: Condition) -> Self {
-        let names = condition.attribute_names().into_iter().map(str::to_owned).collect();
-        Self { condition, names, parameter: "WHERE" }
+        Self::new(ReadFilter { condition, parameter: "WHERE" })
     }
 
     /// The key attributes of what is queried belong into the key condition.

@@ -26,6 +26,7 @@ use super::show::{show_path, show_value};
 use super::source::cursor_attributes;
 use crate::codec::dynamodb_json;
 use crate::codec::row::Row;
+use crate::expr::ProjectionPaths;
 use crate::fs::FsError;
 use crate::model::{AttributeValue, DocumentPath, Error, Item};
 
@@ -61,9 +62,9 @@ impl Columns {
         Self::new(keys.into_iter().chain(names).map(DocumentPath::top_level).collect(), path.clauses.typed)
     }
 
-    /// The top-level attributes that the columns are in, each once.
-    pub fn heads(&self) -> Vec<&str> {
-        self.heads.iter().map(String::as_str).collect()
+    /// The top-level attributes that the columns are in.
+    pub fn projection(&self) -> ProjectionPaths {
+        ProjectionPaths::of_attributes(self.heads.iter().map(DocumentPath::top_level).collect())
     }
 
     pub fn write_header(&self, out: &mut Vec<u8>) {

@@ -8,14 +8,13 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::path::QueryPath;
-use super::request::{Request, Resolved};
-use super::show::{show_path, show_value};
+use super::request::{self, Resolved};
+use super::show::{show_path, show_range, show_value};
 use super::source::QueryKind;
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse, Source};
-use crate::expr::SortRange;
+use crate::expr::read_request::ReadRequest;
 use crate::fs::FsError;
-use crate::model::api::ReturnConsumedCapacity;
 use crate::model::limits::READ_UNIT_BYTES;
 use crate::model::{IndexKind, IndexSchema};
 
@@ -90,15 +89,13 @@ impl Estimate {
 }
 
 fn one(path: &QueryPath, resolved: &Resolved, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Estimate, FsError> {
-    let mut request = path.build_request(resolved, path.start(resolved, db)?);
-    let has_filter = request.has_filter();
+    let mut request = path.build_request(resolved, path.start(resolved, db)?)?;
+    let has_filter = request.filter.take().is_some();
     let bounds = path.bounds();
     let items_max = if has_filter { bounds.eval } else { bounds.limit.into_iter().chain(bounds.eval).min() };
-    request.drop_filter();
-    request.set_limit(items_max.map(|items| u32::try_from(items).unwrap_or(u32::MAX)));
-    request.set_capacity(ReturnConsumedCapacity::Indexes);
+    request.limit = items_max.map(|items| u32::try_from(items).unwrap_or(u32::MAX));
     let with_fetches = request.clone();
-    request.whole_entries();
+    request.projection = None;
     let (items, bytes, mut halves, is_exact) = probe(&request, items_max, db, bills)?;
     let fetches = !fetched_attributes(path).is_empty();
     if fetches {
@@ -119,13 +116,13 @@ fn one(path: &QueryPath, resolved: &Resolved, db: &dyn Browse, bills: &mut Vec<B
 
 /// One page: items, bytes of entries, halves of units, and whether it is all that is read.
 fn probe(
-    request: &Request,
+    request: &ReadRequest,
     items_max: Option<u64>,
     db: &dyn Browse,
     bills: &mut Vec<Bill>,
 ) -> Result<(u64, u64, u64, bool), FsError> {
     let mut bytes = 0;
-    let page = request.run(db, bills, &mut |row| {
+    let page = request::run(request, db, bills, &mut |row| {
         if let Row::Record(record) = row {
             bytes += u64::from(record.item_bytes());
         }
@@ -162,23 +159,11 @@ fn fetched_attributes(path: &QueryPath) -> Vec<&str> {
 
 fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
     let partition = resolved.partition.as_ref()?;
-    let keys = path.context().keys();
-    let values = keys.partition.iter().zip(partition);
-    let mut parts: Vec<String> = values.map(|(key, value)| format!("{} = {}", key.name, show_value(value))).collect();
-    for (&position, condition) in &path.clauses.sort {
-        let Some(key) = keys.sort.get(position) else { continue };
-        let name = &key.name;
-        parts.push(match condition {
-            SortRange::Equal(value) => format!("{name} = {}", show_value(value)),
-            SortRange::Less(value) => format!("{name} < {}", show_value(value)),
-            SortRange::LessOrEqual(value) => format!("{name} <= {}", show_value(value)),
-            SortRange::Greater(value) => format!("{name} > {}", show_value(value)),
-            SortRange::GreaterOrEqual(value) => format!("{name} >= {}", show_value(value)),
-            SortRange::Between(low, high) => format!("{name} BETWEEN {} AND {}", show_value(low), show_value(high)),
-            SortRange::BeginsWith(prefix) => format!("begins_with({name}, {})", show_value(prefix)),
-        });
-    }
-    Some(parts.join(" AND "))
+    let shown = path.key_clauses(partition).into_iter().map(|clause| {
+        let values: Vec<String> = clause.range.values().map(show_value).collect();
+        show_range(&clause.attribute.name, &clause.range, &values)
+    });
+    Some(shown.collect::<Vec<_>>().join(" AND "))
 }
 
 /// What would read less, or cost less.

@@ -8,16 +8,10 @@
 
 use std::collections::BTreeMap;
 
+use super::show::show_range;
 use crate::expr::SortRange;
 use crate::model::api::Placeholders;
-use crate::model::schema::KeyAttribute;
 use crate::model::{AttributeValue, DocumentPath, PathElement};
-
-/// How placeholders of projected names start.
-pub(super) const PROJECTED: &str = "#a";
-/// How placeholders of filtered names and values start.
-pub(super) const FILTERED_NAME: &str = "#f";
-pub(super) const FILTERED_VALUE: &str = ":f";
 
 /// Placeholders gathered while expressions are written.
 #[derive(Debug, Default)]
@@ -40,11 +34,6 @@ impl Expression {
         &self.values
     }
 
-    /// Adds a name behind a placeholder of one's own.
-    pub fn name(&mut self, placeholder: String, name: String) {
-        self.names.insert(placeholder, name);
-    }
-
     pub fn placeholders(self) -> Placeholders {
         Placeholders {
             names: Some(self.names).filter(|names| !names.is_empty()),
@@ -58,23 +47,20 @@ impl Expression {
         placeholder
     }
 
-    /// A condition on a key attribute.
-    pub fn condition(&mut self, tag: &str, attribute: &KeyAttribute, condition: &SortRange) -> String {
+    /// A condition on the key attribute of that name.
+    pub fn condition(&mut self, tag: &str, attribute: &str, range: &SortRange) -> String {
         let name = format!("#{tag}");
-        self.names.insert(name.clone(), attribute.name.clone());
-        let (operator, value) = match condition {
-            SortRange::Equal(value) => ("=", value),
-            SortRange::Less(value) => ("<", value),
-            SortRange::LessOrEqual(value) => ("<=", value),
-            SortRange::Greater(value) => (">", value),
-            SortRange::GreaterOrEqual(value) => (">=", value),
+        self.names.insert(name.clone(), attribute.to_owned());
+        match range {
             SortRange::Between(lower, upper) => {
-                let (lower, upper) = (self.value(&format!("{tag}_from"), lower), self.value(&format!("{tag}_to"), upper));
-                return format!("{name} BETWEEN {lower} AND {upper}");
+                let bounds = [self.value(&format!("{tag}_from"), lower), self.value(&format!("{tag}_to"), upper)];
+                show_range(&name, range, &bounds)
             }
-            SortRange::BeginsWith(prefix) => return format!("begins_with({name}, {})", self.value(tag, prefix)),
-        };
-        format!("{name} {operator} {}", self.value(tag, value))
+            _ => {
+                let values: Vec<String> = range.values().map(|value| self.value(tag, value)).collect();
+                show_range(&name, range, &values)
+            }
+        }
     }
 
     /// A projection of these paths.
@@ -83,7 +69,7 @@ impl Expression {
         let mut placeholder = |name: &str| {
             let next = numbers.len() + 1;
             let number = *numbers.entry(name.to_owned()).or_insert(next);
-            let placeholder = format!("{PROJECTED}{number}");
+            let placeholder = format!("#a{number}");
             self.names.insert(placeholder.clone(), name.to_owned());
             placeholder
         };
@@ -96,7 +82,7 @@ impl Expression {
         write_path(path, &mut |name| {
             let next = numbers.len() + 1;
             let number = *numbers.entry(name.to_owned()).or_insert(next);
-            let placeholder = format!("{FILTERED_NAME}{number}");
+            let placeholder = format!("#f{number}");
             names.insert(placeholder.clone(), name.to_owned());
             placeholder
         })

@@ -71,6 +71,11 @@ impl Filter {
         Ok(Self { pieces: pieces_of(text, placeholders), condition, is_open })
     }
 
+    /// What holds for the items that it keeps.
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
     /// A filter of a query may name no key attribute, one of an index nothing that the index does not have.
     pub fn check_place(&self, context: Context<'_>) -> Result<(), ClauseFault> {
         let names = self.condition.attribute_names();

@@ -1,24 +1,23 @@
 //! Filters: both spellings, to the expression and its values, and what is wrong with bad ones.
 
-use super::request::Request;
+use serde_json::Value;
+
+use super::request_json::members;
 use super::test_tables::{directory, game_scores, walk};
 use crate::codec::dynamodb_json;
 use crate::fs::FsError;
 use crate::model::Item;
-use crate::model::api::{ConditionParameter, Placeholders};
+use crate::model::api::Placeholders;
 
-/// The request's filter with its placeholders put in: names in `[]`, values as DynamoDB JSON.
+/// The filter of `request.json` with its placeholders put in: names in `[]`, values as DynamoDB JSON.
 fn filter(path: &str) -> String {
     let path = directory(&game_scores(), path);
-    let resolved = path.resolved(Some(Vec::new()));
-    let (filter, placeholders) = match path.build_request(&resolved, None) {
-        Request::Query(request) => (request.filter, request.placeholders),
-        Request::Scan(request) => (request.filter, request.placeholders),
-    };
-    match filter {
-        ConditionParameter::Expression(text) => put_in(&text, &placeholders),
-        other => panic!("{other:?}"),
-    }
+    let request = members(&path, &path.resolved(Some(Vec::new())), None).expect("JSON");
+    let object = |member: &str| request[member].as_object().cloned().unwrap_or_default();
+    let names = object("ExpressionAttributeNames").into_iter().map(|(name, meant)| (name, meant.as_str().expect("a name").into()));
+    let values = dynamodb_json::parse(Value::Object(object("ExpressionAttributeValues")).to_string().as_bytes()).expect("values");
+    let placeholders = Placeholders { names: Some(names.collect()), values: Some(values.0) };
+    put_in(request["FilterExpression"].as_str().expect("a filter"), &placeholders)
 }
 
 fn put_in(text: &str, placeholders: &Placeholders) -> String {

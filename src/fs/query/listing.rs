@@ -94,13 +94,13 @@ impl QueryPath {
             Err(error) => return Err(error),
         };
         let scope = self.scope(&resolved);
-        let mut request = self.build_request(&resolved, self.start(&resolved, db)?);
-        request.whole_entries();
+        let mut request = self.build_request(&resolved, self.start(&resolved, db)?)?;
+        request.projection = None;
         let mut number = 0;
         if let Some(after) = after {
             let (before, start) = decode_position(after, |bytes| decode_cursor(bytes, scope))?;
             number = before;
-            request.set_start(Some(start));
+            request.exclusive_start_key = Some(start);
         }
         let left = |items: Option<u64>| items.map(|items| items.saturating_sub(number));
         let bounds = self.bounds();
@@ -156,7 +156,7 @@ impl QueryPath {
         };
         let mut run = match live.0.take() {
             Some(run) if run.given == before => run,
-            _ => Run { stream: self.stream(db, &|request| request.whole_entries())?, ready: VecDeque::new(), given: 0 },
+            _ => Run { stream: self.stream(db, &|request| request.projection = None)?, ready: VecDeque::new(), given: 0 },
         };
         loop {
             while let Some(entry) = run.ready.pop_front() {

@@ -61,7 +61,6 @@ pub use fault::{ClauseFault, ValueFault};
 pub use help::first_entry;
 pub use listing::{LiveListing, VisitLink};
 pub use path::QueryPath;
-pub use request::Request;
 pub use result::ResultReader;
 pub use result_kind::ResultKind;
 pub use source::QueryKind;

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::path::QueryPath;
-use super::request::Resolved;
+use super::request::{self, Resolved};
 use super::row;
 use super::stream::Step;
 use super::token::Token;
 use crate::database::{Bill, Browse, Rows};
 use crate::fs::FsError;
-use crate::model::api::{ConsumedCapacity, Page, ReturnConsumedCapacity};
+use crate::model::api::{ConsumedCapacity, Page};
 
 /// `page.json`: one request, one line.
 pub(super) fn page_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
@@ -53,9 +53,8 @@ fn read(
     bills: &mut Vec<Bill>,
     rows: &mut Rows<'_>,
 ) -> Result<Page, FsError> {
-    let mut request = path.build_request(resolved, path.start(resolved, db)?);
-    request.set_capacity(ReturnConsumedCapacity::Indexes);
-    request.run(db, bills, rows)
+    let request = path.build_request(resolved, path.start(resolved, db)?)?;
+    request::run(&request, db, bills, rows)
 }
 
 fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<String> {

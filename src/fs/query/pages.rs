@@ -1,14 +1,15 @@
 //! A query's pages, one API request each, to the end, to `limit=` items returned or to `eval=` items evaluated.
 
-use super::request::{Bounds, Request};
+use super::request::{self, Bounds};
 use crate::database::{Bill, Browse, Rows};
+use crate::expr::read_request::ReadRequest;
 use crate::fs::FsError;
 use crate::model::api::Page;
 
 /// What is still to be read of one query.
 #[derive(Debug)]
 pub(super) struct Pages {
-    request: Request,
+    request: ReadRequest,
     /// What is still wanted.
     left: Bounds,
     /// Items of one page at most; `None` is what the API gives, 1 MB.
@@ -17,7 +18,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub fn new(request: Request, left: Bounds, page_items_max: Option<u32>) -> Self {
+    pub fn new(request: ReadRequest, left: Bounds, page_items_max: Option<u32>) -> Self {
         let done = left.limit == Some(0) || left.eval == Some(0);
         Self { request, left, page_items_max, done }
     }
@@ -29,12 +30,12 @@ impl Pages {
             return Ok(None);
         }
         // How many of the evaluated items a filter keeps is not known before.
-        let returned = self.left.limit.filter(|_| !self.request.has_filter());
+        let returned = self.left.limit.filter(|_| self.request.filter.is_none());
         let wanted = [returned, self.left.eval].into_iter().flatten().map(|left| u32::try_from(left).unwrap_or(u32::MAX));
-        self.request.set_limit(wanted.chain(self.page_items_max).min());
+        self.request.limit = wanted.chain(self.page_items_max).min();
         let mut given = 0;
         let limit = self.left.limit.unwrap_or(u64::MAX);
-        let mut page = self.request.run(db, bills, &mut |row| {
+        let mut page = request::run(&self.request, db, bills, &mut |row| {
             given += 1;
             if given <= limit {
                 rows(row);
@@ -44,7 +45,7 @@ impl Pages {
         self.left.limit = self.left.limit.map(|left| left.saturating_sub(page.count));
         self.left.eval = self.left.eval.map(|left| left.saturating_sub(page.scanned_count));
         self.done = page.last_evaluated_key.is_none() || self.left.limit == Some(0) || self.left.eval == Some(0);
-        self.request.set_start(page.last_evaluated_key.clone());
+        self.request.exclusive_start_key.clone_from(&page.last_evaluated_key);
         Ok(Some(page))
     }
 

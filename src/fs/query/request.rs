@@ -1,146 +1,55 @@
-//! Clauses to the API's requests: one, or one for each shard of a write-sharded partition key.
+//! Clauses to what the database is asked for: one request, or one for each shard of a write-sharded partition key. It is made of values;
+//! its text, for who wants to see it, is in `request_json`.
 
 use super::clause::Order;
 use super::clauses::Partition;
-use super::expression::{Expression, PROJECTED};
 use super::fault::ClauseFault;
 use super::filter::{Filter, Piece};
 use super::path::QueryPath;
 use super::source::QueryKind;
 use super::token::{Check, Scope};
-
 use crate::codec::digest::digest;
 use crate::codec::key;
-use crate::database::{Bill, Browse, PageRequest, PartitionKey, Rows};
+use crate::database::{Bill, Browse, PartitionKey, Rows};
 use crate::engine::clock::{Clock, SystemClock};
-use crate::expr::SortRange;
+use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
+use crate::expr::{Condition, KeyConditionShape, ProjectionPaths, SortRange};
 use crate::fs::FsError;
-use crate::model::api::{
-    ConditionParameter, DescribeTimeToLiveRequest, Page, QueryRequest, ReturnConsumedCapacity, ScanRequest, Select,
-    TimeToLiveStatus,
-};
-use crate::model::{AttributeType, AttributeValue, DocumentPath, Item, Number};
+use crate::model::api::{DescribeTimeToLiveRequest, Page, Select, TimeToLiveStatus};
+use crate::model::{AttributeType, AttributeValue, DocumentPath, Item, KeyAttribute, Number};
 
-/// A query or scan as the API takes it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Request {
-    Query(QueryRequest),
-    Scan(ScanRequest),
+/// One page; its bill is added to `bills`.
+pub(super) fn run(request: &ReadRequest, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Page, FsError> {
+    let (page, bill) = db.page_on_account(request, rows)?;
+    bills.push(bill);
+    Ok(page)
 }
 
-impl Request {
-    /// One page; its bill is added to `bills`.
-    pub(super) fn run(&self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Page, FsError> {
-        let request = match self {
-            Self::Query(request) => PageRequest::Query(request),
-            Self::Scan(request) => PageRequest::Scan(request),
-        };
-        let (page, bill) = db.page_on_account(request, rows)?;
-        bills.push(bill);
-        Ok(page)
-    }
+/// Asks for the number of items alone.
+pub(super) fn count_only(request: &mut ReadRequest) {
+    request.projection = None;
+    request.select = Some(Select::Count);
+}
 
-    pub(super) fn set_limit(&mut self, limit: Option<u32>) {
-        match self {
-            Self::Query(request) => request.limit = limit,
-            Self::Scan(request) => request.limit = limit,
-        }
-    }
+/// Projects these top-level attributes too, which no other part of the projection names.
+pub(super) fn project_also(request: &mut ReadRequest, names: &[String]) -> Result<(), FsError> {
+    let Some(projection) = &request.projection else { return Ok(()) };
+    let paths = projection.paths().iter().cloned().chain(names.iter().map(DocumentPath::top_level)).collect();
+    request.projection = Some(projected(paths)?);
+    Ok(())
+}
 
-    pub(super) fn set_start(&mut self, start: Option<Item>) {
-        match self {
-            Self::Query(request) => request.exclusive_start_key = start,
-            Self::Scan(request) => request.exclusive_start_key = start,
-        }
-    }
+fn projected(paths: Vec<DocumentPath>) -> Result<ProjectionPaths, FsError> {
+    ProjectionPaths::of_paths(paths).map_err(|error| FsError::Database(error.into()))
+}
 
-    pub(super) fn set_capacity(&mut self, wanted: ReturnConsumedCapacity) {
-        match self {
-            Self::Query(request) => request.return_consumed_capacity = wanted,
-            Self::Scan(request) => request.return_consumed_capacity = wanted,
-        }
-    }
-
-    pub(super) fn has_filter(&self) -> bool {
-        match self {
-            Self::Query(request) => request.filter != ConditionParameter::None,
-            Self::Scan(request) => request.filter != ConditionParameter::None,
-        }
-    }
-
-    /// Projects whole top-level attributes.
-    pub(super) fn project(&mut self, names: &[&str]) {
-        self.whole_entries();
-        let mut expression = Expression::default();
-        let paths: Vec<DocumentPath> = names.iter().map(|name| DocumentPath::top_level(*name)).collect();
-        let text = expression.projection(&paths);
-        self.add_projection(text, expression);
-    }
-
-    /// Projects these top-level attributes too, which no other part of the projection names.
-    pub(super) fn project_also(&mut self, names: &[String]) {
-        let projection = match self {
-            Self::Query(request) => request.projection_expression.take(),
-            Self::Scan(request) => request.projection_expression.take(),
-        };
-        let Some(mut text) = projection else { return };
-        let mut expression = Expression::default();
-        for (number, name) in names.iter().enumerate() {
-            let placeholder = format!("{PROJECTED}_{number}");
-            text.push_str(&format!(", {placeholder}"));
-            expression.name(placeholder, name.clone());
-        }
-        self.add_projection(text, expression);
-    }
-
-    fn add_projection(&mut self, text: String, expression: Expression) {
-        let (projection, placeholders) = match self {
-            Self::Query(request) => (&mut request.projection_expression, &mut request.placeholders),
-            Self::Scan(request) => (&mut request.projection_expression, &mut request.placeholders),
-        };
-        *projection = Some(text);
-        placeholders.names.get_or_insert_default().extend(expression.placeholders().names.unwrap_or_default());
-    }
-
-    /// Drops the filter, so that everything that is read is shown.
-    pub(super) fn drop_filter(&mut self) {
-        let (filter, placeholders) = match self {
-            Self::Query(request) => (&mut request.filter, &mut request.placeholders),
-            Self::Scan(request) => (&mut request.filter, &mut request.placeholders),
-        };
-        *filter = ConditionParameter::None;
-        if let Some(names) = &mut placeholders.names {
-            names.retain(|placeholder, _| !placeholder.starts_with(super::expression::FILTERED_NAME));
-        }
-        if let Some(values) = &mut placeholders.values {
-            values.retain(|placeholder, _| !placeholder.starts_with(super::expression::FILTERED_VALUE));
-        }
-        placeholders.names = placeholders.names.take().filter(|names| !names.is_empty());
-        placeholders.values = placeholders.values.take().filter(|values| !values.is_empty());
-    }
-
-    /// Asks for the number of items alone.
-    pub(super) fn count_only(&mut self) {
-        self.whole_entries();
-        match self {
-            Self::Query(request) => request.select = Some(Select::Count),
-            Self::Scan(request) => request.select = Some(Select::Count),
-        }
-    }
-
-    /// Drops the projection, so that every row has its keys and none is fetched.
-    pub(super) fn whole_entries(&mut self) {
-        let (projection, placeholders) = match self {
-            Self::Query(request) => (&mut request.projection_expression, &mut request.placeholders),
-            Self::Scan(request) => (&mut request.projection_expression, &mut request.placeholders),
-        };
-        if projection.take().is_some() {
-            if let Some(names) = &mut placeholders.names {
-                names.retain(|placeholder, _| !placeholder.starts_with(PROJECTED));
-            }
-            placeholders.names = placeholders.names.take().filter(|names| !names.is_empty());
-        }
-    }
+/// A condition on an attribute of the key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct KeyClause<'a> {
+    pub attribute: &'a KeyAttribute,
+    /// Names it in expressions: `pk`, `sk2`.
+    pub tag: String,
+    pub range: SortRange,
 }
 
 /// A query's partition key and the check of its tokens; what needs the database is done.
@@ -150,7 +59,7 @@ pub(super) struct Resolved {
     pub partition: Option<PartitionKey>,
     pub check: Check,
     /// What `live` comes to now.
-    live: Option<Filter>,
+    pub live: Option<Filter>,
 }
 
 /// How many items are wanted; `None` is all.
@@ -163,22 +72,10 @@ pub(super) struct Bounds {
 }
 
 impl QueryPath {
-    /// The request that this path stands for. `Limit` is `eval=` or `limit=`, whichever is less; a `limit=` beyond one page takes more
-    /// requests, each starting where the one before ended.
-    ///
-    /// # Errors
-    /// [`FsError::Clause`] for an incomplete query, a token of another, or several requests (`requests`);
-    /// [`FsError::TokenExpired`] for an expired token; [`FsError::NotFound`] when a shortened partition key has no entries.
-    pub fn request(&self, db: &dyn Browse) -> Result<Request, FsError> {
-        let resolved = self.resolve_one(db, "request.json")?;
-        let start = self.start(&resolved, db)?;
-        Ok(self.build_request(&resolved, start))
-    }
-
     /// The requests that this path stands for, one for each shard.
-    pub(super) fn requests(&self, db: &dyn Browse) -> Result<Vec<Request>, FsError> {
+    pub(super) fn requests(&self, db: &dyn Browse) -> Result<Vec<ReadRequest>, FsError> {
         let all = self.resolve(db)?;
-        all.iter().map(|resolved| Ok(self.build_request(resolved, self.start(resolved, db)?))).collect()
+        all.iter().map(|resolved| self.build_request(resolved, self.start(resolved, db)?)).collect()
     }
 
     /// As [`Self::resolve`], for a result that stands for one request.
@@ -242,45 +139,35 @@ impl QueryPath {
         after.map(|token| token.resolve(resolved.check, db, self.scope(resolved))).transpose()
     }
 
-    pub(super) fn build_request(&self, resolved: &Resolved, start: Option<Item>) -> Request {
-        let mut expression = Expression::default();
-        let limit = self.items_max().map(|items| u32::try_from(items).unwrap_or(u32::MAX));
-        let projection = self.clauses.select.as_deref().map(|paths| expression.projection(paths));
-        let condition = resolved.partition.as_deref().map(|partition| self.key_condition(partition, &mut expression));
-        let filter = self.filter(resolved, &mut expression);
-        let placeholders = expression.placeholders();
-        match self.kind {
-            QueryKind::Query => {
-                let mut request = QueryRequest::new(self.schema.name.clone(), condition.unwrap_or_default(), placeholders);
-                request.index_name = self.index.clone();
-                request.filter = filter;
-                request.projection_expression = projection;
-                request.limit = limit;
-                request.consistent_read = self.clauses.consistent;
-                request.scan_index_forward = self.clauses.order != Some(Order::Descending);
-                request.exclusive_start_key = start;
-                Request::Query(request)
+    /// What the database is asked for. `Limit` is `eval=` or `limit=`, whichever is less; a `limit=` beyond one page takes more requests,
+    /// each starting where the one before ended.
+    pub(super) fn build_request(&self, resolved: &Resolved, start: Option<Item>) -> Result<ReadRequest, FsError> {
+        let range = match resolved.partition.as_deref() {
+            Some(partition) => {
+                let conditions = self.key_clauses(partition).into_iter().map(|key| (key.attribute.name.clone(), key.range));
+                let forward = self.clauses.order != Some(Order::Descending);
+                ReadRange::Query { condition: KeyConditionShape::new(conditions), forward }
             }
-            QueryKind::Scan => {
-                let mut request = ScanRequest::new(self.schema.name.clone());
-                request.index_name = self.index.clone();
-                request.filter = filter;
-                request.projection_expression = projection;
-                request.placeholders = placeholders;
-                request.limit = limit;
-                request.consistent_read = self.clauses.consistent;
-                request.segment = self.clauses.segment;
-                request.exclusive_start_key = start;
-                Request::Scan(request)
-            }
-        }
+            None => ReadRange::Scan { segment: self.clauses.segment },
+        };
+        let mut filters: Vec<Condition> = self.filters(resolved).map(|filter| filter.condition().clone()).collect();
+        let filter = if filters.len() > 1 { Some(Condition::And(filters)) } else { filters.pop() };
+        Ok(ReadRequest {
+            table_name: self.schema.name.clone(),
+            index_name: self.index.clone(),
+            range,
+            filter: filter.map(ReadFilter::of_expression),
+            projection: self.clauses.select.clone().map(projected).transpose()?,
+            select: None,
+            limit: self.items_max(),
+            consistent_read: self.clauses.consistent,
+            exclusive_start_key: start,
+        })
     }
 
-    /// All filters as one expression.
-    fn filter(&self, resolved: &Resolved, expression: &mut Expression) -> ConditionParameter {
-        let all: Vec<&Filter> = self.clauses.filters.iter().map(|filter| &**filter).chain(&resolved.live).collect();
-        let texts: Vec<String> = all.iter().map(|filter| filter.write(expression, all.len() > 1)).collect();
-        if texts.is_empty() { ConditionParameter::None } else { ConditionParameter::Expression(texts.join(" AND ")) }
+    /// All filters; each must hold.
+    pub(super) fn filters<'a>(&'a self, resolved: &'a Resolved) -> impl Iterator<Item = &'a Filter> {
+        self.clauses.filters.iter().map(|filter| &**filter).chain(&resolved.live)
     }
 
     /// What `limit=` and `eval=` say.
@@ -290,51 +177,71 @@ impl QueryPath {
 
     /// How many items one request evaluates at most. Without a filter an evaluated item is a returned one; with one, a page of `limit`
     /// evaluated items holds no more than were asked for.
-    fn items_max(&self) -> Option<u64> {
-        match (self.clauses.limit, self.clauses.eval) {
-            (Some(limit), Some(eval)) => Some(limit.min(eval)),
-            (limit, eval) => limit.or(eval),
-        }
+    pub(super) fn items_max(&self) -> Option<u32> {
+        let items = self.clauses.limit.into_iter().chain(self.clauses.eval).min();
+        items.map(|items| u32::try_from(items).unwrap_or(u32::MAX))
     }
 
     pub(super) fn scope<'a>(&'a self, resolved: &'a Resolved) -> Scope<'a> {
         Scope { schema: &self.schema, index: self.index_schema(), partition: resolved.partition.as_deref() }
     }
 
-    fn key_condition(&self, partition: &[AttributeValue], expression: &mut Expression) -> String {
+    /// The conditions on the key, partition key first.
+    pub(super) fn key_clauses<'a>(&'a self, partition: &[AttributeValue]) -> Vec<KeyClause<'a>> {
         let keys = self.context().keys();
-        let mut parts = Vec::new();
-        for (position, (attribute, value)) in keys.partition.iter().zip(partition).enumerate() {
-            let tag = tag("pk", position, keys.partition.len());
-            parts.push(expression.condition(&tag, attribute, &SortRange::Equal(value.clone())));
-        }
-        for (&position, condition) in &self.clauses.sort {
-            if let Some(attribute) = keys.sort.get(position) {
-                parts.push(expression.condition(&tag("sk", position, keys.sort.len()), attribute, condition));
-            }
-        }
-        parts.join(" AND ")
+        let of_partition = keys.partition.iter().zip(partition).enumerate().map(|(position, (attribute, value))| KeyClause {
+            attribute,
+            tag: tag("pk", position, keys.partition.len()),
+            range: SortRange::Equal(value.clone()),
+        });
+        let of_sort = self.clauses.sort.iter().filter_map(|(&position, range)| {
+            let tag = tag("sk", position, keys.sort.len());
+            Some(KeyClause { attribute: keys.sort.get(position)?, tag, range: range.clone() })
+        });
+        of_partition.chain(of_sort).collect()
     }
 
+    /// The digest of all that a position depends on: what is read, by which conditions, in what order.
     fn token_check(&self, partition: Option<&[AttributeValue]>) -> Check {
         let mut bytes = Vec::new();
-        let names = [self.schema.name.as_str(), self.index.as_ref().map_or("", |index| index.as_str())];
-        let cursor = super::source::cursor_attributes(&self.schema, self.index_schema());
-        let attributes = cursor.iter().map(|attribute| format!("{}:{:?}", attribute.name, attribute.attribute_type));
-        for text in names.iter().map(|name| (*name).to_owned()).chain(attributes) {
-            bytes.extend_from_slice(text.as_bytes());
-            bytes.push(0);
+        for name in [self.schema.name.as_str(), self.index.as_ref().map_or("", |index| index.as_str())] {
+            put_text(name, &mut bytes);
         }
-        let mut expression = Expression::default();
-        let condition = partition.map(|partition| self.key_condition(partition, &mut expression));
-        for value in expression.values().values() {
-            key::encode(value, &mut bytes);
+        for attribute in super::source::cursor_attributes(&self.schema, self.index_schema()) {
+            put_text(&attribute.name, &mut bytes);
+            put_text(attribute.attribute_type.as_attribute_type().tag(), &mut bytes);
         }
-        let segment = self.clauses.segment.map(|segment| (segment.index, segment.total));
-        let forward = self.clauses.order != Some(Order::Descending);
-        bytes.extend_from_slice(format!("{condition:?}{forward}{segment:?}").as_bytes());
+        for clause in partition.map(|partition| self.key_clauses(partition)).unwrap_or_default() {
+            put_text(&clause.tag, &mut bytes);
+            put_text(operator_word(&clause.range), &mut bytes);
+            clause.range.values().for_each(|value| key::encode(value, &mut bytes));
+        }
+        bytes.push(u8::from(partition.is_some()));
+        bytes.push(u8::from(self.clauses.order == Some(Order::Descending)));
+        for number in self.clauses.segment.iter().flat_map(|segment| [segment.index, segment.total]) {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
         let [a, b, c, d, ..] = digest(&bytes);
         [a, b, c, d]
+    }
+}
+
+/// A text behind its length: no two lists of texts have the same bytes.
+fn put_text(text: &str, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+/// The operator as clauses spell it. Tokens are made of it, so it does not change.
+fn operator_word(range: &SortRange) -> &'static str {
+    match range {
+        SortRange::Equal(_) => "eq",
+        SortRange::Less(_) => "lt",
+        SortRange::LessOrEqual(_) => "le",
+        SortRange::Greater(_) => "gt",
+        SortRange::GreaterOrEqual(_) => "ge",
+        SortRange::Between(_, _) => "between",
+        SortRange::BeginsWith(_) => "begins",
     }
 }
 

@@ -1,52 +1,53 @@
-//! `request.json`: the API request, as `aws dynamodb query --cli-input-json` takes it.
+//! `request.json`: the API request of a path, as `aws dynamodb query --cli-input-json` takes it. Only here does it become text.
 
 use serde_json::{Map, Value, json};
 
-use super::request::Request;
+use super::clause::Order;
+use super::expression::Expression;
+use super::filter::Filter;
+use super::path::QueryPath;
+use super::request::Resolved;
 use crate::codec::dynamodb_json;
+use crate::database::Browse;
 use crate::fs::FsError;
 use crate::model::Item;
-use crate::model::api::{Placeholders, QueryRequest, ScanRequest};
+use crate::model::api::Placeholders;
 use crate::model::error::StoreError;
 
 /// `request.json`: the request with its values in DynamoDB JSON.
-pub(super) fn request_json(request: &Request) -> Result<Vec<u8>, FsError> {
-    let object = match request {
-        Request::Query(request) => query_json(request)?,
-        Request::Scan(request) => scan_json(request)?,
-    };
-    let mut out = serde_json::to_vec_pretty(&object).map_err(unwritable)?;
+pub(super) fn request_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
+    let resolved = path.resolve_one(db, "request.json")?;
+    let request = members(path, &resolved, path.start(&resolved, db)?.as_ref())?;
+    let mut out = serde_json::to_vec_pretty(&request).map_err(unwritable)?;
     out.push(b'\n');
     Ok(out)
 }
 
-fn query_json(request: &QueryRequest) -> Result<Value, FsError> {
+/// The members in the order of the API's own documents.
+pub(super) fn members(path: &QueryPath, resolved: &Resolved, start: Option<&Item>) -> Result<Value, FsError> {
+    let mut expression = Expression::default();
+    let clauses = &path.clauses;
+    let projection = clauses.select.as_deref().map(|paths| expression.projection(paths));
+    let keys = resolved.partition.as_deref().map(|partition| path.key_clauses(partition));
+    let condition = keys.map(|keys| {
+        let parts = keys.iter().map(|key| expression.condition(&key.tag, &key.attribute.name, &key.range));
+        parts.collect::<Vec<_>>().join(" AND ")
+    });
+    let filters: Vec<&Filter> = path.filters(resolved).collect();
+    let filters: Vec<String> = filters.iter().map(|filter| filter.write(&mut expression, filters.len() > 1)).collect();
     let mut out = Map::new();
-    out.insert("TableName".into(), json!(request.table_name.as_str()));
-    insert(&mut out, "IndexName", request.index_name.as_ref().map(|index| index.as_str()));
-    insert(&mut out, "KeyConditionExpression", request.key_condition_expression.as_deref());
-    insert(&mut out, "FilterExpression", request.filter.expression());
-    insert(&mut out, "ProjectionExpression", request.projection_expression.as_deref());
-    insert_placeholders(&mut out, &request.placeholders)?;
-    insert(&mut out, "Limit", request.limit);
-    insert(&mut out, "ConsistentRead", request.consistent_read.then_some(true));
-    insert(&mut out, "ScanIndexForward", (!request.scan_index_forward).then_some(false));
-    insert_item(&mut out, "ExclusiveStartKey", request.exclusive_start_key.as_ref())?;
-    Ok(Value::Object(out))
-}
-
-fn scan_json(request: &ScanRequest) -> Result<Value, FsError> {
-    let mut out = Map::new();
-    out.insert("TableName".into(), json!(request.table_name.as_str()));
-    insert(&mut out, "IndexName", request.index_name.as_ref().map(|index| index.as_str()));
-    insert(&mut out, "FilterExpression", request.filter.expression());
-    insert(&mut out, "ProjectionExpression", request.projection_expression.as_deref());
-    insert_placeholders(&mut out, &request.placeholders)?;
-    insert(&mut out, "Limit", request.limit);
-    insert(&mut out, "ConsistentRead", request.consistent_read.then_some(true));
-    insert(&mut out, "Segment", request.segment.map(|segment| segment.index));
-    insert(&mut out, "TotalSegments", request.segment.map(|segment| segment.total));
-    insert_item(&mut out, "ExclusiveStartKey", request.exclusive_start_key.as_ref())?;
+    out.insert("TableName".into(), json!(path.schema.name.as_str()));
+    insert(&mut out, "IndexName", path.index.as_ref().map(|index| index.as_str()));
+    insert(&mut out, "KeyConditionExpression", condition);
+    insert(&mut out, "FilterExpression", (!filters.is_empty()).then(|| filters.join(" AND ")));
+    insert(&mut out, "ProjectionExpression", projection);
+    insert_placeholders(&mut out, &expression.placeholders())?;
+    insert(&mut out, "Limit", path.items_max());
+    insert(&mut out, "ConsistentRead", clauses.consistent.then_some(true));
+    insert(&mut out, "ScanIndexForward", (clauses.order == Some(Order::Descending)).then_some(false));
+    insert(&mut out, "Segment", clauses.segment.map(|segment| segment.index));
+    insert(&mut out, "TotalSegments", clauses.segment.map(|segment| segment.total));
+    insert_item(&mut out, "ExclusiveStartKey", start)?;
     Ok(Value::Object(out))
 }
 

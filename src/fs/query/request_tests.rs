@@ -1,9 +1,15 @@
 //! Clauses to requests: the expression, the placeholders and the other members.
 
-use super::request::Request;
-use super::request_json::request_json;
+use serde_json::Value;
+
+use super::clauses::Partition;
+use super::path::QueryPath;
+use super::request::{Resolved, count_only};
+use super::request_json::members;
 use super::test_tables::{directory, game_scores};
 use super::token::Token;
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::model::api::Segment;
 use crate::model::{AttributeValue, Item};
 
 fn s(text: &str) -> AttributeValue {
@@ -14,27 +20,36 @@ fn n(text: &str) -> AttributeValue {
     AttributeValue::N(text.parse().expect("a number"))
 }
 
-fn request(path: &str, start: Option<Item>) -> Request {
-    let path = directory(&game_scores(), path);
-    let partition = match &path.clauses.partition {
-        super::clauses::Partition::Values(values) if !values.is_empty() => Some(values.values().cloned().collect()),
+fn resolved(path: &QueryPath) -> Resolved {
+    path.resolved(match &path.clauses.partition {
+        Partition::Values(values) if !values.is_empty() => Some(values.values().cloned().collect()),
         _ => None,
-    };
-    path.build_request(&path.resolved(partition), start)
+    })
+}
+
+fn request(path: &str) -> ReadRequest {
+    let path = directory(&game_scores(), path);
+    path.build_request(&resolved(&path), None).expect("a request")
+}
+
+/// The members of `request.json`.
+fn text(path: &str, start: Option<&Item>) -> Value {
+    let path = directory(&game_scores(), path);
+    members(&path, &resolved(&path), start).expect("JSON")
 }
 
 /// `condition | #name=attribute … :value=… ` of a query.
 fn condition(path: &str) -> String {
-    let Request::Query(request) = request(path, None) else { panic!("{path}: a scan") };
-    let names = request.placeholders.names.unwrap_or_default().into_iter().map(|(k, v)| format!("{k}={v}"));
-    let values = request.placeholders.values.unwrap_or_default().into_iter().map(|(k, v)| match v {
-        AttributeValue::S(text) => format!("{k}={text}"),
-        AttributeValue::N(number) => format!("{k}=N{number}"),
-        AttributeValue::B(bytes) => format!("{k}=B{bytes:?}"),
-        other => panic!("{other:?}"),
+    let request = text(path, None);
+    let names = request["ExpressionAttributeNames"].as_object().into_iter().flatten().map(|(name, meant)| (name, meant.as_str()));
+    let names: Vec<String> = names.map(|(name, meant)| format!("{name}={}", meant.expect("a name"))).collect();
+    let values = request["ExpressionAttributeValues"].as_object().into_iter().flatten().map(|(name, value)| {
+        let text = value.to_string();
+        let text = text.strip_prefix("{\"S\":\"").and_then(|text| text.strip_suffix("\"}")).unwrap_or(&text);
+        format!("{name}={text}")
     });
-    let placeholders: Vec<String> = names.chain(values).collect();
-    format!("{} | {}", request.key_condition_expression.unwrap_or_default(), placeholders.join(" "))
+    let placeholders: Vec<String> = names.into_iter().chain(values).collect();
+    format!("{} | {}", request["KeyConditionExpression"].as_str().expect("a query"), placeholders.join(" "))
 }
 
 #[test]
@@ -53,14 +68,17 @@ fn key_conditions() {
         ("query/@pk=1/@sk.begins=a,b", "#pk = :pk AND begins_with(#sk, :sk) | #pk=UserId #sk=GameTitle :pk=1 :sk=a,b"),
         (
             "gsi/GameTitleIndex/query/GameTitle=Comet%20Quest/TopScore.ge=1e2",
-            "#pk = :pk AND #sk >= :sk | #pk=GameTitle #sk=TopScore :pk=Comet Quest :sk=N100",
+            "#pk = :pk AND #sk >= :sk | #pk=GameTitle #sk=TopScore :pk=Comet Quest :sk={\"N\":\"100\"}",
         ),
-        ("gsi/ByHash/query/@pk=%00a", "#pk = :pk | #pk=Hash :pk=B[0, 97]"),
+        ("gsi/ByHash/query/@pk=%00a", "#pk = :pk | #pk=Hash :pk={\"B\":\"AGE=\"}"),
         (
             "gsi/ByRegion/query/Hour.le=3/Region=7/Day=x/Tenant=t",
-            "#pk1 = :pk1 AND #pk2 = :pk2 AND #sk1 = :sk1 AND #sk2 <= :sk2 | #pk1=Tenant #pk2=Region #sk1=Day #sk2=Hour :pk1=t :pk2=N7 :sk1=x :sk2=N3",
+            "#pk1 = :pk1 AND #pk2 = :pk2 AND #sk1 = :sk1 AND #sk2 <= :sk2 | #pk1=Tenant #pk2=Region #sk1=Day #sk2=Hour :pk1=t :pk2={\"N\":\"7\"} :sk1=x :sk2={\"N\":\"3\"}",
         ),
-        ("lsi/WinsIndex/query/@pk=1/Wins.Total.gt=5", "#pk = :pk AND #sk > :sk | #pk=UserId #sk=Wins.Total :pk=1 :sk=N5"),
+        (
+            "lsi/WinsIndex/query/@pk=1/Wins.Total.gt=5",
+            "#pk = :pk AND #sk > :sk | #pk=UserId #sk=Wins.Total :pk=1 :sk={\"N\":\"5\"}",
+        ),
     ] {
         assert_eq!(condition(path), expected, "{path}");
     }
@@ -68,27 +86,34 @@ fn key_conditions() {
 
 #[test]
 fn the_other_members() {
-    let Request::Query(query) = request("query/@pk=1/desc/limit=7/eval=3/consistent/select=m.a[0],b,m.b", None) else { panic!() };
-    assert_eq!(query.projection_expression.as_deref(), Some("#a1.#a2[0], #a3, #a1.#a3"));
-    assert_eq!(query.limit, Some(3));
-    assert!(query.consistent_read && !query.scan_index_forward);
-    let Request::Scan(scan) = request("lsi/WinsIndex/scan/segment=1,4/limit=5000000000", None) else { panic!() };
+    let path = "query/@pk=1/desc/limit=7/eval=3/consistent/select=m.a[0],b,m.b";
+    assert_eq!(text(path, None)["ProjectionExpression"], "#a1.#a2[0], #a3, #a1.#a3");
+    let query = request(path);
+    assert_eq!((query.limit, query.consistent_read), (Some(3), true));
+    assert!(matches!(query.range, ReadRange::Query { forward: false, .. }));
+    let scan = request("lsi/WinsIndex/scan/segment=1,4/limit=5000000000");
     assert_eq!(scan.index_name.map(|name| name.to_string()).as_deref(), Some("WinsIndex"));
-    assert_eq!(scan.segment.map(|segment| (segment.index, segment.total)), Some((1, 4)));
+    assert_eq!(scan.range, ReadRange::Scan { segment: Some(Segment { index: 1, total: 4 }) });
     assert_eq!((scan.limit, scan.consistent_read), (Some(u32::MAX), false));
-    assert_eq!(scan.placeholders, Default::default());
+}
+
+#[test]
+fn a_projection_is_checked_when_it_is_asked_for() {
+    let path = directory(&game_scores(), "scan/select=a,a");
+    let error = path.build_request(&resolved(&path), None).expect_err("an overlap").to_string();
+    assert!(error.starts_with("Invalid ProjectionExpression: Two document paths overlap"), "{error}");
+    let path = directory(&game_scores(), &format!("scan/select=a{}", "[0]".repeat(32)));
+    let error = path.build_request(&resolved(&path), None).expect_err("too deep").to_string();
+    assert!(error.ends_with("too many nesting levels; nesting levels: 33"), "{error}");
 }
 
 #[test]
 fn counting_needs_no_projection() {
-    let mut counted = request("query/@pk=1/select=a,b", None);
-    counted.count_only();
-    let mut plain = request("query/@pk=1", None);
-    plain.count_only();
+    let (mut counted, mut plain) = (request("query/@pk=1/select=a,b"), request("query/@pk=1"));
+    assert!(counted.projection.is_some());
+    count_only(&mut counted);
+    count_only(&mut plain);
     assert_eq!(counted, plain);
-    let mut scan = request("scan/select=a", None);
-    scan.whole_entries();
-    assert_eq!(scan, request("scan", None));
 }
 
 #[test]
@@ -146,7 +171,9 @@ fn the_longest_token_fits_in_a_name() {
 #[test]
 fn request_json_is_what_the_aws_command_takes() {
     let start = Item::from([("UserId", s("101")), ("GameTitle", s("A"))]);
-    let text = request_json(&request("query/@pk=101/@sk.ge=M/desc/limit=5/select=TopScore", Some(start))).expect("JSON");
+    let check = |path: &str, start: Option<&Item>, expected: &str| {
+        assert_eq!(serde_json::to_string_pretty(&text(path, start)).expect("JSON"), expected.trim_end(), "{path}");
+    };
     let expected = r##"{
   "TableName": "GameScores",
   "KeyConditionExpression": "#pk = :pk AND #sk >= :sk",
@@ -176,11 +203,10 @@ fn request_json_is_what_the_aws_command_takes() {
   }
 }
 "##;
-    assert_eq!(String::from_utf8(text).expect("text"), expected);
-    let text = request_json(&request("gsi/ByRegion/scan/segment=0,2", None)).expect("JSON");
+    check("query/@pk=101/@sk.ge=M/desc/limit=5/select=TopScore", Some(&start), expected);
     let expected =
         "{\n  \"TableName\": \"GameScores\",\n  \"IndexName\": \"ByRegion\",\n  \"Segment\": 0,\n  \"TotalSegments\": 2\n}\n";
-    assert_eq!(String::from_utf8(text).expect("text"), expected);
+    check("gsi/ByRegion/scan/segment=0,2", None, expected);
 }
 
 proptest::proptest! {

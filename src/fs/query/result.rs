@@ -5,7 +5,7 @@ use super::path::QueryPath;
 use super::request_json::request_json;
 use super::result_kind::ResultKind;
 use super::stream::{Step, Stream};
-use super::{explain, help, page, row};
+use super::{explain, help, page, request, row};
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse};
 use crate::fs::FsError;
@@ -113,7 +113,7 @@ impl ResultReader {
     fn begin(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<(), FsError> {
         let whole = match self.kind {
             ResultKind::Help => Some(self.help(db)?),
-            ResultKind::RequestJson => Some(request_json(&self.path.request(db)?)?),
+            ResultKind::RequestJson => Some(request_json(&self.path, db)?),
             ResultKind::PageJson => Some(page::page_json(&self.path, db, bills)?),
             ResultKind::Next => Some(page::next(&self.path, db, bills)?),
             ResultKind::ExplainJson => Some(explain::explain_json(&self.path, db, bills)?),
@@ -133,8 +133,8 @@ impl ResultReader {
                 self.progress = Progress::Names(Box::new((stream, Names::new())));
                 return Ok(());
             }
-            ResultKind::Count => self.path.chain(db, &|request| request.count_only())?,
-            ResultKind::Keys => self.path.stream(db, &|request| request.whole_entries())?,
+            ResultKind::Count => self.path.chain(db, &request::count_only)?,
+            ResultKind::Keys => self.path.stream(db, &|request| request.projection = None)?,
             _ => self.path.stream(db, &|_| {})?,
         };
         self.progress = Progress::Rows(Box::new(Rows { stream, columns: None, sum: Step::default() }));
@@ -151,7 +151,7 @@ impl ResultReader {
         let selects = self.path.clauses.select.is_some();
         let stream = self.path.stream(db, &|request| {
             if selects {
-                request.project(&columns.heads());
+                request.projection = Some(columns.projection());
             }
         })?;
         columns.write_header(out);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::codec::plain_json;
+use crate::expr::SortRange;
 use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
 
 /// `a.b[0]`, as the clauses spell it.
@@ -24,4 +25,18 @@ pub(super) fn show_value(value: &AttributeValue) -> String {
     let text = String::from_utf8_lossy(&line).into_owned();
     // `{"":…}` and a newline.
     text.trim_end().strip_prefix("{\"\":").and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
+}
+
+/// A condition on a key attribute, its values being written so.
+pub(super) fn show_range(name: &str, range: &SortRange, values: &[String]) -> String {
+    let sign = match range {
+        SortRange::Equal(_) => "=",
+        SortRange::Less(_) => "<",
+        SortRange::LessOrEqual(_) => "<=",
+        SortRange::Greater(_) => ">",
+        SortRange::GreaterOrEqual(_) => ">=",
+        SortRange::Between(..) => return format!("{name} BETWEEN {}", values.join(" AND ")),
+        SortRange::BeginsWith(_) => return format!("begins_with({name}, {})", values.concat()),
+    };
+    format!("{name} {sign} {}", values.concat())
 }

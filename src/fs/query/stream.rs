@@ -8,12 +8,13 @@ use std::collections::VecDeque;
 use super::clause::Order;
 use super::pages::Pages;
 use super::path::QueryPath;
-use super::request::{Bounds, Request};
+use super::request::{Bounds, project_also};
 use super::row;
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse, Rows};
+use crate::expr::read_request::ReadRequest;
 use crate::fs::FsError;
-use crate::model::api::{ConsumedCapacity, ReturnConsumedCapacity};
+use crate::model::api::ConsumedCapacity;
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
 
@@ -58,24 +59,24 @@ pub(super) enum Stream {
 
 impl QueryPath {
     /// The rows as the requests give them; `change` makes each request what a result needs.
-    pub(super) fn stream(&self, db: &dyn Browse, change: &dyn Fn(&mut Request)) -> Result<Stream, FsError> {
+    pub(super) fn stream(&self, db: &dyn Browse, change: &dyn Fn(&mut ReadRequest)) -> Result<Stream, FsError> {
         let mut requests = self.changed_requests(db, change)?;
         let bounds = self.bounds();
         if requests.len() == 1 {
             let pages = requests.pop().map(|request| Pages::new(request, bounds, None));
             return Ok(Stream::Chain { rest: pages.into_iter().collect(), left: bounds.limit });
         }
-        Ok(Stream::Merge(Box::new(Merge::new(self, requests, bounds))))
+        Ok(Stream::Merge(Box::new(Merge::new(self, requests, bounds)?)))
     }
 
     /// As [`Self::stream`] where the order does not matter, since rows are only counted.
-    pub(super) fn chain(&self, db: &dyn Browse, change: &dyn Fn(&mut Request)) -> Result<Stream, FsError> {
+    pub(super) fn chain(&self, db: &dyn Browse, change: &dyn Fn(&mut ReadRequest)) -> Result<Stream, FsError> {
         let bounds = self.bounds();
         let rest = self.changed_requests(db, change)?.into_iter().map(|request| Pages::new(request, bounds, None)).collect();
         Ok(Stream::Chain { rest, left: bounds.limit })
     }
 
-    fn changed_requests(&self, db: &dyn Browse, change: &dyn Fn(&mut Request)) -> Result<Vec<Request>, FsError> {
+    fn changed_requests(&self, db: &dyn Browse, change: &dyn Fn(&mut ReadRequest)) -> Result<Vec<ReadRequest>, FsError> {
         let mut requests = match self.requests(db) {
             // A shortened partition key without entries: an empty result.
             Err(FsError::NotFound) => Vec::new(),
@@ -83,7 +84,6 @@ impl QueryPath {
         };
         for request in &mut requests {
             change(request);
-            request.set_capacity(ReturnConsumedCapacity::Indexes);
         }
         Ok(requests)
     }
@@ -140,7 +140,7 @@ struct Shard {
 }
 
 impl Merge {
-    fn new(path: &QueryPath, mut requests: Vec<Request>, bounds: Bounds) -> Self {
+    fn new(path: &QueryPath, mut requests: Vec<ReadRequest>, bounds: Bounds) -> Result<Self, FsError> {
         let selected = path.clauses.select.as_deref();
         let mut added = Vec::new();
         if let Some(paths) = selected {
@@ -148,12 +148,12 @@ impl Merge {
             added.extend(sort.filter(|name| !paths.iter().any(|path| path.head == *name)));
         }
         for request in &mut requests {
-            request.project_also(&added);
+            project_also(request, &added)?;
         }
         let page_items = (MERGED_ITEMS / requests.len().max(1)).clamp(SHARD_ITEMS.0, SHARD_ITEMS.1);
         let page_items = u32::try_from(page_items).ok();
         let shard = |request| Shard { pages: Pages::new(request, bounds, page_items), ready: VecDeque::new(), bytes: 0 };
-        Self { path: path.clone(), shards: requests.into_iter().map(shard).collect(), added, left: bounds.limit }
+        Ok(Self { path: path.clone(), shards: requests.into_iter().map(shard).collect(), added, left: bounds.limit })
     }
 
     fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
