@@ -281,22 +281,31 @@ impl KeyConditionShape {
         if self.conditions.iter().any(|condition| condition.range.is_none()) {
             return Err(ExpressionError::NotIndexable.into());
         }
-        let mut partition = Vec::with_capacity(schema.partition.len());
-        for attribute in schema.partition {
-            let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
-            check_type(attribute, range)?;
-            let SortRange::Equal(value) = range else {
-                return Err(match schema.is_multi_attribute() {
-                    true => ExpressionError::HashAttributes(attribute.name.clone()).into(),
-                    false => ExpressionError::KeyConditionNotSupported.into(),
-                });
-            };
-            check_value(attribute, value)?;
-            if value.size() > PARTITION_KEY_BYTES_MAX {
-                return Err(KeyError::PartitionTooLarge.into());
-            }
-            partition.push(value.clone());
+        let partition = schema.partition.iter().map(|attribute| self.partition_value(attribute, schema));
+        let partition = partition.collect::<Result<_, Error>>()?;
+        let (sort, range) = self.sort_range(used)?;
+        Ok(KeyCondition { partition, sort, range })
+    }
+
+    /// The value that a partition key attribute must have.
+    fn partition_value(&self, attribute: &KeyAttribute, schema: KeySchemaView<'_>) -> Result<AttributeValue, Error> {
+        let range = self.range_of(attribute).ok_or_else(|| missed(attribute))?;
+        check_type(attribute, range)?;
+        let SortRange::Equal(value) = range else {
+            return Err(match schema.is_multi_attribute() {
+                true => ExpressionError::HashAttributes(attribute.name.clone()).into(),
+                false => ExpressionError::KeyConditionNotSupported.into(),
+            });
+        };
+        check_value(attribute, value)?;
+        if value.size() > PARTITION_KEY_BYTES_MAX {
+            return Err(KeyError::PartitionTooLarge.into());
         }
+        Ok(value.clone())
+    }
+
+    /// The values of the leading sort key attributes, and the condition on the last one that has any.
+    fn sort_range(&self, used: &[KeyAttribute]) -> Result<(Vec<AttributeValue>, Option<SortRange>), Error> {
         let mut sort = Vec::new();
         let mut last = None;
         for (place, attribute) in used.iter().enumerate() {
@@ -315,7 +324,7 @@ impl KeyConditionShape {
             check_sort_size(&sort, range)?;
             last = Some(range.clone());
         }
-        Ok(KeyCondition { partition, sort, range: last })
+        Ok((sort, last))
     }
 
     /// A sort key attribute behind those that lack a condition has one; `rest` begins with what lacks one.

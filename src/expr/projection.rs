@@ -92,12 +92,6 @@ impl ProjectionPaths {
     pub fn top_level_names(&self) -> BTreeSet<&str> {
         self.tree.heads().collect()
     }
-
-    /// Are all paths whole top-level attributes? Then projecting is leaving attributes out.
-    #[must_use]
-    pub fn is_top_level(&self) -> bool {
-        self.paths.iter().all(|path| path.rest.is_empty())
-    }
 }
 
 #[cfg(test)]
@@ -179,8 +173,6 @@ mod tests {
     fn top_level_names_are_distinct() {
         let paths = parse_with_names("m.p, a, m.s").expect("legal");
         assert_eq!(paths.top_level_names().into_iter().collect::<Vec<_>>(), ["a", "m"]);
-        assert!(!paths.is_top_level());
-        assert!(parse_with_names("a, m").expect("legal").is_top_level());
     }
 
     /// Every place of `value`, as path and whether something selected is there, found without a tree.

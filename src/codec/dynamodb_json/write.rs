@@ -1,5 +1,6 @@
 //! Items and values as DynamoDB JSON.
 
+use crate::codec::json::commas::Commas;
 use crate::codec::json::sink::Sink;
 use crate::codec::json::visit::{Visitor, walk_item, walk_value};
 use crate::model::{AttributeType, AttributeValue, Item};
@@ -16,69 +17,48 @@ pub fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
 
 /// Writes one object.
 #[derive(Debug)]
-pub struct DynamodbJson<'a, S> {
-    out: &'a mut S,
-    /// Nothing since the last bracket or colon: no comma before the next value.
-    fresh: bool,
-}
+pub struct DynamodbJson<'a, S>(Commas<'a, S>);
 
 impl<'a, S: Sink> DynamodbJson<'a, S> {
     pub fn new(out: &'a mut S) -> Self {
-        Self { out, fresh: true }
-    }
-
-    fn comma(&mut self) {
-        if !std::mem::replace(&mut self.fresh, false) {
-            self.out.put(b",");
-        }
-    }
-
-    fn open(&mut self, text: &[u8]) {
-        self.comma();
-        self.out.put(text);
-        self.fresh = true;
-    }
-
-    fn close(&mut self, text: &[u8]) {
-        self.out.put(text);
-        self.fresh = false;
+        Self(Commas::new(out))
     }
 
     /// A whole value: `before`, the escaped text, `after`.
     fn text(&mut self, before: &[u8], text: &str, after: &[u8]) {
-        self.comma();
-        self.out.put(before);
-        self.out.put_escaped(text);
-        self.out.put(after);
+        let out = self.0.next();
+        out.put(before);
+        out.put_escaped(text);
+        out.put(after);
     }
 
     fn raw(&mut self, before: &[u8], text: &[u8], after: &[u8]) {
-        self.comma();
-        self.out.put(before);
-        self.out.put(text);
-        self.out.put(after);
+        let out = self.0.next();
+        out.put(before);
+        out.put(text);
+        out.put(after);
     }
 
     fn base64(&mut self, before: &[u8], bytes: &[u8], after: &[u8]) {
-        self.comma();
-        self.out.put(before);
-        self.out.put_base64(bytes);
-        self.out.put(after);
+        let out = self.0.next();
+        out.put(before);
+        out.put_base64(bytes);
+        out.put(after);
     }
 }
 
 impl<S: Sink> Visitor for DynamodbJson<'_, S> {
     fn item_begin(&mut self) {
-        self.open(b"{");
+        self.0.open(b"{");
     }
 
     fn item_end(&mut self) {
-        self.close(b"}");
+        self.0.close(b"}");
     }
 
     fn name(&mut self, name: &str) {
         self.text(b"\"", name, b"\":");
-        self.fresh = true;
+        self.0.value_follows();
     }
 
     fn string(&mut self, text: &str) {
@@ -102,7 +82,7 @@ impl<S: Sink> Visitor for DynamodbJson<'_, S> {
     }
 
     fn set_begin(&mut self, kind: AttributeType) {
-        self.open(match kind {
+        self.0.open(match kind {
             AttributeType::Ns => b"{\"NS\":[",
             AttributeType::Bs => b"{\"BS\":[",
             _ => b"{\"SS\":[",
@@ -122,22 +102,22 @@ impl<S: Sink> Visitor for DynamodbJson<'_, S> {
     }
 
     fn set_end(&mut self) {
-        self.close(b"]}");
+        self.0.close(b"]}");
     }
 
     fn list_begin(&mut self) {
-        self.open(b"{\"L\":[");
+        self.0.open(b"{\"L\":[");
     }
 
     fn list_end(&mut self) {
-        self.close(b"]}");
+        self.0.close(b"]}");
     }
 
     fn map_begin(&mut self, _tag_like: bool) {
-        self.open(b"{\"M\":{");
+        self.0.open(b"{\"M\":{");
     }
 
     fn map_end(&mut self, _tag_like: bool) {
-        self.close(b"}}");
+        self.0.close(b"}}");
     }
 }

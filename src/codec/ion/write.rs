@@ -1,6 +1,7 @@
 //! Items as Ion text.
 
 use super::{KEYWORDS, SETS};
+use crate::codec::json::commas::Commas;
 use crate::codec::json::sink::Sink;
 use crate::codec::json::visit::{Visitor, walk_item};
 use crate::model::{AttributeType, Item};
@@ -12,32 +13,11 @@ pub fn write_item(item: &Item, out: &mut Vec<u8>) {
 
 /// Writes one struct.
 #[derive(Debug)]
-pub struct IonText<'a> {
-    out: &'a mut Vec<u8>,
-    /// Nothing since the last bracket or colon: no comma before the next value.
-    fresh: bool,
-}
+pub struct IonText<'a>(Commas<'a, Vec<u8>>);
 
 impl<'a> IonText<'a> {
     pub fn new(out: &'a mut Vec<u8>) -> Self {
-        Self { out, fresh: true }
-    }
-
-    fn comma(&mut self) {
-        if !std::mem::replace(&mut self.fresh, false) {
-            self.out.push(b',');
-        }
-    }
-
-    fn open(&mut self, text: &str) {
-        self.comma();
-        self.out.extend_from_slice(text.as_bytes());
-        self.fresh = true;
-    }
-
-    fn close(&mut self, text: &str) {
-        self.out.extend_from_slice(text.as_bytes());
-        self.fresh = false;
+        Self(Commas::new(out))
     }
 
     /// The text between two marks, what Ion escapes escaped.
@@ -56,7 +36,7 @@ impl<'a> IonText<'a> {
             }
         }
         out.push(mark);
-        self.out.extend_from_slice(out.as_bytes());
+        self.0.next().extend_from_slice(out.as_bytes());
     }
 }
 
@@ -71,54 +51,49 @@ fn is_identifier(name: &str) -> bool {
 
 impl Visitor for IonText<'_> {
     fn item_begin(&mut self) {
-        self.open("{");
+        self.0.open(b"{");
     }
 
     fn item_end(&mut self) {
-        self.close("}");
+        self.0.close(b"}");
     }
 
     fn name(&mut self, name: &str) {
-        self.comma();
         if is_identifier(name) {
-            self.out.extend_from_slice(name.as_bytes());
+            self.0.next().extend_from_slice(name.as_bytes());
         } else {
             self.quoted('\'', name);
         }
-        self.out.push(b':');
-        self.fresh = true;
+        self.0.value_follows().push(b':');
     }
 
     fn string(&mut self, text: &str) {
-        self.comma();
         self.quoted('"', text);
     }
 
     /// A decimal: with a point, or with `d` where JSON has `e`.
     fn number(&mut self, text: &[u8]) {
-        self.comma();
-        let start = self.out.len();
-        self.out.extend(text.iter().map(|byte| if matches!(byte, b'e' | b'E') { b'd' } else { *byte }));
-        if !self.out[start..].iter().any(|byte| matches!(byte, b'd' | b'.')) {
-            self.out.push(b'.');
+        let out = self.0.next();
+        let start = out.len();
+        out.extend(text.iter().map(|byte| if matches!(byte, b'e' | b'E') { b'd' } else { *byte }));
+        if !out[start..].iter().any(|byte| matches!(byte, b'd' | b'.')) {
+            out.push(b'.');
         }
     }
 
     fn binary(&mut self, bytes: &[u8]) {
-        self.comma();
-        self.out.extend_from_slice(b"{{");
-        self.out.put_base64(bytes);
-        self.out.extend_from_slice(b"}}");
+        let out = self.0.next();
+        out.extend_from_slice(b"{{");
+        out.put_base64(bytes);
+        out.extend_from_slice(b"}}");
     }
 
     fn boolean(&mut self, value: bool) {
-        self.comma();
-        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+        self.0.next().extend_from_slice(if value { b"true" } else { b"false" });
     }
 
     fn null(&mut self) {
-        self.comma();
-        self.out.extend_from_slice(b"null");
+        self.0.next().extend_from_slice(b"null");
     }
 
     fn set_begin(&mut self, kind: AttributeType) {
@@ -128,7 +103,7 @@ impl Visitor for IonText<'_> {
             AttributeType::Bs => binaries,
             _ => strings,
         };
-        self.open(&format!("{name}::["));
+        self.0.open(format!("{name}::[").as_bytes());
     }
 
     fn set_string(&mut self, text: &str) {
@@ -144,22 +119,22 @@ impl Visitor for IonText<'_> {
     }
 
     fn set_end(&mut self) {
-        self.close("]");
+        self.0.close(b"]");
     }
 
     fn list_begin(&mut self) {
-        self.open("[");
+        self.0.open(b"[");
     }
 
     fn list_end(&mut self) {
-        self.close("]");
+        self.0.close(b"]");
     }
 
     fn map_begin(&mut self, _tag_like: bool) {
-        self.open("{");
+        self.0.open(b"{");
     }
 
     fn map_end(&mut self, _tag_like: bool) {
-        self.close("}");
+        self.0.close(b"}");
     }
 }

@@ -1,5 +1,6 @@
 //! What plain JSON and DynamoDB JSON share: where text goes, string escapes, the tokenizer, indentation, the faults.
 
+pub(super) mod commas;
 pub mod document;
 pub mod indent;
 pub(super) mod reader;

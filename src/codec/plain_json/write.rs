@@ -1,5 +1,6 @@
 //! Items as plain JSON.
 
+use crate::codec::json::commas::Commas;
 use crate::codec::json::sink::{Count, Sink};
 use crate::codec::json::visit::{Visitor, walk_item};
 use crate::model::{AttributeType, Item};
@@ -19,86 +20,65 @@ pub fn line_len(item: &Item) -> usize {
 
 /// Writes one line.
 #[derive(Debug)]
-pub struct PlainJson<'a, S> {
-    out: &'a mut S,
-    /// Nothing since the last bracket or colon: no comma before the next value.
-    fresh: bool,
-}
+pub struct PlainJson<'a, S>(Commas<'a, S>);
 
 impl<'a, S: Sink> PlainJson<'a, S> {
     pub fn new(out: &'a mut S) -> Self {
-        Self { out, fresh: true }
+        Self(Commas::new(out))
     }
 
-    fn comma(&mut self) {
-        if !std::mem::replace(&mut self.fresh, false) {
-            self.out.put(b",");
-        }
+    /// Text in quotes; `end` is the closing one and what comes with it.
+    fn quoted(&mut self, text: &str, end: &[u8]) {
+        let out = self.0.next();
+        out.put(b"\"");
+        out.put_escaped(text);
+        out.put(end);
     }
 
-    fn open(&mut self, text: &[u8]) {
-        self.comma();
-        self.out.put(text);
-        self.fresh = true;
-    }
-
-    fn close(&mut self, text: &[u8]) {
-        self.out.put(text);
-        self.fresh = false;
-    }
-
-    fn quoted(&mut self, text: &str) {
-        self.out.put(b"\"");
-        self.out.put_escaped(text);
-        self.out.put(b"\"");
+    fn base64(&mut self, before: &[u8], bytes: &[u8], after: &[u8]) {
+        let out = self.0.next();
+        out.put(before);
+        out.put_base64(bytes);
+        out.put(after);
     }
 }
 
 impl<S: Sink> Visitor for PlainJson<'_, S> {
     fn item_begin(&mut self) {
-        self.open(b"{");
+        self.0.open(b"{");
     }
 
     fn item_end(&mut self) {
-        self.close(b"}\n");
+        self.0.close(b"}\n");
     }
 
     fn name(&mut self, name: &str) {
-        self.comma();
-        self.quoted(name);
-        self.out.put(b":");
-        self.fresh = true;
+        self.quoted(name, b"\":");
+        self.0.value_follows();
     }
 
     fn string(&mut self, text: &str) {
-        self.comma();
-        self.quoted(text);
+        self.quoted(text, b"\"");
     }
 
     fn number(&mut self, text: &[u8]) {
-        self.comma();
-        self.out.put(text);
+        self.0.next().put(text);
     }
 
     fn binary(&mut self, bytes: &[u8]) {
-        self.comma();
-        self.out.put(b"{\"$b64\":\"");
-        self.out.put_base64(bytes);
-        self.out.put(b"\"}");
+        self.base64(b"{\"$b64\":\"", bytes, b"\"}");
     }
 
     fn boolean(&mut self, value: bool) {
-        self.comma();
-        self.out.put(if value { b"true" } else { b"false" });
+        self.0.next().put(if value { b"true" } else { b"false" });
     }
 
     fn null(&mut self) {
-        self.comma();
-        self.out.put(b"null");
+        self.0.next().put(b"null");
     }
 
     fn set_begin(&mut self, kind: AttributeType) {
-        self.open(match kind {
+        self.0.open(match kind {
             AttributeType::Ns => b"{\"$ns\":[",
             AttributeType::Bs => b"{\"$bs\":[",
             _ => b"{\"$ss\":[",
@@ -114,29 +94,26 @@ impl<S: Sink> Visitor for PlainJson<'_, S> {
     }
 
     fn set_binary(&mut self, bytes: &[u8]) {
-        self.comma();
-        self.out.put(b"\"");
-        self.out.put_base64(bytes);
-        self.out.put(b"\"");
+        self.base64(b"\"", bytes, b"\"");
     }
 
     fn set_end(&mut self) {
-        self.close(b"]}");
+        self.0.close(b"]}");
     }
 
     fn list_begin(&mut self) {
-        self.open(b"[");
+        self.0.open(b"[");
     }
 
     fn list_end(&mut self) {
-        self.close(b"]");
+        self.0.close(b"]");
     }
 
     fn map_begin(&mut self, tag_like: bool) {
-        self.open(if tag_like { b"{\"$map\":{" } else { b"{" });
+        self.0.open(if tag_like { b"{\"$map\":{" } else { b"{" });
     }
 
     fn map_end(&mut self, tag_like: bool) {
-        self.close(if tag_like { b"}}" } else { b"}" });
+        self.0.close(if tag_like { b"}}" } else { b"}" });
     }
 }

@@ -19,6 +19,35 @@ const TERM: StatementError = StatementError::Syntax("Unexpected term");
 const RIGHT_SIDE: StatementError = StatementError::Syntax("Missing right-hand side expression of infix operator");
 const TOO_DEEP: StatementError = StatementError::Syntax("Expressions are nested too deeply");
 
+const VARYING: TypeName = TypeName::Other("CHARACTER_VARYING");
+/// The words for a type after IS.
+const TYPES: &[(&[&str], TypeName)] = &[
+    (&["BOOL", "BOOLEAN"], TypeName::Boolean),
+    (&["NUMERIC"], TypeName::Number),
+    (&["STRING"], TypeName::Text),
+    (&["BLOB"], TypeName::Blob),
+    (&["LIST"], TypeName::List),
+    (&["STRUCT", "TUPLE"], TypeName::Tuple),
+    (&["SMALLINT", "INT2", "INTEGER2"], TypeName::Other("SMALLINT")),
+    (&["INT4", "INTEGER4"], TypeName::Other("INTEGER4")),
+    (&["INT8", "INTEGER8", "BIGINT"], TypeName::Other("INTEGER8")),
+    (&["INT", "INTEGER"], TypeName::Other("INTEGER")),
+    (&["FLOAT"], TypeName::Other("FLOAT")),
+    (&["REAL"], TypeName::Other("REAL")),
+    (&["DOUBLE"], TypeName::Other("DOUBLE_PRECISION")),
+    (&["DECIMAL", "DEC"], TypeName::Other("DECIMAL")),
+    (&["CHAR", "CHARACTER"], TypeName::Other("CHARACTER")),
+    (&["VARCHAR"], VARYING),
+    (&["SYMBOL"], TypeName::Other("SYMBOL")),
+    (&["CLOB"], TypeName::Other("CLOB")),
+    (&["TIMESTAMP"], TypeName::Other("TIMESTAMP")),
+    (&["DATE"], TypeName::Other("DATE")),
+    (&["TIME"], TypeName::Other("TIME")),
+    (&["SEXP"], TypeName::Other("SEXP")),
+    (&["BAG"], TypeName::Other("BAG")),
+    (&["ANY"], TypeName::Other("ANY")),
+];
+
 /// How tightly an expression binds: what an operator takes as its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
@@ -277,33 +306,6 @@ impl Parser {
     }
 
     fn test(&mut self) -> Result<Test, StatementError> {
-        const TYPES: &[(&[&str], TypeName)] = &[
-            (&["BOOL", "BOOLEAN"], TypeName::Boolean),
-            (&["NUMERIC"], TypeName::Number),
-            (&["STRING"], TypeName::Text),
-            (&["BLOB"], TypeName::Blob),
-            (&["LIST"], TypeName::List),
-            (&["STRUCT", "TUPLE"], TypeName::Tuple),
-            (&["SMALLINT", "INT2", "INTEGER2"], TypeName::Other("SMALLINT")),
-            (&["INT4", "INTEGER4"], TypeName::Other("INTEGER4")),
-            (&["INT8", "INTEGER8", "BIGINT"], TypeName::Other("INTEGER8")),
-            (&["INT", "INTEGER"], TypeName::Other("INTEGER")),
-            (&["FLOAT"], TypeName::Other("FLOAT")),
-            (&["REAL"], TypeName::Other("REAL")),
-            (&["DOUBLE"], TypeName::Other("DOUBLE_PRECISION")),
-            (&["DECIMAL", "DEC"], TypeName::Other("DECIMAL")),
-            (&["CHAR", "CHARACTER"], TypeName::Other("CHARACTER")),
-            (&["VARCHAR"], VARYING),
-            (&["SYMBOL"], TypeName::Other("SYMBOL")),
-            (&["CLOB"], TypeName::Other("CLOB")),
-            (&["TIMESTAMP"], TypeName::Other("TIMESTAMP")),
-            (&["DATE"], TypeName::Other("DATE")),
-            (&["TIME"], TypeName::Other("TIME")),
-            (&["SEXP"], TypeName::Other("SEXP")),
-            (&["BAG"], TypeName::Other("BAG")),
-            (&["ANY"], TypeName::Other("ANY")),
-        ];
-        const VARYING: TypeName = TypeName::Other("CHARACTER_VARYING");
         if self.accept_word("MISSING") {
             return Ok(Test::Missing);
         }

@@ -145,12 +145,6 @@ impl<T: Target> TextWriter<T> {
         if self.has_stored { STORED_BEFORE } else { self.target.unchanged() }
     }
 
-    /// Has text that is not stored yet?
-    #[must_use]
-    pub fn is_dirty(&self) -> bool {
-        self.dirty
-    }
-
     /// write(2), pwrite(2).
     pub fn write(&mut self, offset: u64, data: &[u8]) -> WriteStep<T::Request> {
         if let Mode::Poisoned(error) = &self.mode {

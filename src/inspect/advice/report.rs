@@ -9,6 +9,23 @@ use crate::model::schema::BillingMode;
 /// The report: the facts in one paragraph, then the points.
 #[must_use]
 pub fn markdown(facts: &Facts) -> String {
+    let mut out = summary(facts);
+    let all = advise(facts);
+    if all.is_empty() {
+        out.push_str("\nNothing to say: no rule applies to this data.\n");
+    }
+    for (level, title) in [(Level::Warning, "Warnings"), (Level::Hint, "Hints"), (Level::Note, "Notes")] {
+        let of_level: Vec<&Advice> = all.iter().filter(|advice| advice.level == level).collect();
+        if !of_level.is_empty() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "\n## {title}");
+            of_level.into_iter().for_each(|advice| point(&mut out, advice));
+        }
+    }
+    out
+}
+
+fn summary(facts: &Facts) -> String {
     let schema = &facts.description.schema;
     let stats = facts.table.stats;
     let mode = match (schema.billing_mode, schema.throughput) {
@@ -17,11 +34,9 @@ pub fn markdown(facts: &Facts) -> String {
         }
         _ => "on-demand".to_owned(),
     };
-    let mut out = format!("# Advice for {}\n\n", schema.name);
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        out,
-        "{}, {}, {} of {}, {}, {mode}.",
+    let mut out = format!(
+        "# Advice for {}\n\n{}, {}, {} of {}, {}, {mode}.\n",
+        schema.name,
         plural(stats.entries, "item"),
         plural(stats.bytes, "byte"),
         plural(stats.partition_keys, "value"),
@@ -32,28 +47,11 @@ pub fn markdown(facts: &Facts) -> String {
     if walked < stats.entries {
         let _ = writeln!(out, "How values are spread is judged by {walked} items, the first in hash order.");
     }
-    let all = advise(facts);
-    if all.is_empty() {
-        out.push_str("\nNothing to say: no rule applies to this data.\n");
-    }
-    for (level, title) in [(Level::Warning, "Warnings"), (Level::Hint, "Hints"), (Level::Note, "Notes")] {
-        let of_level: Vec<&Advice> = all.iter().filter(|advice| advice.level == level).collect();
-        if of_level.is_empty() {
-            continue;
-        }
-        let _ = writeln!(out, "\n## {title}");
-        for advice in of_level {
-            let _ = write!(
-                out,
-                "\n**{}.** {}\n\n- Rule: {}\n- Do: {}\n",
-                capitalized(&advice.subject),
-                advice.finding,
-                advice.rule,
-                advice.remedy
-            );
-        }
-    }
     out
+}
+
+fn point(out: &mut String, Advice { subject, finding, rule, remedy, .. }: &Advice) {
+    let _ = write!(out, "\n**{}.** {finding}\n\n- Rule: {rule}\n- Do: {remedy}\n", capitalized(subject));
 }
 
 fn capitalized(text: &str) -> String {
