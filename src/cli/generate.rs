@@ -71,6 +71,7 @@ fn add_pages(name: &str, command: &clap::Command, pages: &mut Vec<(String, clap:
 }
 
 fn page(command: &clap::Command) -> Result<Vec<u8>, CliError> {
+    // Taken out and put back as it is: rendered, its tables and examples would be filled like prose.
     let after = command.get_after_help().map(ToString::to_string);
     let mut text = Vec::new();
     clap_mangen::Man::new(command.clone().after_help(Resettable::Reset))

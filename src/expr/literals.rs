@@ -256,6 +256,7 @@ impl<'a> Extractor<'a> {
             self.keyword(word, bytes);
         } else if next == Some('(') {
             self.sign_text(word, bytes);
+        // Before a comparator or a step it is an attribute's name, `true` too.
         } else if let Some(value) = constant(word).filter(|_| !matches!(next, Some('=' | '<' | '>' | '.' | '['))) {
             self.value(value, bytes);
         } else {

@@ -54,6 +54,7 @@ impl LongRequests {
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        // In KiB, as a semaphore gives at most 2^32 permits at a time.
         let memory_max = (bytes_max / KIB).clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
         let turns = Arc::new(Semaphore::new(PER_PROCESSOR * processors));
         Self { turns, memory: Arc::new(Semaphore::new(memory_max)), memory_max }
@@ -82,6 +83,7 @@ impl LongRequests {
         if body_bytes <= SHORT_BODY_BYTES && !is_coded {
             return Ok(Memory { bytes, _permit: None });
         }
+        // Never more than there is, for which it would wait in vain.
         let permits = u32::try_from((bytes / KIB).min(self.memory_max)).unwrap_or(u32::MAX);
         let taken = timeout(PATIENCE, Arc::clone(&self.memory).acquire_many_owned(permits)).await;
         let permit = taken.ok().and_then(Result::ok).ok_or(BodyError::Busy)?;

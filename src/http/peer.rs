@@ -71,6 +71,7 @@ fn diagnosed(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<u32>> {
     let (kind, ports) = (field(answer, 4).map(u16::from_ne_bytes), field::<4>(answer, HEADER_BYTES + 4));
     // The kernel falls back to whoever listens at that address.
     let is_the_socket = kind == Some(SOCK_DIAG_BY_FAMILY) && length >= ANSWER_BYTES && ports == Some(port_pair(peer, local));
+    // idiag_uid and idiag_inode of inet_diag_msg.
     match (number(HEADER_BYTES + 64), number(HEADER_BYTES + 68)) {
         (Some(uid), Some(inode)) if is_the_socket => Ok((inode != 0).then_some(uid)),
         _ => Err(io::ErrorKind::NotFound.into()),
@@ -93,8 +94,11 @@ fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
     bytes.extend((REQUEST_BYTES as u32).to_ne_bytes());
     bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     bytes.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    // nlmsg_seq and nlmsg_pid: one question, one answer.
     bytes.extend([0; 8]);
+    // inet_diag_req_v2: family, protocol, no extensions, padding.
     bytes.extend([family as u8, libc::IPPROTO_TCP as u8, 0, 0]);
+    // idiag_states: all of them.
     bytes.extend(u32::MAX.to_ne_bytes());
     bytes.extend(port_pair(peer, local));
     for address in [peer, local] {
@@ -105,6 +109,7 @@ fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
         }
         bytes.extend(room);
     }
+    // Any interface, no cookie (INET_DIAG_NOCOOKIE).
     bytes.extend([0; 4]);
     bytes.extend([0xFF; 8]);
     bytes

@@ -63,6 +63,7 @@ pub enum Cached {
 
 impl ItemCache {
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
+        // Bounded by bytes, in `State::insert`, not by number.
         let state = State { entries: LruCache::unbounded(), bytes: 0, fills: HashMap::new(), last_fill: 0 };
         Self { state: Mutex::new(state), bytes_max, ttl_ms, clock, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }

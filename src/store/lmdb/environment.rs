@@ -169,6 +169,7 @@ impl LmdbEnvironment {
             // A write that ends short is EIO to LMDB.
             Err(Error::Other(libc::EIO)) if disk != Disk::Unknown => Attempt::DiskFull { room_helps: true, is_removal },
             Err(error) => match self.write_failed(error, written_bytes) {
+                // EFBIG is a bound of the file or of the process: room on the disk does not lift it.
                 StoreError::NoSpace => Attempt::DiskFull { room_helps: error != Error::Other(libc::EFBIG), is_removal },
                 error => Attempt::Ended(Err(error)),
             },

@@ -150,6 +150,7 @@ impl Head {
 
     fn is_sound(&self) -> bool {
         self.page_bytes.is_power_of_two()
+            // LMDB makes no larger pages.
             && (512..=0x8000).contains(&self.page_bytes)
             && self.last_page >= HEADS - 1
             && self.last_page < MAP_BYTES_MAX / self.page_bytes as u64
