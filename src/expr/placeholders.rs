@@ -12,7 +12,7 @@ use crate::model::error::{ExpressionError, ValueError};
 use crate::model::limits::{ATTRIBUTE_NAME_BYTES_MAX, EXPRESSION_VALUES_BYTES_MAX, NESTING_LEVELS_MAX, PLACEHOLDERS_BYTES_MAX};
 use crate::model::{AttributeValue, Error};
 
-/// Checks names and values before any expression is parsed. `any_expression`: the request has an expression at all.
+/// Checks names and values before any expression is parsed. Their aliases were checked where the request was made. `any_expression`: the request has an expression at all.
 /// `values_missing`: the parameters that could use values, when none of them is there.
 ///
 /// # Errors
@@ -22,8 +22,10 @@ pub fn check(
     any_expression: bool,
     values_missing: Option<&'static [ExpressionParameter]>,
 ) -> Result<(), Error> {
-    check_names(placeholders, any_expression)?;
-    check_values(placeholders, values_missing)?;
+    let given = (placeholders.names.is_some(), placeholders.values.is_some());
+    Placeholders::check_wanted(given, any_expression, values_missing)?;
+    check_names(placeholders)?;
+    check_values(placeholders)?;
     check_size(placeholders)?;
     Ok(())
 }
@@ -37,44 +39,26 @@ fn check_size(placeholders: &Placeholders) -> Result<(), ExpressionError> {
     }
 }
 
-fn check_names(placeholders: &Placeholders, any_expression: bool) -> Result<(), ExpressionError> {
+fn check_names(placeholders: &Placeholders) -> Result<(), ExpressionError> {
     let Some(names) = &placeholders.names else { return Ok(()) };
-    if !any_expression {
-        return Err(ExpressionError::NamesWithoutExpression);
-    }
     if names.is_empty() {
         return Err(ExpressionError::NamesEmpty);
     }
-    for (alias, name) in names {
-        Placeholders::check_alias(alias, '#').map_err(ExpressionError::NameKey)?;
-        let fault = match name.len() {
-            0 => ValueError::EmptyAttributeName,
-            1..=ATTRIBUTE_NAME_BYTES_MAX => continue,
-            _ => ValueError::AttributeNameTooLong,
-        };
-        return Err(ExpressionError::InvalidName { alias: alias.clone(), fault });
+    match names.iter().find(|(_, name)| name.len() > ATTRIBUTE_NAME_BYTES_MAX) {
+        Some((alias, _)) => Err(ExpressionError::InvalidName { alias: alias.clone(), fault: ValueError::AttributeNameTooLong }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-fn check_values(
-    placeholders: &Placeholders,
-    values_missing: Option<&'static [ExpressionParameter]>,
-) -> Result<(), ExpressionError> {
+fn check_values(placeholders: &Placeholders) -> Result<(), ExpressionError> {
     let Some(values) = &placeholders.values else { return Ok(()) };
-    if let Some(parameters) = values_missing {
-        return Err(ExpressionError::ValuesWithoutExpression(parameters));
-    }
     if values.is_empty() {
         return Err(ExpressionError::ValuesEmpty);
     }
-    for (alias, value) in values {
-        Placeholders::check_alias(alias, ':').map_err(ExpressionError::ValueKey)?;
-        if value.nesting() > NESTING_LEVELS_MAX {
-            return Err(ExpressionError::InvalidValue { alias: alias.clone(), fault: ValueError::Nesting });
-        }
+    match values.iter().find(|(_, value)| value.nesting() > NESTING_LEVELS_MAX) {
+        Some((alias, _)) => Err(ExpressionError::InvalidValue { alias: alias.clone(), fault: ValueError::Nesting }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Which placeholders the expressions of one request name. Usage is syntactic.
@@ -170,19 +154,6 @@ mod tests {
         check_text(&names, true, null, "ok");
         check_text(&names, false, null, "ExpressionAttributeNames can only be specified when using expressions");
         check_text(&placeholders(Some(&[]), None), true, null, "ExpressionAttributeNames must not be empty");
-        for (alias, fault) in [
-            ("a", "Syntax error; key: \"a\""),
-            ("#", "Syntax error; key: \"#\""),
-            ("#a b", "Syntax error; key: \"#a b\""),
-            ("#é", "Syntax error; key: \"#é\""),
-            (":a", "Syntax error; key: \":a\""),
-            ("", "The expression attribute map contains an empty key;"),
-        ] {
-            let bad = placeholders(Some(&[(alias, "x")]), None);
-            check_text(&bad, true, null, &format!("ExpressionAttributeNames contains invalid key: {fault}"));
-        }
-        let empty = placeholders(Some(&[("#a", "")]), None);
-        check_text(&empty, true, null, "ExpressionAttributeNames contains invalid value: Empty attribute name for key #a");
         let values = placeholders(None, Some(&[":v"]));
         check_text(&values, true, None, "ok");
         check_text(
@@ -192,8 +163,6 @@ mod tests {
             "ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null",
         );
         check_text(&placeholders(None, Some(&[])), true, None, "ExpressionAttributeValues must not be empty");
-        let bad = placeholders(None, Some(&["#v"]));
-        check_text(&bad, true, None, "ExpressionAttributeValues contains invalid key: Syntax error; key: \"#v\"");
     }
 
     #[test]

@@ -232,13 +232,9 @@ pub fn select(members: Members<'_>) -> Option<Select> {
 /// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].
 pub fn check_placeholders_wanted(members: Members<'_>, users: &'static [ExpressionParameter]) -> Result<(), WireError> {
     let is_used = users.iter().any(|user| members.has(user.name()));
-    if members.has("ExpressionAttributeNames") && !is_used && !members.has("ProjectionExpression") {
-        return Err(ExpressionError::NamesWithoutExpression.into());
-    }
-    if members.has("ExpressionAttributeValues") && !is_used {
-        return Err(ExpressionError::ValuesWithoutExpression(users).into());
-    }
-    Ok(())
+    let given = (members.has("ExpressionAttributeNames"), members.has("ExpressionAttributeValues"));
+    let has_expression = is_used || members.has("ProjectionExpression");
+    Ok(Placeholders::check_wanted(given, has_expression, (!is_used).then_some(users))?)
 }
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`; whether they fit an expression is the operation's to say.

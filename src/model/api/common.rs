@@ -1,10 +1,11 @@
 //! Members that several operations share.
 
-use crate::model::error::expression::AliasFault;
-use crate::model::limits::PLACEHOLDER_BYTES_MAX;
 use std::collections::BTreeMap;
 
 use super::legacy::LegacyConditions;
+use crate::model::error::ExpressionError;
+use crate::model::error::expression::{AliasFault, ExpressionParameter};
+use crate::model::limits::PLACEHOLDER_BYTES_MAX;
 use crate::model::{AttributeValue, Error, Item, TableName};
 
 /// Called once with an operation's outcome, on whatever thread finished it; must not block.
@@ -31,6 +32,23 @@ impl Placeholders {
             _ if alias.len() > PLACEHOLDER_BYTES_MAX => Err(AliasFault::TooLong(alias.len())),
             Some(word) if !word.is_empty() && word.chars().all(is_of_word) => Ok(()),
             _ => Err(AliasFault::Syntax(alias.to_owned())),
+        }
+    }
+
+    /// Names and values may only come with an expression that can use them. `has_expression`: one that can use names;
+    /// `values_missing`: the parameters that could use values, when none of them is there.
+    ///
+    /// # Errors
+    /// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].
+    pub fn check_wanted(
+        (has_names, has_values): (bool, bool),
+        has_expression: bool,
+        values_missing: Option<&'static [ExpressionParameter]>,
+    ) -> Result<(), ExpressionError> {
+        match values_missing {
+            _ if has_names && !has_expression => Err(ExpressionError::NamesWithoutExpression),
+            Some(parameters) if has_values => Err(ExpressionError::ValuesWithoutExpression(parameters)),
+            _ => Ok(()),
         }
     }
 }
@@ -162,4 +180,18 @@ pub struct Page {
 pub struct Failure {
     pub code: String,
     pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases() {
+        assert_eq!([("#a_1", '#'), (":v", ':')].map(|(alias, sign)| Placeholders::check_alias(alias, sign)), [Ok(()), Ok(())]);
+        for alias in ["a", "#", "#a b", "#é", ":a"] {
+            assert_eq!(Placeholders::check_alias(alias, '#'), Err(AliasFault::Syntax(alias.to_owned())));
+        }
+        assert_eq!(Placeholders::check_alias("", '#'), Err(AliasFault::Empty));
+    }
 }
