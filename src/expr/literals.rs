@@ -11,7 +11,8 @@
 use std::collections::BTreeMap;
 
 use super::reserved::is_reserved;
-use crate::codec::plain_json::{self, PlainJsonError, PlainJsonFault};
+use crate::codec::json::grammar::Brackets;
+use crate::codec::plain_json::{self, PlainJsonFault};
 use crate::model::AttributeValue;
 use crate::model::api::Placeholders;
 use crate::model::error::NumberError;
@@ -233,12 +234,12 @@ impl<'a> Extractor<'a> {
     }
 
     fn json(&mut self) -> Result<(), LiteralError> {
-        let bytes = bracketed_bytes(self.rest()).ok_or_else(|| self.error(LiteralFault::OpenBracket))?;
+        let bytes = Brackets::default().end(self.rest().as_bytes()).ok_or_else(|| self.error(LiteralFault::OpenBracket))?;
         self.json_value(bytes)
     }
 
     fn json_value(&mut self, bytes: usize) -> Result<(), LiteralError> {
-        let value = plain_value(self.rest().get(..bytes).unwrap_or_default());
+        let value = plain_json::parse_value(self.rest().as_bytes().get(..bytes).unwrap_or_default());
         let value =
             value.map_err(|error| LiteralError { offset: self.at + error.offset, fault: LiteralFault::Json(error.fault) })?;
         self.value(value, bytes);
@@ -328,26 +329,6 @@ impl<'a> Extractor<'a> {
     }
 }
 
-/// One value of plain JSON; the error's offset is within `text`.
-///
-/// # Errors
-/// What is wrong with it, and where.
-pub fn plain_value(text: &str) -> Result<AttributeValue, PlainJsonError> {
-    const BEFORE: &str = "{\"v\":";
-    let item = plain_json::parse(format!("{BEFORE}{text}\n}}").as_bytes());
-    let shift = |error: PlainJsonError| match error.offset.saturating_sub(BEFORE.len()) {
-        // At the bracket that was added here.
-        offset if offset >= text.len() => PlainJsonError { offset: text.len(), fault: PlainJsonFault::UnexpectedEnd },
-        offset => PlainJsonError { offset, ..error },
-    };
-    let item = item.map_err(shift)?;
-    let trailing = PlainJsonError { offset: text.len(), fault: PlainJsonFault::TrailingData };
-    match item.0.len() {
-        1 => item.0.into_values().next().ok_or(trailing),
-        _ => Err(trailing),
-    }
-}
-
 fn constant(word: &str) -> Option<AttributeValue> {
     match word {
         "true" => Some(AttributeValue::Bool(true)),
@@ -392,28 +373,6 @@ fn quoted_bytes(text: &str, quote: char) -> Option<usize> {
             b'\'' if quote == '\'' && bytes.get(at + 1) == Some(&b'\'') => at += 2,
             byte if char::from(*byte) == quote => return Some(at + 1),
             _ => at += 1,
-        }
-    }
-    None
-}
-
-/// Bytes of the JSON list or object that `text` begins with.
-fn bracketed_bytes(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut at = 0;
-    while let Some(byte) = text.as_bytes().get(at) {
-        match byte {
-            b'"' => {
-                at += quoted_bytes(text.get(at..)?, '"')?;
-                continue;
-            }
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-        if depth == 0 {
-            return Some(at);
         }
     }
     None

@@ -1,8 +1,18 @@
-//! What plain JSON and DynamoDB JSON share: where text goes, string escapes, the tokenizer, indentation, the faults.
+//! What reads and writes JSON.
+//!
+//! ```text
+//! grammar   numbers, escapes, brackets, byte by byte: what all readers are made of
+//! reader    a whole text, its values taken one by one     document   the same as a tree that costs little
+//! prefix    a growing text: is it, so far, the beginning of one object?
+//! sink      where text goes, its strings escaped          indent     a line made many
+//! visit     one walk over an item or a record, to any text
+//! ```
 
 pub(super) mod commas;
 pub mod document;
+pub mod grammar;
 pub mod indent;
+pub mod prefix;
 pub(super) mod reader;
 pub(super) mod sink;
 pub(super) mod visit;

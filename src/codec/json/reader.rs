@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::grammar::{Brackets, Digits, Escape, Escaped};
 use super::sink::plain_len;
 use super::{JsonError, JsonFault};
 use crate::model::Number;
@@ -182,50 +183,18 @@ impl<'a> Reader<'a> {
     /// Reads a backslash and what follows.
     fn escape(&mut self) -> Result<char, JsonError> {
         let start = self.at;
-        let letter = *self.bytes().get(1).ok_or_else(|| self.unexpected_end())?;
-        self.at += 2;
-        Ok(match letter {
-            b'"' | b'\\' | b'/' => char::from(letter),
-            b'b' => '\u{8}',
-            b'f' => '\u{C}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => return self.unicode_escape(start),
-            _ => return Err(fault_at(start, JsonFault::Escape)),
-        })
-    }
-
-    fn unicode_escape(&mut self, start: usize) -> Result<char, JsonError> {
-        let lone = || fault_at(start, JsonFault::LoneSurrogate);
-        let first = self.hex_4(start)?;
-        if let Some(character) = char::from_u32(first) {
-            return Ok(character);
-        }
-        if first >= 0xDC00 {
-            return Err(lone());
-        }
-        match self.bytes() {
-            [b'\\', b'u', ..] => self.at += 2,
-            [] | [b'\\'] => return Err(self.unexpected_end()),
-            _ => return Err(lone()),
-        }
-        let second = self.hex_4(start)?;
-        if !(0xDC00..0xE000).contains(&second) {
-            return Err(lone());
-        }
-        char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00)).ok_or_else(lone)
-    }
-
-    fn hex_4(&mut self, start: usize) -> Result<u32, JsonError> {
-        let mut value = 0;
-        for _ in 0..4 {
-            let byte = *self.bytes().first().ok_or_else(|| self.unexpected_end())?;
-            let digit = char::from(byte).to_digit(16).ok_or_else(|| fault_at(start, JsonFault::Escape))?;
-            value = value * 16 + digit;
+        let mut escape = Escape::Letter;
+        loop {
             self.at += 1;
+            let byte = *self.bytes().first().ok_or_else(|| self.unexpected_end())?;
+            match escape.step(byte).map_err(|fault| fault_at(start, fault))? {
+                Escaped::More(more) => escape = more,
+                Escaped::Character(character) => {
+                    self.at += 1;
+                    return Ok(character);
+                }
+            }
         }
-        Ok(value)
     }
 
     /// Reads a string that is base64: standard alphabet, with padding.
@@ -261,33 +230,16 @@ impl<'a> Reader<'a> {
     }
 
     fn number_token(&mut self) -> Result<(), JsonError> {
-        self.take_if(b"-");
-        if !self.take_if(b"0") {
-            self.digits()?;
+        let mut place = Digits::Start;
+        for &byte in self.bytes() {
+            let Some(next) = place.next(byte) else { break };
+            place = next;
+            self.at += 1;
         }
-        if self.take_if(b".") {
-            self.digits()?;
-        }
-        if self.take_if(b"eE") {
-            self.take_if(b"+-");
-            self.digits()?;
-        }
-        Ok(())
-    }
-
-    fn take_if(&mut self, any_of: &[u8]) -> bool {
-        let there = self.bytes().first().is_some_and(|byte| any_of.contains(byte));
-        self.at += usize::from(there);
-        there
-    }
-
-    fn digits(&mut self) -> Result<(), JsonError> {
-        let count = self.bytes().iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += count;
-        match self.bytes().first() {
-            _ if count > 0 => Ok(()),
-            None => Err(self.unexpected_end()),
-            Some(_) => Err(self.fault(JsonFault::Expected("a digit"))),
+        match self.bytes() {
+            _ if place.is_whole() => Ok(()),
+            [] => Err(self.unexpected_end()),
+            _ => Err(self.fault(JsonFault::Expected("a digit"))),
         }
     }
 
@@ -377,37 +329,10 @@ impl<'a> Reader<'a> {
             Some(_) => return Ok(None),
         }
         let (name, offset) = ahead.name()?;
-        if !name.starts_with('$') || !ahead.is_last_member()? {
+        if !name.starts_with('$') || !Brackets::inside().is_last(ahead.bytes()).ok_or_else(|| ahead.unexpected_end())? {
             return Ok(None);
         }
         Ok(Some((name, offset, ahead)))
-    }
-
-    /// Does the object end after the value that follows? By brackets and strings alone.
-    fn is_last_member(&self) -> Result<bool, JsonError> {
-        let mut depth = 0_usize;
-        let mut bytes = self.bytes().iter();
-        while let Some(byte) = bytes.next() {
-            match byte {
-                b'"' => skip_string(&mut bytes),
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' if depth == 0 => return Ok(true),
-                b'}' | b']' => depth -= 1,
-                b',' if depth == 0 => return Ok(false),
-                _ => {}
-            }
-        }
-        Err(self.unexpected_end())
-    }
-}
-
-fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return,
-            b'\\' => drop(bytes.next()),
-            _ => {}
-        }
     }
 }
 

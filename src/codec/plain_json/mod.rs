@@ -12,7 +12,7 @@ mod write;
 
 pub use super::json::{JsonError as PlainJsonError, JsonFault as PlainJsonFault};
 pub(super) use parse::{insert, list};
-pub use parse::{looks_like_dynamodb_json, parse};
+pub use parse::{looks_like_dynamodb_json, parse, parse_value};
 pub use patch::{MemberPatch, Patch, parse_patch};
 pub(super) use write::PlainJson;
 pub use write::{line_len, write_line};

@@ -18,6 +18,19 @@ pub fn parse(text: &[u8]) -> Result<Item, PlainJsonError> {
     read_document(text, |reader| members(reader, 0).map(Item))
 }
 
+/// Parses one value, of an attribute.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_value(text: &[u8]) -> Result<AttributeValue, PlainJsonError> {
+    // A number ends with what follows it, which is nothing here.
+    let whole = [text, b" "].concat();
+    read_document(&whole, |reader| value(reader, 1)).map_err(|error| match error.offset {
+        offset if offset >= text.len() => PlainJsonError { offset: text.len(), fault: PlainJsonFault::UnexpectedEnd },
+        _ => error,
+    })
+}
+
 /// Is every value of a parsed item (of at least one attribute) a map of one member that is named like a type? Then the text was
 /// meant as `X.ddbjson`.
 #[must_use]

@@ -202,7 +202,7 @@ impl Typing {
                 _ => Err(ValueFault::Boolean),
             },
             (Some("NULL"), _) => Ok(AttributeValue::Null),
-            (Some(_), _) => json(&decode(text)?),
+            (Some(_), _) => plain_json::parse_value(decode(text)?.as_bytes()).map_err(|error| ValueFault::Json(error.to_string())),
             (None, Some(KeyAttributeType::S)) => decode(text).map(AttributeValue::S),
             (None, Some(key)) => value::parse(text, key),
             (None, None) => by_look(text),
@@ -213,14 +213,6 @@ impl Typing {
 /// Percent-decoded text, which may be empty.
 fn decode(text: &str) -> Result<String, ValueFault> {
     if text.is_empty() { Ok(String::new()) } else { value::decode_text(text) }
-}
-
-/// One value in plain JSON.
-fn json(text: &str) -> Result<AttributeValue, ValueFault> {
-    let item = plain_json::parse(format!("{{\"v\":{text}}}").as_bytes()).map_err(|error| ValueFault::Json(error.to_string()))?;
-    let [value] =
-        item.0.into_values().collect::<Vec<_>>().try_into().map_err(|_| ValueFault::Json("it is not one value".to_owned()))?;
-    Ok(value)
 }
 
 fn by_look(text: &str) -> Result<AttributeValue, ValueFault> {

@@ -2,7 +2,7 @@
 //!
 //! | difficulty | solved by |
 //! |---|---|
-//! | nobody says when a request is whole | `ObjectEnd` sees the bracket that ends it; the write with it runs the request, and fails with its errno |
+//! | nobody says when a request is whole | [`Brackets`] sees the bracket that ends it; the write with it runs the request, and fails with its errno |
 //! | reader and writer share one file offset (`exec 3<>F; echo … >&3; cat <&3`) | the answer begins where the request ended; who goes back to offset 0 finds it there |
 //! | a shell that has only `>` | `.ddb/last/response.json` has the answer too, also that of a failed request |
 //! | a request takes long | it runs on a thread for such work |
@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::{OpenSpecial, Special, SpecialNode, service};
 use crate::codec::json::document::{Document, Json};
+use crate::codec::json::grammar::Brackets;
 use crate::codec::wire::WireError;
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
@@ -150,7 +151,7 @@ struct OpenApi {
 struct State {
     /// The beginning of a request.
     request: Vec<u8>,
-    end: ObjectEnd,
+    brackets: Brackets,
     is_running: bool,
     /// It was too long. What follows is its rest, not a new one.
     is_refused: bool,
@@ -173,7 +174,7 @@ impl State {
         }
         let taken = self.take_text(data);
         if !matches!(taken, Ok(None)) {
-            self.end = ObjectEnd::default();
+            self.brackets = Brackets::default();
         }
         if taken.is_err() {
             self.request.clear();
@@ -190,7 +191,7 @@ impl State {
             self.is_refused = true;
             return Err(FsError::Body("a request is at most 16 MiB; close the file and write a smaller one".to_owned()));
         }
-        let end = self.end.find(data);
+        let end = self.brackets.end(data);
         self.request.extend_from_slice(data);
         match end {
             None => Ok(None),
@@ -208,38 +209,6 @@ impl State {
         let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX).min(self.answer.len());
         let to = from.saturating_add(size).min(self.answer.len());
         self.answer.get(from..to).unwrap_or_default().to_vec()
-    }
-}
-
-/// Sees where a JSON object ends, fed in pieces; whether it is one is for the parser.
-#[derive(Debug, Default)]
-struct ObjectEnd {
-    depth: usize,
-    in_string: bool,
-    is_escaped: bool,
-}
-
-impl ObjectEnd {
-    /// The place behind the object's last byte.
-    fn find(&mut self, bytes: &[u8]) -> Option<usize> {
-        for (place, byte) in bytes.iter().enumerate() {
-            match (self.in_string, byte) {
-                (true, _) if std::mem::take(&mut self.is_escaped) => {}
-                (true, b'\\') => self.is_escaped = true,
-                (true, b'"') => self.in_string = false,
-                (true, _) => {}
-                (false, b'"') => self.in_string = true,
-                (false, b'{' | b'[') => self.depth += 1,
-                (false, b'}' | b']') => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        return Some(place + 1);
-                    }
-                }
-                (false, _) => {}
-            }
-        }
-        None
     }
 }
 
@@ -337,21 +306,6 @@ impl OpenSpecial for OpenApi {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_request_ends_with_its_bracket_however_it_is_cut() {
-        let check = |text: &str, expected: Option<usize>| {
-            assert_eq!(ObjectEnd::default().find(text.as_bytes()), expected, "{text}");
-            let mut end = ObjectEnd::default();
-            let bytewise = text.bytes().position(|byte| end.find(&[byte]).is_some());
-            assert_eq!(bytewise.map(|place| place + 1), expected, "{text} byte by byte");
-        };
-        check("{}", Some(2));
-        check(r#" {"a":"}"} "#, Some(10));
-        check(r#"{"a":"\"}"}x"#, Some(11));
-        check(r#"{"a":"\\"}"#, Some(10));
-        check(r#"{"a":[{},{"b":[]}]"#, None);
-    }
 
     #[test]
     fn requests_are_taken_one_by_one() {

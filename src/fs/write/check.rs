@@ -1,6 +1,6 @@
 //! Is a text, so far, what its file takes? Followed as it is written, so that a bad one fails in `write` (docs/filesystem.md 0.5).
 
-use super::json_prefix::{JsonPrefix, PrefixState};
+use crate::codec::json::prefix::{JsonPrefix, PrefixState};
 use crate::fs::FsError;
 
 /// What the bytes so far are.

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! check.rs        TextCheck: is a text, so far, what its file takes? LineCheck: texts of lines
-//! json_prefix.rs  JsonPrefix: is this, so far, exactly one JSON object? Fed in pieces, never reads a byte twice
 //! text_writer.rs  TextWriter<T>: the state machine of one open file that holds one JSON object
 //! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
 //!                 from the name, look-alikes of the other form
@@ -14,7 +13,7 @@
 //! ```
 //!
 //! Difficulties, and who solves them. Shells never look at the result of close, so a bad text must fail in `write`:
-//! `JsonPrefix`. Flush is not the last close, it comes before the first write and from child processes with half a text:
+//! [`crate::codec::json::prefix`]. Flush is not the last close, it comes before the first write and from child processes with half a text:
 //! `TextWriter::flush`. Truncation must not touch the item: it is a property of the handle, `TextWriter::truncate`.
 //! Backup-saving editors rename the item away and write it again: `DeferredDeletes`.
 //!
@@ -26,7 +25,6 @@ pub mod deferred;
 pub mod draft;
 pub mod index_draft;
 pub mod item_writer;
-pub mod json_prefix;
 pub mod names;
 pub mod report;
 pub mod schema_change;
@@ -42,7 +40,7 @@ pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 
 use self::check::TextCheck;
-use self::json_prefix::JsonPrefix;
+use crate::codec::json::prefix::JsonPrefix;
 use crate::fs::FsError;
 use crate::model::api::Precondition;
 

@@ -125,7 +125,7 @@ fn is_name(expected: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::write::json_prefix::JsonPrefix;
+    use crate::codec::json::prefix::JsonPrefix;
 
     fn json_report(text: &[u8]) -> String {
         let mut check = JsonPrefix::new();

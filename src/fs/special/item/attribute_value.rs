@@ -7,7 +7,6 @@
 //! One newline at the end of what is written is not part of the value, but of B.
 
 use crate::codec::plain_json::{self, PlainJsonFault};
-use crate::expr::literals::plain_value;
 use crate::fs::FsError;
 use crate::fs::write::check::{CheckState, Judged, LineCheck, TextCheck};
 use crate::model::error::ValueError;
@@ -92,8 +91,8 @@ impl Kind {
                     Err(FsError::Body(format!("the attribute is a number: {error}; write to the name with ,S to make it a string")))
                 }
             },
-            (Self::Set(kind), _) => set(kind, plain_value(text).map_err(FsError::Json)?),
-            (Self::Json | Self::Bytes, _) => plain_value(text).map_err(FsError::Json),
+            (Self::Set(kind), _) => set(kind, plain_json::parse_value(text.as_bytes()).map_err(FsError::Json)?),
+            (Self::Json | Self::Bytes, _) => plain_json::parse_value(text.as_bytes()).map_err(FsError::Json),
         }
     }
 }
@@ -183,7 +182,7 @@ mod tests {
     #[test]
     fn a_text_keeps_the_type_of_what_is_there() {
         let check = |before: &str, written: &str, expected: &str| {
-            let kind = Kind::of(&plain_value(before).unwrap());
+            let kind = Kind::of(&plain_json::parse_value(before.as_bytes()).unwrap());
             let mut check = kind.check();
             check.feed(written.as_bytes());
             let found = match check.at_end() {

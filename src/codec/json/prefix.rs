@@ -4,7 +4,8 @@
 //! `Complete` one is an object with nothing but white space around it. Duplicate members and the rules of items are for the
 //! parser that reads the complete text.
 
-use crate::codec::plain_json::{PlainJsonError, PlainJsonFault};
+use super::grammar::{Digits, Escape, Escaped};
+use super::{JsonError, JsonFault};
 use crate::model::error::ValueError;
 use crate::model::limits::NESTING_LEVELS_MAX;
 
@@ -20,7 +21,7 @@ pub enum PrefixState {
     /// One whole object, perhaps with white space around it.
     Complete,
     /// No bytes after these can make it an object. Stays so.
-    Invalid(PlainJsonError),
+    Invalid(JsonError),
 }
 
 /// The checker; see the module.
@@ -48,20 +49,7 @@ enum Expect {
     CommaOrEnd,
     /// The rest of a string.
     Characters,
-    /// After a backslash.
-    Escape,
-    /// Hex digits of `\u`: how many are left, and the value so far.
-    Hex {
-        left: u8,
-        unit: u16,
-    },
-    /// Of the low half of a surrogate pair: the backslash, the `u`, its four digits.
-    LowBackslash,
-    LowU,
-    LowHex {
-        left: u8,
-        unit: u16,
-    },
+    Escape(Escape),
     /// Continuation bytes of a character: how many are left, and the range of the next one.
     Continuation {
         left: u8,
@@ -76,24 +64,11 @@ enum Expect {
     Number(Digits),
     /// White space after the object.
     End,
-    Nothing(PlainJsonError),
-}
-
-/// Where in a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Digits {
-    AfterMinus,
-    AfterZero,
-    Integer,
-    AfterPoint,
-    Fraction,
-    AfterE,
-    AfterESign,
-    Exponent,
+    Nothing(JsonError),
 }
 
 /// A byte was accepted, or not and what was expected instead.
-type Step = Result<Expect, PlainJsonFault>;
+type Step = Result<Expect, JsonFault>;
 
 impl Default for JsonPrefix {
     fn default() -> Self {
@@ -127,7 +102,7 @@ impl JsonPrefix {
                     self.expect = next;
                     self.consumed += 1;
                 }
-                Err(fault) => self.expect = Expect::Nothing(PlainJsonError { offset: self.consumed, fault }),
+                Err(fault) => self.expect = Expect::Nothing(JsonError { offset: self.consumed, fault }),
             }
             rest = tail;
         }
@@ -145,15 +120,15 @@ impl JsonPrefix {
 
     /// The error of a text that ends here: what was still expected.
     #[must_use]
-    pub fn incomplete(&self) -> PlainJsonError {
+    pub fn incomplete(&self) -> JsonError {
         match &self.expect {
             Expect::Nothing(error) => error.clone(),
-            _ => PlainJsonError { offset: self.consumed, fault: self.expected() },
+            _ => JsonError { offset: self.consumed, fault: self.expected() },
         }
     }
 
     /// What may come next, in words.
-    fn expected(&self) -> PlainJsonFault {
+    fn expected(&self) -> JsonFault {
         let what = match &self.expect {
             Expect::Object => "a JSON object",
             Expect::NameOrEnd => "a member name in quotes or '}'",
@@ -161,33 +136,25 @@ impl JsonPrefix {
             Expect::Colon => "':'",
             Expect::Value => "a JSON value",
             Expect::ValueOrEnd => "a JSON value or ']'",
-            Expect::CommaOrEnd | Expect::Number(Digits::AfterZero | Digits::Integer | Digits::Fraction | Digits::Exponent) => {
-                if self.in_object() {
-                    "',' or '}'"
-                } else {
-                    "',' or ']'"
-                }
-            }
+            Expect::Number(digits) if !digits.is_whole() => "a digit",
+            Expect::CommaOrEnd | Expect::Number(_) if self.in_object() => "',' or '}'",
+            Expect::CommaOrEnd | Expect::Number(_) => "',' or ']'",
             Expect::Characters => "the closing quote of a string",
-            Expect::Escape | Expect::Hex { .. } => return PlainJsonFault::Escape,
-            Expect::LowBackslash | Expect::LowU | Expect::LowHex { .. } => return PlainJsonFault::LoneSurrogate,
-            Expect::Continuation { .. } => return PlainJsonFault::NotUtf8,
+            Expect::Escape(escape) => return escape.fault(),
+            Expect::Continuation { .. } => return JsonFault::NotUtf8,
             Expect::Literal { whole, .. } => whole,
-            Expect::Number(_) => "a digit",
-            Expect::End | Expect::Nothing(_) => return PlainJsonFault::TrailingData,
+            Expect::End | Expect::Nothing(_) => return JsonFault::TrailingData,
         };
-        PlainJsonFault::Expected(what)
+        JsonFault::Expected(what)
     }
 
     fn step(&mut self, byte: u8) -> Step {
         match self.expect {
             Expect::Characters => self.character(byte),
-            Expect::Escape => self.escape(byte),
-            Expect::Hex { left, unit } => self.hex(left, unit, byte),
-            Expect::LowBackslash if byte == b'\\' => Ok(Expect::LowU),
-            Expect::LowU if byte == b'u' => Ok(Expect::LowHex { left: 4, unit: 0 }),
-            Expect::LowHex { left, unit } => self.low_hex(left, unit, byte),
-            Expect::LowBackslash | Expect::LowU => Err(self.expected()),
+            Expect::Escape(escape) => Ok(match escape.step(byte)? {
+                Escaped::More(escape) => Expect::Escape(escape),
+                Escaped::Character(_) => Expect::Characters,
+            }),
             Expect::Continuation { left, low, high } if (low..=high).contains(&byte) => Ok(match left {
                 1 => Expect::Characters,
                 _ => Expect::Continuation { left: left - 1, low: 0x80, high: 0xBF },
@@ -209,7 +176,7 @@ impl JsonPrefix {
     fn structure(&mut self, byte: u8) -> Step {
         match (&self.expect, byte) {
             (Expect::Object, b'{') => self.open(true),
-            (Expect::Object, 0xEF) => Err(PlainJsonFault::ByteOrderMark),
+            (Expect::Object, 0xEF) => Err(JsonFault::ByteOrderMark),
             (Expect::NameOrEnd | Expect::Name, b'"') => {
                 self.name = true;
                 Ok(Expect::Characters)
@@ -237,38 +204,27 @@ impl JsonPrefix {
             b't' => Ok(Expect::Literal { rest: b"rue", whole: "true" }),
             b'f' => Ok(Expect::Literal { rest: b"alse", whole: "false" }),
             b'n' => Ok(Expect::Literal { rest: b"ull", whole: "null" }),
-            b'-' => Ok(Expect::Number(Digits::AfterMinus)),
-            b'0' => Ok(Expect::Number(Digits::AfterZero)),
-            b'1'..=b'9' => Ok(Expect::Number(Digits::Integer)),
-            _ => Err(self.expected()),
+            _ => Digits::Start.next(byte).map(Expect::Number).ok_or_else(|| self.expected()),
         }
     }
 
     fn number(&mut self, digits: Digits, byte: u8) -> Step {
-        use Digits::{AfterE, AfterESign, AfterMinus, AfterPoint, AfterZero, Exponent, Fraction, Integer};
-        let next = match (digits, byte) {
-            (AfterMinus, b'0') => AfterZero,
-            (AfterMinus, b'1'..=b'9') | (Integer, b'0'..=b'9') => Integer,
-            (AfterZero | Integer, b'.') => AfterPoint,
-            (AfterPoint | Fraction, b'0'..=b'9') => Fraction,
-            (AfterZero | Integer | Fraction, b'e' | b'E') => AfterE,
-            (AfterE, b'+' | b'-') => AfterESign,
-            (AfterE | AfterESign | Exponent, b'0'..=b'9') => Exponent,
-            (AfterZero | Integer | Fraction | Exponent, _) => {
+        match digits.next(byte) {
+            Some(digits) => Ok(Expect::Number(digits)),
+            None if digits.is_whole() => {
                 // The number ended before this byte.
                 self.expect = Expect::CommaOrEnd;
-                return self.step(byte);
+                self.step(byte)
             }
-            (AfterMinus | AfterPoint | AfterE | AfterESign, _) => return Err(self.expected()),
-        };
-        Ok(Expect::Number(next))
+            None => Err(self.expected()),
+        }
     }
 
     fn character(&self, byte: u8) -> Step {
         let (left, low, high) = match byte {
             b'"' => return Ok(if self.name { Expect::Colon } else { Expect::CommaOrEnd }),
-            b'\\' => return Ok(Expect::Escape),
-            0x00..=0x1F => return Err(PlainJsonFault::ControlCharacter),
+            b'\\' => return Ok(Expect::Escape(Escape::Letter)),
+            0x00..=0x1F => return Err(JsonFault::ControlCharacter),
             0x20..=0x7F => return Ok(Expect::Characters),
             // The Unicode standard's table 3-7: well-formed UTF-8 byte sequences.
             0xC2..=0xDF => (1, 0x80, 0xBF),
@@ -278,44 +234,14 @@ impl JsonPrefix {
             0xF0 => (3, 0x90, 0xBF),
             0xF1..=0xF3 => (3, 0x80, 0xBF),
             0xF4 => (3, 0x80, 0x8F),
-            0x80..=0xC1 | 0xF5..=0xFF => return Err(PlainJsonFault::NotUtf8),
+            0x80..=0xC1 | 0xF5..=0xFF => return Err(JsonFault::NotUtf8),
         };
         Ok(Expect::Continuation { left, low, high })
     }
 
-    fn escape(&self, byte: u8) -> Step {
-        match byte {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(Expect::Characters),
-            b'u' => Ok(Expect::Hex { left: 4, unit: 0 }),
-            _ => Err(self.expected()),
-        }
-    }
-
-    fn hex(&self, left: u8, unit: u16, byte: u8) -> Step {
-        let unit = unit << 4 | hex_digit(byte).ok_or_else(|| self.expected())?;
-        // A low half without its high half is seen at its second digit: DC to DF.
-        if left == 3 && (0xDC..=0xDF).contains(&unit) {
-            return Err(PlainJsonFault::LoneSurrogate);
-        }
-        Ok(match (left, unit) {
-            (1, 0xD800..=0xDBFF) => Expect::LowBackslash,
-            (1, _) => Expect::Characters,
-            _ => Expect::Hex { left: left - 1, unit },
-        })
-    }
-
-    fn low_hex(&self, left: u8, unit: u16, byte: u8) -> Step {
-        let unit = unit << 4 | hex_digit(byte).ok_or_else(|| self.expected())?;
-        match (left, unit) {
-            (4, 0xD) | (3, 0xDC..=0xDF) | (2, _) => Ok(Expect::LowHex { left: left - 1, unit }),
-            (1, _) => Ok(Expect::Characters),
-            _ => Err(self.expected()),
-        }
-    }
-
     fn open(&mut self, object: bool) -> Step {
         if self.depth == DEPTH_MAX {
-            return Err(PlainJsonFault::Value(ValueError::Nesting));
+            return Err(JsonFault::Value(ValueError::Nesting));
         }
         self.depth += 1;
         self.containers = self.containers << 1 | u128::from(object);
@@ -336,10 +262,6 @@ impl JsonPrefix {
 /// A byte that a string may hold as it is and that begins nothing.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7F) && byte != b'"' && byte != b'\\'
-}
-
-fn hex_digit(byte: u8) -> Option<u16> {
-    char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok())
 }
 
 #[cfg(test)]
@@ -395,11 +317,8 @@ mod tests {
     fn depth_is_capped() {
         let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
         assert_eq!(state(&nested(DEPTH_MAX as usize - 1)), PrefixState::Complete);
-        let fault = PlainJsonFault::Value(ValueError::Nesting);
-        assert_eq!(
-            state(&nested(DEPTH_MAX as usize)),
-            PrefixState::Invalid(PlainJsonError { offset: DEPTH_MAX as usize + 4, fault })
-        );
+        let fault = JsonFault::Value(ValueError::Nesting);
+        assert_eq!(state(&nested(DEPTH_MAX as usize)), PrefixState::Invalid(JsonError { offset: DEPTH_MAX as usize + 4, fault }));
     }
 
     fn any_json() -> impl Strategy<Value = serde_json::Value> {
