@@ -12,7 +12,7 @@
 //! inspect/  what can be told of a table through the operations alone: violations, advice, sharded keys
 //! protocol/ an operation's name and JSON body -> a call on Database -> a JSON body; protocol::told makes an error a body
 //! database/ trait Database, the operations; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both
-//! engine/   catalog, operations (ops/, one file each), index maintenance, streams, time to live, backups, check
+//! engine/   operations (ops/, one file each) on a catalog, item writes, indexes, streams, time to live, backups; its rooms are layers too
 //! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests
 //! expr/     expressions: lexer, parser, resolved forms, evaluation; nothing unresolved can be evaluated
 //! codec/    ordered keys, item records, plain JSON, DynamoDB JSON, file names, the wire's shapes (wire/, one file an operation)

@@ -11,9 +11,9 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use super::base::keys::{self, SourceId, StoreKey};
 use super::catalog::TableEntry;
-use super::keys::{self, SourceId, StoreKey};
-use super::transaction::Transaction;
+use super::runtime::Transaction;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::store::{Direction, KeyRange, Read};

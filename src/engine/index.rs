@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::capacity::write_units;
+use super::base::capacity::write_units;
+use super::base::item_key::{KeyRole, is_empty_key, key_bytes};
+use super::base::keys::{EntryAddress, SourceId};
 use super::catalog::TableEntry;
-use super::item_key::{KeyRole, is_empty_key, key_bytes};
-use super::keys::{EntryAddress, SourceId};
 use crate::model::error::{KeyError, UpdateError, ValueError};
 use crate::model::limits::{ITEM_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use crate::model::{AttributeValue, Error, IndexKind, IndexSchema, Item, Key, KeySchema, Projection};
@@ -249,7 +249,7 @@ impl<'i> Transition<'i> {
     /// The change of entries and of their bytes.
     #[must_use]
     pub fn growth(&self) -> (i64, i64) {
-        use super::counters::signed;
+        use crate::engine::base::counters::signed;
         match self {
             Self::Untouched => (0, 0),
             Self::Added(entry) => (1, signed(entry.bytes)),

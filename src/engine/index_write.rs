@@ -1,9 +1,9 @@
 //! Writes the entries of one index with their item collections and counters.
 
-use super::counters::{CollectionValue, CounterDelta, new_collection, signed};
+use super::base::counters::{CollectionValue, CounterDelta, new_collection, signed};
+use super::base::keys::{SourceId, StoreKey};
 use super::index::{self, IndexEntry, IndexView, Transition};
-use super::keys::{SourceId, StoreKey};
-use super::transaction::Transaction;
+use super::runtime::Transaction;
 use crate::codec::digest::Digest;
 use crate::codec::record;
 use crate::model::api::Version;

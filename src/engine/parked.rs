@@ -19,15 +19,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::keys::{self, SourceId, StoreKey};
-use super::ops::delete_item;
-use super::transaction::Transaction;
-use super::view::View;
-use super::{Done, Engine, Shared};
+use super::base::keys::{self, SourceId, StoreKey};
+use super::runtime::{Shared, Transaction, View};
 use crate::codec::digest::Digest;
 use crate::codec::key::{decode, encode, partition_digest};
-use crate::model::api::DeleteItemResponse;
-use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::api::parked::{PARKED_KEPT_MS, ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::error::StoreError;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Error, TableName};
@@ -131,36 +127,11 @@ fn key_of(table: SourceId, place: &ParkedPlace) -> Vec<u8> {
     StoreKey::Parked(table, folder_digest(place.folder.as_ref()).as_ref(), &place.name).encode()
 }
 
-impl Engine {
-    /// Starts the delete of an item whose text is parked in the same transaction; `done` hears of it after the commit. An item that
-    /// is not there parks nothing.
-    pub fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
-        match delete_item::check_shape(&request.delete) {
-            Ok(guard) => self.shared.submit(
-                move |transaction| {
-                    let table = transaction.active_table(&request.place.table)?;
-                    let response = delete_item::delete(transaction, &request.delete, &guard)?;
-                    if response.existed {
-                        put(transaction, table.source, &request.place, &request.content)?;
-                    }
-                    Ok(response)
-                },
-                done,
-            ),
-            Err(error) => done(Err(error)),
-        }
-    }
-
-    /// Carries out a change; was there something to change?
-    ///
-    /// # Errors
-    /// `ResourceNotFound` without the table; those of the store.
-    pub fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
-        self.shared.submit_and_wait(move |transaction| apply(transaction, &change))
-    }
-}
-
-fn put(transaction: &mut Transaction<'_>, table: SourceId, place: &ParkedPlace, content: &[u8]) -> Result<(), Error> {
+/// Parks a text.
+///
+/// # Errors
+/// Those of the store.
+pub fn put(transaction: &mut Transaction<'_>, table: SourceId, place: &ParkedPlace, content: &[u8]) -> Result<(), Error> {
     let parked_ms = transaction.now_ms();
     let file = Parked { is_placed: true, parked_ms, folder: place.folder.clone(), content };
     transaction.batch.put(&key_of(table, place), &file.encode()?)?;
@@ -168,7 +139,11 @@ fn put(transaction: &mut Transaction<'_>, table: SourceId, place: &ParkedPlace, 
     Ok(())
 }
 
-fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result<bool, Error> {
+/// Carries out a change; was there something to change?
+///
+/// # Errors
+/// `ResourceNotFound` without the table; those of the store.
+pub fn apply(transaction: &mut Transaction<'_>, change: &ParkedChange) -> Result<bool, Error> {
     match change {
         ParkedChange::Remove(place) => {
             let table = transaction.active_table(&place.table)?;

@@ -1,13 +1,17 @@
 //! Tables that take their time to come and to go, as the service's do: CREATING and DELETING for a while (docs/requirements.md P-09). Without a
 //! configured time a table is ACTIVE with the commit that creates it, and gone with the one that deletes it.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::account::{self, BackupRecord};
+use super::base::keys::{SourceId, StoreKey};
 use super::catalog::{self, TableEntry};
-use super::keys::{SourceId, StoreKey};
-use super::ops::recovery::system_backups;
-use super::transaction::Transaction;
+use super::runtime::Transaction;
 use super::{purge, streams};
 use crate::model::TableName;
 use crate::model::api::TableStatus;
+use crate::model::api::backup::BackupStatus;
 use crate::model::error::StoreError;
 
 /// Puts a table into a state that ends after the configured time; false, and nothing, when that is none.
@@ -35,7 +39,7 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
     if table.status == TableStatus::Deleting {
         return remove(transaction, &table);
     }
-    catalog::replace_table(transaction, &TableEntry { status: TableStatus::Active, status_ends_ms: None, ..(*table).clone() })?;
+    transaction.replace_table(&TableEntry { status: TableStatus::Active, status_ends_ms: None, ..(*table).clone() })?;
     Ok(Vec::new())
 }
 
@@ -44,8 +48,8 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
 /// # Errors
 /// Those of the store.
 pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
-    let list = entry.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
-    let is_kept = system_backups::keep(transaction, entry)?;
+    let list = entry.expiry_list().map(|list| list.id);
+    let is_kept = keep_items(transaction, entry)?;
     let items = (!is_kept).then_some(entry.source);
     let own = items.into_iter().chain(entry.index_sources.iter().copied());
     let sources: Vec<SourceId> = own.chain(list).chain(entry.index_life.sources()).collect();
@@ -54,7 +58,32 @@ pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<V
     for source in &sources {
         transaction.batch.put(&StoreKey::Purge(*source).encode(), purge::MARK)?;
     }
-    catalog::raise_generation(transaction.batch)?;
-    transaction.shared.batch.catalog_changed();
+    transaction.catalog_changed()?;
     Ok(sources)
+}
+
+/// Keeps the items of a table that is being removed, if recovery is on; whether it does. A backup takes them over where they are:
+/// nothing is copied (developer guide, "Point-in-time recovery").
+fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<bool, StoreError> {
+    if table.control.recovery.is_none() {
+        return Ok(false);
+    }
+    let (now_ms, id) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
+    let name = &table.schema.name;
+    let record = BackupRecord {
+        arn: account::new_arn(transaction.shared.options.seed, name, "backup", (now_ms, id)),
+        name: format!("{name}$DeletedTableBackup"),
+        status: BackupStatus::Available,
+        created_ms: now_ms,
+        source: table.source,
+        items: 0,
+        bytes: 0,
+        readers: 0,
+        is_system: true,
+        failure: None,
+        table: Arc::new(table.clone()),
+    };
+    record.put(transaction.batch)?;
+    transaction.shared.system_backups_due_ms.fetch_min(record.kept_until_ms(), Ordering::AcqRel);
+    Ok(true)
 }

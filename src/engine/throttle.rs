@@ -14,12 +14,10 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use super::Shared;
+use super::base::keys::SourceId;
 use super::catalog::TableEntry;
-use super::keys::SourceId;
-use super::partitions::{self, PartitionMap};
-use crate::model::Error;
-use crate::model::error::{StoreError, ThrottleCause, Throttled};
+use super::partitions::PartitionMap;
+use crate::model::error::{ThrottleCause, Throttled};
 use crate::model::layout::PartitionLimits;
 use crate::model::limits::ACCOUNT_CAPACITY_UNITS_MAX;
 
@@ -31,10 +29,6 @@ const ON_DEMAND_UNITS: [f64; 2] = [12_000.0, 4_000.0];
 const TABLE_UNITS_MAX: f64 = 40_000.0;
 /// An on-demand table takes twice its previous peak.
 const PEAK_FACTOR: f64 = 2.0;
-/// How long a backfill lets units gather that found none, beside what is owed: live writes get theirs meanwhile, and it does not come
-/// for each unit by itself.
-const BACKFILL_PAUSE_MS: f64 = 100.0;
-
 /// How requests are throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThrottleOptions {
@@ -54,7 +48,7 @@ impl ThrottleOptions {
 
 /// Reading or writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum UnitKind {
     Read = 0,
     Write = 1,
 }
@@ -74,7 +68,7 @@ enum Holder {
     Partition(SourceId, u32),
 }
 
-type BucketId = (Holder, Kind);
+type BucketId = (Holder, UnitKind);
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
@@ -88,10 +82,10 @@ struct Bucket {
 
 /// Why a request has to wait.
 #[derive(Debug, Clone, Copy)]
-struct Refusal {
-    cause: ThrottleCause,
+pub struct Refusal {
+    pub cause: ThrottleCause,
     /// What its bucket owes, in milliseconds of what it gets.
-    owed_ms: f64,
+    pub owed_ms: f64,
 }
 
 /// How fast a bucket fills, and what an empty one means.
@@ -145,7 +139,10 @@ impl Throttle {
     }
 
     /// Is there something for a request at this place of a table's base or global index?
-    fn admit(&self, of: &Asked<'_>, limits: &PartitionLimits, now_ms: u64) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// Why it has to wait.
+    pub fn admit(&self, of: &UnitRequest<'_>, limits: &PartitionLimits, now_ms: u64) -> Result<(), Refusal> {
         let mut buckets = self.buckets.lock();
         for (id, rate) in self.needed(of, limits) {
             let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
@@ -157,7 +154,8 @@ impl Throttle {
         Ok(())
     }
 
-    fn take(&self, of: &Asked<'_>, limits: &PartitionLimits, units: f64, now_ms: u64) {
+    /// Takes what a request consumed.
+    pub fn take(&self, of: &UnitRequest<'_>, limits: &PartitionLimits, units: f64, now_ms: u64) {
         let mut buckets = self.buckets.lock();
         for (id, rate) in self.needed(of, limits) {
             let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
@@ -168,12 +166,12 @@ impl Throttle {
 
     /// The buckets of a request: the source's own, then its partition's, then the account's.
     #[allow(clippy::cast_precision_loss)]
-    fn needed(&self, of: &Asked<'_>, limits: &PartitionLimits) -> [(BucketId, Rate); 3] {
+    fn needed(&self, of: &UnitRequest<'_>, limits: &PartitionLimits) -> [(BucketId, Rate); 3] {
         let partition = &of.map.partitions()[of.map.position_of(of.place)];
         let own = of.rate();
         let ceiling = match of.kind {
-            Kind::Read => limits.read_units_max,
-            Kind::Write => limits.write_units_max,
+            UnitKind::Read => limits.read_units_max,
+            UnitKind::Write => limits.write_units_max,
         };
         let share = own.per_second / of.map.partitions().len() as f64;
         let per_partition = match self.options.is_adaptive || own.scales {
@@ -194,22 +192,23 @@ fn full(rate: Rate, now_ms: u64) -> Bucket {
 }
 
 /// What a request asks for.
-struct Asked<'a> {
-    table: &'a TableEntry,
+#[derive(Debug)]
+pub struct UnitRequest<'a> {
+    pub table: &'a TableEntry,
     /// The base table or a global index.
-    source: SourceId,
-    map: &'a PartitionMap,
-    place: &'a [u8],
-    kind: Kind,
+    pub source: SourceId,
+    pub map: &'a PartitionMap,
+    pub place: &'a [u8],
+    pub kind: UnitKind,
 }
 
-impl Asked<'_> {
+impl UnitRequest<'_> {
     #[allow(clippy::cast_precision_loss)]
     fn rate(&self) -> Rate {
-        if let Some(units) = partitions::throughput_of(self.table, self.source) {
+        if let Some(units) = self.table.throughput_of(self.source) {
             let per_second = match self.kind {
-                Kind::Read => units.read_capacity_units,
-                Kind::Write => units.write_capacity_units,
+                UnitKind::Read => units.read_capacity_units,
+                UnitKind::Write => units.write_capacity_units,
             } as f64;
             let rate = Rate::saved(per_second, ThrottleCause::ProvisionedThroughput);
             let index = self.table.indexes().find(|(_, id)| *id == self.source);
@@ -221,8 +220,8 @@ impl Asked<'_> {
         let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.settings);
         let set = index.unwrap_or(self.table.schema.settings.throughput).on_demand;
         let set = match self.kind {
-            Kind::Read => set.max_read_request_units,
-            Kind::Write => set.max_write_request_units,
+            UnitKind::Read => set.max_read_request_units,
+            UnitKind::Write => set.max_write_request_units,
         };
         match set.filter(|units| *units > 0) {
             Some(units) => Rate::steady(units as f64, ThrottleCause::MaxOnDemand),
@@ -233,74 +232,16 @@ impl Asked<'_> {
         }
     }
 
-    fn throttled(&self, cause: ThrottleCause) -> Throttled {
+    /// The error of a refusal.
+    #[must_use]
+    pub fn throttled(&self, cause: ThrottleCause) -> Throttled {
         let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.name.clone());
         Throttled {
             table: self.table.schema.name.clone(),
             index,
-            is_write: self.kind == Kind::Write,
+            is_write: self.kind == UnitKind::Write,
             is_provisioned: self.table.schema.throughput.is_some(),
             cause,
         }
     }
-}
-
-impl Shared {
-    /// Refuses a request at a place of a table or index that has nothing left.
-    ///
-    /// # Errors
-    /// `Throttled`; those of the store.
-    pub(crate) fn admit(
-        &self,
-        read: &dyn crate::store::Read,
-        table: &TableEntry,
-        (source, place, kind): (SourceId, &[u8], Kind),
-    ) -> Result<(), Error> {
-        let Some(throttle) = &self.throttle else { return Ok(()) };
-        let source = partitions::base_of_local_index(table, source).unwrap_or(source);
-        let meter = self.meter.source(read, table, source)?;
-        let asked = Asked { table, source, map: &meter.map(), place, kind };
-        let now_ms = self.options.clock.now_ms();
-        throttle.admit(&asked, &self.options.partition_limits, now_ms).map_err(|refusal| {
-            meter.count_throttle(place, now_ms, kind == Kind::Write);
-            Error::Throttled(Box::new(asked.throttled(refusal.cause)))
-        })
-    }
-
-    /// Takes what a request consumed.
-    pub(crate) fn take_units(&self, table: &TableEntry, (source, place, kind): (SourceId, &[u8], Kind), units: f64) {
-        let Some(throttle) = &self.throttle else { return };
-        let source = partitions::base_of_local_index(table, source).unwrap_or(source);
-        let Some(meter) = self.meter.known_source(source) else { return };
-        let asked = Asked { table, source, map: &meter.map(), place, kind };
-        throttle.take(&asked, &self.options.partition_limits, units, self.options.clock.now_ms());
-    }
-    /// Takes the units of an entry that a backfill writes; when its index has none, the milliseconds after which to come again.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub(crate) fn take_for_backfill(
-        &self,
-        read: &dyn crate::store::Read,
-        table: &TableEntry,
-        (source, place): (SourceId, &[u8]),
-        units: f64,
-    ) -> Result<Option<u64>, StoreError> {
-        let Some(throttle) = &self.throttle else { return Ok(None) };
-        let map = self.meter.source(read, table, source)?.map();
-        let asked = Asked { table, source, map: &map, place, kind: Kind::Write };
-        let (limits, now_ms) = (&self.options.partition_limits, self.options.clock.now_ms());
-        Ok(match throttle.admit(&asked, limits, now_ms) {
-            Ok(()) => {
-                throttle.take(&asked, limits, units, now_ms);
-                None
-            }
-            Err(refusal) => Some(pause_ms(refusal)),
-        })
-    }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn pause_ms(refusal: Refusal) -> u64 {
-    (refusal.owed_ms + BACKFILL_PAUSE_MS).ceil() as u64
 }

@@ -10,9 +10,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::Shared;
-use super::keys::{self, StoreKey};
-use super::transaction::Transaction;
+use super::base::keys::{self, StoreKey};
+use super::runtime::{Shared, Transaction};
 use crate::codec::digest::Digest;
 use crate::model::Error;
 use crate::model::error::StoreError;

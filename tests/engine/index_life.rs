@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::support::control;
 use crate::support::control::{Control, NOW_MS};
 use ddbfs::engine::check::check;
-use ddbfs::engine::index_life::hold::{Hold, Stage};
+use ddbfs::engine::hold::{Hold, Stage};
 use ddbfs::model::TableName;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::control::Control;
 use ddbfs::codec::metrics::{points, prometheus};
 use ddbfs::engine::check::check;
-use ddbfs::engine::index_life::hold::{Hold, Stage};
+use ddbfs::engine::hold::{Hold, Stage};
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::TableName;
 use ddbfs::model::layout::Usage;

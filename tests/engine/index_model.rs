@@ -12,7 +12,7 @@ use ddbfs::database::admin::Administration;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
-use ddbfs::engine::index_life::hold::{Hold, Stage};
+use ddbfs::engine::hold::{Hold, Stage};
 use ddbfs::model::api::*;
 use ddbfs::model::{AttributeValue, Error, Item};
 use ddbfs::store::Durability;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
-use ddbfs::engine::account::{self, RecordKind};
+use ddbfs::engine::account;
+use ddbfs::engine::keys::RecordKind;
 use ddbfs::store::Store;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::support::mounted::{Mount, create_table, put};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
-use ddbfs::engine::index_life::hold::{Hold, Stage};
+use ddbfs::engine::hold::{Hold, Stage};
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
 

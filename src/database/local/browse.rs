@@ -11,14 +11,14 @@ use crate::codec::record::Record;
 use crate::database::{
     Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
 };
-use crate::engine::capacity::read_units;
+use crate::engine::base::capacity::read_units;
+use crate::engine::base::counters::CollectionValue;
+use crate::engine::base::keys::{self, EntryAddress};
 use crate::engine::catalog::TableEntry;
-use crate::engine::counters::CollectionValue;
 use crate::engine::index_life::absence;
-use crate::engine::keys::{self, EntryAddress};
 use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
-use crate::engine::view::View;
+use crate::engine::runtime::View;
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};

@@ -9,8 +9,8 @@ use crate::codec::key::partition_digest;
 use crate::codec::record::Record;
 use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Source};
-use crate::engine::keys;
-use crate::engine::partitions::report::Partitioned;
+use crate::engine::base::keys;
+use crate::engine::ops::partitions::Partitioned;
 use crate::model::layout::{
     BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
     SplitCandidate,

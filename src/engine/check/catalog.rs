@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::report::{DifferenceKind, Place, Reporter};
-use crate::engine::catalog;
-use crate::engine::keys::SourceId;
-use crate::engine::view::View;
-use crate::engine::{jobs, purge};
+use crate::engine::base::keys::SourceId;
+use crate::engine::runtime::View;
+use crate::engine::{account, catalog, purge};
 use crate::model::TableName;
 use crate::model::error::StoreError;
 
@@ -27,7 +26,7 @@ pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<TableName>
         if table.schema.name != name {
             reporter.add(DifferenceKind::WrongCatalog, place, format!("is named {}", table.schema.name));
         }
-        let expiries = table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
+        let expiries = table.expiry_list().map(|list| list.id);
         for source in std::iter::once(table.source)
             .chain(table.index_sources.iter().copied())
             .chain(expiries)
@@ -40,7 +39,7 @@ pub fn check(view: &View<'_>, reporter: &mut Reporter) -> Result<(Vec<TableName>
         }
         tables.push(name);
     }
-    known.extend(jobs::kept_sources(read)?);
+    known.extend(account::kept_sources(read)?);
     Ok((tables, known))
 }
 

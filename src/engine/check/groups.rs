@@ -2,7 +2,7 @@
 
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
-use crate::engine::counters::{CollectionValue, SourceCounters};
+use crate::engine::base::counters::{CollectionValue, SourceCounters};
 use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Item};
 

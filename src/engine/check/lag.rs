@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Check;
 use super::report::{DifferenceKind, Place};
+use super::walk::Check;
+use crate::engine::base::keys;
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::IndexView;
-use crate::engine::index_lag::{Pending, apply, is_late};
-use crate::engine::keys;
+use crate::engine::index_lag::{Pending, apply};
 use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
@@ -29,7 +29,7 @@ pub enum Image<'l> {
 impl Lagging {
     /// Of the item at a place, in an index.
     pub fn image(&self, table: &TableEntry, index: &IndexView<'_>, place: &[u8]) -> Image<'_> {
-        if !is_late(&table.index_life, index.index) {
+        if !table.index_life.is_late(index.index) {
             return Image::Current;
         }
         let since = apply::since(table, index.index.name.as_str());

@@ -8,14 +8,15 @@
 
 use std::collections::BTreeSet;
 
-use super::report::{DifferenceKind, Place};
-use super::{Check, hex, is_damage};
+use super::report::{DifferenceKind, Place, is_damage};
+use super::walk::Check;
+use crate::codec::digest::hex;
 use crate::codec::record::Record;
-use crate::engine::catalog::TableEntry;
-use crate::engine::keys::{self, SourceId, StoreKey};
+use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::catalog::{ExpiryList, TableEntry, TimeToLive};
 use crate::engine::streams::record::StoredRecord;
 use crate::engine::streams::{self, Definition, trim};
-use crate::engine::time_to_live::{self, List, TimeToLive};
+use crate::engine::time_to_live;
 use crate::model::api::{StreamEvent, StreamName, Version};
 use crate::model::error::StoreError;
 use crate::model::{Error, Key};
@@ -76,7 +77,7 @@ impl Check<'_> {
     fn has_expiry(
         &mut self,
         time_to_live: &TimeToLive,
-        list: List,
+        list: ExpiryList,
         record: &Record<'_>,
         (place, key): (&Place<'_>, &[u8]),
     ) -> Result<(), StoreError> {
@@ -88,7 +89,13 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn expiries(&mut self, table: &TableEntry, time_to_live: &TimeToLive, list: List, place: &Place<'_>) -> Result<(), Error> {
+    fn expiries(
+        &mut self,
+        table: &TableEntry,
+        time_to_live: &TimeToLive,
+        list: ExpiryList,
+        place: &Place<'_>,
+    ) -> Result<(), Error> {
         self.each(&keys::expiries(list.id), |check, key, _| {
             let expected = keys::parse_expiry(key).map(|(ms, at)| (ms, keys::entry_at(table.source, at)));
             let is_right = match &expected {

@@ -5,14 +5,16 @@
 //! violations   each item that a value keeps out of an index is on its list, if the backfill has passed it; no other item is
 //! ```
 
-use super::report::{DifferenceKind, Place};
-use super::{Check, hex, is_damage};
+use super::report::{DifferenceKind, Place, is_damage};
+use super::walk::Check;
+use crate::codec::digest::hex;
 use crate::codec::record::Record;
+use crate::engine::base::counters::SourceCounters;
+use crate::engine::base::keys::{self, SourceId, StoreKey};
 use crate::engine::catalog::TableEntry;
-use crate::engine::counters::SourceCounters;
+use crate::engine::catalog::index_life::Phase;
 use crate::engine::index_life::progress::Progress;
-use crate::engine::index_life::{Phase, violations};
-use crate::engine::keys::{self, SourceId, StoreKey};
+use crate::engine::index_life::violations;
 use crate::model::error::StoreError;
 use crate::model::{Error, IndexSchema, Item};
 

@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Pending, has_pending, is_late};
-use crate::engine::catalog::{self, TableEntry};
+use super::has_pending;
+use super::pending::Pending;
+use crate::engine::base::keys;
+use crate::engine::catalog::TableEntry;
 use crate::engine::index::{self, Transition};
 use crate::engine::index_write::Stamp;
-use crate::engine::keys;
-use crate::engine::transaction::Transaction;
+use crate::engine::runtime::Transaction;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::model::{IndexKind, TableName};
@@ -30,7 +31,7 @@ pub fn poll_after(delay_ms: u64) -> Duration {
 
 /// What is to be done after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     Again,
     /// After so many milliseconds.
     Later(u64),
@@ -41,13 +42,13 @@ pub enum Next {
 ///
 /// # Errors
 /// Those of the store.
-pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Next, StoreError> {
-    let Some(table) = transaction.table(name)? else { return Ok(Next::Nothing) };
-    let Some(lag) = table.index_life.lag else { return Ok(Next::Nothing) };
+pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextStep, StoreError> {
+    let Some(table) = transaction.table(name)? else { return Ok(NextStep::Nothing) };
+    let Some(lag) = table.index_life.lag else { return Ok(NextStep::Nothing) };
     // Nothing is late where no global index is left.
     let has_late = table.schema.indexes_of(IndexKind::Global).next().is_some();
     if lag.is_paused && has_late {
-        return Ok(Next::Nothing);
+        return Ok(NextStep::Nothing);
     }
     let now_ms = transaction.now_ms();
     let batch = Batch::read(transaction, &table, now_ms)?;
@@ -57,20 +58,20 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Next,
     }
     let delay_ms = transaction.shared.options.gsi_delay_ms;
     if batch.is_cut {
-        return Ok(Next::Again);
+        return Ok(NextStep::Again);
     }
     if let Some(due_ms) = batch.next_due_ms {
-        return Ok(Next::Later(due_ms - now_ms));
+        return Ok(NextStep::Later(due_ms - now_ms));
     }
     if delay_ms > 0 && has_late {
-        return Ok(Next::Later(delay_ms));
+        return Ok(NextStep::Later(delay_ms));
     }
     if !has_pending(transaction.batch.as_read(), table.source)? {
         let mut new = (*table).clone();
         new.index_life.lag = None;
-        catalog::replace_table(transaction, &new)?;
+        transaction.replace_table(&new)?;
     }
-    Ok(Next::Nothing)
+    Ok(NextStep::Nothing)
 }
 
 /// Pending writes of one step.
@@ -111,7 +112,7 @@ fn apply(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: &[u8],
     let Some(item_key) = item_key else { return Ok(()) };
     let stamp = Stamp { version, modified_ms: pending.time_ms };
     for view in index::views(table) {
-        if is_late(&table.index_life, view.index) && since(table, view.index.name.as_str()) < version {
+        if table.index_life.is_late(view.index) && since(table, view.index.name.as_str()) < version {
             let transition = Transition::of(&view, &item_key, old.as_ref(), new.as_ref());
             stamp.apply(transaction, &view, &transition, new.as_ref())?;
         }

@@ -16,37 +16,23 @@ use std::ops::ControlFlow;
 
 pub use pending::Pending;
 
-use super::Shared;
-use super::catalog::{self, TableEntry};
-use super::index_life::IndexLife;
-use super::keys::{self, SourceId, StoreKey};
-use super::transaction::Transaction;
+use super::base::keys::{self, SourceId, StoreKey};
+use super::catalog::TableEntry;
+use super::catalog::index_life::Lag;
+use super::runtime::{Engine, Shared, Transaction};
 use crate::model::api::{IndexLag, Version};
 use crate::model::error::{StoreError, UpdateTableError};
-use crate::model::{Error, IndexKind, IndexSchema, TableName};
+use crate::model::{Error, IndexKind, TableName};
 use crate::store::{Direction, Read};
 
 /// Pending writes counted for a description; beyond it the number says "at least".
 pub const COUNTED_MAX: u64 = 100_000;
 
-/// A table whose global indexes may lag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lag {
-    /// Nothing is applied until it is resumed.
-    pub is_paused: bool,
-}
-
-/// Does this index show writes late?
-#[must_use]
-pub fn is_late(life: &IndexLife, index: &IndexSchema) -> bool {
-    index.kind == IndexKind::Global && !life.is_building(&index.name)
-}
-
 /// Do writes to a table leave pending writes now?
 #[must_use]
 pub fn is_on(shared: &Shared, table: &TableEntry) -> bool {
     let is_asked = table.index_life.lag.is_some() || shared.options.gsi_delay_ms > 0;
-    is_asked && table.schema.indexes.iter().any(|index| is_late(&table.index_life, index))
+    is_asked && table.schema.indexes.iter().any(|index| table.index_life.is_late(index))
 }
 
 /// Leaves a pending write.
@@ -69,7 +55,7 @@ pub fn note(
     {
         let mut new = (*current).clone();
         new.index_life.lag = Some(Lag::default());
-        catalog::replace_table(transaction, &new)?;
+        transaction.replace_table(&new)?;
         transaction.shared.signal.wake();
     }
     Ok(())
@@ -105,7 +91,7 @@ pub fn has_pending(read: &dyn Read, table: SourceId) -> Result<bool, StoreError>
     Ok(found)
 }
 
-impl super::Engine {
+impl Engine {
     /// Stops the propagation of writes to a table's global indexes, or lets it go on. It stays stopped over restarts.
     ///
     /// # Errors
@@ -130,7 +116,7 @@ fn pause(transaction: &mut Transaction<'_>, name: &TableName, is_paused: bool) -
     if lag != table.index_life.lag {
         let mut new = (*table).clone();
         new.index_life.lag = lag;
-        catalog::replace_table(transaction, &new)?;
+        transaction.replace_table(&new)?;
     }
     Ok(())
 }

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use crate::codec::record::Record;
+use crate::engine::base::item_key::key_bytes;
+use crate::engine::base::keys;
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::IndexView;
-use crate::engine::item_key::key_bytes;
-use crate::engine::keys;
-use crate::engine::view::View;
+use crate::engine::runtime::View;
 use crate::model::api::absence::{Absence, AbsenceReason, KeyViolation};
 use crate::model::error::StoreError;
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};

@@ -1,7 +1,7 @@
 //! Which requests are refused while an index of the table is being made or removed: the matrix of docs/dynamodb.md 9.6.
 
-use super::{IndexLife, Phase};
-use crate::engine::catalog::TableEntry;
+use crate::engine::catalog::index_life::Phase;
+use crate::engine::catalog::{IndexLife, TableEntry};
 use crate::model::api::UpdateTableRequest;
 use crate::model::error::{InUseError, LimitError};
 use crate::model::{Error, IndexName};

@@ -4,25 +4,24 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use super::progress::Progress;
-use super::{Building, Phase, violations};
+use super::violations;
 use crate::codec::record::Record;
-use crate::engine::batch::source_counters;
-use crate::engine::capacity::write_units;
-use crate::engine::catalog::{self, TableEntry};
+use crate::engine::base::capacity::write_units;
+use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::catalog::TableEntry;
+use crate::engine::catalog::index_life::{Building, Phase};
 use crate::engine::index::{IndexEntry, IndexView, Transition};
-use crate::engine::index_lag::apply::Next;
+use crate::engine::index_lag::apply::NextStep;
 use crate::engine::index_write::Stamp;
-use crate::engine::keys::{self, SourceId, StoreKey};
 use crate::engine::meter::SourceMeter;
-use crate::engine::meter::charge::place_of;
-use crate::engine::transaction::Transaction;
+use crate::engine::runtime::Transaction;
+use crate::engine::runtime::batch::source_counters;
 use crate::model::api::{TableStatus, Version};
 use crate::model::error::StoreError;
 use crate::model::{IndexName, Item, TableName};
 use crate::store::{Direction, Read, try_walk};
 
-/// Items looked at in one step, and bytes of their records: other writers are not to wait.
-pub const ITEMS_PER_STEP: usize = 100;
+/// Bytes of records looked at in one step: other writers are not to wait.
 const BYTES_PER_STEP: usize = 512 * 1024;
 
 /// Ends the allocation of resources: the backfill may begin.
@@ -40,23 +39,23 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
     let mut progress = Progress::default();
     progress.counts.total = source_counters(transaction.batch.as_read(), table.source)?.entries;
     progress.write(transaction.batch, source)?;
-    catalog::replace_table(transaction, &new)
+    transaction.replace_table(&new)
 }
 
 /// What a step did.
 #[derive(Debug)]
-pub struct Step {
-    pub next: Next,
+pub struct BackfillStep {
+    pub next: NextStep,
     /// Of the index.
     pub meter: Arc<SourceMeter>,
     /// Write units of the entries that it wrote.
     pub units: f64,
 }
 
-impl Step {
+impl BackfillStep {
     /// Counts it, when it is committed.
     pub fn count(&self, now_ms: u64) {
-        self.meter.count_backfill(now_ms, self.units, matches!(self.next, Next::Later(_)));
+        self.meter.count_backfill(now_ms, self.units, matches!(self.next, NextStep::Later(_)));
     }
 }
 
@@ -64,7 +63,7 @@ impl Step {
 ///
 /// # Errors
 /// Those of the store.
-pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<Step>, StoreError> {
+pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<BackfillStep>, StoreError> {
     let Some(table) = transaction.table(name)? else { return Ok(None) };
     let Some(index) = in_backfill(&table) else { return Ok(None) };
     let Some((schema, source)) = table.index(index) else { return Err(unknown()) };
@@ -76,10 +75,10 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
     let batch = Batch::read(read, table.source, &progress.place, items_max)?;
     let (before, done) = (progress.counts.write_units, progress.counts.done);
     let target = Target { table: &table, view: IndexView { table: &table.schema.key, index: schema, source }, list };
-    let mut next = if batch.last.is_some() { Next::Again } else { Next::Nothing };
+    let mut next = if batch.last.is_some() { NextStep::Again } else { NextStep::Nothing };
     for found in &batch.items {
         if let Some(wait_ms) = target.add(transaction, found, &mut progress)? {
-            next = Next::Later(wait_ms);
+            next = NextStep::Later(wait_ms);
             break;
         }
         progress.counts.done = done + found.number;
@@ -87,8 +86,8 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
     }
     let units = units(progress.counts.write_units - before);
     match (next, batch.last) {
-        (Next::Later(_), _) if progress.counts.done == done => {}
-        (Next::Later(_), _) => progress.write(transaction.batch, source)?,
+        (NextStep::Later(_), _) if progress.counts.done == done => {}
+        (NextStep::Later(_), _) => progress.write(transaction.batch, source)?,
         (_, Some(place)) => {
             progress.counts.done = done + batch.looked_at;
             progress.place = place;
@@ -96,7 +95,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
         }
         (_, None) => finish(transaction, &table, source)?,
     }
-    Ok(Some(Step { next, meter, units }))
+    Ok(Some(BackfillStep { next, meter, units }))
 }
 
 fn unknown() -> StoreError {
@@ -192,7 +191,7 @@ impl Target<'_> {
     }
 
     fn take_units(&self, transaction: &Transaction<'_>, entry: &IndexEntry<'_>) -> Result<Option<u64>, StoreError> {
-        let (read, place) = (transaction.batch.as_read(), place_of(&entry.address));
+        let (read, place) = (transaction.batch.as_read(), entry.address.place());
         transaction.shared.take_for_backfill(read, self.table, (self.view.source, &place), write_units(entry.bytes))
     }
 }
@@ -217,5 +216,5 @@ fn finish(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, source: So
         made.since = since;
     }
     transaction.batch.delete(&StoreKey::Backfill(source).encode())?;
-    catalog::replace_table(transaction, &new)
+    transaction.replace_table(&new)
 }

@@ -3,7 +3,7 @@
 //! done u64 · total u64 · written u64 · write units u64 · place of the last item looked at, empty before the first
 //! ```
 
-use crate::engine::keys::{SourceId, StoreKey};
+use crate::engine::base::keys::{SourceId, StoreKey};
 use crate::model::api::IndexProgress;
 use crate::model::error::StoreError;
 use crate::store::{Read, Write};

@@ -3,12 +3,11 @@
 //! Only an index that UpdateTable made can have them, in items that were there before it; writes of such values are refused from
 //! its definition on. The places of these items are on a list of the index; what is wrong is read from the item.
 
-use super::IndexLife;
-use crate::engine::catalog::TableEntry;
-use crate::engine::counters::CounterDelta;
+use crate::engine::base::counters::CounterDelta;
+use crate::engine::base::keys::{SourceId, StoreKey};
+use crate::engine::catalog::{IndexLife, TableEntry};
 use crate::engine::index;
-use crate::engine::keys::{SourceId, StoreKey};
-use crate::engine::transaction::Transaction;
+use crate::engine::runtime::Transaction;
 use crate::model::error::{KeyError, StoreError};
 use crate::model::{IndexSchema, Item};
 

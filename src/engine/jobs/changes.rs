@@ -7,16 +7,17 @@
 
 use std::ops::ControlFlow;
 
-use super::record::{ExportRecord, job_value};
-use super::{Job, Next, release};
+use super::after_piece::AfterPiece;
+use super::table_hold::release;
 use crate::codec::record::Record;
-use crate::engine::account::{self, RecordKind};
+use crate::engine::account::job::{ChangesJob, Job};
+use crate::engine::account::{self, ExportRecord, job_value};
+use crate::engine::base::keys::{self, RecordKind};
 use crate::engine::history::{self, Past};
-use crate::engine::keys::{self, SourceId};
-use crate::engine::transaction::Transaction;
+use crate::engine::runtime::Transaction;
+use crate::model::Error;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::model::{Error, TableName};
 use crate::store::{Direction, try_walk};
 
 /// History records of one piece.
@@ -24,28 +25,12 @@ const RECORDS_MAX: usize = 500;
 /// Bytes of history records after which a piece ends.
 const BYTES_MAX: usize = 1024 * 1024;
 
-/// The job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changes {
-    /// The export's.
-    pub arn: String,
-    pub table: TableName,
-    /// The table's items.
-    pub source: SourceId,
-    /// Where the changes are gathered, each at its item's place.
-    pub into: SourceId,
-    /// How far the walk is: at first the last version before the window.
-    pub after: Version,
-    /// The last version of the window.
-    pub until: Version,
-}
-
 /// One changed item as it is gathered:
 /// ```text
 /// time u64 · is settled u8 · length of old u32 · old record · new record, both empty where there was no item
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change<'b> {
+pub struct ChangedItem<'b> {
     /// Of its last change in the window; milliseconds since the epoch.
     pub time_ms: u64,
     /// The new record is known.
@@ -56,7 +41,7 @@ pub struct Change<'b> {
     pub new: Option<&'b [u8]>,
 }
 
-impl<'b> Change<'b> {
+impl<'b> ChangedItem<'b> {
     /// # Errors
     /// `Corrupt`.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, StoreError> {
@@ -79,7 +64,7 @@ impl<'b> Change<'b> {
 }
 
 /// Walks over some of the history; writes how far it is, or that the export can be written.
-pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: Changes) -> Result<Next, Error> {
+pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: ChangesJob) -> Result<AfterPiece, Error> {
     let mut seen: Vec<(Version, Vec<u8>)> = Vec::new();
     let (mut bytes, mut is_full) = (0, false);
     let range = history::after(changes.source, changes.after);
@@ -97,21 +82,21 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: Cha
     let name = id.to_string();
     if is_full {
         account::put(transaction.batch, RecordKind::Job, &name, &job_value(id, &Job::Changes(changes)))?;
-        return Ok(Next::Again);
+        return Ok(AfterPiece::Again);
     }
     account::delete(transaction.batch, RecordKind::Job, &name)?;
     ExportRecord::change(transaction.batch, &changes.arn, |record| record.is_copied = true)?;
-    Ok(Next::Done { job: release(transaction, &changes.table)?, export: Some(changes.arn) })
+    Ok(AfterPiece::Done { job: release(transaction, &changes.table)?, export: Some(changes.arn) })
 }
 
-fn note(transaction: &mut Transaction<'_>, changes: &Changes, version: Version, past: Past<'_>) -> Result<(), StoreError> {
+fn note(transaction: &mut Transaction<'_>, changes: &ChangesJob, version: Version, past: Past<'_>) -> Result<(), StoreError> {
     let key = keys::entry_at(changes.into, past.place);
     let gathered = transaction.batch.get(&key)?;
-    let gathered = gathered.map(Change::parse).transpose()?;
+    let gathered = gathered.map(ChangedItem::parse).transpose()?;
     let present;
     let change = match gathered {
-        Some(change) if version <= changes.until => Change { time_ms: past.time_ms, ..change },
-        Some(change) if !change.is_settled => Change { is_settled: true, new: past.old, ..change },
+        Some(change) if version <= changes.until => ChangedItem { time_ms: past.time_ms, ..change },
+        Some(change) if !change.is_settled => ChangedItem { is_settled: true, new: past.old, ..change },
         Some(_) => return Ok(()),
         None if version <= changes.until => {
             present = transaction.batch.get(&keys::entry_at(changes.source, past.place))?;
@@ -119,7 +104,7 @@ fn note(transaction: &mut Transaction<'_>, changes: &Changes, version: Version, 
                 Some(record) if Record::parse(record)?.version() <= changes.until => Some(record),
                 Some(_) | None => None,
             };
-            Change { time_ms: past.time_ms, is_settled: new.is_some(), old: past.old, new }
+            ChangedItem { time_ms: past.time_ms, is_settled: new.is_some(), old: past.old, new }
         }
         None => return Ok(()),
     };
@@ -134,9 +119,9 @@ mod tests {
     #[test]
     fn changes_round_trip() {
         for (old, new) in [(None, None), (Some(&b"old"[..]), None), (None, Some(&b"new"[..])), (Some(b"a"), Some(b"b"))] {
-            let change = Change { time_ms: 7, is_settled: new.is_some(), old, new };
-            assert_eq!(Change::parse(&change.encode().unwrap()), Ok(change));
+            let change = ChangedItem { time_ms: 7, is_settled: new.is_some(), old, new };
+            assert_eq!(ChangedItem::parse(&change.encode().unwrap()), Ok(change));
         }
-        assert!(Change::parse(b"short").is_err());
+        assert!(ChangedItem::parse(b"short").is_err());
     }
 }

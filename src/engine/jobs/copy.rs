@@ -3,16 +3,17 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
+use super::after_piece::AfterPiece;
 use super::fail::let_go;
-use super::record::{BackupRecord, ExportRecord, job_value};
-use super::{Copy, From, Job, Next, Place, To};
 use crate::codec::record::Record;
-use crate::engine::account::{self, RecordKind};
-use crate::engine::catalog::{self, TableEntry};
+use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::account::{self, BackupRecord, ExportRecord, job_value};
+use crate::engine::base::keys::{self, RecordKind, SourceId};
+use crate::engine::catalog::TableEntry;
 use crate::engine::history::{self, Past};
-use crate::engine::keys::{self, SourceId};
-use crate::engine::transaction::Transaction;
-use crate::engine::write::{self, Stored};
+use crate::engine::runtime::Transaction;
+use crate::engine::write;
+use crate::engine::write::stored::Stored;
 use crate::model::Error;
 use crate::model::api::backup::BackupStatus;
 use crate::model::api::{TableStatus, Version};
@@ -57,23 +58,23 @@ impl Batch {
 }
 
 /// Copies some items; writes how far it is, or what belongs to the end.
-pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: Copy) -> Result<Next, Error> {
+pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: CopyJob) -> Result<AfterPiece, Error> {
     let read = transaction.batch.as_read();
     let (source, bound) = match &copy.from {
-        From::Table { source, bound, .. } => (*source, *bound),
-        From::Backup { source, .. } => (*source, Version::MAX),
+        CopySource::Table { source, bound, .. } => (*source, *bound),
+        CopySource::Backup { source, .. } => (*source, Version::MAX),
     };
     let batch = match &copy.place {
-        Place::Items(after) => items(read, source, bound, after.as_deref())?,
-        Place::History(after) => old_images(read, source, bound, *after)?,
+        CopyPlace::Items(after) => items(read, source, bound, after.as_deref())?,
+        CopyPlace::History(after) => old_images(read, source, bound, *after)?,
     };
     let next = match (&copy.place, &batch.last) {
-        (Place::Items(_), last) if batch.is_full() => Some(Place::Items(last.clone())),
-        (Place::Items(_), _) if matches!(copy.from, From::Table { .. }) => Some(Place::History(bound)),
-        (Place::History(_), Some(last)) if batch.is_full() => {
-            Some(Place::History(keys::parse_history(last).map_or(bound, |(_, version)| version)))
+        (CopyPlace::Items(_), last) if batch.is_full() => Some(CopyPlace::Items(last.clone())),
+        (CopyPlace::Items(_), _) if matches!(copy.from, CopySource::Table { .. }) => Some(CopyPlace::History(bound)),
+        (CopyPlace::History(_), Some(last)) if batch.is_full() => {
+            Some(CopyPlace::History(keys::parse_history(last).map_or(bound, |(_, version)| version)))
         }
-        (Place::Items(_) | Place::History(_), _) => None,
+        (CopyPlace::Items(_) | CopyPlace::History(_), _) => None,
     };
     let written = write_items(transaction, &copy.to, &batch.items)?;
     count(transaction, &copy.to, written)?;
@@ -81,7 +82,7 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: Copy) 
         Some(place) => {
             copy.place = place;
             account::put(transaction.batch, RecordKind::Job, &id.to_string(), &job_value(id, &Job::Copy(copy)))?;
-            Ok(Next::Again)
+            Ok(AfterPiece::Again)
         }
         None => {
             account::delete(transaction.batch, RecordKind::Job, &id.to_string())?;
@@ -131,10 +132,10 @@ fn gather(
 /// Items and item bytes that came new.
 type Written = (u64, u64);
 
-fn write_items(transaction: &mut Transaction<'_>, to: &To, items: &[(Vec<u8>, Vec<u8>)]) -> Result<Written, Error> {
+fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &[(Vec<u8>, Vec<u8>)]) -> Result<Written, Error> {
     let mut written = (0, 0);
     match to {
-        To::Backup { source, .. } | To::Export { source, .. } => {
+        CopyTarget::Backup { source, .. } | CopyTarget::Export { source, .. } => {
             for (place, record) in items {
                 let key = keys::entry_at(*source, place);
                 if transaction.batch.get(&key)?.is_none() {
@@ -144,7 +145,7 @@ fn write_items(transaction: &mut Transaction<'_>, to: &To, items: &[(Vec<u8>, Ve
                 }
             }
         }
-        To::Table(name) => {
+        CopyTarget::Table(name) => {
             // A table that is being restored cannot be deleted.
             let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
             transaction.charges.turn_off();
@@ -165,41 +166,41 @@ fn put(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, record: &[u8]
 }
 
 /// Adds to the counters of a backup or export.
-fn count(transaction: &mut Transaction<'_>, to: &To, (items, bytes): Written) -> Result<(), StoreError> {
+fn count(transaction: &mut Transaction<'_>, to: &CopyTarget, (items, bytes): Written) -> Result<(), StoreError> {
     match to {
-        To::Table(_) => Ok(()),
-        To::Backup { arn, .. } => BackupRecord::change(transaction.batch, arn, |record| {
+        CopyTarget::Table(_) => Ok(()),
+        CopyTarget::Backup { arn, .. } => BackupRecord::change(transaction.batch, arn, |record| {
             record.items += items;
             record.bytes += bytes;
         }),
-        To::Export { arn, .. } => ExportRecord::change(transaction.batch, arn, |record| {
+        CopyTarget::Export { arn, .. } => ExportRecord::change(transaction.batch, arn, |record| {
             record.items += items;
             record.bytes += bytes;
         }),
     }
 }
 
-fn finish(transaction: &mut Transaction<'_>, copy: Copy) -> Result<Next, Error> {
+fn finish(transaction: &mut Transaction<'_>, copy: CopyJob) -> Result<AfterPiece, Error> {
     let job = let_go(transaction, &copy.from)?;
     let mut export = None;
     match copy.to {
-        To::Backup { arn, .. } => {
+        CopyTarget::Backup { arn, .. } => {
             BackupRecord::change(transaction.batch, &arn, |record| record.status = BackupStatus::Available)?;
         }
-        To::Export { arn, .. } => {
+        CopyTarget::Export { arn, .. } => {
             ExportRecord::change(transaction.batch, &arn, |record| record.is_copied = true)?;
             export = Some(arn);
         }
-        To::Table(name) => {
+        CopyTarget::Table(name) => {
             if let Some(old) = transaction.table(&name)? {
                 let mut new = (*old).clone();
                 new.status = TableStatus::Active;
                 if let Some(restored) = &mut new.control.restored {
                     restored.is_in_progress = false;
                 }
-                catalog::replace_table(transaction, &new)?;
+                transaction.replace_table(&new)?;
             }
         }
     }
-    Ok(Next::Done { job, export })
+    Ok(AfterPiece::Done { job, export })
 }

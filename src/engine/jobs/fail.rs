@@ -2,14 +2,12 @@
 //!
 //! All of it is a removal, so that it has room on a full disk, which is what stops most jobs.
 
-use std::sync::Arc;
-
-use super::record::{self, BackupRecord, ExportRecord};
-use super::{From, Job, To, release, start};
-use crate::engine::account::{self, RecordKind};
-use crate::engine::keys::{SourceId, StoreKey};
-use crate::engine::transaction::Transaction;
-use crate::engine::{Shared, catalog, purge};
+use super::table_hold::release;
+use crate::engine::account::job::{CopySource, CopyTarget, Job};
+use crate::engine::account::{self, BackupRecord, ExportRecord, job_of};
+use crate::engine::base::keys::{RecordKind, SourceId, StoreKey};
+use crate::engine::purge;
+use crate::engine::runtime::Transaction;
 use crate::model::api::backup::BackupStatus;
 use crate::model::api::common::Failure;
 use crate::model::api::transfer::TransferStatus;
@@ -29,7 +27,7 @@ pub fn failure_of(error: &Error) -> Failure {
 }
 
 /// What comes after the end of a job.
-enum After {
+pub enum After {
     Nothing,
     /// It removes, and nothing stands in its way but the size of its pieces.
     Again,
@@ -37,38 +35,15 @@ enum After {
     Remove(Option<u32>, Option<SourceId>),
 }
 
-/// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
-pub(super) fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
-    if matches!(error, Error::Store(StoreError::Closed | StoreError::ReadOnly)) {
-        log::debug!("background job {id} waits for the next open: {error}");
-        return;
-    }
-    log::warn!("background job {id} has failed: {error}");
-    give_up(shared, id, failure_of(error));
-}
-
-fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
-    let (again, of_job) = (Arc::clone(shared), failure.clone());
-    let next = Box::new(move |outcome: Result<After, Error>| match outcome {
-        Ok(After::Nothing) => {}
-        Ok(After::Again) if again.pieces.halve() => start(again, id),
-        Ok(After::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
-        Ok(After::Remove(job, copy)) => {
-            job.into_iter().for_each(|job| start(Arc::clone(&again), job));
-            copy.into_iter().for_each(|source| purge::start(Arc::clone(&again), source));
-        }
-        Err(Error::Store(StoreError::NoSpace)) => purge::later(&again, move |shared| give_up(shared, id, failure)),
-        // The record is still there: the next open tries it again.
-        Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
-    });
-    shared.submit(move |transaction| end(transaction, id, &of_job), next);
-}
-
-fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<After, Error> {
+/// Ends a job that cannot go on.
+///
+/// # Errors
+/// Those of the store.
+pub fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<After, Error> {
     transaction.removes();
     let name = id.to_string();
     let Some(value) = account::get(transaction.batch.as_read(), RecordKind::Job, &name)? else { return Ok(After::Nothing) };
-    let (trim, copy) = match record::job_of(&value)? {
+    let (trim, copy) = match job_of(&value)? {
         Job::Trim { .. } if failure.code == DISK_FULL => return Ok(After::Again),
         Job::Trim { .. } => return Ok(After::Nothing),
         Job::Copy(copy) => (let_go(transaction, &copy.from)?, fail_target(transaction, &copy.to, failure)?),
@@ -79,10 +54,10 @@ fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<
 }
 
 /// What a copy read is free again.
-pub(super) fn let_go(transaction: &mut Transaction<'_>, from: &From) -> Result<Option<u32>, StoreError> {
+pub(super) fn let_go(transaction: &mut Transaction<'_>, from: &CopySource) -> Result<Option<u32>, StoreError> {
     match from {
-        From::Table { name, .. } => release(transaction, name),
-        From::Backup { arn, .. } => {
+        CopySource::Table { name, .. } => release(transaction, name),
+        CopySource::Backup { arn, .. } => {
             BackupRecord::change(transaction.batch, arn, |record| record.readers = record.readers.saturating_sub(1))?;
             Ok(None)
         }
@@ -90,9 +65,9 @@ pub(super) fn let_go(transaction: &mut Transaction<'_>, from: &From) -> Result<O
 }
 
 /// What a copy was to make has failed; the copied items that are to be removed.
-fn fail_target(transaction: &mut Transaction<'_>, to: &To, failure: &Failure) -> Result<Option<SourceId>, StoreError> {
+fn fail_target(transaction: &mut Transaction<'_>, to: &CopyTarget, failure: &Failure) -> Result<Option<SourceId>, StoreError> {
     match to {
-        To::Backup { arn, source } => {
+        CopyTarget::Backup { arn, source } => {
             BackupRecord::change(transaction.batch, arn, |record| {
                 record.status = BackupStatus::Failed;
                 record.failure = Some(failure.clone());
@@ -100,8 +75,8 @@ fn fail_target(transaction: &mut Transaction<'_>, to: &To, failure: &Failure) ->
             })?;
             purge_mark(transaction, *source).map(Some)
         }
-        To::Export { arn, source } => fail_export(transaction, arn, *source, failure).map(Some),
-        To::Table(name) => fail_restore(transaction, name, failure).map(|()| None),
+        CopyTarget::Export { arn, source } => fail_export(transaction, arn, *source, failure).map(Some),
+        CopyTarget::Table(name) => fail_restore(transaction, name, failure).map(|()| None),
     }
 }
 
@@ -122,7 +97,7 @@ fn fail_restore(transaction: &mut Transaction<'_>, name: &TableName, failure: &F
         restored.is_in_progress = false;
         restored.failure = Some(failure.clone());
     }
-    catalog::replace_table(transaction, &new)
+    transaction.replace_table(&new)
 }
 
 fn purge_mark(transaction: &mut Transaction<'_>, source: SourceId) -> Result<SourceId, StoreError> {

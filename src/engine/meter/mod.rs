@@ -1,7 +1,7 @@
 //! What operations consumed, who asked for it, and how it ended: counted in memory as they end.
 //!
-//! Two hooks feed it. Below the operations, where the bytes of each item are known, [`charge`] counts capacity by source and place; above
-//! them, in `database::local::operations`, [`Timer`] counts outcome and latency by table and operation.
+//! Two hooks feed it. Below the operations, where the bytes of each item are known, [`charges`] remember capacity by source and place; above
+//! them, in `database::local::operations`, `Timer` counts outcome and latency by table and operation.
 //!
 //! What it costs: nothing is written. A read copies its place, takes a shared lock on the map of sources and a lock of its own source, twice,
 //! and adds to some 20 numbers there; a place among 8 counters is looked for by its digest. Single items cost as much again, and a
@@ -10,10 +10,10 @@
 //!
 //! The numbers begin with the process and end with it. Two processes on one data directory count for themselves.
 
-pub mod charge;
-pub mod keys;
+pub mod charges;
+pub mod heat;
 pub mod operations;
-pub mod report;
+pub mod top_keys;
 pub mod window;
 
 use std::collections::HashMap;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
+use super::account::insights;
+use super::base::keys::SourceId;
 use super::catalog::TableEntry;
-use super::keys::SourceId;
-use super::ops::insights;
 use super::partitions::{self, PartitionMap};
 use crate::codec::digest::{Digest, digest};
 use crate::model::TableName;
@@ -31,10 +31,9 @@ use crate::model::error::StoreError;
 use crate::model::layout::{Load, Series, Usage};
 use crate::store::Read;
 
-pub use charge::{Charge, Charges};
-pub use operations::{Outcome, TableMeter, Timer};
+pub use operations::{Outcome, TableMeter};
 
-use keys::{Counter, ItemCounter, TopKeys};
+use top_keys::{Counter, ItemCounter, TopKeys};
 use window::{LastMinute, Minutes};
 
 /// The meters of everything.
@@ -55,7 +54,7 @@ impl Meter {
             return Ok(Arc::clone(meter));
         }
         // Entries of a local index lie in the partitions of the base items.
-        let meter = match partitions::base_of_local_index(table, source) {
+        let meter = match table.base_of_local_index(source) {
             Some(base) => SourceMeter::beside(self.source(read, table, base)?),
             None => SourceMeter::new(partitions::load(read, table, source)?),
         };

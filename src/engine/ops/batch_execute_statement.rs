@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::engine::capacity::read_units;
+use crate::engine::base::capacity::read_units;
 use crate::engine::catalog::TableEntry;
-use crate::engine::statements::select;
-use crate::engine::statements::write::{self, Prepared};
-use crate::engine::transaction::Transaction;
-use crate::engine::{Done, Engine};
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::statements::select_statement;
+use crate::engine::statements::write_statement::{self, Prepared};
 use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
 use crate::model::api::{BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchStatement, BatchStatementResponse};
 use crate::model::error::{BatchError, StatementError};
@@ -41,9 +40,9 @@ impl Engine {
             let plan = |statement: &Select| -> Result<(Arc<TableEntry>, Key), Error> {
                 let table = view.active_table(&statement.table)?;
                 if let Some(index) = &statement.index {
-                    return Err(select::index_refused(&table, index, StatementError::ReadKey(OPERATION)).into());
+                    return Err(select_statement::index_refused(&table, index, StatementError::ReadKey(OPERATION)).into());
                 }
-                let key = select::key(&select::named_key(statement, &table, OPERATION)?, &table)?;
+                let key = select_statement::key(&select_statement::named_key(statement, &table, OPERATION)?, &table)?;
                 Ok((table, key))
             };
             planned.push(match statement {
@@ -63,7 +62,7 @@ impl Engine {
                 Err(error) => Err(error),
                 Ok((statement, (table, key))) => {
                     let units = |bytes| read_units(bytes, asked.consistent_read);
-                    match fails_alone(select::one(&view, &statement, (&table, &key), units))? {
+                    match fails_alone(select_statement::one(&view, &statement, (&table, &key), units))? {
                         Err(error) => Err(error),
                         Ok(found) => {
                             super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
@@ -137,7 +136,7 @@ type PlannedWrite = (Prepared, (Arc<TableEntry>, Key));
 
 fn plan_write(transaction: &Transaction<'_>, statement: &Write, return_old: bool) -> Result<PlannedWrite, Error> {
     let table = transaction.active_table(&statement.table)?;
-    let prepared = write::prepare(statement, &table, return_old)?;
+    let prepared = write_statement::prepare(statement, &table, return_old)?;
     let key = prepared.check(&table)?;
     Ok((prepared, (table, key)))
 }

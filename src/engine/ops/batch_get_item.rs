@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::get_item::parse_projection;
 use crate::codec::row::Row;
-use crate::engine::capacity::read_units;
+use crate::engine::base::capacity::read_units;
+use crate::engine::base::item_key;
+use crate::engine::base::keys::EntryAddress;
 use crate::engine::catalog::TableEntry;
-use crate::engine::keys::EntryAddress;
-use crate::engine::read::projected::{self, Asked, KeyRoles};
-use crate::engine::view::View;
-use crate::engine::{BatchRows, Engine, item_key};
+use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::runtime::{BatchRows, Engine, View};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, ConsumedCapacity, TableKeys};
 use crate::model::limits::BATCH_GET_BYTES_MAX;
@@ -33,7 +33,7 @@ impl Engine {
         let mut projections = Vec::with_capacity(request.request_items.len());
         for table in &request.request_items {
             table.keys.iter().flat_map(|key| key.0.values()).try_for_each(AttributeValue::check_nesting)?;
-            let asked = Asked::new(table.projection_expression.as_ref(), table.attributes_to_get.as_ref())?;
+            let asked = RequestedProjection::new(table.projection_expression.as_ref(), table.attributes_to_get.as_ref())?;
             projections.push(parse_projection(asked, &table.placeholders)?);
         }
         if let Some(fault) = &request.fault {

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::engine::base::item_key;
 use crate::engine::catalog::TableEntry;
-use crate::engine::transaction::Transaction;
-use crate::engine::write::{self, Stored};
-use crate::engine::{Done, Engine, index, item_key};
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::write::stored::Stored;
+use crate::engine::{index, write};
 use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, ConsumedCapacity, ItemCollectionMetrics, WriteRequest};
 use crate::model::error::{BatchError, KeyError};
 use crate::model::{AttributeValue, Error, Item, Key};

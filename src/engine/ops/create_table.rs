@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::create_table_checks::build_new_schema;
 use super::describe_table::description;
-use crate::engine::catalog::{self, TableEntry};
-use crate::engine::index_life::IndexLife;
-use crate::engine::keys::SourceId;
-use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, Shared, streams, table_states};
+use crate::engine::base::keys::SourceId;
+use crate::engine::base::table_definition::build_new_schema;
+use crate::engine::catalog::{self, IndexLife, TableEntry};
+use crate::engine::runtime::{Engine, Shared, Transaction};
+use crate::engine::{streams, table_states};
 use crate::model::api::{CreateTableRequest, CreateTableResponse, TableControl, TableStatus};
 use crate::model::error::{InUseError, StoreError};
 use crate::model::{Error, TableSchema};
@@ -39,7 +38,7 @@ fn create(transaction: &mut Transaction<'_>, schema: &Arc<TableSchema>) -> Resul
     }
     let mut entry = add_table(transaction, schema, TableStatus::Active)?;
     if table_states::begin(transaction, &mut entry, TableStatus::Creating) {
-        catalog::replace_table(transaction, &entry)?;
+        transaction.replace_table(&entry)?;
     }
     let mut table_description = description(transaction.batch.as_read(), &entry, entry.created_ms)?;
     table_description.status = TableStatus::Creating;
@@ -77,7 +76,7 @@ pub(in crate::engine) fn add_table(
     if let Some(view_type) = schema.settings.stream {
         streams::enable(transaction, &mut entry, view_type)?;
     }
-    catalog::replace_table(transaction, &entry)?;
+    transaction.replace_table(&entry)?;
     Ok(entry)
 }
 

@@ -1,9 +1,10 @@
 //! DeleteItem (docs/dynamodb.md 12.4).
 
-use crate::engine::guard::Guard;
-use crate::engine::transaction::Transaction;
-use crate::engine::write::{self, Stored};
-use crate::engine::{Done, Engine, item_key};
+use crate::engine::base::item_key;
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::write;
+use crate::engine::write::guard::Guard;
+use crate::engine::write::stored::Stored;
 use crate::model::api::{DeleteItemRequest, DeleteItemResponse, ReturnValues};
 use crate::model::{AttributeValue, Error};
 

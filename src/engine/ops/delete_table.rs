@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::describe_table::description;
-use crate::engine::keys::SourceId;
-use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, catalog, index_life, keys, purge, table_states};
+use crate::engine::base::keys::{self, SourceId};
+use crate::engine::runtime::{Engine, Transaction};
+use crate::engine::{index_life, purge, table_states};
 use crate::model::Error;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
 use crate::model::error::{InUseError, StoreError};
@@ -55,7 +55,7 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     table_description.status = TableStatus::Deleting;
     let mut leaving = (*entry).clone();
     let sources = if table_states::begin(transaction, &mut leaving, TableStatus::Deleting) {
-        catalog::replace_table(transaction, &leaving)?;
+        transaction.replace_table(&leaving)?;
         Vec::new()
     } else {
         table_states::remove(transaction, &entry)?

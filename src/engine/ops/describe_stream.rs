@@ -1,6 +1,6 @@
 //! DescribeStream (docs/dynamodb.md 17). A stream has one shard from its beginning to its end.
 
-use crate::engine::Engine;
+use crate::engine::runtime::Engine;
 use crate::engine::streams::{self, Definition};
 use crate::model::Error;
 use crate::model::api::{DescribeStreamRequest, DescribeStreamResponse, KeySchemaElement, SequenceNumber, Shard, StreamStatus};

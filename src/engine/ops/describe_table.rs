@@ -1,11 +1,11 @@
 //! DescribeTable (docs/dynamodb.md 11.2). Counters are always current.
 
-use crate::engine::Engine;
-use crate::engine::batch::source_counters;
+use crate::engine::base::counters::SourceCounters;
 use crate::engine::catalog::TableEntry;
-use crate::engine::counters::SourceCounters;
 use crate::engine::index_lag;
 use crate::engine::index_life::progress::Progress;
+use crate::engine::runtime::Engine;
+use crate::engine::runtime::batch::source_counters;
 use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};

@@ -1,10 +1,9 @@
 //! ExecuteStatement (docs/dynamodb.md 19).
 
-use crate::engine::statements::select::{self, Asked};
-use crate::engine::statements::token::{self, Position, statement_digest};
-use crate::engine::statements::write;
-use crate::engine::transaction::Transaction;
-use crate::engine::{Done, Engine};
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::statements::next_token::{self, Position, statement_digest};
+use crate::engine::statements::select_statement::{self, PageOptions};
+use crate::engine::statements::write_statement;
 use crate::expr::partiql::{self, Select, Statement, Write, WriteEffect};
 use crate::model::Error;
 use crate::model::api::{ExecuteStatementRequest, ExecuteStatementResponse};
@@ -29,15 +28,15 @@ impl Engine {
     fn select(&self, statement: &Select, request: &ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
         let digest = statement_digest([(request.statement.as_str(), request.parameters.as_slice())].into_iter());
         let position = match &request.next_token {
-            Some(token) => token::decode(token, &digest)?,
+            Some(token) => next_token::decode(token, &digest)?,
             None => Position::default(),
         };
         let view = self.view()?;
-        let asked = Asked { consistent: request.consistent_read, limit: request.limit, position };
-        let page = select::page(&view, statement, asked)?;
+        let asked = PageOptions { consistent: request.consistent_read, limit: request.limit, position };
+        let page = select_statement::page(&view, statement, asked)?;
         Ok(ExecuteStatementResponse {
             items: page.items,
-            next_token: page.next.map(|next| token::encode(&digest, &next)),
+            next_token: page.next.map(|next| next_token::encode(&digest, &next)),
             last_evaluated_key: page.last_evaluated_key,
             table_name: statement.table.clone(),
             consumed_capacity: page.consumed_capacity,
@@ -47,7 +46,7 @@ impl Engine {
 
 fn write(transaction: &mut Transaction<'_>, statement: &Write, return_old: bool) -> Result<ExecuteStatementResponse, Error> {
     let table = transaction.active_table(&statement.table)?;
-    let prepared = write::prepare(statement, &table, return_old)?;
+    let prepared = write_statement::prepare(statement, &table, return_old)?;
     let key = prepared.check(&table)?;
     let written = prepared.run(transaction, &table, &key)?;
     Ok(ExecuteStatementResponse {

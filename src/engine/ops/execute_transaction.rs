@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use super::transact_write_items::{self, Actions, Checked};
 use crate::codec::digest::Digest;
-use crate::engine::capacity::{TRANSACTION_FACTOR, read_units};
+use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
 use crate::engine::catalog::TableEntry;
-use crate::engine::guard::Guard;
-use crate::engine::statements::select;
-use crate::engine::statements::token::statement_digest;
-use crate::engine::statements::write::{self, Effect};
-use crate::engine::transaction::Transaction;
-use crate::engine::{Done, Engine};
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::statements::next_token::statement_digest;
+use crate::engine::statements::select_statement;
+use crate::engine::statements::write_statement::{self, Effect};
+use crate::engine::write::guard::Guard;
 use crate::expr::Condition;
 use crate::expr::partiql::{self, Select, Statement, Write};
 use crate::model::api::{ExecuteTransactionRequest, ExecuteTransactionResponse, TransactAction, TransactWrite};
@@ -46,10 +45,10 @@ impl Engine {
             let table = view.active_table(&statement.table)?;
             let named = match statement.index {
                 Some(_) => Err(StatementError::IndexInTransaction),
-                None => select::named_key(statement, &table, OPERATION),
+                None => select_statement::named_key(statement, &table, OPERATION),
             };
             let named = named.map_err(|error| StatementError::in_transaction(place, error.into()))?;
-            match select::key(&named, &table) {
+            match select_statement::key(&named, &table) {
                 Ok(key) => planned.push((statement, (table, key))),
                 Err(error) => reasons.add(place, error)?,
             }
@@ -60,7 +59,7 @@ impl Engine {
         let mut left = TRANSACTION_BYTES_MAX;
         for (statement, (table, key)) in &planned {
             let units = |bytes| TRANSACTION_FACTOR * read_units(bytes, true);
-            let found = select::one(&view, statement, (table, key), units)?;
+            let found = select_statement::one(&view, statement, (table, key), units)?;
             left = left.checked_sub(found.bytes).ok_or(TransactionError::TooLarge)?;
             super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
             response.responses.push(found.item);
@@ -161,7 +160,7 @@ fn write_all(
 
 /// A statement as an action of TransactWriteItems.
 fn action(statement: &Write, table: &TableEntry, return_old: bool) -> Result<(TransactWrite, Checked), Error> {
-    let prepared = write::prepare(statement, table, return_old).map_err(|error| match error {
+    let prepared = write_statement::prepare(statement, table, return_old).map_err(|error| match error {
         StatementError::NoKey | StatementError::SeveralKeys(_) => Error::Key(KeyError::SchemaMismatch),
         other => other.into(),
     })?;
@@ -194,7 +193,7 @@ fn in_words_of_statements(error: Error, actions: &[TransactWrite]) -> Error {
     let told = reasons.into_iter().zip(actions).map(|(reason, write)| match (reason, &write.action) {
         (CancellationReason::ConditionalCheckFailed { .. }, TransactAction::Put { .. }) => CancellationReason::DuplicateItem,
         (CancellationReason::ValidationError(error), _) => {
-            CancellationReason::ValidationError(Box::new(write::without_words(*error)))
+            CancellationReason::ValidationError(Box::new(write_statement::without_words(*error)))
         }
         (other, _) => other,
     });

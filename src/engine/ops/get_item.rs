@@ -1,9 +1,10 @@
 //! GetItem (docs/dynamodb.md 12.1).
 
-use crate::engine::capacity::read_units;
-use crate::engine::keys::EntryAddress;
-use crate::engine::read::projected::{self, Asked, KeyRoles};
-use crate::engine::{Engine, item_key};
+use crate::engine::base::capacity::read_units;
+use crate::engine::base::item_key;
+use crate::engine::base::keys::EntryAddress;
+use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::runtime::Engine;
 use crate::expr::{PlaceholderUse, ProjectionPaths, placeholders};
 use crate::model::api::{ConsumedCapacity, GetItemRequest, GetItemResponse, Placeholders};
 use crate::model::error::expression::ExpressionParameter;
@@ -17,7 +18,7 @@ impl Engine {
     pub fn get_item(&self, request: &GetItemRequest) -> Result<GetItemResponse, Error> {
         request.key.0.values().try_for_each(AttributeValue::check_nesting)?;
         let projection = {
-            let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+            let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
             parse_projection(asked, &request.placeholders)?
         };
         let view = self.view()?;
@@ -45,7 +46,7 @@ impl Engine {
 ///
 /// # Errors
 /// `Expression`, `Legacy`.
-pub(super) fn parse_projection(asked: Asked<'_>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
+pub(super) fn parse_projection(asked: RequestedProjection<'_>, given: &Placeholders) -> Result<Option<ProjectionPaths>, Error> {
     // No expression of a read by key can use values; the wire form has no member for them.
     placeholders::check(given, asked.has_expression(), Some(&[ExpressionParameter::Projection]))?;
     let mut used = PlaceholderUse::default();

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 
 use crate::codec::record::Record;
+use crate::engine::base::keys;
+use crate::engine::runtime::Engine;
 use crate::engine::streams::iterator::ShardIterator;
 use crate::engine::streams::record::StoredRecord;
 use crate::engine::streams::{self, Definition};
-use crate::engine::{Engine, keys};
 use crate::model::api::{GetRecordsRequest, GetRecordsResponse, SequenceNumber, StreamName, StreamRecord, Version};
 use crate::model::error::{StoreError, StreamError};
 use crate::model::limits::{STREAM_PAGE_BYTES_MAX, STREAM_RECORDS_MAX};

@@ -1,6 +1,6 @@
 //! GetShardIterator (docs/dynamodb.md 17).
 
-use crate::engine::Engine;
+use crate::engine::runtime::Engine;
 use crate::engine::streams::iterator::ShardIterator;
 use crate::engine::streams::{self, Definition, trim};
 use crate::model::Error;

@@ -4,16 +4,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
-use crate::engine::account::{self, RecordKind};
-use crate::engine::catalog::TableEntry;
-use crate::engine::keys::SourceId;
-use crate::engine::{Engine, transaction};
+use crate::engine::account::insights;
+use crate::engine::base::keys::SourceId;
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::runtime::Engine;
 use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget, UpdateInsightsRequest};
-use crate::model::error::{NotFoundError, StoreError};
+use crate::model::error::NotFoundError;
 use crate::model::{Error, TableName};
-use crate::store::Read;
 
 impl Engine {
     /// Switches contributor insights on or off; what was off stays as it was.
@@ -26,30 +23,23 @@ impl Engine {
         let (table, source) = found(view.table(&updated.target.table)?, &updated.target)?;
         // One that enables and one that disables at the same time: what was committed last counts.
         let meter = view.meter().source(view.read(), &table, source)?;
-        meter.count_items(counts_items(view.read(), &table, source)?);
+        meter.count_items(insights::counts_items(view.read(), &table, source)?);
         Ok(updated)
     }
 
     fn write_insights(&self, request: UpdateInsightsRequest) -> Result<Insights, Error> {
         self.shared.submit_and_wait(move |transaction| {
             let (table, source) = found(transaction.table(&request.target.table)?, &request.target)?;
-            let has_sort_key = has_sort_key(&table, source);
-            transaction::active(Some(Arc::clone(&table)))?;
-            let before = read(transaction.batch.as_read(), request.target.clone(), (&table, source))?;
+            catalog::active(Some(Arc::clone(&table)))?;
+            let before = insights::read(transaction.batch.as_read(), request.target.clone(), (&table, source))?;
             if !request.enable && before.changed_ms.is_none() {
                 return Ok(before);
             }
             let mode = request.mode.or(before.mode).unwrap_or(InsightsMode::AccessedAndThrottledKeys);
             let changed_ms = transaction.now_ms();
-            let record = json!({
-                "source": source.0,
-                "enabled": request.enable,
-                "throttled_only": mode == InsightsMode::ThrottledKeys,
-                "changed": changed_ms,
-            });
-            account::put(transaction.batch, RecordKind::Insights, &name_of(&request.target), &record)?;
-            let target = request.target.clone();
-            Ok(Insights { target, has_sort_key, is_enabled: request.enable, mode: Some(mode), changed_ms: Some(changed_ms) })
+            let updated = Insights { is_enabled: request.enable, mode: Some(mode), changed_ms: Some(changed_ms), ..before };
+            insights::put(transaction.batch, &updated, source)?;
+            Ok(updated)
         })
     }
 
@@ -58,7 +48,7 @@ impl Engine {
     pub fn describe_insights(&self, target: &InsightsTarget) -> Result<Insights, Error> {
         let view = self.view()?;
         let (table, source) = found(view.table(&target.table)?, target)?;
-        Ok(read(view.read(), target.clone(), (&table, source))?)
+        Ok(insights::read(view.read(), target.clone(), (&table, source))?)
     }
 
     /// The tables and indexes of which insights are enabled, in byte order; of one table or of all.
@@ -100,47 +90,4 @@ fn found(table: Option<Arc<TableEntry>>, target: &InsightsTarget) -> Result<(Arc
         })?,
     };
     Ok((table, source))
-}
-
-/// Names of tables have no slash.
-fn name_of(target: &InsightsTarget) -> String {
-    match &target.index {
-        Some(index) => format!("{}/{index}", target.table),
-        None => target.table.to_string(),
-    }
-}
-
-/// Are single items of a table's base or index counted?
-///
-/// # Errors
-/// `Corrupt`; those of the store.
-pub fn counts_items(of: &dyn Read, table: &TableEntry, source: SourceId) -> Result<bool, StoreError> {
-    let index = table.indexes().find(|(_, id)| *id == source).map(|(index, _)| index.name.clone());
-    let target = InsightsTarget { table: table.schema.name.clone(), index };
-    Ok(has_sort_key(table, source) && read(of, target, (table, source))?.is_enabled)
-}
-
-fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
-    match table.indexes().find(|(_, id)| *id == source) {
-        Some((index, _)) => !index.sort.is_empty(),
-        None => table.schema.key.sort.is_some(),
-    }
-}
-
-/// What was kept; of an earlier table or index of that name nothing.
-fn read(of: &dyn Read, target: InsightsTarget, (table, source): (&TableEntry, SourceId)) -> Result<Insights, StoreError> {
-    let record = account::get(of, RecordKind::Insights, &name_of(&target))?;
-    let number = |record: &Value, name: &str| record.get(name).and_then(Value::as_u64);
-    let flag = |record: &Value, name: &str| record.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let record = record.filter(|record| number(record, "source") == Some(u64::from(source.0)));
-    Ok(Insights {
-        target,
-        has_sort_key: has_sort_key(table, source),
-        is_enabled: record.as_ref().is_some_and(|record| flag(record, "enabled")),
-        mode: record.as_ref().map(|record| match flag(record, "throttled_only") {
-            true => InsightsMode::ThrottledKeys,
-            false => InsightsMode::AccessedAndThrottledKeys,
-        }),
-        changed_ms: record.as_ref().and_then(|record| number(record, "changed")),
-    })
 }

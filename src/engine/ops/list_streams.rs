@@ -2,8 +2,8 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use crate::engine::Engine;
-use crate::engine::keys::{self, StoreKey};
+use crate::engine::base::keys::{self, StoreKey};
+use crate::engine::runtime::Engine;
 use crate::model::Error;
 use crate::model::api::{ListStreamsRequest, ListStreamsResponse, StreamName};
 use crate::model::limits::LIST_STREAMS_MAX;

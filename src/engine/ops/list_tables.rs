@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::engine::Engine;
+use crate::engine::runtime::Engine;
 use crate::model::Error;
 use crate::model::api::{ListTablesRequest, ListTablesResponse};
 use crate::model::limits::LIST_TABLES_MAX;

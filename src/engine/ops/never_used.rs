@@ -1,6 +1,6 @@
 //! Operations of features that nobody ever used here (docs/dynamodb.md 21): the tables they name must exist, all else is empty or missing.
 
-use crate::engine::Engine;
+use crate::engine::runtime::Engine;
 use crate::model::api::never_used::NeverUsedRequest;
 use crate::model::error::{NotFoundError, RecoveryError, UpdateTableError};
 use crate::model::{Error, TableName};

@@ -1,10 +1,11 @@
 //! PutItem (docs/dynamodb.md 12.2).
 
+use crate::engine::base::item_key;
 use crate::engine::catalog::TableEntry;
-use crate::engine::guard::Guard;
-use crate::engine::transaction::Transaction;
-use crate::engine::write::{self, Stored};
-use crate::engine::{Done, Engine, index, item_key};
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::write::guard::Guard;
+use crate::engine::write::stored::Stored;
+use crate::engine::{index, write};
 use crate::model::api::{PutItemRequest, PutItemResponse, ReturnValues};
 use crate::model::{Error, Key};
 

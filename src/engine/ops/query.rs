@@ -1,9 +1,8 @@
 //! Query (docs/dynamodb.md 13).
 
-use crate::engine::read::filter;
-use crate::engine::read::projected::{self, Asked};
-use crate::engine::read::{select, start_key};
-use crate::engine::{Engine, Rows};
+use crate::engine::read::projected::{self, RequestedProjection};
+use crate::engine::read::{filter, select, start_key};
+use crate::engine::runtime::{Engine, Rows};
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::expr::{KeyConditionShape, PlaceholderUse, key_condition, placeholders};
 use crate::model::Error;
@@ -23,7 +22,7 @@ impl Engine {
 
 /// A request whose own parts are right; no table was looked at.
 fn parsed(request: &QueryRequest) -> Result<ReadRequest, Error> {
-    let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+    let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
     select::check(request.select, asked.parameter(), request.index_name.is_some())?;
     let condition = request.key_condition_expression.as_deref();
     let has_condition = condition.is_some() || request.filter.expression().is_some();

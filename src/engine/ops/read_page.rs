@@ -1,13 +1,13 @@
 //! A page of Query or Scan, its expressions parsed (docs/dynamodb.md 13).
 
-use crate::engine::keys;
+use crate::engine::base::{keys, segment};
 use crate::engine::read::filter::Filter;
 use crate::engine::read::page::{self, PageBill, PagePlan};
 use crate::engine::read::projected::{self, KeyRoles};
 use crate::engine::read::source::ReadSource;
 use crate::engine::read::start_key::StartKey;
-use crate::engine::read::{range, segment, select};
-use crate::engine::{Engine, Rows};
+use crate::engine::read::{range, select};
+use crate::engine::runtime::{Engine, Rows};
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::model::api::Page;
 use crate::model::error::QueryError;

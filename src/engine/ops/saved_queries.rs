@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::{Engine, catalog};
+use crate::engine::runtime::Engine;
 use crate::model::api::saved_query::{SavedQueries, SavedQuery, SavedQueryChange, SavedQueryOutcome};
 use crate::model::limits::SAVED_QUERIES_MAX;
 use crate::model::{Error, TableName};
@@ -27,7 +27,7 @@ impl Engine {
             let mut new = (*old).clone();
             let outcome = apply(Arc::make_mut(&mut new.control.saved_queries), &change, transaction.now_ms());
             if outcome == SavedQueryOutcome::Done {
-                catalog::replace_table(transaction, &new)?;
+                transaction.replace_table(&new)?;
             }
             Ok(outcome)
         })

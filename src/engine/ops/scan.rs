@@ -1,9 +1,9 @@
 //! Scan (docs/dynamodb.md 13).
 
-use crate::engine::read::filter;
-use crate::engine::read::projected::Asked;
-use crate::engine::read::{segment, select, start_key};
-use crate::engine::{Engine, Rows};
+use crate::engine::base::segment;
+use crate::engine::read::projected::RequestedProjection;
+use crate::engine::read::{filter, select, start_key};
+use crate::engine::runtime::{Engine, Rows};
 use crate::expr::read_request::{ReadRange, ReadRequest};
 use crate::expr::{PlaceholderUse, placeholders};
 use crate::model::Error;
@@ -23,7 +23,7 @@ impl Engine {
 /// The checks that need no table.
 fn parsed(request: &ScanRequest) -> Result<ReadRequest, Error> {
     request.segment.map_or(Ok(()), segment::check)?;
-    let asked = Asked::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
+    let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
     select::check(request.select, asked.parameter(), request.index_name.is_some())?;
     let has_filter = request.filter.expression().is_some();
     let values_missing = (!has_filter).then_some(ExpressionParameter::OF_SCAN);

@@ -1,17 +1,20 @@
 //! UpdateTimeToLive and DescribeTimeToLive (docs/dynamodb.md 16).
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::engine::keys::{SourceId, StoreKey};
-use crate::engine::time_to_live::{List, TimeToLive};
-use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, catalog, purge};
-use crate::model::Error;
+use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::catalog::{self, ExpiryList, TimeToLive};
+use crate::engine::purge;
+use crate::engine::runtime::{Engine, Transaction};
+use crate::engine::time_to_live::item_that_expires;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
     UpdateTimeToLiveResponse,
 };
 use crate::model::error::TimeToLiveError;
+use crate::model::{Error, Key, TableName};
+use crate::store::Direction;
 
 impl Engine {
     /// Enables or disables a table's time to live.
@@ -44,6 +47,27 @@ impl Engine {
         let attribute_name = (status != TimeToLiveStatus::Disabled).then(|| time_to_live.attribute.clone());
         Ok(DescribeTimeToLiveResponse { status, attribute_name })
     }
+
+    /// The items of a table whose time is over first: milliseconds since the epoch and key, at most `count`. None when time to
+    /// live is disabled.
+    ///
+    /// # Errors
+    /// `TableNotFound`; those of the store.
+    pub fn expiring(&self, name: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
+        let view = self.view()?;
+        let Some(table) = view.table(name)? else { return Err(Error::TableNotFound(name.as_str().to_owned())) };
+        let Some(list) = table.expiry_list() else { return Ok(Vec::new()) };
+        let mut places = Vec::new();
+        view.read().walk(&keys::expiries_between(list.id, 0, u64::MAX), Direction::Forward, &mut |key, _| {
+            places.extend(keys::parse_expiry(key).map(|(ms, place)| (ms, place.to_vec())));
+            if places.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        let mut found = Vec::new();
+        for (ms, place) in places {
+            found.extend(item_that_expires(view.read(), &table, (ms, &place))?.map(|key| (ms, key)));
+        }
+        Ok(found)
+    }
 }
 
 /// The list that was dropped.
@@ -55,9 +79,9 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) 
     let now_ms = options.clock.now_ms();
     check(table.time_to_live.as_ref(), &request.specification, (now_ms, options.ttl_interval_ms))?;
 
-    let dropped = table.time_to_live.as_ref().and_then(|time_to_live| time_to_live.list).map(|list| list.id);
+    let dropped = table.expiry_list().map(|list| list.id);
     let list = match dropped {
-        None => Some(List { id: catalog::take_source(transaction.batch)?, is_built: false }),
+        None => Some(ExpiryList { id: catalog::take_source(transaction.batch)?, is_built: false }),
         Some(list) => {
             transaction.batch.put(&StoreKey::Purge(list).encode(), purge::MARK)?;
             None
@@ -67,7 +91,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) 
     let attribute = request.specification.attribute_name.clone();
     table.time_to_live = Some(TimeToLive { attribute, list, changed_ms: now_ms });
     table.control.changed_ms = Some(now_ms);
-    catalog::replace_table(transaction, &table)?;
+    transaction.replace_table(&table)?;
     Ok(dropped)
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::get_item::parse_projection;
 use crate::codec::record::Record;
-use crate::engine::capacity::{TRANSACTION_FACTOR, read_units};
+use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units};
+use crate::engine::base::item_key;
+use crate::engine::base::keys::EntryAddress;
 use crate::engine::catalog::TableEntry;
-use crate::engine::keys::EntryAddress;
-use crate::engine::read::projected::{self, Asked, KeyRoles};
-use crate::engine::view::View;
-use crate::engine::{Engine, item_key};
+use crate::engine::read::projected::{self, KeyRoles, RequestedProjection};
+use crate::engine::runtime::{Engine, View};
 use crate::expr::ProjectionPaths;
 use crate::model::api::{ConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::error::{Cancellation, CancellationReason, StoreError, TransactionError};
@@ -34,7 +34,7 @@ impl Engine {
         let mut projections = Vec::with_capacity(request.transact_items.len());
         for get in &request.transact_items {
             get.key.0.values().try_for_each(AttributeValue::check_nesting)?;
-            let asked = Asked::new(get.projection_expression.as_ref(), None)?;
+            let asked = RequestedProjection::new(get.projection_expression.as_ref(), None)?;
             projections.push(parse_projection(asked, &get.placeholders)?);
         }
         if let Some(fault) = &request.fault {

@@ -4,14 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::codec::digest::Digest;
-use crate::engine::capacity::{TRANSACTION_FACTOR, read_units, write_units};
+use crate::engine::base::capacity::{TRANSACTION_FACTOR, read_units, write_units};
+use crate::engine::base::item_key;
 use crate::engine::catalog::TableEntry;
-use crate::engine::guard::Guard;
+use crate::engine::runtime::{Done, Engine, Transaction};
 use crate::engine::tokens::{self, Remembered};
-use crate::engine::transaction::Transaction;
-use crate::engine::update::UpdatePlan;
-use crate::engine::write::{self, Stored};
-use crate::engine::{Done, Engine, index, item_key};
+use crate::engine::write::guard::Guard;
+use crate::engine::write::stored::Stored;
+use crate::engine::write::update::UpdatePlan;
+use crate::engine::{index, write};
 use crate::model::api::{
     ConsumedCapacity, ItemCollectionMetrics, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
     UpdateParameter,

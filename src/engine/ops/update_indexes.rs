@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
-use super::create_table_checks::{build_global_index, check_projected};
 use super::update_throughput;
+use crate::engine::base::table_definition::{build_global_index, check_projected};
+use crate::engine::catalog::index_life::{Building, Made, Phase};
 use crate::engine::catalog::{self, TableEntry};
-use crate::engine::index_life::{Building, Leaving, Made, Phase};
-use crate::engine::keys::{SourceId, StoreKey};
-use crate::engine::transaction::Transaction;
+use crate::engine::runtime::Transaction;
 use crate::model::api::{IndexDefinition, UpdateTableRequest};
 use crate::model::error::{LimitError, NotFoundError, StoreError, UpdateTableError};
 use crate::model::limits::GLOBAL_INDEXES_MAX;
 use crate::model::schema::{BillingMode, KeyAttribute};
 use crate::model::settings::OnDemandThroughput;
-use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
+use crate::model::{Error, IndexKind, IndexSchema, TableSchema};
 
 /// Checks that every index named is a global index of the table, or is to be created. One that is being removed still counts.
 pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> Result<(), Error> {
@@ -130,25 +129,4 @@ fn element(attribute: &KeyAttribute, role: &str) -> String {
 
 fn first_maximum(maxima: OnDemandThroughput) -> Option<&'static str> {
     update_throughput::maxima_members(maxima).into_iter().find(|(_, units)| units.is_some()).map(|(member, _)| member)
-}
-
-/// Takes an index out of `new`; its entries are removed in the background.
-pub(in crate::engine) fn delete(
-    transaction: &mut Transaction<'_>,
-    new: &mut TableEntry,
-    name: &IndexName,
-) -> Result<(), StoreError> {
-    let schema = Arc::make_mut(&mut new.schema);
-    let Some(at) = schema.indexes.iter().position(|index| index.name == *name) else { return Ok(()) };
-    let index = schema.indexes.remove(at);
-    let source: SourceId = new.index_sources.remove(at);
-    new.control.indexes.remove(name.as_str());
-    let life = &mut new.index_life;
-    if life.is_building(name) {
-        life.building = None;
-        transaction.batch.delete(&StoreKey::Backfill(source).encode())?;
-    }
-    let violations = life.made.remove(name.as_str()).map(|made| made.violations);
-    life.leaving = Some(Leaving { index, source, violations });
-    Ok(())
 }

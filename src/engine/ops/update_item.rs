@@ -1,9 +1,10 @@
 //! UpdateItem (docs/dynamodb.md 12.3).
 
-use crate::engine::transaction::Transaction;
-use crate::engine::update::UpdatePlan;
-use crate::engine::write::{self, Stored};
-use crate::engine::{Done, Engine, item_key};
+use crate::engine::base::item_key;
+use crate::engine::runtime::{Done, Engine, Transaction};
+use crate::engine::write;
+use crate::engine::write::stored::Stored;
+use crate::engine::write::update::UpdatePlan;
 use crate::model::api::{UpdateItemRequest, UpdateItemResponse};
 use crate::model::{AttributeValue, Error};
 

@@ -8,15 +8,14 @@ use std::sync::Arc;
 use super::describe_table::description;
 use super::update_indexes;
 use super::update_throughput::{self, Throughputs};
-use crate::engine::catalog::{self, TableEntry};
-use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, index_life, streams};
-use crate::model::Error;
-use crate::model::IndexName;
+use crate::engine::catalog::TableEntry;
+use crate::engine::runtime::{Engine, Transaction};
+use crate::engine::{index_life, streams};
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
 use crate::model::api::{TableStatus, UpdateTableRequest, UpdateTableResponse};
 use crate::model::error::{InUseError, LimitError, UpdateTableError};
 use crate::model::schema::BillingMode;
+use crate::model::{Error, IndexName};
 
 impl Engine {
     /// Changes a table's settings, all of them or none.
@@ -145,7 +144,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
         change_stream(transaction, &mut new, change)?;
     }
     change_indexes(transaction, &mut new, request)?;
-    catalog::replace_table(transaction, &new)?;
+    transaction.replace_table(&new)?;
 
     let mut table_description = description(transaction.batch.as_read(), &new, now_ms)?;
     table_description.schema.throughput = old.schema.throughput;
@@ -170,7 +169,7 @@ fn change_indexes(transaction: &mut Transaction<'_>, new: &mut TableEntry, reque
             update_indexes::create(transaction, new, creation, request)?;
         }
         if let Some(name) = &update.delete {
-            update_indexes::delete(transaction, new, name)?;
+            index_life::removal::begin(transaction, new, name)?;
         }
         if let (Some(change), Some(building)) = (&update.update, &mut new.index_life.building) {
             building.is_updated |= building.index == change.name;

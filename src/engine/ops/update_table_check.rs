@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::create_table_checks::build_new_schema;
 use super::{update_indexes, update_table, update_throughput};
+use crate::engine::base::table_definition::build_new_schema;
 use crate::engine::catalog::TableEntry;
-use crate::engine::{Engine, index_life};
+use crate::engine::index_life;
+use crate::engine::runtime::Engine;
 use crate::model::Error;
 use crate::model::api::{CreateTableRequest, UpdateTableRequest};
 use crate::model::error::UpdateTableError;

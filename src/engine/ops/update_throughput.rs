@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::codec::calendar;
+use crate::engine::base::table_definition::{check_table_maximum, throughput_members};
 use crate::engine::catalog::TableEntry;
 use crate::model::api::UpdateTableRequest;
 use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::update_table::IndexChange;
 use crate::model::error::{LimitError, SchemaError, UpdateTableError};
 use crate::model::limits::CAPACITY_UNITS_MAX;
-use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES, TABLE_CAPACITY_UNITS_MAX};
+use crate::model::limits::{DECREASE_INTERVAL_MS, FREE_DECREASES};
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{OnDemandThroughput, WarmThroughput};
 use crate::model::{Error, IndexKind, TableSchema};
@@ -44,7 +45,7 @@ fn of_index(name: &str) -> String {
 }
 
 pub(super) fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
-    match members(units).into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
+    match throughput_members(units).into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
         Some((member, value)) => Err(SchemaError::ThroughputRange { member, value }.into()),
         None => Ok(()),
     }
@@ -56,18 +57,6 @@ pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), LimitErr
     let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
     let of_new = creations.filter_map(|creation| creation.throughput);
     request.throughput.into_iter().chain(of_indexes).chain(of_new).try_for_each(check_table_maximum)
-}
-
-/// Holds units to what the account may give one table, or one index.
-pub(super) fn check_table_maximum(units: ProvisionedThroughput) -> Result<(), LimitError> {
-    match members(units).into_iter().find(|(_, value)| *value > TABLE_CAPACITY_UNITS_MAX) {
-        Some((member, value)) => Err(LimitError::TableMaximum { member, value, maximum: TABLE_CAPACITY_UNITS_MAX }),
-        None => Ok(()),
-    }
-}
-
-fn members(units: ProvisionedThroughput) -> [(&'static str, u64); 2] {
-    [("ReadCapacityUnits", units.read_capacity_units), ("WriteCapacityUnits", units.write_capacity_units)]
 }
 
 pub(super) fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {
@@ -173,7 +162,7 @@ impl Throughputs<'_> {
         old: ProvisionedThroughput,
         new: ProvisionedThroughput,
     ) -> Result<(), LimitError> {
-        let pairs = || members(old).into_iter().zip(members(new));
+        let pairs = || throughput_members(old).into_iter().zip(throughput_members(new));
         if pairs().any(|((_, old), (_, new))| new > old) {
             history.last_increase_ms = Some(self.now_ms);
         }

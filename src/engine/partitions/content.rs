@@ -7,10 +7,9 @@ use std::ops::{Bound, ControlFlow};
 use super::map::first_digest;
 use crate::codec::digest::{Digest, hex};
 use crate::codec::record::Record;
+use crate::engine::base::counters::CollectionValue;
+use crate::engine::base::keys::{self, SourceId, StoreKey};
 use crate::engine::catalog::TableEntry;
-use crate::engine::counters::CollectionValue;
-use crate::engine::keys::{self, SourceId, StoreKey};
-use crate::engine::partitions;
 use crate::model::error::StoreError;
 use crate::model::layout::{PartitionContent, PlaceRange};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
@@ -152,7 +151,7 @@ pub fn count(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &Pl
     let mut content = PartitionContent::default();
     let mut last = None;
     let mut failed = Ok(());
-    let has_local = source == table.source && partitions::has_local_index(table);
+    let has_local = source == table.source && table.has_local_index();
     walk(views, table, source, range, &mut |read, group| {
         let mut billed_bytes = group.billed_bytes;
         if has_local {
@@ -182,7 +181,7 @@ pub fn count(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &Pl
 pub fn half(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange) -> Result<Option<Vec<u8>>, Error> {
     let content = count(views, table, source, range)?;
     let is_one = content.collections == 1;
-    if is_one && (content.items < 2 || (source == table.source && partitions::has_local_index(table))) {
+    if is_one && (content.items < 2 || (source == table.source && table.has_local_index())) {
         return Ok(None);
     }
     let inner = match is_one {

@@ -6,10 +6,10 @@
 use serde_json::{Value, json};
 
 use crate::codec::digest::{Digest, hex};
-use crate::engine::read::segment;
+use crate::engine::base::segment;
 use crate::model::api::Segment;
 use crate::model::error::StoreError;
-use crate::model::layout::PartitionOrigin;
+use crate::model::layout::{PartitionOrigin, PlaceRange};
 
 /// Partitions of one table or index. The service has no such limit; a directory of them should stay readable.
 pub const PARTITIONS_MAX: usize = 4096;
@@ -68,6 +68,13 @@ impl PartitionMap {
     pub fn bounds(&self, position: usize) -> Option<(&[u8], Option<&[u8]>)> {
         let next = self.partitions.get(position + 1).map(|next| next.from.as_slice());
         Some((self.partitions.get(position)?.from.as_slice(), next))
+    }
+
+    /// The range of a partition by its position; the whole when there is none.
+    #[must_use]
+    pub fn range(&self, position: usize) -> PlaceRange {
+        let (from, to) = self.bounds(position).unwrap_or_default();
+        PlaceRange { from: from.to_vec(), to: to.map(<[u8]>::to_vec) }
     }
 
     /// Cuts the partition that has `place`, which becomes the first place of a new one. False when it is a boundary already, or

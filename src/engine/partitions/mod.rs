@@ -4,30 +4,22 @@
 //! ```text
 //! map.rs      the ranges, and their stored form
 //! content.rs  what lies in a range
-//! heat.rs     where a partition is split for its load
-//! upkeep.rs   splits, in the background
-//! report.rs   what can be told of them
+//! rounds.rs   what the rounds of splits remember
 //! ```
+//! `meter::heat` says where one is split for its load; the splits are made in `background::splits`.
 
 pub mod content;
-pub mod heat;
 pub mod map;
-pub mod report;
-pub mod upkeep;
+pub mod rounds;
 
 use std::sync::Arc;
 
 pub use map::{Partition, PartitionMap};
-pub use upkeep::Upkeep;
 
-use content::Views;
-
-use super::Shared;
+use super::base::keys::{SourceId, StoreKey};
 use super::catalog::TableEntry;
-use super::keys::{SourceId, StoreKey};
 use crate::model::error::StoreError;
 use crate::model::schema::ProvisionedThroughput;
-use crate::model::{IndexKind, IndexSchema};
 use crate::store::Read;
 
 /// What a partition gives for throughput that is asked for in advance, units a second (docs/dynamodb.md 22.1). Fixed, so that the partitions of a
@@ -52,34 +44,6 @@ pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
     usize::try_from(count.max(1)).unwrap_or(usize::MAX)
 }
 
-/// The base table of a local index, whose entries lie with the base items; `None` for all else.
-#[must_use]
-pub fn base_of_local_index(table: &TableEntry, source: SourceId) -> Option<SourceId> {
-    let (index, _) = table.indexes().find(|(_, id)| *id == source)?;
-    (index.kind == IndexKind::Local).then_some(table.source)
-}
-
-/// Does a local index keep the collections of this table together?
-#[must_use]
-pub fn has_local_index(table: &TableEntry) -> bool {
-    table.schema.indexes_of(IndexKind::Local).next().is_some()
-}
-
-/// A view of the last commit for each step of a walk.
-#[must_use]
-pub fn views(shared: &Shared) -> Box<Views<'_>> {
-    Box::new(|step| Ok(step(&*shared.store.snapshot()?)?))
-}
-
-/// Units a second that a table or global index was given; `None` on demand.
-#[must_use]
-pub fn throughput_of(table: &TableEntry, source: SourceId) -> Option<ProvisionedThroughput> {
-    match table.indexes().find(|(_, id)| *id == source) {
-        Some((IndexSchema { throughput, .. }, _)) => *throughput,
-        None => table.schema.throughput,
-    }
-}
-
 /// The partitions of a table or global index: as stored, or those it begins with.
 ///
 /// # Errors
@@ -87,7 +51,7 @@ pub fn throughput_of(table: &TableEntry, source: SourceId) -> Option<Provisioned
 pub fn load(read: &dyn Read, table: &TableEntry, source: SourceId) -> Result<Arc<PartitionMap>, StoreError> {
     let map = match read.get(&StoreKey::Partitions(source).encode())? {
         Some(bytes) => PartitionMap::decode(bytes)?,
-        None => PartitionMap::even(needed_for(throughput_of(table, source)), table.created_ms),
+        None => PartitionMap::even(needed_for(table.throughput_of(source)), table.created_ms),
     };
     Ok(Arc::new(map))
 }

@@ -4,7 +4,6 @@ pub mod filter;
 pub mod page;
 pub mod projected;
 pub mod range;
-pub mod segment;
 pub mod select;
 pub mod source;
 pub mod start_key;

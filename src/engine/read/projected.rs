@@ -7,12 +7,12 @@ use crate::model::{DocumentPath, Error, IndexSchema, KeySchema, TableSchema};
 
 /// The projection that a request asks for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'r> {
+pub struct RequestedProjection<'r> {
     expression: Option<&'r str>,
     attributes: Option<&'r [String]>,
 }
 
-impl<'r> Asked<'r> {
+impl<'r> RequestedProjection<'r> {
     /// `ProjectionExpression` or `AttributesToGet`, not both.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use super::source::ReadSource;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode, encode_prefix, partition_digest};
-use crate::engine::keys::collection_prefix;
+use crate::engine::base::keys::collection_prefix;
 use crate::expr::partiql::plan::Interval;
 use crate::expr::{KeyCondition, SortRange};
 use crate::model::AttributeValue;

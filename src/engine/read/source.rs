@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::codec::record::Record;
+use crate::engine::base::keys::{EntryAddress, SourceId};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::IndexView;
-use crate::engine::keys::{EntryAddress, SourceId};
-use crate::engine::view::View;
+use crate::engine::runtime::View;
 use crate::expr::{KeyCondition, KeySchemaView, SortRange};
 use crate::model::api::ConsumedCapacity;
 use crate::model::error::{QueryError, StoreError};

@@ -1,9 +1,9 @@
 //! ExclusiveStartKey (docs/dynamodb.md 13.7): checked, then the place after which a page begins.
 
-use super::segment;
 use super::source::ReadSource;
 use crate::codec::key::partition_digest;
-use crate::engine::keys::EntryAddress;
+use crate::engine::base::keys::EntryAddress;
+use crate::engine::base::segment;
 use crate::expr::KeyCondition;
 use crate::model::api::Segment;
 use crate::model::error::{KeyError, QueryError, ValueError};

@@ -1,5 +1,5 @@
 //! PartiQL statements carried out: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction share (docs/dynamodb.md 19.3).
 
-pub mod select;
-pub mod token;
-pub mod write;
+pub mod next_token;
+pub mod select_statement;
+pub mod write_statement;

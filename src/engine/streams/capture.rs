@@ -2,9 +2,9 @@
 
 use super::record::StoredRecord;
 use crate::codec::record;
+use crate::engine::base::keys::StoreKey;
 use crate::engine::catalog::TableEntry;
-use crate::engine::keys::StoreKey;
-use crate::engine::transaction::Transaction;
+use crate::engine::runtime::Transaction;
 use crate::model::Key;
 use crate::model::api::{StreamEvent, Version};
 use crate::model::error::StoreError;

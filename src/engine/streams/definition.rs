@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::engine::keys::SourceId;
+use crate::engine::base::keys::SourceId;
 use crate::model::api::{StreamViewType, Version};
 use crate::model::error::StoreError;
 

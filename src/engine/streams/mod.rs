@@ -16,26 +16,16 @@ pub mod trim;
 
 use std::sync::Arc;
 
-use super::catalog::{self, TableEntry};
-use super::keys::{SourceId, StoreKey};
-use super::transaction::Transaction;
+use super::base::keys::StoreKey;
+use super::catalog::{self, TableEntry, TableStream};
+use super::runtime::Transaction;
 use crate::codec::{calendar, digest};
-use crate::model::Error;
 use crate::model::api::{SequenceNumber, StreamName, StreamViewType, Version};
-use crate::model::arn;
 use crate::model::error::{StoreError, StreamError};
+use crate::model::{Error, arn};
 use crate::store::Read;
 
 pub use definition::Definition;
-
-/// The stream of a table, as its catalog entry knows it: the newest, also when it is disabled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableStream {
-    pub id: SourceId,
-    pub label: String,
-    pub view_type: StreamViewType,
-    pub is_enabled: bool,
-}
 
 /// Gives the table a new stream; the caller writes the entry. It must have none that is enabled.
 ///
@@ -150,5 +140,5 @@ pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
 /// # Errors
 /// Those of the store.
 pub fn behind(read: &dyn Read) -> Result<Version, StoreError> {
-    Ok(super::batch::last_version(read)? + 1)
+    Ok(crate::engine::runtime::batch::last_version(read)? + 1)
 }

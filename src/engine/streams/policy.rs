@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::engine::account::{self, RecordKind};
+use crate::engine::account;
+use crate::engine::base::keys::RecordKind;
 use crate::model::api::StreamName;
 use crate::model::arn;
 use crate::model::error::StoreError;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::definition::Definition;
 use super::record::StoredRecord;
-use crate::engine::Shared;
-use crate::engine::keys::{self, SourceId, StoreKey};
-use crate::engine::transaction::Transaction;
+use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::runtime::{Shared, Transaction};
 use crate::model::Error;
 use crate::model::api::{StreamName, Version};
 use crate::model::error::StoreError;

@@ -3,12 +3,11 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use super::List;
 use crate::codec::record::Record;
-use crate::engine::catalog::{self, TableEntry};
-use crate::engine::keys::{self, SourceId, StoreKey};
-use crate::engine::transaction::Transaction;
-use crate::engine::{Shared, time_to_live};
+use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::catalog::{ExpiryList, TableEntry};
+use crate::engine::runtime::{Shared, Transaction};
+use crate::engine::time_to_live;
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 use crate::store::Direction;
@@ -41,7 +40,8 @@ fn piece(
     after: Option<&[u8]>,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let Some(table) = transaction.table(name)? else { return Ok(None) };
-    let Some(time_to_live) = table.time_to_live.as_ref().filter(|it| it.list == Some(List { id: list, is_built: false })) else {
+    let Some(time_to_live) = table.time_to_live.as_ref().filter(|it| it.list == Some(ExpiryList { id: list, is_built: false }))
+    else {
         return Ok(None);
     };
     let (found, last) = expiries(transaction, &table, &time_to_live.attribute, after)?;
@@ -90,7 +90,7 @@ fn expiries(
 fn finish(transaction: &mut Transaction<'_>, table: &TableEntry, list: SourceId) -> Result<(), StoreError> {
     let mut table = table.clone();
     if let Some(time_to_live) = &mut table.time_to_live {
-        time_to_live.list = Some(List { id: list, is_built: true });
+        time_to_live.list = Some(ExpiryList { id: list, is_built: true });
     }
-    catalog::replace_table(transaction, &table)
+    transaction.replace_table(&table)
 }

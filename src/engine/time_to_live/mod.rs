@@ -2,53 +2,19 @@
 //!
 //! A table with time to live has a list of expiries, kept in order of time by every change of an item ([`maintain`]), so that finding
 //! what is over costs nothing while nothing is. The items that were there before are added in pieces ([`build`]); until then the
-//! state is ENABLING and nothing is deleted. What is over is deleted as a client would delete it ([`sweep`]), each item checked
+//! state is ENABLING and nothing is deleted. What is over is deleted as a client would delete it (`background::expiry`), each item checked
 //! again in the transaction that deletes it.
 
 pub mod build;
-pub mod sweep;
-pub mod upcoming;
 
+use super::base::item_key;
+use super::base::keys::{self, EntryAddress, StoreKey};
 use super::catalog::TableEntry;
-use super::keys::{self, EntryAddress, SourceId, StoreKey};
-use super::transaction::Transaction;
+use super::runtime::Transaction;
 use crate::codec::record::Record;
-use crate::model::api::TimeToLiveStatus;
 use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Number};
-
-/// A table's time to live, as its catalog entry knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimeToLive {
-    /// The attribute, also of one that was disabled.
-    pub attribute: String,
-    /// `None` when it is disabled.
-    pub list: Option<List>,
-    /// When it was enabled or disabled, milliseconds since the epoch.
-    pub changed_ms: u64,
-}
-
-/// The expiries of a table. Every enabling makes a new list; the old one is purged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct List {
-    pub id: SourceId,
-    /// Every item of the table that has an expiry is on it.
-    pub is_built: bool,
-}
-
-impl TimeToLive {
-    /// The state at a time. Both changes take `transition_ms` at least.
-    #[must_use]
-    pub fn status(&self, now_ms: u64, transition_ms: u64) -> TimeToLiveStatus {
-        let is_changing = now_ms < self.changed_ms.saturating_add(transition_ms);
-        match self.list {
-            Some(list) if is_changing || !list.is_built => TimeToLiveStatus::Enabling,
-            Some(_) => TimeToLiveStatus::Enabled,
-            None if is_changing => TimeToLiveStatus::Disabling,
-            None => TimeToLiveStatus::Disabled,
-        }
-    }
-}
+use crate::model::{AttributeValue, Key, Number};
+use crate::store::Read;
 
 /// When an item with this value expires, in milliseconds since the epoch, fractions cut off: the whole number of milliseconds `now`
 /// is later than the value exactly when it is later than this. Values that are no number, negative or beyond any clock never expire.
@@ -115,10 +81,18 @@ pub fn maintain(
     Ok(())
 }
 
-/// Has the table a list of expiries?
-#[must_use]
-pub fn is_on(table: &TableEntry) -> bool {
-    table.time_to_live.as_ref().is_some_and(|time_to_live| time_to_live.list.is_some())
+/// The key of the item at a place, if it expires at that time.
+///
+/// # Errors
+/// `Corrupt`; those of the store.
+pub fn item_that_expires(read: &dyn Read, table: &TableEntry, (ms, place): (u64, &[u8])) -> Result<Option<Key>, StoreError> {
+    let Some(bytes) = read.get(&keys::entry_at(table.source, place))? else { return Ok(None) };
+    let record = Record::parse(bytes)?;
+    let attribute = table.time_to_live.as_ref().map_or("", |time_to_live| &time_to_live.attribute);
+    if expiry_of(&record, attribute)? != Some(ms) {
+        return Ok(None);
+    }
+    Ok(item_key::key_of_item(&table.schema.key, &record.to_item()?).ok())
 }
 
 #[cfg(test)]
@@ -140,19 +114,5 @@ mod tests {
         check("18446744073709551.616", None);
         check("9e125", None);
         assert_eq!(expiry_ms(&AttributeValue::S("1".into())), None);
-    }
-
-    #[test]
-    fn states_follow_the_clock_and_the_list() {
-        let check = |list: Option<bool>, now_ms: u64, expected: TimeToLiveStatus| {
-            let list = list.map(|is_built| List { id: SourceId(1), is_built });
-            let time_to_live = TimeToLive { attribute: "t".into(), list, changed_ms: 100 };
-            assert_eq!(time_to_live.status(now_ms, 10), expected);
-        };
-        check(Some(true), 109, TimeToLiveStatus::Enabling);
-        check(Some(true), 110, TimeToLiveStatus::Enabled);
-        check(Some(false), 110, TimeToLiveStatus::Enabling);
-        check(None, 109, TimeToLiveStatus::Disabling);
-        check(None, 110, TimeToLiveStatus::Disabled);
     }
 }

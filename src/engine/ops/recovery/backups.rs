@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{new_arn, table_of};
-use crate::engine::account::{self, RecordKind};
-use crate::engine::batch::source_counters;
-use crate::engine::jobs::{self, BackupRecord, Copy, From, Job, Place, To};
-use crate::engine::keys::{SourceId, StoreKey};
+use super::table_of;
+use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::account::{self, BackupRecord};
+use crate::engine::base::keys::{RecordKind, SourceId, StoreKey};
 use crate::engine::ops::describe_table::description;
-use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, purge};
+use crate::engine::runtime::batch::source_counters;
+use crate::engine::runtime::{Engine, Transaction};
+use crate::engine::{catalog, jobs, purge};
 use crate::model::Error;
 use crate::model::api::backup::{Backup, BackupStatus, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse};
 use crate::model::arn;
@@ -120,10 +120,9 @@ fn is_of_type(record: &BackupRecord, wanted: BackupType) -> bool {
 
 fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> Result<(Backup, u32), Error> {
     let table = table_of(transaction.table(&request.table_name)?, &request.table_name)?;
-    let (now_ms, id) = (transaction.now_ms(), jobs::new_id(transaction)?);
-    let source = SourceId(id);
+    let (now_ms, source) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
     let record = BackupRecord {
-        arn: new_arn(transaction.shared, &request.table_name, "backup", (now_ms, id)),
+        arn: account::new_arn(transaction.shared.options.seed, &request.table_name, "backup", (now_ms, source)),
         name: request.backup_name.clone(),
         status: BackupStatus::Creating,
         created_ms: now_ms,
@@ -138,9 +137,9 @@ fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> R
     record.put(transaction.batch)?;
     let bound = jobs::bound_now(transaction)?;
     jobs::hold(transaction, &request.table_name)?;
-    let from = From::Table { name: request.table_name.clone(), source: table.source, bound };
-    let to = To::Backup { arn: record.arn.clone(), source };
-    let job = jobs::add(transaction, &Job::Copy(Copy { from, to, place: Place::Items(None) }))?;
+    let from = CopySource::Table { name: request.table_name.clone(), source: table.source, bound };
+    let to = CopyTarget::Backup { arn: record.arn.clone(), source };
+    let job = jobs::add(transaction, &Job::Copy(CopyJob { from, to, place: CopyPlace::Items(None) }))?;
     Ok((backup(transaction.batch.as_read(), &record)?, job))
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::table_of;
 use crate::codec::calendar;
-use crate::engine::catalog::{self, TableEntry};
-use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, jobs};
+use crate::engine::catalog::TableEntry;
+use crate::engine::jobs;
+use crate::engine::runtime::{Engine, Transaction};
 use crate::model::api::Version;
 use crate::model::api::backup::{RecoveryWindow, UpdateContinuousBackupsRequest};
 use crate::model::api::table_control::PointInTimeRecovery;
@@ -36,7 +36,7 @@ impl Engine {
                     period_days: period.unwrap_or(u64::from(PERIOD_DAYS)),
                 }
             });
-            catalog::replace_table(transaction, &new)?;
+            transaction.replace_table(&new)?;
             let job = if old.control.recovery.is_some() { jobs::trim(transaction, &new)? } else { None };
             Ok((window(&new, now_ms), job))
         })?;

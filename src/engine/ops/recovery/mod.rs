@@ -7,18 +7,14 @@ mod backups;
 mod continuous;
 mod restore;
 mod restore_schema;
-pub(in crate::engine) mod system_backups;
 
 use std::sync::Arc;
 
 pub(in crate::engine) use continuous::{Bound, bound};
 
-use crate::codec::digest;
-use crate::engine::Shared;
 use crate::engine::catalog::TableEntry;
 use crate::model::TableName;
 use crate::model::api::TableStatus;
-use crate::model::arn;
 use crate::model::error::RecoveryError;
 
 /// The table for these operations, which have errors of their own.
@@ -29,13 +25,4 @@ pub(in crate::engine) fn table_of(entry: Option<Arc<TableEntry>>, name: &TableNa
         TableStatus::Active | TableStatus::Updating => Ok(entry),
         TableStatus::Creating | TableStatus::Deleting => Err(RecoveryError::TableInUse(text())),
     }
-}
-
-/// `<table ARN>/<what>/<digits>-<8 hex digits>`: milliseconds, 17 digits of a backup and 14 of others, and a number that is never used again, mixed with the seed.
-pub(in crate::engine) fn new_arn(shared: &Shared, table: &TableName, what: &str, (now_ms, id): (u64, u32)) -> String {
-    let mut seed = shared.options.seed.to_be_bytes().to_vec();
-    seed.extend_from_slice(&id.to_be_bytes());
-    let hex: String = digest::digest(&seed).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let digits = if what == "backup" { 17 } else { 14 };
-    format!("{}/{what}/{now_ms:0digits$}-{hex}", arn::table(table))
 }

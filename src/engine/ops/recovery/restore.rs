@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::continuous::{Bound, bound};
 use super::{restore_schema, table_of};
-use crate::engine::Engine;
-use crate::engine::catalog::{self, TableEntry};
-use crate::engine::jobs::{self, BackupRecord, Copy, From, Job, Place, To};
+use crate::engine::account::BackupRecord;
+use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::base::table_definition::build_schema;
+use crate::engine::catalog::TableEntry;
+use crate::engine::jobs;
 use crate::engine::ops::create_table::add_table;
-use crate::engine::ops::create_table_checks::build_schema;
 use crate::engine::ops::describe_table::description;
-use crate::engine::transaction::Transaction;
+use crate::engine::runtime::{Engine, Transaction};
 use crate::model::api::backup::{BackupStatus, RestoreFromBackupRequest, RestoreToPointInTimeRequest};
 use crate::model::api::table_control::RestoreSummary;
 use crate::model::api::{TableDescription, TableStatus};
@@ -58,7 +59,7 @@ fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupReq
     };
     record.readers += 1;
     record.put(transaction.batch)?;
-    let from = From::Backup { arn: arn.clone(), source: record.source };
+    let from = CopySource::Backup { arn: arn.clone(), source: record.source };
     restore(transaction, schema, summary, from)
 }
 
@@ -82,7 +83,7 @@ fn to_point_in_time(
         failure: None,
     };
     jobs::hold(transaction, &request.source)?;
-    let from = From::Table { name: request.source.clone(), source: table.source, bound };
+    let from = CopySource::Table { name: request.source.clone(), source: table.source, bound };
     restore(transaction, schema, summary, from)
 }
 
@@ -105,12 +106,12 @@ fn restore(
     transaction: &mut Transaction<'_>,
     schema: TableSchema,
     summary: RestoreSummary,
-    from: From,
+    from: CopySource,
 ) -> Result<(TableDescription, u32), Error> {
     let name = schema.name.clone();
     let mut entry = add_table(transaction, &Arc::new(schema), TableStatus::Creating)?;
     entry.control.restored = Some(summary);
-    catalog::replace_table(transaction, &entry)?;
-    let job = jobs::add(transaction, &Job::Copy(Copy { from, to: To::Table(name), place: Place::Items(None) }))?;
+    transaction.replace_table(&entry)?;
+    let job = jobs::add(transaction, &Job::Copy(CopyJob { from, to: CopyTarget::Table(name), place: CopyPlace::Items(None) }))?;
     Ok((description(transaction.batch.as_read(), &entry, transaction.now_ms())?, job))
 }

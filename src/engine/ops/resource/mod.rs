@@ -1,13 +1,14 @@
 //! A table as a resource: tags, policy, limits (docs/dynamodb.md 18). Each change is one of the catalog.
 
 mod policy;
+mod policy_revision;
 mod stream_policy;
 mod tags;
 
 use std::sync::Arc;
 
-use crate::engine::Engine;
 use crate::engine::catalog::TableEntry;
+use crate::engine::runtime::Engine;
 use crate::model::Error;
 use crate::model::api::TableStatus;
 use crate::model::api::resource::{Limits, TableResource};

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
+use super::policy_revision::expect;
 use super::stream_policy;
-use crate::engine::Engine;
-use crate::engine::catalog::{self, TableEntry};
+use crate::engine::catalog::TableEntry;
+use crate::engine::runtime::Engine;
 use crate::model::Error;
 use crate::model::api::TableStatus;
 use crate::model::api::resource::{PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource};
 use crate::model::error::RecoveryError;
-
-/// The expectation that there is no policy yet.
-const NO_POLICY: &str = "NO_POLICY";
 
 impl Engine {
     /// Keeps a policy; its revision id, which the same text again keeps.
@@ -34,7 +32,7 @@ impl Engine {
             new.control.policy_revision = Some(revision);
             Arc::make_mut(&mut new.schema).settings.resource_policy = Some(request.policy.clone());
             new.control.changed_ms = Some(transaction.now_ms());
-            catalog::replace_table(transaction, &new)?;
+            transaction.replace_table(&new)?;
             Ok(revision.to_string())
         })
     }
@@ -68,7 +66,7 @@ impl Engine {
             Arc::make_mut(&mut new.schema).settings.resource_policy = None;
             new.control.policy_revision = Some(revision(&old));
             new.control.changed_ms = Some(transaction.now_ms());
-            catalog::replace_table(transaction, &new)?;
+            transaction.replace_table(&new)?;
             Ok(Some(policy.revision_id))
         })
     }
@@ -88,24 +86,4 @@ fn policy_of(table: &TableEntry) -> Option<ResourcePolicy> {
 fn found(entry: Option<Arc<TableEntry>>, resource: &TableResource) -> Result<Arc<TableEntry>, Error> {
     let entry = entry.filter(|entry| entry.status != TableStatus::Creating);
     entry.ok_or_else(|| Error::TableNotFound(resource.table_name.as_str().to_owned()))
-}
-
-/// Holds the expectation of a request to the policy that is there.
-pub(super) fn expect(
-    policy: Option<&ResourcePolicy>,
-    expected: Option<&str>,
-    resource: &TableResource,
-) -> Result<(), RecoveryError> {
-    let target = match &resource.stream {
-        None => format!("table {}", resource.table_name),
-        Some(_) => format!("stream {}", resource.arn),
-    };
-    let there = policy.map(|policy| policy.revision_id.clone());
-    match (expected, there) {
-        (None, _) | (Some(NO_POLICY), None) => Ok(()),
-        (Some(expected), Some(there)) if there == expected => Ok(()),
-        (Some(NO_POLICY), Some(there)) => Err(RecoveryError::PolicyExists { target, there }),
-        (Some(expected), Some(there)) => Err(RecoveryError::PolicyRevision { target, expected: expected.to_owned(), there }),
-        (Some(expected), None) => Err(RecoveryError::PolicyMissing { target, expected: expected.to_owned() }),
-    }
 }

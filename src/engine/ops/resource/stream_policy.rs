@@ -2,10 +2,10 @@
 //! is apart from its table's; a disabled stream can have one too (developer guide, "Attach a resource-based policy to a DynamoDB
 //! stream").
 
-use super::policy::expect;
+use super::policy_revision::expect;
+use crate::engine::runtime::Transaction;
 use crate::engine::streams::policy::{self, StreamPolicy};
 use crate::engine::streams::read_definition;
-use crate::engine::transaction::Transaction;
 use crate::model::Error;
 use crate::model::api::StreamName;
 use crate::model::api::resource::{PolicyRequest, PutPolicyRequest, ResourcePolicy, TableResource};

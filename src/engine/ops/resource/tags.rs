@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::found;
-use crate::engine::transaction::Transaction;
-use crate::engine::{Engine, catalog};
+use crate::engine::runtime::{Engine, Transaction};
 use crate::model::Error;
 use crate::model::api::resource::{ListTagsRequest, TableResource, TagResourceRequest, UntagResourceRequest};
 use crate::model::error::SchemaError;
@@ -60,5 +59,5 @@ fn change(transaction: &mut Transaction<'_>, resource: &TableResource, change: i
         return Err(SchemaError::TooManyTags.into());
     }
     new.control.changed_ms = Some(transaction.now_ms());
-    Ok(catalog::replace_table(transaction, &new)?)
+    Ok(transaction.replace_table(&new)?)
 }

@@ -1,39 +1,18 @@
 //! ImportTable (docs/dynamodb.md 20.4): a new table, filled from a bucket by a thread.
 
-use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::json;
-
-use super::import_files::{self, Line};
-use super::{buckets, new_arn, with_token};
-use crate::codec::json::document::Document;
-use crate::codec::wire::transfer::import_request;
-use crate::engine::account::RecordKind;
-use crate::engine::catalog::TableEntry;
-use crate::engine::jobs::{self, ImportRecord};
-use crate::engine::keys::SourceId;
+use super::with_token;
+use crate::engine::account::{self, ImportRecord};
+use crate::engine::base::keys::RecordKind;
+use crate::engine::base::table_definition::build_new_schema;
 use crate::engine::ops::create_table::add_table;
-use crate::engine::ops::create_table_checks::{build_new_schema, build_schema};
-use crate::engine::transaction::Transaction;
-use crate::engine::write::{self, Stored};
-use crate::engine::{Engine, Shared, catalog, index, item_key, purge, table_states};
+use crate::engine::runtime::{Engine, Transaction};
+use crate::engine::{catalog, jobs};
 use crate::model::api::TableStatus;
-use crate::model::api::common::Failure;
 use crate::model::api::transfer::{Import, ImportRequest, TransferStatus};
-use crate::model::error::{RecoveryError, StoreError};
-use crate::model::{Error, Item, TableName, TableSchema};
-
-/// Items put in one transaction.
-const ITEMS_PER_PIECE: usize = 250;
-/// Bytes of items after which a transaction ends.
-const PIECE_BYTES_MAX: usize = 1024 * 1024;
-/// `FailureCode` of a bucket that is not there.
-const NO_BUCKET: &str = "S3NoSuchBucket";
-/// The directory beside the buckets' that has the logs.
-const LOGS: &str = "import-logs";
+use crate::model::error::RecoveryError;
+use crate::model::{Error, TableSchema};
 
 impl Engine {
     /// Creates a table and imports into it in the background.
@@ -41,11 +20,11 @@ impl Engine {
     /// # Errors
     /// `Schema`, `TableAlreadyExists`, `Recovery`; those of the store.
     pub fn import_table(&self, request: ImportRequest) -> Result<Import, Error> {
-        buckets::root(&self.shared)?;
+        jobs::root(&self.shared)?;
         let schema = Arc::new(build_new_schema(request.table.clone())?);
         let (import, is_new) = self.shared.submit_and_wait(move |transaction| start(transaction, &request, &schema))?;
         if is_new {
-            run(&self.shared, import.clone());
+            jobs::run_import(&self.shared, import.clone());
         }
         Ok(import)
     }
@@ -62,9 +41,9 @@ fn start(transaction: &mut Transaction<'_>, request: &ImportRequest, schema: &Ar
         return Err(Error::TableAlreadyExists(schema.name.as_str().to_owned()));
     }
     let table = add_table(transaction, schema, TableStatus::Creating)?;
-    let (now_ms, id) = (transaction.now_ms(), jobs::new_id(transaction)?);
+    let (now_ms, id) = (transaction.now_ms(), catalog::take_source(transaction.batch)?);
     let import = Import {
-        arn: new_arn(transaction.shared, &schema.name, "import", (now_ms, id)),
+        arn: account::new_arn(transaction.shared.options.seed, &schema.name, "import", (now_ms, id)),
         table_id: table.table_id,
         status: TransferStatus::InProgress,
         start_ms: now_ms,
@@ -78,203 +57,4 @@ fn start(transaction: &mut Transaction<'_>, request: &ImportRequest, schema: &Ar
     };
     ImportRecord { import: import.clone() }.put(transaction.batch)?;
     Ok((import, true))
-}
-
-/// Reads the files and puts their items, from the start.
-pub fn run(shared: &Arc<Shared>, import: Import) {
-    let shared = Arc::clone(shared);
-    let run = move || {
-        let arn = import.arn.clone();
-        if let Err(error) = read_all(&shared, import) {
-            // The record still says that it is in progress: the next open begins again.
-            log::warn!("import {arn} stopped: {error}");
-        }
-    };
-    if let Err(error) = std::thread::Builder::new().name("import".to_owned()).spawn(run) {
-        log::warn!("no thread for an import: {error}");
-    }
-}
-
-/// An import under way.
-struct Running<'s> {
-    shared: &'s Arc<Shared>,
-    table: TableName,
-    import: Import,
-    /// Where the errors are written.
-    log: PathBuf,
-    bucket: String,
-    waiting: Vec<Waiting>,
-    waiting_bytes: usize,
-}
-
-/// An item to be put, and where it came from.
-struct Waiting {
-    item: Item,
-    key: String,
-    index: u64,
-}
-
-fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
-    const DAMAGED: StoreError = StoreError::Corrupt("an import's request");
-    let json = Document::parse(import.echo.clone().into_bytes()).map_err(|_| DAMAGED)?;
-    let request = import_request(json.root()).map_err(|_| DAMAGED)?;
-    let schema = build_schema(request.table.clone())?;
-    let root = buckets::root(shared)?.to_owned();
-    let id = import.arn.rsplit('/').next().unwrap_or_default();
-    let log = root.join(LOGS).join(id);
-    // An earlier run of the same import began it; that there is none is no fault.
-    let _ = fs::remove_file(log.join("error"));
-    let mut running = Running {
-        shared,
-        table: schema.name.clone(),
-        import: Import { processed_bytes: 0, processed_items: 0, imported_items: 0, errors: 0, ..import },
-        log: log.join("error"),
-        bucket: request.bucket.clone(),
-        waiting: Vec::new(),
-        waiting_bytes: 0,
-    };
-    let bucket = root.join(&request.bucket);
-    let failure = match buckets::files(&bucket, request.prefix.as_deref().unwrap_or_default()) {
-        Err(_) => Some(Failure { code: NO_BUCKET.to_owned(), message: "The specified bucket does not exist".to_owned() }),
-        Ok(files) => match running.read_files(&request, &schema, files) {
-            Err(error @ Error::Store(StoreError::NoSpace)) => Some(jobs::failure_of(&error)),
-            outcome => outcome?,
-        },
-    };
-    running.finish(failure)
-}
-
-impl Running<'_> {
-    fn read_files(
-        &mut self,
-        request: &ImportRequest,
-        schema: &TableSchema,
-        files: Vec<(String, PathBuf)>,
-    ) -> Result<Option<Failure>, Error> {
-        for (key, path) in files {
-            let mut index = 0;
-            let mut stopped = None;
-            let read = import_files::read(&path, request, schema, &mut |line| {
-                let done = self.line(&key, index, line);
-                index += 1;
-                match done {
-                    Ok(()) => true,
-                    Err(error) => {
-                        stopped = Some(error);
-                        false
-                    }
-                }
-            });
-            if let Some(error) = stopped {
-                return Err(error);
-            }
-            if let Err(error) = read {
-                return Ok(Some(Failure { code: "S3Error".to_owned(), message: format!("{key}: {error}") }));
-            }
-        }
-        self.put_waiting()?;
-        Ok(None)
-    }
-
-    fn line(&mut self, key: &str, index: u64, line: Line) -> Result<(), Error> {
-        self.import.processed_items += 1;
-        self.import.processed_bytes += line.bytes as u64;
-        match line.item {
-            Err(message) => self.fault(key, index, &message),
-            Ok(item) => {
-                self.waiting_bytes += line.bytes;
-                self.waiting.push(Waiting { item, key: key.to_owned(), index });
-                if self.waiting.len() >= ITEMS_PER_PIECE || self.waiting_bytes >= PIECE_BYTES_MAX {
-                    self.put_waiting()?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Notes an item that was not imported, and why.
-    fn fault(&mut self, key: &str, index: u64, message: &str) -> Result<(), Error> {
-        self.import.errors += 1;
-        let line = json!({
-            "itemS3Pointer": { "bucket": self.bucket, "key": key, "itemIndex": index },
-            "importArn": self.import.arn,
-            "errorMessages": [message],
-        });
-        let directory = self.log.parent().map_or(Ok(()), buckets::make_directory);
-        let append = || buckets::append(&self.log)?.write_all(format!("{line}\n").as_bytes());
-        if let Err(error) = directory.and_then(|()| append()) {
-            log::warn!("cannot write {}: {error}", self.log.display());
-        }
-        Ok(())
-    }
-
-    fn put_waiting(&mut self) -> Result<(), Error> {
-        let waiting = Arc::new(std::mem::take(&mut self.waiting));
-        self.waiting_bytes = 0;
-        let (table, items) = (self.table.clone(), Arc::clone(&waiting));
-        let outcomes = self.shared.submit_and_wait(move |transaction| put_all(transaction, &table, &items))?;
-        for (of, outcome) in waiting.iter().zip(outcomes) {
-            match outcome {
-                None => self.import.imported_items += 1,
-                Some(message) => self.fault(&of.key, of.index, &message)?,
-            }
-        }
-        let record = ImportRecord { import: self.import.clone() };
-        self.shared.submit_and_wait(move |transaction| Ok(record.put(transaction.batch)?))
-    }
-
-    fn finish(mut self, failure: Option<Failure>) -> Result<(), Error> {
-        let of_items = (self.import.errors > 0).then(|| Failure {
-            code: "ItemValidationError".to_owned(),
-            message: "Some of the items failed validation checks and were not imported. Please check the error log.".to_owned(),
-        });
-        self.import.failure = failure.or(of_items);
-        self.import.status = match self.import.failure {
-            None => TransferStatus::Completed,
-            Some(_) => TransferStatus::Failed,
-        };
-        self.import.end_ms = Some(self.shared.options.clock.now_ms());
-        let is_kept = self.import.failure.as_ref().is_none_or(|failure| failure.code != NO_BUCKET);
-        let (record, name) = (ImportRecord { import: self.import }, self.table);
-        let sources = self.shared.submit_and_wait(move |transaction| {
-            // On a full disk too.
-            transaction.removes();
-            let sources = match transaction.table(&name)? {
-                None => Vec::new(),
-                Some(table) if is_kept => activate(transaction, &table)?,
-                Some(table) => table_states::remove(transaction, &table)?,
-            };
-            record.put(transaction.batch)?;
-            Ok(sources)
-        })?;
-        sources.into_iter().for_each(|source| purge::start(Arc::clone(self.shared), source));
-        Ok(())
-    }
-}
-
-/// Opens the table to everybody; nothing of it is to be purged.
-fn activate(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
-    catalog::replace_table(transaction, &TableEntry { status: TableStatus::Active, ..table.clone() })?;
-    Ok(Vec::new())
-}
-
-/// Puts items; for each the text of its error, if it has one.
-fn put_all(transaction: &mut Transaction<'_>, name: &TableName, items: &[Waiting]) -> Result<Vec<Option<String>>, Error> {
-    let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
-    transaction.charges.turn_off();
-    let mut outcomes = Vec::with_capacity(items.len());
-    for Waiting { item, .. } in items {
-        let mut put = || -> Result<(), Error> {
-            item.check_limits()?;
-            let key = item_key::key_of_item(&table.schema.key, item)?;
-            index::check_item(&table, item)?;
-            let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
-            write::replace(transaction, &table, &key, &stored, Some(item)).map(|_| ())
-        };
-        match put() {
-            Err(Error::Store(error)) => return Err(error.into()),
-            outcome => outcomes.push(outcome.err().map(|error| error.to_string())),
-        }
-    }
-    Ok(outcomes)
 }

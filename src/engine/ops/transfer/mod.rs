@@ -4,30 +4,19 @@
 //! time (see `engine::jobs`), then written by a thread; an import is read by a thread and put in pieces. Both begin again after a
 //! restart: an export writes the same files, an import puts the same items.
 
-mod buckets;
 mod export;
-mod export_files;
-mod export_filter;
-mod export_lines;
 mod import;
-mod import_files;
-mod import_rows;
-mod zstd;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::recovery::new_arn;
-use crate::engine::account::{self, RecordKind};
-use crate::engine::jobs::{ExportRecord, ImportRecord};
-use crate::engine::{Engine, Shared};
+use crate::engine::account::{self, ExportRecord, ImportRecord};
+use crate::engine::base::keys::RecordKind;
+use crate::engine::runtime::{Engine, Transaction};
 use crate::model::Error;
-use crate::model::api::transfer::{Export, Import, ListTransfersRequest, ListTransfersResponse, TransferStatus};
+use crate::model::api::transfer::{Export, Import, ListTransfersRequest, ListTransfersResponse};
 use crate::model::error::{RecoveryError, StoreError};
-
-pub use export::write_export;
 
 /// `MaxResults` and `PageSize`, and what they are without.
 const PAGE_MAX: u32 = 25;
@@ -104,41 +93,8 @@ impl Engine {
     }
 }
 
-/// Goes on with the exports and imports that an earlier process left.
-///
-/// # Errors
-/// Those of the store.
-pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    if shared.options.buckets.is_none() {
-        return Ok(());
-    }
-    let (mut exports, mut imports) = (Vec::new(), Vec::new());
-    {
-        let read = shared.store.snapshot()?;
-        account::walk(&*read, RecordKind::Export, None, &mut |value| {
-            exports.extend(ExportRecord::decode(&value).ok());
-            ControlFlow::Continue(())
-        })?;
-        account::walk(&*read, RecordKind::Import, None, &mut |value| {
-            imports.extend(ImportRecord::decode(&value).ok());
-            ControlFlow::Continue(())
-        })?;
-    }
-    for record in exports.into_iter().filter(|of| of.is_copied && of.export.status == TransferStatus::InProgress) {
-        write_export(shared, record.export.arn);
-    }
-    for record in imports.into_iter().filter(|of| of.import.status == TransferStatus::InProgress) {
-        import::run(shared, record.import);
-    }
-    Ok(())
-}
-
 /// The record with the same client token, or none.
-fn with_token(
-    transaction: &crate::engine::transaction::Transaction<'_>,
-    kind: RecordKind,
-    token: &str,
-) -> Result<Option<Value>, StoreError> {
+fn with_token(transaction: &Transaction<'_>, kind: RecordKind, token: &str) -> Result<Option<Value>, StoreError> {
     let mut found = None;
     account::walk(transaction.batch.as_read(), kind, None, &mut |value| {
         let echo = value.get("echo").and_then(Value::as_str).and_then(|echo| serde_json::from_str::<Value>(echo).ok());

@@ -1,0 +1,120 @@
+//! Deletes what is over.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::engine::base::keys::{self, StoreKey};
+use crate::engine::catalog::{self, ExpiryList, TableEntry};
+use crate::engine::runtime::{Shared, Transaction, View};
+use crate::engine::time_to_live::{build, item_that_expires};
+use crate::engine::write;
+use crate::engine::write::stored::Stored;
+use crate::model::api::{Origin, TimeToLiveStatus};
+use crate::model::error::StoreError;
+use crate::model::limits::TTL_PAST_MS_MAX;
+use crate::model::{Error, TableName};
+use crate::store::{Direction, Read};
+
+/// Items deleted in one transaction: other writers are not to wait.
+const ITEMS_PER_JOB: usize = 100;
+
+/// Builds lists that are to be built and deletes every item whose time is over.
+///
+/// # Errors
+/// Those of the store.
+pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
+    for Work { name, unbuilt } in work(shared)? {
+        if let Some(list) = unbuilt {
+            build::build(shared, &name, list.id)?;
+        }
+        expire(shared, &name)?;
+    }
+    Ok(())
+}
+
+/// A table with something to do.
+struct Work {
+    name: TableName,
+    /// Its list, to be built first.
+    unbuilt: Option<ExpiryList>,
+}
+
+/// What is to be done, by a view that is gone when it is done.
+fn work(shared: &Shared) -> Result<Vec<Work>, Error> {
+    let view = View::new(shared, shared.store.snapshot()?);
+    let mut work = Vec::new();
+    for name in shared.expiring_tables.names(view.read(), &shared.catalog)? {
+        let Some(table) = view.table(&name)? else { continue };
+        match table.expiry_list() {
+            Some(list) if !list.is_built => work.push(Work { name, unbuilt: Some(list) }),
+            Some(_) if !due(view.read(), shared, &table, 1)?.is_empty() => work.push(Work { name, unbuilt: None }),
+            _ => {}
+        }
+    }
+    Ok(work)
+}
+
+/// A time and the place of an item.
+type Due = (u64, Vec<u8>);
+
+/// The first of the items whose time is over, by the list.
+fn due(read: &dyn Read, shared: &Shared, table: &TableEntry, count: usize) -> Result<Vec<Due>, StoreError> {
+    let now_ms = shared.options.clock.now_ms();
+    let mut found = Vec::new();
+    let Some(time_to_live) = &table.time_to_live else { return Ok(found) };
+    let Some(list) = time_to_live.list else { return Ok(found) };
+    if time_to_live.status(now_ms, shared.options.ttl_transition_ms) != TimeToLiveStatus::Enabled {
+        return Ok(found);
+    }
+    // Later than five years ago, and earlier than now.
+    let from_ms = now_ms.checked_sub(TTL_PAST_MS_MAX).map_or(0, |past| past + 1);
+    read.walk(&keys::expiries_between(list.id, from_ms, now_ms), Direction::Forward, &mut |key, _| {
+        found.extend(keys::parse_expiry(key).map(|(ms, place)| (ms, place.to_vec())));
+        if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(found)
+}
+
+fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
+    loop {
+        let of_job = name.clone();
+        let (expired, goes_on) = shared.submit_in_background(move |transaction| expire_piece(transaction, &of_job))?;
+        if expired > 0 {
+            shared.meter.table(name).count_expired(shared.options.clock.now_ms(), expired);
+        }
+        if !goes_on {
+            return Ok(());
+        }
+    }
+}
+
+/// Deletes some: how many, and whether there may be more.
+fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
+    let Ok(table) = catalog::active(transaction.table(name)?) else { return Ok((0, false)) };
+    let due = due(transaction.batch.as_read(), transaction.shared, &table, ITEMS_PER_JOB)?;
+    transaction.origin = Origin::TimeToLive;
+    transaction.charges.turn_off();
+    let mut expired = 0;
+    for due in &due {
+        expired += u64::from(expire_item(transaction, &table, due)?);
+    }
+    Ok((expired, due.len() == ITEMS_PER_JOB))
+}
+
+/// Whether an item was deleted.
+fn expire_item(transaction: &mut Transaction<'_>, table: &TableEntry, (ms, place): &Due) -> Result<bool, Error> {
+    match item_that_expires(transaction.batch.as_read(), table, (*ms, place)) {
+        Ok(Some(key)) => {
+            let stored = Stored::read(transaction.batch.as_read(), table, &key)?;
+            write::replace(transaction, table, &key, &stored, None).map(|_| true)
+        }
+        // No such item: it must not stand before others for ever. `check` tells of damaged ones.
+        Ok(None) | Err(StoreError::Corrupt(_)) => {
+            if let Some(list) = table.expiry_list() {
+                transaction.batch.delete(&StoreKey::Expiry(list.id, *ms, place).encode())?;
+            }
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

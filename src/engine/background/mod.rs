@@ -1,0 +1,38 @@
+//! The engine's own work beside its requests: items whose time is over, stream records older than a day; indexes that are made or
+//! removed; partitions that split.
+//!
+//! A thread for each round wakes up every while and looks; it writes only when there is something to do. Several processes on one data
+//! directory may all do it: everything is decided again inside the write.
+
+mod expiry;
+mod indexes;
+mod splits;
+mod system_backups;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::parked;
+use super::runtime::{Round, Shared};
+use super::streams::trim;
+use crate::model::Error;
+
+/// The threads: name and round. Indexes have one of their own, so that a long backfill keeps nothing else waiting.
+pub const ROUNDS: [(&str, Round); 2] = [("engine-background", housekeeping), ("engine-indexes", indexes::round)];
+
+/// Does what there is to do for all threads.
+///
+/// # Errors
+/// Those of the store.
+pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
+    ROUNDS.iter().try_for_each(|(_, round)| round(shared).map(drop))
+}
+
+fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
+    expiry::sweep(shared)?;
+    trim::trim(shared)?;
+    system_backups::expire(shared)?;
+    parked::expire(shared)?;
+    splits::round(shared)?;
+    Ok(None)
+}

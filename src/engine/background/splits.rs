@@ -1,0 +1,210 @@
+//! Splits partitions that have become too few, too full or too hot, in the background; nobody waits for it and no item moves.
+//!
+//! Each decision is a function of the catalog, the stored items and the load, so the same history gives the same partitions. A round
+//! writes all changed maps in one transaction, and none when nothing changed.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::engine::base::keys::{SourceId, StoreKey};
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::meter::heat;
+use crate::engine::partitions::map::PartitionMap;
+use crate::engine::partitions::{self, content, needed_for};
+use crate::engine::runtime::{Shared, Transaction, View};
+use crate::model::layout::PartitionOrigin;
+use crate::model::{Error, IndexKind, TableName};
+
+/// Splits of one table or index in one round.
+const SPLITS_MAX: usize = 64;
+
+/// A map that is to be stored.
+struct Changed {
+    table: TableName,
+    source: SourceId,
+    /// The stored bytes that it was made of.
+    before: Option<Vec<u8>>,
+    map: Arc<PartitionMap>,
+}
+
+/// Looks at every table and index.
+///
+/// # Errors
+/// Those of the store.
+pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
+    let commit = shared.store.commit_id();
+    let is_new = shared.split_rounds.is_new(commit);
+    if !is_new && !shared.meter.is_warm(shared.options.clock.now_ms()) {
+        return Ok(());
+    }
+    let mut changed = Vec::new();
+    let (tables, next) = tables(shared)?;
+    for table in &tables {
+        let global = table.indexes().filter(|(index, _)| index.kind == IndexKind::Global).map(|(_, source)| source);
+        for source in std::iter::once(table.source).chain(global) {
+            changed.extend(look_at(shared, table, source)?);
+        }
+    }
+    let live: HashSet<SourceId> =
+        tables.iter().flat_map(|table| table.index_sources.iter().copied().chain([table.source])).collect();
+    // Those of the next numbers may have come after the tables were read.
+    shared.meter.keep_only(|source| source >= next || live.contains(&source));
+    if changed.is_empty() {
+        return Ok(());
+    }
+    store(shared, changed)
+}
+
+/// All tables, and the source that will be made next.
+fn tables(shared: &Shared) -> Result<(Vec<Arc<TableEntry>>, SourceId), Error> {
+    let view = View::new(shared, shared.store.snapshot()?);
+    let mut names = Vec::new();
+    view.table_names(None, &mut |name| {
+        names.extend(TableName::new(name));
+        std::ops::ControlFlow::Continue(())
+    })?;
+    let tables = names.iter().filter_map(|name| view.table(name).transpose()).collect::<Result<_, Error>>()?;
+    Ok((tables, catalog::next_source(view.read())?))
+}
+
+/// What is to be changed of a table's base or global index.
+fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Option<Changed>, Error> {
+    let (before, mut map, bytes) = {
+        let view = View::new(shared, shared.store.snapshot()?);
+        let before = view.read().get(&StoreKey::Partitions(source).encode())?.map(<[u8]>::to_vec);
+        let map = PartitionMap::clone(&*partitions::load(view.read(), table, source)?);
+        (before, map, billed_bytes(&view, table, source)?)
+    };
+    let now_ms = shared.options.clock.now_ms();
+    let mut splits = 0;
+    while map.partitions().len() < needed_for(table.throughput_of(source)) {
+        let Some(middle) = map.middle(map.widest()) else { break };
+        if !map.split(middle.to_vec(), now_ms, PartitionOrigin::Throughput) {
+            break;
+        }
+    }
+    split_full(shared, (table, source), &mut map, bytes, &mut splits)?;
+    split_hot(shared, (table, source), &mut map, &mut splits)?;
+    let is_stored = before.as_deref() == Some(&map.encode());
+    let map = Arc::new(map);
+    if is_stored {
+        // Another process may have split it.
+        if let Some(meter) = shared.meter.known_source(source).filter(|meter| *meter.map() != *map) {
+            meter.set_map(Arc::clone(&map));
+        }
+        return Ok(None);
+    }
+    Ok(Some(Changed { table: table.schema.name.clone(), source, before, map }))
+}
+
+/// With overhead; of a base table with its local indexes.
+fn billed_bytes(view: &View<'_>, table: &TableEntry, source: SourceId) -> Result<u64, Error> {
+    let mut bytes = view.counters(source)?.size_with_overhead();
+    if source == table.source {
+        for (_, local) in table.indexes().filter(|(index, _)| index.kind == IndexKind::Local) {
+            bytes += view.counters(local)?.size_with_overhead();
+        }
+    }
+    Ok(bytes)
+}
+
+/// Splits partitions over their size. They are measured only when the table has grown by a twentieth of a partition since.
+fn split_full(
+    shared: &Shared,
+    (table, source): (&TableEntry, SourceId),
+    map: &mut PartitionMap,
+    bytes: u64,
+    splits: &mut usize,
+) -> Result<(), Error> {
+    let bytes_max = shared.options.partition_limits.bytes_max;
+    let measured = shared.split_rounds.measured(source);
+    if bytes <= bytes_max || (measured > 0 && bytes <= measured.saturating_add(bytes_max / 20)) {
+        return Ok(());
+    }
+    let views = shared.views();
+    let mut position = 0;
+    while position < map.partitions().len() && *splits < SPLITS_MAX {
+        let range = map.range(position);
+        if content::count(&*views, table, source, &range)?.billed_bytes > bytes_max
+            && let Some(place) = content::half(&*views, table, source, &range)?
+            && map.split(place, shared.options.clock.now_ms(), PartitionOrigin::Size)
+        {
+            *splits += 1;
+        } else {
+            position += 1;
+        }
+    }
+    if *splits < SPLITS_MAX {
+        shared.split_rounds.set_measured(source, bytes);
+    }
+    Ok(())
+}
+
+/// Splits partitions that were asked for too much over the last minute.
+fn split_hot(
+    shared: &Shared,
+    (table, source): (&TableEntry, SourceId),
+    map: &mut PartitionMap,
+    splits: &mut usize,
+) -> Result<(), Error> {
+    let Some(meter) = shared.meter.known_source(source) else { return Ok(()) };
+    let now_ms = shared.options.clock.now_ms();
+    let keys = meter.top_keys(usize::MAX);
+    let views = shared.views();
+    let hot = map.partitions().iter().filter(|partition| {
+        let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
+        let has_rested = now_ms.saturating_sub(partition.since_ms) >= heat::REST_MS;
+        has_rested && heat::share(&load, &shared.options.partition_limits) >= heat::HEAT_SPLIT_SHARE
+    });
+    for id in hot.map(|partition| partition.id).collect::<Vec<_>>() {
+        if *splits >= SPLITS_MAX {
+            break;
+        }
+        let Some(position) = map.position_of_id(id) else { continue };
+        let range = map.range(position);
+        let load = meter.heat_of(id).last_minute.sum(now_ms);
+        let place = match heat::cut(&range, &load, &keys, now_ms) {
+            Some(place) => Some(place),
+            None => content::half(&*views, table, source, &range)?,
+        };
+        if let Some(place) = place
+            && map.split(place, now_ms, PartitionOrigin::Heat)
+        {
+            *splits += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the maps, unless another process was quicker; then tells the meters.
+fn store(shared: &Arc<Shared>, changed: Vec<Changed>) -> Result<(), Error> {
+    let stored = shared.submit_in_background(move |transaction| {
+        let mut stored = Vec::new();
+        for change in &changed {
+            if write(transaction, change)? {
+                stored.push((change.source, Arc::clone(&change.map)));
+            }
+        }
+        Ok(stored)
+    })?;
+    for (source, map) in stored {
+        if let Some(meter) = shared.meter.known_source(source) {
+            meter.set_map(map);
+        }
+    }
+    // The commit was our own.
+    shared.split_rounds.saw(shared.store.commit_id());
+    Ok(())
+}
+
+fn write(transaction: &mut Transaction<'_>, change: &Changed) -> Result<bool, Error> {
+    let key = StoreKey::Partitions(change.source).encode();
+    let is_as_before = transaction.batch.get(&key)? == change.before.as_deref();
+    // A table that was dropped meanwhile must leave nothing behind.
+    let table = transaction.table(&change.table)?;
+    let is_there = table.is_some_and(|table| table.source == change.source || table.index_sources.contains(&change.source));
+    if is_as_before && is_there {
+        transaction.batch.put(&key, &change.map.encode())?;
+    }
+    Ok(is_as_before && is_there)
+}

@@ -1,0 +1,56 @@
+//! The end of backups that stay when a table with point-in-time recovery is deleted: after 35 days (developer guide, "Point-in-time
+//! recovery"). `table_states` makes them.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::engine::account::{self, BackupRecord};
+use crate::engine::base::keys::{RecordKind, StoreKey};
+use crate::engine::purge;
+use crate::engine::runtime::Shared;
+use crate::model::Error;
+
+/// Removes those whose time is over. Looks at the records only when one may be.
+///
+/// # Errors
+/// Those of the store.
+pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
+    let now_ms = shared.options.clock.now_ms();
+    if now_ms < shared.system_backups_due_ms.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    // One that is made meanwhile makes it earlier again.
+    shared.system_backups_due_ms.store(u64::MAX, Ordering::Release);
+    let (mut over, mut next) = (Vec::new(), u64::MAX);
+    account::walk(&*shared.store.snapshot()?, RecordKind::Backup, None, &mut |value| {
+        if let Ok(record) = BackupRecord::decode(&value)
+            && record.is_system
+        {
+            match record.kept_until_ms() {
+                due if due <= now_ms && record.readers == 0 => over.push(record),
+                due => next = next.min(due.max(now_ms + 1)),
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    shared.system_backups_due_ms.fetch_min(next, Ordering::AcqRel);
+    for record in over {
+        let (arn, source) = (record.arn, record.source);
+        let is_removed = shared.submit_in_background(move |transaction| {
+            // Somebody may have removed it, or begun to restore from it.
+            let found = BackupRecord::get(transaction.batch.as_read(), &arn)?;
+            if found.is_none_or(|record| record.readers > 0) {
+                return Ok(false);
+            }
+            transaction.removes();
+            account::delete(transaction.batch, RecordKind::Backup, &arn)?;
+            transaction.batch.put(&StoreKey::Purge(source).encode(), purge::MARK)?;
+            Ok(true)
+        })?;
+        if is_removed {
+            purge::start(Arc::clone(shared), source);
+        }
+    }
+    Ok(())
+}

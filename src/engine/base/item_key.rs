@@ -1,0 +1,140 @@
+//! Checks of primary keys: in an item that is put, and as a `Key` parameter (docs/dynamodb.md 6.2).
+
+use crate::model::error::KeyError;
+use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
+use crate::model::{AttributeValue, Item, Key, KeyAttribute, KeySchema};
+
+/// Which of the two size limits a key attribute has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyRole {
+    Partition,
+    Sort,
+}
+
+impl KeyRole {
+    /// The size of one key value against its limit.
+    ///
+    /// # Errors
+    /// The limit's own error.
+    pub fn check_size(self, bytes: usize) -> Result<(), KeyError> {
+        match self {
+            Self::Partition if bytes > PARTITION_KEY_BYTES_MAX => Err(KeyError::PartitionTooLarge),
+            Self::Sort if bytes > SORT_KEY_BYTES_MAX => Err(KeyError::SortTooLarge),
+            Self::Partition | Self::Sort => Ok(()),
+        }
+    }
+}
+
+/// Why a value cannot be a key: of no use beside its type and size.
+pub fn is_empty_key(value: &AttributeValue) -> bool {
+    match value {
+        AttributeValue::S(text) => text.is_empty(),
+        AttributeValue::B(bytes) => bytes.is_empty(),
+        _ => false,
+    }
+}
+
+/// Bytes of a key value that count against the key limits; numbers never pass them.
+pub fn key_bytes(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::B(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+fn roles(schema: &KeySchema) -> impl Iterator<Item = (&KeyAttribute, KeyRole)> {
+    let sort = schema.sort.as_ref().map(|attribute| (attribute, KeyRole::Sort));
+    std::iter::once((&schema.partition, KeyRole::Partition)).chain(sort)
+}
+
+fn check_content(attribute: &KeyAttribute, role: KeyRole, value: &AttributeValue) -> Result<(), KeyError> {
+    if is_empty_key(value) {
+        return Err(match value {
+            AttributeValue::B(_) => KeyError::EmptyBinary(attribute.name.clone()),
+            _ => KeyError::EmptyString(attribute.name.clone()),
+        });
+    }
+    role.check_size(key_bytes(value))
+}
+
+/// The primary key of an item to put.
+///
+/// # Errors
+/// Per key attribute in order: missing, type, empty, size.
+pub fn key_of_item(schema: &KeySchema, item: &Item) -> Result<Key, KeyError> {
+    for (attribute, role) in roles(schema) {
+        let value = item.get(&attribute.name).ok_or_else(|| KeyError::Missing(attribute.name.clone()))?;
+        let expected = attribute.attribute_type.as_attribute_type();
+        let actual = value.attribute_type();
+        if actual != expected {
+            return Err(KeyError::TypeMismatch { name: attribute.name.clone(), expected, actual });
+        }
+        check_content(attribute, role, value)?;
+    }
+    item.key(schema).ok_or(KeyError::SchemaMismatch)
+}
+
+/// The primary key of a `Key` parameter.
+///
+/// # Errors
+/// `SchemaMismatch` when attributes are missing, too many or of another type; then per attribute: empty, size.
+pub fn key_of_parameter(schema: &KeySchema, parameter: &Item) -> Result<Key, KeyError> {
+    if parameter.0.len() != schema.attributes().count() {
+        return Err(KeyError::SchemaMismatch);
+    }
+    for (attribute, role) in roles(schema) {
+        let value = parameter.get(&attribute.name).ok_or(KeyError::SchemaMismatch)?;
+        if value.attribute_type() != attribute.attribute_type.as_attribute_type() {
+            return Err(KeyError::SchemaMismatch);
+        }
+        check_content(attribute, role, value)?;
+    }
+    parameter.key(schema).ok_or(KeyError::SchemaMismatch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::AttributeType;
+    use crate::model::schema::KeyAttributeType;
+
+    fn schema() -> KeySchema {
+        let attribute = |name: &str, attribute_type| KeyAttribute { name: name.into(), attribute_type };
+        KeySchema { partition: attribute("pk", KeyAttributeType::S), sort: Some(attribute("sk", KeyAttributeType::B)) }
+    }
+
+    fn s(bytes: usize) -> AttributeValue {
+        AttributeValue::S("x".repeat(bytes))
+    }
+
+    fn b(bytes: usize) -> AttributeValue {
+        AttributeValue::B(vec![1; bytes])
+    }
+
+    /// The outcome as an item's key and as a `Key` parameter.
+    fn check(item: Item, in_item: Result<(), KeyError>, as_parameter: Result<(), KeyError>) {
+        assert_eq!(key_of_item(&schema(), &item).map(|_| ()), in_item, "item {item:?}");
+        assert_eq!(key_of_parameter(&schema(), &item).map(|_| ()), as_parameter, "parameter {item:?}");
+    }
+
+    #[test]
+    fn table_of_keys() {
+        let same = |item, error: KeyError| check(item, Err(error.clone()), Err(error));
+        let mismatch = || Err(KeyError::SchemaMismatch);
+        let types = |name: &str, expected, actual| Err(KeyError::TypeMismatch { name: name.into(), expected, actual });
+        check(Item::from([("pk", s(2048)), ("sk", b(1024))]), Ok(()), Ok(()));
+        check(Item::from([("pk", s(1)), ("sk", b(1)), ("a", s(1))]), Ok(()), mismatch());
+        check(Item::from([("sk", b(1))]), Err(KeyError::Missing("pk".into())), mismatch());
+        check(Item::from([("pk", s(1))]), Err(KeyError::Missing("sk".into())), mismatch());
+        check(Item::from([("pk", s(1)), ("a", b(1))]), Err(KeyError::Missing("sk".into())), mismatch());
+        let wrong = types("pk", AttributeType::S, AttributeType::B);
+        check(Item::from([("pk", b(1)), ("sk", b(1))]), wrong, mismatch());
+        let wrong = types("sk", AttributeType::B, AttributeType::Null);
+        check(Item::from([("pk", s(1)), ("sk", AttributeValue::Null)]), wrong, mismatch());
+        same(Item::from([("pk", s(0)), ("sk", b(1))]), KeyError::EmptyString("pk".into()));
+        same(Item::from([("pk", s(1)), ("sk", b(0))]), KeyError::EmptyBinary("sk".into()));
+        same(Item::from([("pk", s(2049)), ("sk", b(1))]), KeyError::PartitionTooLarge);
+        same(Item::from([("pk", s(1)), ("sk", b(1025))]), KeyError::SortTooLarge);
+    }
+}

@@ -1,0 +1,9 @@
+//! What every other room of the engine builds on, and what needs no catalog: keys, counters, units, the clock.
+
+pub mod capacity;
+pub mod clock;
+pub mod counters;
+pub mod item_key;
+pub mod keys;
+pub mod segment;
+pub mod table_definition;

@@ -1,0 +1,341 @@
+//! The checks of a CreateTable request in DynamoDB's order, the first failing wins (docs/dynamodb.md 11.1, checks 1 to 20; 9.2).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::api::CreateTableRequest;
+use crate::model::api::create_table::{IndexDefinition, KeySchemaElement, ProjectionDefinition, ProjectionType};
+use crate::model::error::{LimitError, SchemaError};
+use crate::model::limits::{
+    CAPACITY_UNITS_MAX, GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
+    TABLE_CAPACITY_UNITS_MAX,
+};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema};
+
+/// Checks a request and builds the table's definition from it.
+///
+/// # Errors
+/// [`SchemaError`].
+pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaError> {
+    let billing_mode = request.billing_mode.unwrap_or(BillingMode::Provisioned);
+    check_throughput(billing_mode, request.throughput)?;
+    let definitions = Definitions::new(&request.attribute_definitions)?;
+    let key = definitions.table_key(&request.key_schema)?;
+    check_all_used(&request)?;
+
+    let mut indexes = Vec::new();
+    if let Some(list) = &request.local_indexes {
+        indexes.extend(local_indexes(list, &definitions, &key)?);
+    }
+    if let Some(list) = &request.global_indexes {
+        let global = global_indexes(list, &definitions, billing_mode)?;
+        check_names(indexes.iter().chain(&global))?;
+        check_global_throughput(&global, billing_mode)?;
+        if global.len() > GLOBAL_INDEXES_MAX {
+            return Err(SchemaError::TooManyGlobal);
+        }
+        indexes.extend(global);
+    }
+    check_projected(&indexes)?;
+    Ok(TableSchema {
+        name: request.table_name,
+        key,
+        indexes,
+        billing_mode,
+        throughput: request.throughput,
+        deletion_protection: request.deletion_protection,
+        settings: request.settings,
+    })
+}
+
+/// As [`build_schema`], and within what the account may give a table or an index: what nothing but a new request is held to.
+///
+/// # Errors
+/// [`SchemaError`], then [`LimitError`](crate::model::error::LimitError).
+pub fn build_new_schema(request: CreateTableRequest) -> Result<TableSchema, Error> {
+    let schema = build_schema(request)?;
+    let units = std::iter::once(schema.throughput).chain(schema.indexes.iter().map(|index| index.throughput));
+    units.flatten().try_for_each(check_table_maximum)?;
+    Ok(schema)
+}
+
+/// Holds units to what the account may give one table, or one index.
+///
+/// # Errors
+/// `TableMaximum`.
+pub fn check_table_maximum(units: ProvisionedThroughput) -> Result<(), LimitError> {
+    match throughput_members(units).into_iter().find(|(_, value)| *value > TABLE_CAPACITY_UNITS_MAX) {
+        Some((member, value)) => Err(LimitError::TableMaximum { member, value, maximum: TABLE_CAPACITY_UNITS_MAX }),
+        None => Ok(()),
+    }
+}
+
+/// The members of a throughput with their names.
+#[must_use]
+pub fn throughput_members(units: ProvisionedThroughput) -> [(&'static str, u64); 2] {
+    [("ReadCapacityUnits", units.read_capacity_units), ("WriteCapacityUnits", units.write_capacity_units)]
+}
+
+/// Checks the definition of one global index and builds it: checks 4, 6, 14 and 18.
+///
+/// # Errors
+/// [`SchemaError`].
+pub fn build_global_index(definition: &IndexDefinition, attributes: &[KeyAttribute]) -> Result<IndexSchema, SchemaError> {
+    global_index(definition, &Definitions::new(attributes)?)
+}
+
+/// Checks 1 to 3.
+fn check_throughput(billing_mode: BillingMode, throughput: Option<ProvisionedThroughput>) -> Result<(), SchemaError> {
+    match (billing_mode, throughput) {
+        (BillingMode::PayPerRequest, Some(_)) => Err(SchemaError::ThroughputOnDemand),
+        (BillingMode::Provisioned, None) => Err(SchemaError::ThroughputMissing),
+        (BillingMode::PayPerRequest, None) => Ok(()),
+        (BillingMode::Provisioned, Some(throughput)) => check_units(throughput),
+    }
+}
+
+fn check_units(throughput: ProvisionedThroughput) -> Result<(), SchemaError> {
+    match throughput_members(throughput).into_iter().find(|(_, value)| *value > CAPACITY_UNITS_MAX) {
+        Some((member, value)) => Err(SchemaError::ThroughputRange { member, value }),
+        None => Ok(()),
+    }
+}
+
+/// `AttributeDefinitions`, each name once.
+struct Definitions<'r> {
+    types: BTreeMap<&'r str, KeyAttributeType>,
+    /// As sent, joined by `, `.
+    text: String,
+}
+
+impl<'r> Definitions<'r> {
+    /// Check 4.
+    fn new(list: &'r [KeyAttribute]) -> Result<Self, SchemaError> {
+        let mut types = BTreeMap::new();
+        for definition in list {
+            if types.insert(definition.name.as_str(), definition.attribute_type).is_some() {
+                return Err(SchemaError::DuplicateDefinition(definition.name.clone()));
+            }
+        }
+        Ok(Self { types, text: joined(list.iter().map(|definition| definition.name.as_str())) })
+    }
+
+    /// Check 6: the elements with their types, in order.
+    fn typed(&self, elements: &[KeySchemaElement]) -> Result<Vec<(KeyAttribute, KeyType)>, SchemaError> {
+        let names = elements.iter().map(|element| element.attribute_name.as_str());
+        let undefined: Vec<&str> = names.filter(|name| !self.types.contains_key(name)).collect();
+        if !undefined.is_empty() {
+            return Err(SchemaError::UndefinedKeys { keys: joined(undefined.into_iter()), definitions: self.text.clone() });
+        }
+        let typed = |element: &KeySchemaElement| {
+            let attribute_type = *self.types.get(element.attribute_name.as_str())?;
+            Some((KeyAttribute { name: element.attribute_name.clone(), attribute_type }, element.key_type))
+        };
+        Ok(elements.iter().filter_map(typed).collect())
+    }
+
+    /// Checks 5 to 8.
+    fn table_key(&self, elements: &[KeySchemaElement]) -> Result<KeySchema, SchemaError> {
+        if elements.len() > self.types.len() {
+            return Err(SchemaError::KeysWithoutDefinition);
+        }
+        self.one_or_two(elements)
+    }
+
+    /// Checks 6 to 8: a HASH and perhaps a RANGE attribute.
+    fn one_or_two(&self, elements: &[KeySchemaElement]) -> Result<KeySchema, SchemaError> {
+        let mut typed = self.typed(elements)?.into_iter();
+        let Some((partition, first_type)) = typed.next() else { return Err(SchemaError::FirstNotHash) };
+        let second = typed.next();
+        if second.as_ref().is_some_and(|(sort, _)| sort.name == partition.name) {
+            return Err(SchemaError::SameKeyTwice);
+        }
+        if first_type != KeyType::Hash {
+            return Err(SchemaError::FirstNotHash);
+        }
+        match second {
+            Some((_, KeyType::Hash)) => Err(SchemaError::SecondNotRange),
+            Some((sort, KeyType::Range)) => Ok(KeySchema { partition, sort: Some(sort) }),
+            None => Ok(KeySchema { partition, sort: None }),
+        }
+    }
+}
+
+fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Checks 9 and 10: every definition is used by some key schema.
+fn check_all_used(request: &CreateTableRequest) -> Result<(), SchemaError> {
+    let indexes = request.local_indexes.iter().chain(&request.global_indexes).flatten();
+    let elements = request.key_schema.iter().chain(indexes.flat_map(|index| &index.key_schema));
+    let used: BTreeSet<&str> = elements.map(|element| element.attribute_name.as_str()).collect();
+    let mut definitions = request.attribute_definitions.iter().map(|definition| definition.name.as_str());
+    if definitions.clone().all(|name| used.contains(name)) {
+        return Ok(());
+    }
+    if request.local_indexes.is_none() && request.global_indexes.is_none() {
+        return Err(SchemaError::UnusedDefinitions);
+    }
+    Err(SchemaError::UnusedDefinitionsWithIndexes { definitions: joined(&mut definitions), used: joined(used.into_iter()) })
+}
+
+/// Checks 11 to 16.
+fn local_indexes(
+    list: &[IndexDefinition],
+    definitions: &Definitions<'_>,
+    table: &KeySchema,
+) -> Result<Vec<IndexSchema>, SchemaError> {
+    if list.is_empty() {
+        return Err(SchemaError::EmptyIndexList("LocalSecondaryIndexes"));
+    }
+    if table.sort.is_none() {
+        return Err(SchemaError::LocalOnHashOnly);
+    }
+    let build = |index: &IndexDefinition| {
+        let key = definitions.one_or_two(&index.key_schema)?;
+        let name = index.name.as_str();
+        let sort = key.sort.ok_or_else(|| SchemaError::LocalWithoutRange(name.to_owned()))?;
+        if key.partition.name != table.partition.name {
+            return Err(SchemaError::LocalOtherHash {
+                index: name.to_owned(),
+                index_key: key.partition.name,
+                table_key: table.partition.name.clone(),
+            });
+        }
+        Ok(IndexSchema {
+            name: index.name.clone(),
+            kind: IndexKind::Local,
+            partition: vec![key.partition],
+            sort: vec![sort],
+            projection: projection(&index.projection)?,
+            throughput: None,
+            settings: index.settings,
+        })
+    };
+    let indexes: Vec<IndexSchema> = list.iter().map(build).collect::<Result<_, _>>()?;
+    check_names(indexes.iter())?;
+    if indexes.len() > LOCAL_INDEXES_MAX {
+        return Err(SchemaError::TooManyLocal);
+    }
+    Ok(indexes)
+}
+
+/// Check 14.
+fn projection(definition: &ProjectionDefinition) -> Result<Projection, SchemaError> {
+    match (definition.projection_type, &definition.non_key_attributes) {
+        (None, _) => Err(SchemaError::ProjectionTypeMissing),
+        (Some(ProjectionType::All), None) => Ok(Projection::All),
+        (Some(ProjectionType::All), Some(_)) => Err(SchemaError::NonKeyAttributesUnwanted("ALL")),
+        (Some(ProjectionType::KeysOnly), None) => Ok(Projection::KeysOnly),
+        (Some(ProjectionType::KeysOnly), Some(_)) => Err(SchemaError::NonKeyAttributesUnwanted("KEYS_ONLY")),
+        (Some(ProjectionType::Include), None) => Err(SchemaError::NonKeyAttributesMissing),
+        (Some(ProjectionType::Include), Some(names)) => {
+            let mut sorted = BTreeSet::new();
+            for name in names {
+                if !sorted.insert(name.clone()) {
+                    return Err(SchemaError::DuplicateNonKeyAttribute(name.clone()));
+                }
+            }
+            Ok(Projection::Include(sorted.into_iter().collect()))
+        }
+    }
+}
+
+/// Check 15.
+fn check_names<'i>(indexes: impl Iterator<Item = &'i IndexSchema>) -> Result<(), SchemaError> {
+    let mut seen = BTreeSet::new();
+    for index in indexes {
+        if !seen.insert(&index.name) {
+            return Err(SchemaError::DuplicateIndexName(index.name.as_str().to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks 17 and 18, and 14 for global indexes.
+fn global_indexes(
+    list: &[IndexDefinition],
+    definitions: &Definitions<'_>,
+    billing_mode: BillingMode,
+) -> Result<Vec<IndexSchema>, SchemaError> {
+    if list.is_empty() {
+        return Err(SchemaError::EmptyIndexList("GlobalSecondaryIndexes"));
+    }
+    let build = |index: &IndexDefinition| {
+        let built = global_index(index, definitions)?;
+        if let (BillingMode::Provisioned, Some(throughput)) = (billing_mode, index.throughput) {
+            check_units(throughput)?;
+        }
+        Ok(built)
+    };
+    list.iter().map(build).collect()
+}
+
+fn global_index(index: &IndexDefinition, definitions: &Definitions<'_>) -> Result<IndexSchema, SchemaError> {
+    let (partition, sort) = global_key(&index.key_schema, definitions)?;
+    Ok(IndexSchema {
+        name: index.name.clone(),
+        kind: IndexKind::Global,
+        partition,
+        sort,
+        projection: projection(&index.projection)?,
+        throughput: index.throughput,
+        settings: index.settings,
+    })
+}
+
+/// 1 to 4 HASH attributes, then 0 to 4 RANGE attributes (docs/dynamodb.md 9.2).
+fn global_key(
+    elements: &[KeySchemaElement],
+    definitions: &Definitions<'_>,
+) -> Result<(Vec<KeyAttribute>, Vec<KeyAttribute>), SchemaError> {
+    let typed = definitions.typed(elements)?;
+    if typed.first().is_none_or(|(_, key_type)| *key_type != KeyType::Hash) {
+        return Err(SchemaError::FirstNotHash);
+    }
+    let names: BTreeSet<&str> = typed.iter().map(|(attribute, _)| attribute.name.as_str()).collect();
+    if names.len() < typed.len() {
+        return Err(SchemaError::RepeatedKeyAttribute);
+    }
+    if !typed.is_sorted_by_key(|(_, key_type)| *key_type == KeyType::Range) {
+        return Err(SchemaError::HashAfterRange);
+    }
+    let (partition, sort): (Vec<_>, Vec<_>) = typed.into_iter().partition(|(_, key_type)| *key_type == KeyType::Hash);
+    if partition.len() > INDEX_KEY_ATTRIBUTES_MAX {
+        return Err(SchemaError::TooManyKeyAttributes("HASH"));
+    }
+    if sort.len() > INDEX_KEY_ATTRIBUTES_MAX {
+        return Err(SchemaError::TooManyKeyAttributes("RANGE"));
+    }
+    let attributes = |list: Vec<(KeyAttribute, KeyType)>| list.into_iter().map(|(attribute, _)| attribute).collect();
+    Ok((attributes(partition), attributes(sort)))
+}
+
+/// Check 19.
+fn check_global_throughput(indexes: &[IndexSchema], billing_mode: BillingMode) -> Result<(), SchemaError> {
+    for index in indexes {
+        let name = || index.name.as_str().to_owned();
+        match (billing_mode, index.throughput) {
+            (BillingMode::PayPerRequest, Some(_)) => return Err(SchemaError::IndexThroughputOnDemand(name())),
+            (BillingMode::Provisioned, None) => return Err(SchemaError::IndexThroughputMissing(name())),
+            (BillingMode::PayPerRequest, None) | (BillingMode::Provisioned, Some(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+/// `NonKeyAttributes` over all indexes; a name in two indexes counts twice (docs/dynamodb.md 9.5).
+///
+/// # Errors
+/// `TooManyProjected`.
+pub fn check_projected(indexes: &[IndexSchema]) -> Result<(), SchemaError> {
+    let count = |index: &IndexSchema| match &index.projection {
+        Projection::Include(names) => names.len(),
+        Projection::All | Projection::KeysOnly => 0,
+    };
+    if indexes.iter().map(count).sum::<usize>() > PROJECTED_ATTRIBUTES_MAX {
+        return Err(SchemaError::TooManyProjected);
+    }
+    Ok(())
+}

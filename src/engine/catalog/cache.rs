@@ -1,0 +1,80 @@
+//! A cache of the catalog's entries.
+//!
+//! Other processes may change the catalog. Each change raises the generation, which every reader takes from its own snapshot,
+//! so a cached entry is used exactly while it is right.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::entry::TableEntry;
+use super::tables::{generation, read_table};
+use crate::model::TableName;
+use crate::model::error::StoreError;
+use crate::store::Read;
+
+/// Entries of one generation; `None` for a name that has no table.
+#[derive(Debug, Default)]
+pub struct CatalogCache(Mutex<Cached>);
+
+#[derive(Debug, Default)]
+struct Cached {
+    generation: u64,
+    tables: HashMap<TableName, Option<Arc<TableEntry>>>,
+    /// A commit at which the generation was this one; `None` before any was seen.
+    commit: Option<u64>,
+}
+
+/// Names without a table are remembered too, but not without bound.
+const CACHED_NAMES_MAX: usize = 10_000;
+
+impl CatalogCache {
+    /// A table's entry as the view has it. The view must be of a commit, not of an open transaction that changed the catalog.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table(&self, read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+        let generation = generation(read)?;
+        {
+            let mut cached = self.0.lock();
+            if cached.generation < generation || cached.tables.len() > CACHED_NAMES_MAX {
+                *cached = Cached { generation: cached.generation.max(generation), ..Cached::default() };
+            }
+            if cached.generation == generation
+                && let Some(entry) = cached.tables.get(name)
+            {
+                return Ok(entry.clone());
+            }
+        }
+        let entry = read_table(read, name)?;
+        let mut cached = self.0.lock();
+        if cached.generation == generation {
+            cached.tables.insert(name.clone(), entry.clone());
+        }
+        Ok(entry)
+    }
+
+    /// A table's entry when the cache is known to be right at `commit`.
+    #[must_use]
+    pub fn table_at(&self, commit: u64, name: &TableName) -> Option<Option<Arc<TableEntry>>> {
+        let cached = self.0.lock();
+        if cached.commit != Some(commit) {
+            return None;
+        }
+        cached.tables.get(name).cloned()
+    }
+
+    /// Says that the cache is right at the commit that `read` shows, if it is.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn seen_at(&self, read: &dyn Read) -> Result<(), StoreError> {
+        let generation = generation(read)?;
+        let mut cached = self.0.lock();
+        if cached.generation == generation {
+            cached.commit = Some(read.commit_id());
+        }
+        Ok(())
+    }
+}

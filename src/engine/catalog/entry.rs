@@ -1,0 +1,153 @@
+//! A table as the store knows it, as plain data. What a feature does with its part is the feature's: `streams`, `time_to_live`,
+//! `index_life`, `index_lag`.
+
+use std::sync::Arc;
+
+use super::index_life::IndexLife;
+use crate::engine::base::keys::SourceId;
+use crate::model::api::{StreamViewType, TableControl, TableStatus, TimeToLiveStatus};
+use crate::model::schema::ProvisionedThroughput;
+use crate::model::{IndexKind, IndexName, IndexSchema, TableSchema};
+
+/// A table as the store knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableEntry {
+    pub schema: Arc<TableSchema>,
+    pub source: SourceId,
+    /// One per index of the schema, in its order.
+    pub index_sources: Vec<SourceId>,
+    pub status: TableStatus,
+    /// UUID text.
+    pub table_id: String,
+    /// Milliseconds since the epoch.
+    pub created_ms: u64,
+    /// `None` when it never had one.
+    pub stream: Option<TableStream>,
+    /// `None` when it was never enabled.
+    pub time_to_live: Option<TimeToLive>,
+    pub control: TableControl,
+    pub index_life: IndexLife,
+    /// When CREATING or DELETING ends, milliseconds since the epoch, if it ends by itself.
+    pub status_ends_ms: Option<u64>,
+}
+
+impl TableEntry {
+    /// The indexes with their sources, in the schema's order.
+    pub fn indexes(&self) -> impl Iterator<Item = (&IndexSchema, SourceId)> {
+        self.schema.indexes.iter().zip(self.index_sources.iter().copied())
+    }
+
+    /// The index of that name with its source.
+    #[must_use]
+    pub fn index(&self, name: &IndexName) -> Option<(&IndexSchema, SourceId)> {
+        self.indexes().find(|(index, _)| index.name == *name)
+    }
+
+    /// The stream that takes this table's changes.
+    #[must_use]
+    pub fn enabled_stream(&self) -> Option<&TableStream> {
+        self.stream.as_ref().filter(|stream| stream.is_enabled)
+    }
+
+    /// The list of expiries, while time to live is enabled.
+    #[must_use]
+    pub fn expiry_list(&self) -> Option<ExpiryList> {
+        self.time_to_live.as_ref()?.list
+    }
+
+    /// Are the base items grouped into collections of their own? In a table without sort key each item is its own collection and
+    /// nothing is stored beside it.
+    #[must_use]
+    pub fn has_collections(&self) -> bool {
+        self.schema.key.sort.is_some()
+    }
+
+    /// Does a local index keep the collections of this table together?
+    #[must_use]
+    pub fn has_local_index(&self) -> bool {
+        self.schema.indexes_of(IndexKind::Local).next().is_some()
+    }
+
+    /// The table's own source when this is one of its local indexes, whose entries lie with the base items; `None` for all else.
+    #[must_use]
+    pub fn base_of_local_index(&self, source: SourceId) -> Option<SourceId> {
+        let (index, _) = self.indexes().find(|(_, id)| *id == source)?;
+        (index.kind == IndexKind::Local).then_some(self.source)
+    }
+
+    /// Units a second that the table or one of its global indexes was given; `None` on demand.
+    #[must_use]
+    pub fn throughput_of(&self, source: SourceId) -> Option<ProvisionedThroughput> {
+        match self.indexes().find(|(_, id)| *id == source) {
+            Some((index, _)) => index.throughput,
+            None => self.schema.throughput,
+        }
+    }
+
+    /// Is there anything to be done in the background for the table's state or its indexes?
+    #[must_use]
+    pub fn has_background_work(&self) -> bool {
+        self.status_ends_ms.is_some() || self.index_life.busy().is_some() || self.index_life.lag.is_some()
+    }
+}
+
+/// The stream of a table, as its catalog entry knows it: the newest, also when it is disabled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableStream {
+    pub id: SourceId,
+    pub label: String,
+    pub view_type: StreamViewType,
+    pub is_enabled: bool,
+}
+
+/// A table's time to live, as its catalog entry knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeToLive {
+    /// The attribute, also of one that was disabled.
+    pub attribute: String,
+    /// `None` when it is disabled.
+    pub list: Option<ExpiryList>,
+    /// When it was enabled or disabled, milliseconds since the epoch.
+    pub changed_ms: u64,
+}
+
+/// The expiries of a table. Every enabling makes a new list; the old one is purged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExpiryList {
+    pub id: SourceId,
+    /// Every item of the table that has an expiry is on it.
+    pub is_built: bool,
+}
+
+impl TimeToLive {
+    /// The state at a time. Both changes take `transition_ms` at least.
+    #[must_use]
+    pub fn status(&self, now_ms: u64, transition_ms: u64) -> TimeToLiveStatus {
+        let is_changing = now_ms < self.changed_ms.saturating_add(transition_ms);
+        match self.list {
+            Some(list) if is_changing || !list.is_built => TimeToLiveStatus::Enabling,
+            Some(_) => TimeToLiveStatus::Enabled,
+            None if is_changing => TimeToLiveStatus::Disabling,
+            None => TimeToLiveStatus::Disabled,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_follow_the_clock_and_the_list() {
+        let check = |list: Option<bool>, now_ms: u64, expected: TimeToLiveStatus| {
+            let list = list.map(|is_built| ExpiryList { id: SourceId(1), is_built });
+            let time_to_live = TimeToLive { attribute: "t".into(), list, changed_ms: 100 };
+            assert_eq!(time_to_live.status(now_ms, 10), expected);
+        };
+        check(Some(true), 109, TimeToLiveStatus::Enabling);
+        check(Some(true), 110, TimeToLiveStatus::Enabled);
+        check(Some(false), 110, TimeToLiveStatus::Enabling);
+        check(None, 109, TimeToLiveStatus::Disabling);
+        check(None, 110, TimeToLiveStatus::Disabled);
+    }
+}

@@ -1,0 +1,16 @@
+//! The catalog: every table's definition and state as plain data, the stored form, and a cache.
+
+pub mod cache;
+mod control_json;
+pub mod entry;
+pub mod entry_json;
+pub mod index_life;
+mod index_life_json;
+pub mod tables;
+pub mod watched;
+
+pub use entry::{ExpiryList, TableEntry, TableStream, TimeToLive};
+pub use index_life::IndexLife;
+pub use tables::{
+    active, generation, next_source, raise_generation, read_table, table_names, take_source, take_sources, write_table,
+};

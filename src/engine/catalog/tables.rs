@@ -1,0 +1,104 @@
+//! Tables as they lie in the store: entries by name, the generation, source ids.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::entry::TableEntry;
+use super::entry_json;
+use crate::engine::base::keys::{self, Meta, SourceId, StoreKey};
+use crate::model::api::TableStatus;
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+use crate::store::{Direction, Read, Write};
+
+/// The generation in a view.
+///
+/// # Errors
+/// Those of the store.
+pub fn generation(read: &dyn Read) -> Result<u64, StoreError> {
+    match read.get(&StoreKey::Meta(Meta::CatalogGeneration).encode())? {
+        Some(bytes) => Ok(u64::from_be_bytes(bytes.try_into().map_err(|_| StoreError::Corrupt("catalog generation"))?)),
+        None => Ok(0),
+    }
+}
+
+/// Raises the generation.
+///
+/// # Errors
+/// Those of the store.
+pub fn raise_generation(batch: &mut dyn Write) -> Result<(), StoreError> {
+    let next = generation(batch.as_read())? + 1;
+    batch.put(&StoreKey::Meta(Meta::CatalogGeneration).encode(), &next.to_be_bytes())
+}
+
+/// Reads a table's entry from a view, past any cache.
+///
+/// # Errors
+/// Those of the store.
+pub fn read_table(read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+    match read.get(&StoreKey::Table(name.as_str()).encode())? {
+        Some(bytes) => Ok(Some(Arc::new(entry_json::decode(bytes)?))),
+        None => Ok(None),
+    }
+}
+
+/// Writes a table's entry; the caller raises the generation.
+///
+/// # Errors
+/// Those of the store.
+pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), StoreError> {
+    batch.put(&StoreKey::Table(entry.schema.name.as_str()).encode(), &entry_json::encode(entry))
+}
+
+/// Takes a new source id.
+///
+/// # Errors
+/// Those of the store.
+pub fn take_source(batch: &mut dyn Write) -> Result<SourceId, StoreError> {
+    take_sources(batch, 1)?.pop().ok_or(StoreError::Corrupt("source ids are used up"))
+}
+
+/// The source id to give next; those below were given.
+///
+/// # Errors
+/// Those of the store.
+pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
+    match read.get(&StoreKey::Meta(Meta::NextSource).encode())? {
+        Some(bytes) => Ok(SourceId(u32::from_be_bytes(bytes.try_into().map_err(|_| StoreError::Corrupt("next source id"))?))),
+        None => Ok(SourceId(1)),
+    }
+}
+
+/// Takes `count` new source ids.
+///
+/// # Errors
+/// Those of the store.
+pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>, StoreError> {
+    let SourceId(first) = next_source(batch.as_read())?;
+    let exhausted = || StoreError::Corrupt("source ids are used up");
+    let next = u32::try_from(count).ok().and_then(|count| first.checked_add(count)).ok_or_else(exhausted)?;
+    batch.put(&StoreKey::Meta(Meta::NextSource).encode(), &next.to_be_bytes())?;
+    Ok((first..next).map(SourceId).collect())
+}
+
+/// Names after `start`, in byte order, as long as `visit` says to go on.
+///
+/// # Errors
+/// Those of the store.
+pub fn table_names(read: &dyn Read, start: Option<&str>, visit: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Result<(), StoreError> {
+    read.walk(&keys::tables_after(start), Direction::Forward, &mut |key, _| match keys::parse_table(key) {
+        Some(name) => visit(name),
+        None => ControlFlow::Continue(()),
+    })
+}
+
+/// The table for a data operation.
+///
+/// # Errors
+/// `ResourceNotFound` when it is not there or not active.
+pub fn active(entry: Option<Arc<TableEntry>>) -> Result<Arc<TableEntry>, Error> {
+    match entry {
+        Some(entry) if matches!(entry.status, TableStatus::Active | TableStatus::Updating) => Ok(entry),
+        _ => Err(Error::ResourceNotFound),
+    }
+}

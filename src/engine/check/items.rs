@@ -1,0 +1,209 @@
+//! The items of a table, the entries of its indexes, and what is counted of both.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::groups::{Group, Groups};
+use super::lag::{Image, Lagging};
+use super::online::Building;
+use super::report::{self, DifferenceKind, Place, is_damage};
+use super::walk::Check;
+use crate::codec::digest::hex;
+use crate::codec::record::Record;
+use crate::engine::base::counters::SourceCounters;
+use crate::engine::base::item_key;
+use crate::engine::base::keys::{self, SourceId};
+use crate::engine::catalog::TableEntry;
+use crate::engine::index::{IndexView, first_names, views};
+use crate::model::error::StoreError;
+use crate::model::{AttributeValue, Error, Item};
+use crate::store::{Direction, KeyRange};
+
+impl Check<'_> {
+    pub fn table(&mut self, table: &TableEntry) -> Result<(), Error> {
+        self.reporter.count_table();
+        let place = Place::table(&table.schema.name);
+        let mut groups = Groups::default();
+        let building = self.building(table)?;
+        let lagging = self.lagging(table)?;
+        self.walk(&keys::entries(table.source), &place, |check, key, record| {
+            let item = check.item(table, (&building, &lagging), (&place, key), record)?;
+            let partition = item.0.get(&table.schema.key.partition.name);
+            let partition = partition.map(|value| (table.schema.key.partition.name.as_str(), value));
+            if table.has_collections() {
+                check.group(table.source, &mut groups, key, (record, partition.into_iter().collect()), &place)
+            } else {
+                groups.count_alone(record);
+                Ok(())
+            }
+        })?;
+        self.finish_source(table.source, groups, &place)?;
+        self.violations(table)?;
+        self.earlier_entries(table, &lagging)?;
+        for index in views(table) {
+            self.index(table, &lagging, &index)?;
+        }
+        Ok(())
+    }
+
+    /// A base item: its place, its sizes, and that each index has its entry.
+    fn item(
+        &mut self,
+        table: &TableEntry,
+        (building, lagging): (&Building, &Lagging),
+        (place, key): (&Place<'_>, &[u8]),
+        record: &Record<'_>,
+    ) -> Result<Item, StoreError> {
+        self.reporter.count_item();
+        let item = record.to_item()?;
+        let schema = &table.schema.key;
+        let Ok(item_key) = item_key::key_of_item(schema, &item) else {
+            self.reporter.add(DifferenceKind::BadKey, *place, hex(key));
+            return Ok(item);
+        };
+        let text = report::key_text(&item_key.to_item(schema));
+        if keys::EntryAddress::of_item(table.source, &item_key).encode() != key {
+            self.reporter.add(DifferenceKind::Misplaced, *place, text.clone());
+        }
+        let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
+        self.record(record, (&item, &first), place, &text);
+        if item.check_names().is_err() {
+            self.reporter.add(DifferenceKind::BadName, *place, text.clone());
+        }
+        for index in views(table) {
+            let at = keys::place_in_source(key);
+            if matches!(lagging.image(table, &index, at), Image::Earlier(_)) {
+                continue;
+            }
+            let is_due = building.is_due(index.source, at);
+            self.expected_entry(&index, &item, (&item_key, &text, is_due), &place.index(&index.index.name))?;
+        }
+        self.listed_violation(table, building, key, &item)?;
+        Ok(item)
+    }
+
+    fn index(&mut self, table: &TableEntry, lagging: &Lagging, index: &IndexView<'_>) -> Result<(), Error> {
+        let place = Place::table(&table.schema.name).index(&index.index.name);
+        let mut groups = Groups::default();
+        self.walk(&keys::entries(index.source), &place, |check, key, record| {
+            check.reporter.count_entry();
+            let entry = record.to_item()?;
+            if !check.has_base((table, lagging), index, key, &entry)? {
+                let names = first_names(index.table, index.index);
+                let keys = names.iter().filter_map(|name| Some(((*name).to_owned(), entry.get(name)?.clone())));
+                check.reporter.add(DifferenceKind::OrphanEntry, place, report::key_text(&Item(keys.collect())));
+            }
+            let partition = index.index.partition.iter();
+            let partition = partition.filter_map(|attribute| Some((attribute.name.as_str(), entry.get(&attribute.name)?)));
+            check.group(index.source, &mut groups, key, (record, partition.collect()), &place)
+        })?;
+        self.finish_source(index.source, groups, &place)
+    }
+
+    /// Is there a base item whose entry lies under this key? One that cannot be read was reported, and may be.
+    fn has_base(
+        &self,
+        (table, lagging): (&TableEntry, &Lagging),
+        index: &IndexView<'_>,
+        key: &[u8],
+        entry: &Item,
+    ) -> Result<bool, StoreError> {
+        let Some(base_key) = entry.key(&table.schema.key) else { return Ok(false) };
+        let address = keys::EntryAddress::of_item(table.source, &base_key);
+        if let Image::Earlier(item) = lagging.image(table, index, keys::place_in_source(&address.encode())) {
+            let entry = item.and_then(|item| index.entry_with_key(item, &base_key));
+            return Ok(entry.is_some_and(|entry| entry.address.encode() == key));
+        }
+        let item = match self.view.entry(&address).and_then(|base| base.map(|base| base.to_item()).transpose()) {
+            Ok(Some(item)) => item,
+            Ok(None) => return Ok(false),
+            Err(error) if is_damage(&error) => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        Ok(index.entry_with_key(&item, &base_key).is_some_and(|entry| entry.address.encode() == key))
+    }
+
+    /// Adds an entry to its group; a group that ended is compared with its collection.
+    fn group(
+        &mut self,
+        source: SourceId,
+        groups: &mut Groups,
+        key: &[u8],
+        (record, partition): (&Record<'_>, Vec<(&str, &AttributeValue)>),
+        place: &Place<'_>,
+    ) -> Result<(), StoreError> {
+        let Some(address) = keys::EntryAddress::parse(key) else { return Err(StoreError::Corrupt("an entry's key")) };
+        if let Some(ended) = groups.count(address.digest, record, &partition) {
+            self.compare_group(source, &ended, place)?;
+        }
+        Ok(())
+    }
+
+    fn compare_group(&mut self, source: SourceId, group: &Group, place: &Place<'_>) -> Result<(), StoreError> {
+        let Some(stored) = self.view.collection(source, group.digest)? else {
+            self.reporter.add(DifferenceKind::MissingCollection, *place, report::key_text(&group.partition));
+            return Ok(());
+        };
+        if !group.is(stored)? {
+            self.reporter.add(DifferenceKind::WrongCollection, *place, report::key_text(&group.partition));
+        }
+        Ok(())
+    }
+
+    /// The last group, collections without entries, counters.
+    fn finish_source(&mut self, source: SourceId, mut groups: Groups, place: &Place<'_>) -> Result<(), Error> {
+        if let Some(last) = groups.end() {
+            let compared = self.compare_group(source, &last, place);
+            self.reporter.readable(compared, *place, &report::key_text(&last.partition))?;
+        }
+        let mut empty = Vec::new();
+        self.each(&keys::collections(source), |check, key, _| {
+            let has_entries = match keys::parse_collection(key) {
+                Some((source, digest)) => check.has_any(&KeyRange::prefix(&keys::collection_prefix(source, &digest)))?,
+                None => false,
+            };
+            if !has_entries && empty.len() < report::DIFFERENCES_MAX {
+                empty.push(hex(key));
+            }
+            Ok(())
+        })?;
+        for key in empty {
+            self.reporter.add(DifferenceKind::EmptyCollection, *place, key);
+        }
+        let counted: SourceCounters = groups.counters();
+        let stored = self.reporter.readable(self.view.counters(source), *place, "counters")?;
+        if let Some(stored) = stored.filter(|stored| *stored != counted) {
+            let text = format!("{} entries, {} bytes, {} partition keys", stored.entries, stored.bytes, stored.partition_keys);
+            let expected =
+                format!("counted {} entries, {} bytes, {} partition keys", counted.entries, counted.bytes, counted.partition_keys);
+            self.reporter.add(DifferenceKind::WrongCounters, *place, format!("{text}; {expected}"));
+        }
+        Ok(())
+    }
+
+    /// Sources in a key space that nobody knows.
+    pub fn unknown_sources(&mut self, known: &BTreeSet<SourceId>, from: fn(SourceId) -> KeyRange) -> Result<(), Error> {
+        let mut next = Some(SourceId(0));
+        while let Some(start) = next {
+            let mut found = None;
+            self.view.read().walk(&from(start), Direction::Forward, &mut |key, _| {
+                found = keys::source_of(key);
+                ControlFlow::Break(())
+            })?;
+            if let Some(source) = found.filter(|source| !known.contains(source)) {
+                self.reporter.add(DifferenceKind::UnknownSource, Place::NONE, format!("source {}", source.0));
+            }
+            next = found.and_then(|source| source.0.checked_add(1)).map(SourceId);
+        }
+        Ok(())
+    }
+
+    fn has_any(&self, range: &KeyRange) -> Result<bool, StoreError> {
+        let mut found = false;
+        self.view.read().walk(range, Direction::Forward, &mut |_, _| {
+            found = true;
+            ControlFlow::Break(())
+        })?;
+        Ok(found)
+    }
+}

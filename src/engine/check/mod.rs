@@ -1,0 +1,82 @@
+//! The check of a whole store: everything derived is recomputed from the base items and compared, each table in one view, in bounded
+//! memory.
+//!
+//! ```text
+//! catalog        entries lie under their names; each source is one table's or index's
+//! items          lie at the address of their key; record sizes are right; names are legal; versions were given
+//! indexes        each entry an item should have is there with the right content; no other entry is there
+//! collections    entries, bytes, partition key; none without entries
+//! counters       entries, bytes, partition keys of each source
+//! online         indexes that UpdateTable makes, see `check/online.rs`
+//! lag            writes that global indexes do not show yet, see `check/lag.rs`
+//! lists          stream records and expiries, see `check/lists.rs`
+//! parked         parked files can be read and lie at their places, see `check/parked_files.rs`
+//! tokens         each client request token has its expiry, each expiry its token
+//! sources        no entries, collections or counters of a source that no table has and that is not being removed
+//! ```
+
+mod catalog;
+mod client_tokens;
+mod groups;
+mod items;
+mod lag;
+mod lists;
+mod online;
+mod parked_files;
+mod report;
+mod walk;
+
+use super::base::keys;
+use super::runtime::Engine;
+use super::runtime::batch::last_version;
+use crate::model::{Error, TableName};
+
+pub use report::{CheckReport, DIFFERENCES_MAX, Difference, DifferenceKind};
+use report::{Place, Reporter};
+use walk::Check;
+
+/// Checks the store, and every table that it has then.
+///
+/// # Errors
+/// Those of the store. Damage that can be passed over is in the report.
+pub fn check(engine: &Engine) -> Result<CheckReport, Error> {
+    let (tables, mut reporter) = check_store(engine)?;
+    for name in &tables {
+        reporter = check_table(engine, name, reporter)?;
+    }
+    Ok(reporter.into_report())
+}
+
+/// What is no table's; the tables.
+fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
+    let view = engine.view()?;
+    let mut reporter = Reporter::default();
+    let last_version = reporter.readable(last_version(view.read()), Place::NONE, "version sequence")?;
+    let (tables, known) = catalog::check(&view, &mut reporter)?;
+    let mut check = Check::new(&view, last_version, reporter);
+    for space in [keys::entries_from, keys::collections_from, keys::counters_from, keys::expiries_from, keys::partitions_from] {
+        check.unknown_sources(&known, space)?;
+    }
+    for space in [keys::backfills_from, keys::violations_from, keys::all_pending_from, keys::all_parked_from] {
+        check.unknown_sources(&known, space)?;
+    }
+    let streams = check.streams()?;
+    check.unknown_sources(&streams, keys::all_stream_records_from)?;
+    parked_files::check(view.read(), &mut check.reporter)?;
+    client_tokens::check(view.read(), &mut check.reporter)?;
+    Ok((tables, check.reporter))
+}
+
+/// A table, in a view of its own: pages that change while a view looks at them cannot be used again, and the data file grows by them.
+fn check_table(engine: &Engine, name: &TableName, mut reporter: Reporter) -> Result<Reporter, Error> {
+    let view = engine.view()?;
+    let last_version = last_version(view.read()).ok();
+    let table = reporter.readable(super::catalog::read_table(view.read(), name), Place::table(name), "")?;
+    let mut check = Check::new(&view, last_version, reporter);
+    // It may have been deleted meanwhile.
+    if let Some(table) = table.flatten() {
+        check.table(&table)?;
+        check.lists(&table)?;
+    }
+    Ok(check.reporter)
+}

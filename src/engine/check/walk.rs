@@ -1,0 +1,96 @@
+//! What the parts of a check have in common: a view, the report, and walks that pass over damage.
+
+use std::ops::ControlFlow;
+
+use super::report::{DifferenceKind, Place, Reporter};
+use crate::codec::digest::hex;
+use crate::codec::record::{self, Record};
+use crate::engine::index::{IndexView, first_names};
+use crate::engine::runtime::View;
+use crate::model::api::Version;
+use crate::model::error::StoreError;
+use crate::model::{Error, Item, Key};
+use crate::store::{Direction, KeyRange, Read, try_walk};
+
+/// A check of what one view shows.
+pub struct Check<'c> {
+    pub view: &'c View<'c>,
+    pub last_version: Version,
+    pub reporter: Reporter,
+}
+
+impl<'c> Check<'c> {
+    /// With no last version to compare with, any may have been given.
+    pub fn new(view: &'c View<'c>, last_version: Option<Version>, reporter: Reporter) -> Self {
+        Self { view, last_version: last_version.unwrap_or(Version::MAX), reporter }
+    }
+}
+
+impl Check<'_> {
+    /// The header and the content are those of an item; the version was given.
+    pub fn record(&mut self, record: &Record<'_>, (item, first): (&Item, &[&str]), place: &Place<'_>, text: &str) {
+        let expected = record::encode(item, first, record.version(), record.modified_ms());
+        let same = Record::parse(&expected).is_ok_and(|expected| {
+            let sizes = |record: &Record<'_>| (record.item_bytes(), record.plain_json_bytes());
+            sizes(&expected) == sizes(record) && expected.content() == record.content()
+        });
+        if !same {
+            self.reporter.add(DifferenceKind::WrongRecord, *place, text.to_owned());
+        }
+        if record.version() > self.last_version {
+            self.reporter.add(DifferenceKind::UnknownVersion, *place, text.to_owned());
+        }
+    }
+
+    /// The entry that `item` should have in an index is there, if it is due, and holds its projection.
+    pub fn expected_entry(
+        &mut self,
+        index: &IndexView<'_>,
+        item: &Item,
+        (key, text, is_due): (&Key, &str, bool),
+        place: &Place<'_>,
+    ) -> Result<(), StoreError> {
+        let Some(entry) = index.entry_with_key(item, key) else { return Ok(()) };
+        match self.view.entry(&entry.address)? {
+            None if is_due => self.reporter.add(DifferenceKind::MissingEntry, *place, text.to_owned()),
+            None => {}
+            Some(found) => {
+                let first = first_names(index.table, index.index);
+                self.record(&found, (&index.projected(item), &first), place, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits records; one that cannot be read is reported and passed over.
+    pub fn walk(
+        &mut self,
+        range: &KeyRange,
+        place: &Place<'_>,
+        mut visit: impl FnMut(&mut Self, &[u8], &Record<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), Error> {
+        self.each(range, |check, key, bytes| {
+            let visited = Record::parse(bytes).and_then(|record| visit(check, key, &record));
+            check.reporter.readable(visited, *place, &hex(key)).map(drop)
+        })
+    }
+
+    /// Visits stored bytes.
+    pub fn each(
+        &mut self,
+        range: &KeyRange,
+        mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), Error> {
+        let view = self.view;
+        Ok(each(view.read(), range, |key, bytes| visit(self, key, bytes))?)
+    }
+}
+
+/// Visits the entries of `range` until one fails.
+pub fn each(
+    read: &dyn Read,
+    range: &KeyRange,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    try_walk(read, range, Direction::Forward, |key, bytes| visit(key, bytes).map(ControlFlow::Continue))
+}

@@ -1,0 +1,132 @@
+//! Directories as buckets: keys are paths in them, and never lead out of them.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use crate::engine::runtime::Shared;
+use crate::model::error::RecoveryError;
+
+/// Directories within directories that are looked into.
+const DEPTH_MAX: usize = 64;
+
+/// The directory of buckets.
+///
+/// # Errors
+/// `Parameter` when this database has none.
+pub fn root(shared: &Shared) -> Result<&Path, RecoveryError> {
+    let no_directory = RecoveryError::Parameter("this database has no directory for buckets");
+    shared.options.buckets.as_deref().ok_or(no_directory)
+}
+
+/// A key below a prefix as a relative path.
+///
+/// # Errors
+/// `Parameter` for a prefix that is no plain relative path.
+pub fn relative(prefix: &str) -> Result<PathBuf, RecoveryError> {
+    let path = Path::new(prefix.trim_end_matches('/'));
+    let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if !is_plain || prefix.contains('\0') || prefix.contains("//") {
+        return Err(RecoveryError::Parameter("S3Prefix must be names joined by single slashes"));
+    }
+    Ok(path.to_owned())
+}
+
+/// The files of a bucket whose keys begin with the prefix, in order of keys; links are not followed.
+///
+/// # Errors
+/// Those of the directories.
+pub fn files(bucket: &Path, prefix: &str) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(String::new(), bucket.to_owned(), 0)];
+    while let Some((key, directory, depth)) = waiting.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+            let key = if key.is_empty() { name } else { format!("{key}/{name}") };
+            let kind = entry.file_type()?;
+            if kind.is_dir() && depth < DEPTH_MAX && (key.starts_with(prefix) || prefix.starts_with(&format!("{key}/"))) {
+                waiting.push((key, entry.path(), depth + 1));
+            } else if kind.is_file() && key.starts_with(prefix) {
+                found.push((key, entry.path()));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Writes a file whole: under another name first.
+///
+/// # Errors
+/// Those of the filesystem.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("tmp");
+    // What a run before left may be anything.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => ours().create_new(true).write(true).open(&temporary)?.write_all(bytes)?,
+    }
+    fs::rename(temporary, path)
+}
+
+/// Makes a directory, and those above it, for its owner alone: what is in tables is nobody else's.
+///
+/// # Errors
+/// Those of the filesystem.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Opens a file of its owner alone, to append to; not through a symlink.
+///
+/// # Errors
+/// Those of the filesystem.
+pub fn append(path: &Path) -> io::Result<File> {
+    ours().create(true).append(true).open(path)
+}
+
+fn ours() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_stay_in_the_bucket() {
+        for (prefix, is_good) in [
+            ("a/b", true),
+            ("a/", true),
+            ("", true),
+            ("../a", false),
+            ("a/../b", false),
+            ("/a", false),
+            ("a//b", false),
+            ("./a", false),
+        ] {
+            assert_eq!(relative(prefix).is_ok(), is_good, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn files_are_found_by_prefix() {
+        let bucket = tempfile::tempdir().unwrap();
+        for key in ["a/1", "a/2/3", "ab", "b"] {
+            let path = bucket.path().join(key);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            write(&path, b"").unwrap();
+        }
+        std::os::unix::fs::symlink("b", bucket.path().join("a/link")).unwrap();
+        let keys =
+            |prefix: &str| -> Vec<String> { files(bucket.path(), prefix).unwrap().into_iter().map(|(key, _)| key).collect() };
+        assert_eq!(keys(""), ["a/1", "a/2/3", "ab", "b"]);
+        assert_eq!(keys("a"), ["a/1", "a/2/3", "ab"]);
+        assert_eq!(keys("a/2"), ["a/2/3"]);
+        assert_eq!(keys("c"), [""; 0]);
+    }
+}

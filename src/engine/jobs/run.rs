@@ -1,0 +1,129 @@
+//! Runs jobs: a piece in each transaction, then what follows it.
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use super::after_piece::{AfterPiece, DONE};
+use super::fail::{After, end, failure_of};
+use super::{changes, copy, export, import};
+use crate::engine::account::job::Job;
+use crate::engine::account::{self, ExportRecord, ImportRecord, job_ids, job_of};
+use crate::engine::base::keys::{self, RecordKind, SourceId, StoreKey};
+use crate::engine::purge;
+use crate::engine::runtime::{Shared, Transaction};
+use crate::model::Error;
+use crate::model::api::Version;
+use crate::model::api::common::Failure;
+use crate::model::api::transfer::TransferStatus;
+use crate::model::error::StoreError;
+use crate::store::KeyRange;
+
+/// Goes on with every job that an earlier process left.
+///
+/// # Errors
+/// Those of the store.
+pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    for id in job_ids(&*shared.store.snapshot()?)? {
+        start(Arc::clone(shared), id);
+    }
+    resume_transfers(shared)
+}
+
+/// Runs a job to its end, a piece at a time.
+pub fn start(shared: Arc<Shared>, id: u32) {
+    let again = Arc::clone(&shared);
+    let next = Box::new(move |outcome: Result<AfterPiece, Error>| match outcome {
+        Ok(AfterPiece::Again) => start(again, id),
+        Ok(AfterPiece::Done { job, export }) => {
+            if let Some(arn) = export {
+                export::write(&again, arn);
+            }
+            if let Some(job) = job {
+                start(again, job);
+            }
+        }
+        Err(error) => stopped(&again, id, &error),
+    });
+    shared.submit(move |transaction| piece(transaction, id), next);
+}
+
+/// Goes on with the exports and imports that an earlier process left.
+fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    if shared.options.buckets.is_none() {
+        return Ok(());
+    }
+    let (mut exports, mut imports) = (Vec::new(), Vec::new());
+    {
+        let read = shared.store.snapshot()?;
+        account::walk(&*read, RecordKind::Export, None, &mut |value| {
+            exports.extend(ExportRecord::decode(&value).ok());
+            ControlFlow::Continue(())
+        })?;
+        account::walk(&*read, RecordKind::Import, None, &mut |value| {
+            imports.extend(ImportRecord::decode(&value).ok());
+            ControlFlow::Continue(())
+        })?;
+    }
+    for record in exports.into_iter().filter(|of| of.is_copied && of.export.status == TransferStatus::InProgress) {
+        export::write(shared, record.export.arn);
+    }
+    for record in imports.into_iter().filter(|of| of.import.status == TransferStatus::InProgress) {
+        import::run(shared, record.import);
+    }
+    Ok(())
+}
+
+fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<AfterPiece, Error> {
+    let name = id.to_string();
+    let Some(value) = account::get(transaction.batch.as_read(), RecordKind::Job, &name)? else { return Ok(DONE) };
+    match job_of(&value)? {
+        Job::Copy(copy) => copy::piece(transaction, id, copy),
+        Job::Changes(changes) => changes::piece(transaction, id, changes),
+        Job::Trim { source, below } => trim_piece(transaction, &name, (source, below)),
+    }
+}
+
+/// Removes some of the history of a source.
+fn trim_piece(transaction: &mut Transaction<'_>, name: &str, (source, below): (SourceId, Version)) -> Result<AfterPiece, Error> {
+    let upper = Bound::Excluded(StoreKey::History(source, below).encode());
+    let range = KeyRange { upper, ..keys::history(source) };
+    transaction.removes();
+    let keys = transaction.shared.pieces.keys();
+    let doomed = purge::first_keys(transaction.batch.as_read(), &range, keys)?;
+    for key in &doomed {
+        transaction.batch.delete(key)?;
+    }
+    if doomed.len() == keys {
+        transaction.shared.pieces.grow();
+        return Ok(AfterPiece::Again);
+    }
+    account::delete(transaction.batch, RecordKind::Job, name)?;
+    Ok(DONE)
+}
+
+/// Ends a job after an error. On a shutdown the record stays, and the next open goes on.
+fn stopped(shared: &Arc<Shared>, id: u32, error: &Error) {
+    if matches!(error, Error::Store(StoreError::Closed | StoreError::ReadOnly)) {
+        log::debug!("background job {id} waits for the next open: {error}");
+        return;
+    }
+    log::warn!("background job {id} has failed: {error}");
+    give_up(shared, id, failure_of(error));
+}
+
+fn give_up(shared: &Arc<Shared>, id: u32, failure: Failure) {
+    let (again, of_job) = (Arc::clone(shared), failure.clone());
+    let next = Box::new(move |outcome: Result<After, Error>| match outcome {
+        Ok(After::Nothing) => {}
+        Ok(After::Again) if again.pieces.halve() => start(again, id),
+        Ok(After::Again) => purge::later(&again, move |shared| start(Arc::clone(shared), id)),
+        Ok(After::Remove(job, copy)) => {
+            job.into_iter().for_each(|job| start(Arc::clone(&again), job));
+            copy.into_iter().for_each(|source| purge::start(Arc::clone(&again), source));
+        }
+        Err(Error::Store(StoreError::NoSpace)) => purge::later(&again, move |shared| give_up(shared, id, failure)),
+        // The record is still there: the next open tries it again.
+        Err(error) => log::warn!("background job {id} cannot be ended: {error}"),
+    });
+    shared.submit(move |transaction| end(transaction, id, &of_job), next);
+}

@@ -1,0 +1,76 @@
+//! What a job does to the table that it reads: the table keeps history meanwhile, and the history goes with its last reader.
+
+use crate::engine::account::job::Job;
+use crate::engine::account::{self, job_value};
+use crate::engine::base::keys::{RecordKind, SourceId};
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::history;
+use crate::engine::runtime::Transaction;
+use crate::model::TableName;
+use crate::model::api::Version;
+use crate::model::error::StoreError;
+
+/// Adds a job; it is to be started after the commit.
+///
+/// # Errors
+/// Those of the store.
+pub fn add(transaction: &mut Transaction<'_>, job: &Job) -> Result<u32, StoreError> {
+    // A number that is never used again.
+    let SourceId(id) = catalog::take_source(transaction.batch)?;
+    account::put(transaction.batch, RecordKind::Job, &id.to_string(), &job_value(id, job))?;
+    Ok(id)
+}
+
+/// A job begins to read a table: from now on it keeps history.
+///
+/// # Errors
+/// Those of the store.
+pub fn hold(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), StoreError> {
+    if let Some(old) = transaction.table(name)? {
+        let mut new = (*old).clone();
+        new.control.readers += 1;
+        transaction.replace_table(&new)?;
+    }
+    Ok(())
+}
+
+/// A job has read a table. The job that removes the history, if nothing needs it any more.
+///
+/// # Errors
+/// Those of the store.
+pub fn release(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<u32>, StoreError> {
+    let Some(old) = transaction.table(name)? else { return Ok(None) };
+    let mut new = (*old).clone();
+    new.control.readers = new.control.readers.saturating_sub(1);
+    transaction.replace_table(&new)?;
+    trim(transaction, &new)
+}
+
+/// The job that removes a table's history, unless something needs it.
+///
+/// # Errors
+/// Those of the store.
+pub fn trim(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Option<u32>, StoreError> {
+    if table.control.keeps_history() {
+        return Ok(None);
+    }
+    // What is noted after this has a later version.
+    let below = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+    add(transaction, &Job::Trim { source: table.source, below }).map(Some)
+}
+
+/// The moment of a table that is now.
+///
+/// # Errors
+/// Those of the store.
+pub fn bound_now(transaction: &Transaction<'_>) -> Result<Version, StoreError> {
+    Ok(transaction.shared.batch.next_version(transaction.batch.as_read())? - 1)
+}
+
+/// The version bound of a table at a time for which it has history.
+///
+/// # Errors
+/// Those of the store.
+pub fn bound_at(transaction: &Transaction<'_>, source: SourceId, time_ms: u64) -> Result<Version, StoreError> {
+    history::bound_at(transaction.batch.as_read(), source, time_ms, bound_now(transaction)?)
+}

@@ -1,0 +1,144 @@
+//! What can be told of partitions.
+
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::codec::digest::Digest;
+use crate::engine::base::keys::SourceId;
+use crate::engine::catalog::TableEntry;
+use crate::engine::meter::heat;
+use crate::engine::meter::top_keys::{Counter, ItemCounter};
+use crate::engine::partitions::{self, Partition, PartitionMap, content};
+use crate::engine::runtime::Engine;
+use crate::model::layout::{Load, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, PlaceRange, SplitCandidate};
+use crate::model::{Error, IndexName, TableName};
+
+/// A table or global index whose partitions are asked for. Entries of a local index are in those of its table.
+#[derive(Debug, Clone)]
+pub struct Partitioned {
+    pub table: Arc<TableEntry>,
+    pub source: SourceId,
+    pub map: Arc<PartitionMap>,
+}
+
+impl Engine {
+    /// The partitions of a table or index.
+    ///
+    /// # Errors
+    /// `ResourceNotFound`; those of the store.
+    pub fn partitioned(&self, table: &TableName, index: Option<&IndexName>) -> Result<Partitioned, Error> {
+        let view = self.view()?;
+        let table = view.active_table(table)?;
+        let source = match index {
+            None => table.source,
+            Some(name) => table.index(name).map(|(_, source)| source).ok_or(Error::ResourceNotFound)?,
+        };
+        let source = table.base_of_local_index(source).unwrap_or(source);
+        let map = partitions::load(view.read(), &table, source)?;
+        Ok(Partitioned { table, source, map })
+    }
+
+    /// What a partition gives.
+    #[must_use]
+    pub fn partition_limits(&self) -> PartitionLimits {
+        self.shared.options.partition_limits
+    }
+
+    /// Each partition with its load, in the order of the hash space.
+    #[must_use]
+    pub fn partition_reports(&self, of: &Partitioned) -> Vec<PartitionReport> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let meter = self.shared.meter.known_source(of.source);
+        let positions = of.map.partitions().iter().enumerate();
+        let report = |(position, partition): (usize, &Partition)| {
+            let heat = meter.as_ref().map(|meter| meter.heat_of(partition.id)).unwrap_or_default();
+            let last_minute = heat.last_minute.sum(now_ms);
+            PartitionReport {
+                id: partition.id,
+                range: of.map.range(position),
+                since_ms: partition.since_ms,
+                origin: partition.origin,
+                last_minute,
+                total: heat.total,
+                share: heat::share(&last_minute, &self.shared.options.partition_limits),
+            }
+        };
+        positions.map(report).collect()
+    }
+
+    /// Counts what lies in a partition.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn partition_content(&self, of: &Partitioned, range: &PlaceRange) -> Result<PartitionContent, Error> {
+        content::count(&*self.shared.views(), &of.table, of.source, range)
+    }
+
+    /// Would a partition of this content and load be split?
+    #[must_use]
+    pub fn split_candidate(&self, of: &Partitioned, content: &PartitionContent, share: f64) -> SplitCandidate {
+        let is_base = of.source == of.table.source;
+        match content {
+            _ if content.items < 2 => SplitCandidate::Single,
+            _ if content.collections < 2 && is_base && of.table.has_local_index() => SplitCandidate::HeldByLocalIndex,
+            _ if content.billed_bytes > self.shared.options.partition_limits.bytes_max => {
+                SplitCandidate::Because(PartitionOrigin::Size)
+            }
+            _ if share >= heat::HEAT_SPLIT_SHARE => SplitCandidate::Because(PartitionOrigin::Heat),
+            _ => SplitCandidate::NotNeeded,
+        }
+    }
+
+    /// The counted keys of a table or global index, the hottest first.
+    #[must_use]
+    pub fn hot_keys(&self, of: &Partitioned, count: usize) -> Vec<(Counter, Load)> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let meter = self.shared.meter.known_source(of.source);
+        let keys = meter.map(|meter| meter.top_keys(count)).unwrap_or_default();
+        keys.into_iter().map(|counter| (counter, counter.last_minute.sum(now_ms))).collect()
+    }
+
+    /// The counted single items of a table or global index with their places, the hottest first; `None` while they are not counted.
+    #[must_use]
+    pub fn hot_items(&self, of: &Partitioned, count: usize) -> Option<Vec<(ItemCounter, Load)>> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let items = self.shared.meter.known_source(of.source)?.top_items(count)?.into_iter();
+        Some(
+            items
+                .map(|counter| {
+                    let load = counter.last_minute.sum(now_ms);
+                    (counter, load)
+                })
+                .collect(),
+        )
+    }
+
+    /// The largest item collections, the largest first: bytes with overhead and local index entries, entries, digest.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn largest_collections(&self, of: &Partitioned, count: usize) -> Result<Vec<(u64, u64, Digest)>, Error> {
+        let whole = PlaceRange { from: Vec::new(), to: None };
+        let has_local = of.source == of.table.source && of.table.has_local_index();
+        // The least of those kept is on top.
+        let mut kept = BinaryHeap::new();
+        let mut failed = Ok(());
+        content::walk(&*self.shared.views(), &of.table, of.source, &whole, &mut |read, group| {
+            let local = if has_local { content::local_bytes(read, &of.table, &group.digest) } else { Ok(0) };
+            match local {
+                Ok(local) => kept.push(std::cmp::Reverse((group.billed_bytes + local, group.entries, group.digest))),
+                Err(error) => {
+                    failed = Err(error);
+                    return ControlFlow::Break(());
+                }
+            }
+            if kept.len() > count {
+                kept.pop();
+            }
+            ControlFlow::Continue(())
+        })?;
+        failed?;
+        Ok(kept.into_sorted_vec().into_iter().map(|std::cmp::Reverse(found)| found).collect())
+    }
+}

@@ -1,0 +1,149 @@
+//! Capacity by source and place: what each item of a read or write consumed, where.
+
+use super::transaction::Transaction;
+use super::view::View;
+use crate::codec::record::Record;
+use crate::engine::base::capacity::write_units;
+use crate::engine::base::keys::{EntryAddress, SourceId};
+use crate::engine::catalog::TableEntry;
+use crate::engine::index::{IndexEntry, IndexView, Transition};
+use crate::engine::meter::charges::Charge;
+use crate::engine::throttle::UnitKind;
+use crate::model::error::StoreError;
+use crate::model::layout::Load;
+use crate::model::{Error, IndexKind};
+
+impl Transaction<'_> {
+    /// Notes an item that a write looks at before it decides: its record, if it is there.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn look_at(&mut self, table: &TableEntry, address: &EntryAddress, record: Option<&[u8]>) -> Result<(), Error> {
+        if self.charges.is_off {
+            return Ok(());
+        }
+        self.shared.admit(self.batch.as_read(), table, (address.source, &address.place(), UnitKind::Write))?;
+        let bytes = record.map(Record::parse).transpose()?.map_or(0, |record| record.item_bytes() as usize);
+        let units = write_units(bytes) * self.charges.factor();
+        let charge = self.charge(table, address, units)?;
+        self.shared.take_units(table, (address.source, &charge.place, UnitKind::Write), units);
+        self.charges.looked_at.push(charge);
+        Ok(())
+    }
+
+    /// Notes a write's units of its table.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn charge_table(&mut self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
+        if self.charges.is_off {
+            return Ok(());
+        }
+        let charge = self.charge(table, address, units * self.charges.factor())?;
+        // What was taken when the item was looked at is not taken again.
+        let taken = self.charges.looked_at.iter().find(|looked| looked.place == charge.place).map_or(0.0, |looked| looked.units);
+        self.shared.take_units(table, (address.source, &charge.place, UnitKind::Write), (charge.units - taken).max(0.0));
+        self.charges.list.push(charge);
+        Ok(())
+    }
+
+    /// Notes a write's units of an index. A move to another index key is a delete and a put, each in its own place.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn charge_index(
+        &mut self,
+        table: &TableEntry,
+        view: &IndexView<'_>,
+        transition: &Transition<'_>,
+    ) -> Result<(), StoreError> {
+        if self.charges.is_off {
+            return Ok(());
+        }
+        match transition {
+            Transition::Untouched => {}
+            Transition::Added(entry) | Transition::Removed(entry) | Transition::Rewritten { new: entry, .. } => {
+                self.charge_entry(table, &entry.address, transition.units().unwrap_or_default())?;
+            }
+            Transition::Moved { old, new } => {
+                for entry in [old, new] {
+                    debug_assert_eq!(entry.address.source, view.source);
+                    self.charge_entry(table, &entry.address, write_units(entry.bytes))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn charge_entry(&mut self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
+        let charge = self.charge(table, address, units)?;
+        self.shared.take_units(table, (address.source, &charge.place, UnitKind::Write), units);
+        self.charges.list.push(charge);
+        Ok(())
+    }
+
+    /// Refuses a write that would change a global index which has nothing left.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn admit_index(&self, table: &TableEntry, view: &IndexView<'_>, transition: &Transition<'_>) -> Result<(), Error> {
+        let is_sure = self.charges.is_off || self.charges.is_admitted;
+        if is_sure || self.shared.throttle.is_none() || view.index.kind == IndexKind::Local {
+            return Ok(());
+        }
+        let admit = |entry: &IndexEntry<'_>| {
+            self.shared.admit(self.batch.as_read(), table, (view.source, &entry.address.place(), UnitKind::Write))
+        };
+        match transition {
+            Transition::Untouched => Ok(()),
+            Transition::Added(entry) | Transition::Removed(entry) | Transition::Rewritten { new: entry, .. } => admit(entry),
+            Transition::Moved { old, new } => admit(old).and_then(|()| admit(new)),
+        }
+    }
+
+    fn charge(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<Charge, StoreError> {
+        let meter = self.shared.meter.source(self.batch.as_read(), table, address.source)?;
+        Ok(Charge { meter, place: address.place(), units })
+    }
+}
+
+impl View<'_> {
+    /// Counts the units of a read of one item.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn charge_item(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
+        self.charge_place(table, address.source, &address.place(), units)
+    }
+
+    /// As [`Self::charge_item`], by the place of the item or entry in its source.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn charge_place(&self, table: &TableEntry, source: SourceId, place: &[u8], units: f64) -> Result<(), StoreError> {
+        let meter = self.meter().source(self.read(), table, source)?;
+        meter.count_item(place, self.now_ms(), &Load { read: units, ..Load::default() });
+        self.take_units(table, source, place, units);
+        Ok(())
+    }
+
+    /// Counts the units of a page of a source, on its way between two places.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn charge_page(&self, table: &TableEntry, source: SourceId, places: (&[u8], &[u8]), units: f64) -> Result<(), StoreError> {
+        let meter = self.meter().source(self.read(), table, source)?;
+        let load = Load { read: units, ..Load::default() };
+        let (from, to) = places;
+        self.take_units(table, source, from, units);
+        match digest_of(from) == digest_of(to) {
+            true => meter.count(from, self.now_ms(), &load),
+            false => meter.count_scan(places, self.now_ms(), &load),
+        }
+        Ok(())
+    }
+}
+
+fn digest_of(place: &[u8]) -> Option<&[u8; 16]> {
+    place.first_chunk()
+}

@@ -1,0 +1,77 @@
+//! The engine on one store.
+
+use std::sync::Arc;
+
+use super::shared::Shared;
+use super::threads::Background;
+use super::view::View;
+use crate::engine::catalog::TableEntry;
+use crate::model::layout::CollectionWarning;
+use crate::model::{Error, TableName};
+use crate::store::StoreInfo;
+
+/// The engine on one store.
+#[derive(Debug)]
+pub struct Engine {
+    /// Before `shared`: it ends first.
+    pub(in crate::engine) background: Option<Background>,
+    pub(in crate::engine) shared: Arc<Shared>,
+}
+
+impl Engine {
+    /// A consistent view of the last commit.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn view(&self) -> Result<View<'_>, Error> {
+        Ok(View::new(&self.shared, self.shared.store.snapshot()?))
+    }
+
+    /// Changes whenever any content may have changed, through any front end or process.
+    #[must_use]
+    pub fn commit_id(&self) -> u64 {
+        self.shared.store.commit_id()
+    }
+
+    /// Sleeps until [`Engine::commit_id`] is another than `after`, at most for `timeout`; the id then.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {
+        Ok(self.shared.store.wait_for_commit(after, timeout)?)
+    }
+
+    #[must_use]
+    pub fn store_info(&self) -> StoreInfo {
+        self.shared.store.info()
+    }
+
+    /// Runs what is queued to its end; the engine takes no writes after it.
+    pub fn close(&self) {
+        if let Some(background) = &self.background {
+            background.end();
+        }
+        self.shared.store.close();
+    }
+
+    /// A table's entry as of the last commit, without a view while the catalog is known not to have changed.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
+        let commit = self.commit_id();
+        if let Some(entry) = self.shared.catalog.table_at(commit, name) {
+            return Ok(entry);
+        }
+        let view = self.view()?;
+        let entry = view.table(name)?;
+        self.shared.catalog.seen_at(view.read())?;
+        Ok(entry)
+    }
+
+    /// The last warnings of item collections near their limit, oldest first.
+    #[must_use]
+    pub fn collection_warnings(&self) -> Vec<CollectionWarning> {
+        self.shared.collection_warnings.all()
+    }
+}

@@ -1,0 +1,29 @@
+//! The running engine: what operations share ([`Shared`]), how a change gets to the writer thread ([`Transaction`]), how a moment is
+//! read ([`View`]), and the threads beside them. What is done in these is above.
+
+pub mod batch;
+mod charge;
+mod collection_warning;
+mod engine;
+pub mod hold;
+mod options;
+mod pieces;
+mod shared;
+mod signal;
+mod submit;
+mod threads;
+mod throttling;
+mod timer;
+mod transaction;
+mod view;
+pub mod witness;
+
+pub use crate::codec::row::{BatchRows, Rows};
+pub use crate::model::api::Done;
+pub use engine::Engine;
+pub use options::{BACKGROUND_PERIOD, COLLECTION_BYTES_MAX, EngineOptions};
+pub use shared::Shared;
+pub use threads::{Background, Round};
+pub use timer::Timer;
+pub use transaction::Transaction;
+pub use view::View;

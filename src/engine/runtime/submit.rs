@@ -1,0 +1,132 @@
+//! How a change gets to the writer thread and its outcome back: the one way in which anything is written.
+
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use super::shared::Shared;
+use super::transaction::{Purpose, Transaction};
+use super::witness::{self, Witness, Written};
+use crate::engine::meter::charges::Charges;
+use crate::model::Error;
+use crate::model::api::{Done, Origin};
+use crate::model::error::StoreError;
+use crate::store::{Write, WriteJob};
+
+/// How often the end is looked for while a write is waited for.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+impl Shared {
+    /// Queues a change; `done` hears of it after the commit.
+    pub(crate) fn submit<T, F>(self: &Arc<Self>, run: F, done: Done<T>)
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        self.store.submit(Box::new(SubmittedChange {
+            shared: Arc::clone(self),
+            run,
+            outcome: None,
+            charges: Charges::default(),
+            is_removal: false,
+            witness: witness::current(),
+            written: Vec::new(),
+            done,
+        }));
+    }
+
+    /// Runs a change to its end.
+    pub(crate) fn submit_and_wait<T, F>(self: &Arc<Self>, run: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let done = Box::new(move |outcome| {
+            // The receiver waits below; it cannot be gone.
+            let _ = sender.send(outcome);
+        });
+        self.submit(run, done);
+        receiver.recv().unwrap_or(Err(Error::Store(StoreError::Closed)))
+    }
+
+    /// As [`Shared::submit_and_wait`], but gives up waiting when the engine ends.
+    pub(crate) fn submit_in_background<T, F>(self: &Arc<Self>, run: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let done = Box::new(move |outcome| {
+            // Nobody listens when the engine ended meanwhile.
+            let _ = sender.send(outcome);
+        });
+        self.submit(run, done);
+        loop {
+            match receiver.recv_timeout(PATIENCE) {
+                Ok(outcome) => return outcome,
+                Err(RecvTimeoutError::Timeout) if !self.signal.is_ending() => {}
+                Err(_) => return Err(Error::Store(StoreError::Closed)),
+            }
+        }
+    }
+}
+
+/// One operation's change. It may run more than once, and must not write before it has decided to succeed: a refusal leaves the
+/// transaction to the other jobs in it.
+struct SubmittedChange<T, F> {
+    shared: Arc<Shared>,
+    run: F,
+    outcome: Option<Result<T, Error>>,
+    /// Of the last run.
+    charges: Charges,
+    /// Of the last run, too.
+    is_removal: bool,
+    witness: Option<Arc<dyn Witness>>,
+    /// By the last run.
+    written: Vec<Written>,
+    done: Done<T>,
+}
+
+impl<T, F> WriteJob for SubmittedChange<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
+{
+    fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        let written = self.witness.as_ref().map(|_| Vec::new());
+        let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
+        let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose, written };
+        let outcome = (self.run)(&mut transaction);
+        self.is_removal = transaction.purpose == Purpose::Removal;
+        self.charges = transaction.charges;
+        self.written = transaction.written.unwrap_or_default();
+        match outcome {
+            Err(Error::Store(error)) => Err(error),
+            outcome => {
+                self.outcome = Some(outcome);
+                Ok(())
+            }
+        }
+    }
+
+    fn is_removal(&self) -> bool {
+        self.is_removal
+    }
+
+    fn done(self: Box<Self>, result: Result<(), StoreError>) {
+        let outcome = match (result, self.outcome) {
+            (Err(error), _) => Err(Error::Store(error)),
+            (Ok(()), Some(outcome)) => outcome,
+            (Ok(()), None) => Err(Error::Store(StoreError::Closed)),
+        };
+        if !matches!(outcome, Err(Error::Store(_))) {
+            self.charges.count(self.shared.options.clock.now_ms(), outcome.as_ref().err());
+            // A batch may have written some of its items and fail.
+            if let Some(witness) = &self.witness {
+                self.written.iter().for_each(|item| witness.wrote(&item.table, &item.key, item.version));
+            }
+        }
+        (self.done)(outcome);
+    }
+}

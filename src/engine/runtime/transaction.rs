@@ -1,0 +1,106 @@
+//! Write transactions: an operation's change as a job of the store's writer thread.
+
+use std::sync::Arc;
+
+use super::shared::Shared;
+use super::witness::Written;
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::meter::charges::Charges;
+use crate::model::api::{Origin, Version};
+use crate::model::error::StoreError;
+use crate::model::{Error, Key, TableName};
+use crate::store::Write;
+
+/// What a change may use while it runs.
+pub struct Transaction<'t> {
+    pub batch: &'t mut dyn Write,
+    pub shared: &'t Shared,
+    /// Who makes the change; stream records say it.
+    pub origin: Origin,
+    /// What it consumes.
+    pub charges: Charges,
+    pub(super) purpose: Purpose,
+    /// The items it wrote, if there is who hears of them.
+    pub(super) written: Option<Vec<Written>>,
+}
+
+/// What a change does to the room on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Purpose {
+    #[default]
+    Unknown,
+    Removal,
+    Addition,
+}
+
+impl std::fmt::Debug for Transaction<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Transaction")
+    }
+}
+
+impl Transaction<'_> {
+    /// It removes, and what it writes is about that: on a full disk it may use the room that is kept for this, unless it adds too.
+    pub fn removes(&mut self) {
+        if self.purpose == Purpose::Unknown {
+            self.purpose = Purpose::Removal;
+        }
+    }
+
+    /// It adds, or changes what is there.
+    pub fn adds(&mut self) {
+        self.purpose = Purpose::Addition;
+    }
+
+    /// The table's entry as this transaction has it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+        if self.shared.batch.is_catalog_changed() {
+            return catalog::read_table(self.batch.as_read(), name);
+        }
+        self.shared.catalog.table(self.batch.as_read(), name)
+    }
+
+    /// An item is now of that version, or gone.
+    pub(in crate::engine) fn wrote(&mut self, table: &TableName, key: &Key, version: Option<Version>) {
+        if let Some(written) = &mut self.written {
+            written.push(Written { table: table.clone(), key: key.clone(), version });
+        }
+    }
+
+    /// The clock's time.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.shared.options.clock.now_ms()
+    }
+
+    /// The table for a data operation.
+    ///
+    /// # Errors
+    /// `ResourceNotFound` when it is not there or not active.
+    pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+        catalog::active(self.table(name)?)
+    }
+
+    /// Changes a table's entry: writes it and tells every reader of the catalog.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn replace_table(&mut self, entry: &TableEntry) -> Result<(), StoreError> {
+        catalog::write_table(self.batch, entry)?;
+        self.catalog_changed()
+    }
+
+    /// Tells every reader that the catalog changed: those of other processes by its generation, the jobs of this transaction by the
+    /// batch, as the cache is of the last commit.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn catalog_changed(&mut self) -> Result<(), StoreError> {
+        catalog::raise_generation(self.batch)?;
+        self.shared.batch.catalog_changed();
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! A consistent read of the last commit, with the catalog as it was then.
+
+use std::sync::Arc;
+
+use super::batch::source_counters;
+use super::shared::Shared;
+use crate::codec::digest::Digest;
+use crate::codec::record::Record;
+use crate::engine::base::counters::SourceCounters;
+use crate::engine::base::keys::{EntryAddress, SourceId, StoreKey};
+use crate::engine::catalog::{self, TableEntry};
+use crate::engine::meter::Meter;
+use crate::engine::throttle::UnitKind;
+use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
+use crate::store::Read;
+
+/// One request's view; short, never kept across requests.
+pub struct View<'e> {
+    shared: &'e Shared,
+    read: Box<dyn Read + 'e>,
+}
+
+impl std::fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("View")
+    }
+}
+
+impl<'e> View<'e> {
+    pub(in crate::engine) fn new(shared: &'e Shared, read: Box<dyn Read + 'e>) -> Self {
+        Self { shared, read }
+    }
+
+    /// The bytes below.
+    #[must_use]
+    pub fn read(&self) -> &dyn Read {
+        &*self.read
+    }
+
+    /// What is counted.
+    pub(in crate::engine) fn meter(&self) -> &Meter {
+        &self.shared.meter
+    }
+
+    /// Refuses a read at a place of a source that has nothing left, where throttling is simulated.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn admit(&self, table: &TableEntry, source: SourceId, place: &[u8]) -> Result<(), Error> {
+        self.shared.admit(self.read(), table, (source, place, UnitKind::Read))
+    }
+
+    /// As [`Self::admit`], of one item.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the store.
+    pub fn admit_item(&self, table: &TableEntry, address: &EntryAddress) -> Result<(), Error> {
+        match self.shared.throttle {
+            None => Ok(()),
+            Some(_) => self.admit(table, address.source, &address.place()),
+        }
+    }
+
+    /// Takes the units of a read.
+    pub(super) fn take_units(&self, table: &TableEntry, source: SourceId, place: &[u8], units: f64) {
+        self.shared.take_units(table, (source, place, UnitKind::Read), units);
+    }
+
+    /// The clock's time.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.shared.options.clock.now_ms()
+    }
+
+    /// A table's entry.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
+        Ok(self.shared.catalog.table(self.read(), name)?)
+    }
+
+    /// The table for a data operation.
+    ///
+    /// # Errors
+    /// `ResourceNotFound` when it is not there or not active.
+    pub fn active_table(&self, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+        catalog::active(self.table(name)?)
+    }
+
+    /// The record of an entry.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn entry(&self, address: &EntryAddress) -> Result<Option<Record<'_>>, StoreError> {
+        self.read().get(&address.encode())?.map(Record::parse).transpose()
+    }
+
+    /// A source's counters.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn counters(&self, source: SourceId) -> Result<SourceCounters, StoreError> {
+        source_counters(self.read(), source)
+    }
+
+    /// The stored value of a collection.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn collection(&self, source: SourceId, digest: Digest) -> Result<Option<&[u8]>, StoreError> {
+        self.read().get(&StoreKey::Collection(source, digest).encode())
+    }
+
+    /// Names after `start`, in byte order, as long as `visit` says to go on.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table_names(
+        &self,
+        start: Option<&str>,
+        visit: &mut dyn FnMut(&str) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        catalog::table_names(self.read(), start, visit)
+    }
+}

@@ -1,0 +1,304 @@
+//! SELECT: one page of the reads that it becomes, or the one item that it names.
+
+use std::collections::BTreeSet;
+
+use super::next_token::Position;
+use crate::codec::record::Record;
+use crate::engine::base::item_key;
+use crate::engine::base::keys::{self, EntryAddress};
+use crate::engine::catalog::TableEntry;
+use crate::engine::read::filter::Filter;
+use crate::engine::read::page::{self, PagePlan};
+use crate::engine::read::range;
+use crate::engine::read::select::{self, columns_of};
+use crate::engine::read::source::ReadSource;
+use crate::engine::read::start_key::StartKey;
+use crate::engine::runtime::View;
+use crate::expr::partiql::plan::{self, KeyedRead};
+use crate::expr::partiql::{Select, keys as named};
+use crate::model::api::ConsumedCapacity;
+use crate::model::error::{QueryError, StatementError};
+use crate::model::{Error, IndexKind, IndexName, IndexSchema, Item, Key};
+use crate::store::{Direction, KeyRange};
+
+/// What a page is to be beside its statement.
+#[derive(Debug, Clone, Default)]
+pub struct PageOptions {
+    pub consistent: bool,
+    /// Items to evaluate.
+    pub limit: Option<u32>,
+    /// Where it goes on.
+    pub position: Position,
+}
+
+/// A page of a SELECT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selected {
+    pub items: Vec<Item>,
+    pub consumed_capacity: ConsumedCapacity,
+    pub last_evaluated_key: Option<Item>,
+    /// There may be more.
+    pub next: Option<Position>,
+}
+
+/// One range that is read.
+struct Reading {
+    range: KeyRange,
+    /// There is at most one item in it.
+    is_one_row: bool,
+}
+
+/// Reads one page.
+///
+/// # Errors
+/// `ResourceNotFound`, `Statement`, `Query`, `Key`; those of the store.
+pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<Selected, Error> {
+    let source = find(view, statement)?;
+    if source.index().is_some_and(has_several_key_attributes) {
+        return Err(StatementError::SeveralKeyAttributes.into());
+    }
+    let columns = statement.columns()?;
+    if asked.consistent && source.is_index(IndexKind::Global) {
+        return Err(StatementError::ConsistentOnGlobal.into());
+    }
+    let (reads, rest) = match plan::plan(statement.condition.as_ref(), source.key_schema())? {
+        Some(plan) => (Some(plan.reads), plan.rest),
+        None => (None, statement.condition.clone()),
+    };
+    let order = check_order(statement, &source, reads.as_deref())?;
+    if let Some(reads) = &reads {
+        check_projected(&source, reads)?;
+    }
+    let selection = select::of_columns(&source, columns)?;
+    let readings = readings(&source, reads, order);
+    let direction = if order.is_some_and(|order| order.backward) { Direction::Reverse } else { Direction::Forward };
+    let page = PagePlan {
+        selection,
+        filter: rest.map(Filter::of_condition),
+        range: keys::entries(source.id()),
+        direction,
+        limit: asked.limit,
+        consistent: asked.consistent,
+        restartable: true,
+        source,
+    };
+    walk(view, page, &readings, asked.position)
+}
+
+/// The table or index; what names no index of the table is told without its name.
+fn find(view: &View<'_>, statement: &Select) -> Result<ReadSource, Error> {
+    let Some(index) = &statement.index else { return ReadSource::find(view, &statement.table, None) };
+    let table = view.active_table(&statement.table)?;
+    let known = table.schema.index(index).is_some();
+    match IndexName::new(index.as_str()) {
+        Ok(name) if known => ReadSource::find(view, &statement.table, Some(&name)),
+        _ => Err(StatementError::UnknownIndex.into()),
+    }
+}
+
+fn has_several_key_attributes(index: &IndexSchema) -> bool {
+    index.partition.len() > 1 || index.sort.len() > 1
+}
+
+/// An index in a batch, where items are read by key alone: what is wrong with it, or `otherwise`.
+#[must_use]
+pub fn index_refused(table: &TableEntry, index: &str, otherwise: StatementError) -> StatementError {
+    match table.schema.index(index) {
+        None => StatementError::UnknownIndex,
+        Some(index) if has_several_key_attributes(index) => StatementError::SeveralKeyAttributes,
+        Some(_) => otherwise,
+    }
+}
+
+/// How ORDER BY goes.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    /// Of several partitions, by their keys: the largest first.
+    partitions_descending: Option<bool>,
+    backward: bool,
+}
+
+fn check_order(statement: &Select, source: &ReadSource, reads: Option<&[KeyedRead]>) -> Result<Option<Order>, StatementError> {
+    let terms = &statement.order;
+    if terms.is_empty() {
+        return Ok(None);
+    }
+    if statement.condition.is_none() {
+        return Err(StatementError::OrderWithoutWhere);
+    }
+    let schema = source.key_schema();
+    let is_partition = |name: &str| schema.partition.iter().any(|attribute| attribute.name == name);
+    let is_sort = |name: &str| schema.sort.iter().any(|attribute| attribute.name == name);
+    if let Some(other) = terms.iter().find(|term| !is_partition(&term.attribute) && !is_sort(&term.attribute)) {
+        return Err(StatementError::OrderAttribute(other.attribute.clone()));
+    }
+    let reads = reads.ok_or(StatementError::OrderWithoutPartition)?;
+    let has_several = reads.windows(2).any(|pair| pair[0].digest != pair[1].digest);
+    let partition = terms.iter().position(|term| is_partition(&term.attribute));
+    if has_several && partition.is_none() {
+        return Err(StatementError::OrderPartitions);
+    }
+    let mut sorts = terms.iter().filter(|term| is_sort(&term.attribute)).map(|term| term.descending);
+    // Without the sort key the service goes backward, whatever the direction of the partition key.
+    let backward = sorts.next().unwrap_or(true);
+    let has_mixed_sorts = sorts.any(|other| other != backward);
+    let is_sort_first = has_several && terms.first().is_some_and(|term| is_sort(&term.attribute));
+    if has_mixed_sorts || is_sort_first {
+        return Err(StatementError::OrderMixed);
+    }
+    let partitions_descending = partition.and_then(|at| terms.get(at)).map(|term| term.descending);
+    Ok(Some(Order { partitions_descending, backward }))
+}
+
+/// A read by key of an index must find there what its conditions look at; one branch that does is enough.
+fn check_projected(source: &ReadSource, reads: &[KeyedRead]) -> Result<(), QueryError> {
+    let Some(index) = source.index() else { return Ok(()) };
+    let missing = |names: &BTreeSet<String>| -> Vec<String> {
+        names.iter().filter(|name| !index.projects(&source.table.schema.key, name)).cloned().collect()
+    };
+    let mut branches = reads.iter().flat_map(|read| &read.names);
+    if branches.clone().any(|names| missing(names).is_empty()) {
+        return Ok(());
+    }
+    let names = branches.next().map(missing).unwrap_or_default().join(", ");
+    Err(QueryError::FilterNotProjected { index: index.name.as_str().to_owned(), names })
+}
+
+/// The ranges in the order in which they are read.
+fn readings(source: &ReadSource, reads: Option<Vec<KeyedRead>>, order: Option<Order>) -> Vec<Reading> {
+    let Some(mut reads) = reads else {
+        return vec![Reading { range: keys::entries(source.id()), is_one_row: false }];
+    };
+    if order.is_some_and(|order| order.backward) {
+        reads.reverse();
+    }
+    if let Some(descending) = order.and_then(|order| order.partitions_descending) {
+        // Stable: within a partition the order stays.
+        reads.sort_by(|one, other| {
+            let by_value = one.partition.iter().zip(&other.partition).find_map(|(one, other)| match one.compare(other) {
+                Some(std::cmp::Ordering::Equal) | None => None,
+                different => different,
+            });
+            let ascending = by_value.unwrap_or(std::cmp::Ordering::Equal);
+            if descending { ascending.reverse() } else { ascending }
+        });
+    }
+    let is_table = source.index().is_none();
+    let has_sort = source.table.schema.key.sort.is_some();
+    let reading = |read: &KeyedRead| Reading {
+        range: range::of_interval(source, &read.digest, &read.interval),
+        is_one_row: is_table && (!has_sort || read.interval.is_value),
+    };
+    reads.iter().map(reading).collect()
+}
+
+/// Reads one range after the other until the page is full.
+fn walk(view: &View<'_>, mut plan: PagePlan, readings: &[Reading], start: Position) -> Result<Selected, Error> {
+    let mut selected =
+        Selected { items: Vec::new(), consumed_capacity: ConsumedCapacity::default(), last_evaluated_key: None, next: None };
+    let mut after = start.after;
+    let mut bytes = 0;
+    if start.read >= readings.len() {
+        return Err(StatementError::NextToken.into());
+    }
+    for (number, reading) in readings.iter().enumerate().skip(start.read) {
+        plan.range = reading.range.clone();
+        plan.restartable = !reading.is_one_row;
+        if let Some(key) = after.take() {
+            plan.range = range_after(&plan, &key)?;
+        }
+        let mut failed = None;
+        let part = page::read_part(view, &plan, bytes, &mut |row| match row.to_item() {
+            Ok(item) => selected.items.push(item),
+            Err(error) => failed = Some(error),
+        });
+        let part = match part {
+            // What the reads before found is not lost.
+            Err(Error::Throttled(_)) if number > start.read => {
+                selected.next = Some(Position { read: number, after: None });
+                break;
+            }
+            other => other?,
+        };
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        selected.consumed_capacity.add(&part.page.consumed_capacity);
+        bytes = part.bytes;
+        // Of one item nothing is left once it was evaluated.
+        if part.is_cut && (plan.restartable || part.page.scanned_count == 0) {
+            selected.next = Some(Position { read: number, after: part.page.last_evaluated_key.clone() });
+            selected.last_evaluated_key = part.page.last_evaluated_key;
+            break;
+        }
+        let scanned = u32::try_from(part.page.scanned_count).unwrap_or(u32::MAX);
+        plan.limit = plan.limit.map(|limit| limit.saturating_sub(scanned));
+        if plan.limit == Some(0) && number + 1 < readings.len() {
+            selected.next = Some(Position { read: number + 1, after: None });
+            break;
+        }
+    }
+    Ok(selected)
+}
+
+/// What is left of a range after a key that a token named, which must lie in it.
+fn range_after(plan: &PagePlan, key: &Item) -> Result<KeyRange, Error> {
+    StartKey::new(&plan.source, key, false).map_err(|_| StatementError::NextToken)?;
+    let address = plan.source.address(key).ok_or(StatementError::NextToken)?.encode();
+    if !range::contains(&plan.range, &address) {
+        return Err(StatementError::NextToken.into());
+    }
+    Ok(range::after(plan.range.clone(), address, plan.direction))
+}
+
+/// The key of a SELECT in a batch or transaction, as written.
+///
+/// # Errors
+/// `Statement`.
+pub fn named_key(statement: &Select, table: &TableEntry, operation: &'static str) -> Result<Item, StatementError> {
+    statement.columns()?;
+    named::of_read(statement.condition.as_ref(), &table.schema.key, operation)
+}
+
+/// The same as a key of the table.
+///
+/// # Errors
+/// `Key`.
+pub fn key(named: &Item, table: &TableEntry) -> Result<Key, Error> {
+    Ok(item_key::key_of_parameter(&table.schema.key, named)?)
+}
+
+/// An item by its key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct One {
+    /// What the statement selects of it, if there is an item.
+    pub item: Option<Item>,
+    /// Of the whole item.
+    pub bytes: usize,
+    pub consumed_capacity: ConsumedCapacity,
+}
+
+/// Reads an item by its key; `units_of` says what that consumes for the item's bytes.
+///
+/// # Errors
+/// `Throttled`; those of the store.
+pub fn one(
+    view: &View<'_>,
+    statement: &Select,
+    (table, key): (&TableEntry, &Key),
+    units_of: impl FnOnce(usize) -> f64,
+) -> Result<One, Error> {
+    let address = EntryAddress::of_item(table.source, key);
+    view.admit_item(table, &address)?;
+    let record = view.entry(&address)?;
+    let bytes = record.map_or(0, |record| record.item_bytes() as usize);
+    let item = record.map(|record: Record<'_>| record.to_item()).transpose()?;
+    let item = match statement.columns()? {
+        Some(columns) => item.map(|item| columns_of(columns, &item)),
+        None => item,
+    };
+    let units = units_of(bytes);
+    view.charge_item(table, &address, units)?;
+    let consumed_capacity = ConsumedCapacity { table: units, ..ConsumedCapacity::default() };
+    Ok(One { item, bytes, consumed_capacity })
+}

@@ -1,0 +1,105 @@
+//! What a write holds against the stored item before it changes it: the filesystem's precondition and the condition of the
+//! request (docs/dynamodb.md 12.5). Parsed before the write is queued, evaluated on the writer thread.
+
+use std::collections::BTreeSet;
+
+use super::stored::Stored;
+use crate::engine::catalog::TableEntry;
+use crate::engine::read::projected::{self, KeyRoles};
+use crate::expr::{Condition, PlaceholderUse, condition, legacy, placeholders};
+use crate::model::api::{ConditionParameter, Placeholders, Precondition};
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::{Error, Item};
+
+/// The condition of one write.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    precondition: Option<Precondition>,
+    condition: Option<Condition>,
+    /// A failure gives the existing item.
+    return_old: bool,
+}
+
+impl Guard {
+    /// Parses the condition of a request; placeholders it names count as used.
+    ///
+    /// # Errors
+    /// `Expression`.
+    pub fn parse(parameter: &ConditionParameter, placeholders: &Placeholders, used: &mut PlaceholderUse) -> Result<Self, Error> {
+        let condition = match parameter {
+            ConditionParameter::None => None,
+            ConditionParameter::Expression(text) => {
+                Some(condition::parse_parameter(text, ExpressionParameter::Condition, placeholders, used)?)
+            }
+            ConditionParameter::Legacy(conditions) => legacy::condition(conditions)?,
+        };
+        Ok(Self { condition, ..Self::default() })
+    }
+
+    /// Parses a condition that is the only expression of its request, placeholders checked.
+    ///
+    /// # Errors
+    /// `Expression`.
+    pub fn of_request(parameter: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
+        let has_expression = parameter.expression().is_some();
+        let values_missing = (!has_expression).then_some(ExpressionParameter::OF_CONDITION);
+        placeholders::check(placeholders, has_expression, values_missing)?;
+        let mut used = PlaceholderUse::default();
+        let guard = Self::parse(parameter, placeholders, &mut used)?;
+        used.finish(placeholders)?;
+        Ok(guard)
+    }
+
+    /// A condition that is known already.
+    #[must_use]
+    pub fn of_condition(condition: Option<Condition>, return_old: bool) -> Self {
+        Self { precondition: None, condition, return_old }
+    }
+
+    /// With a precondition, and with the item given on failure.
+    #[must_use]
+    pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
+        Self { precondition, return_old, ..self }
+    }
+
+    /// Keys are scalars: no document path of the condition goes into one of the table or its indexes.
+    ///
+    /// # Errors
+    /// `PathIntoKey`.
+    pub fn check_paths(&self, table: &TableEntry) -> Result<(), Error> {
+        let Some(condition) = &self.condition else { return Ok(()) };
+        Ok(projected::check_paths(&condition.paths(), KeyRoles::of_table(&table.schema))?)
+    }
+
+    /// Holds the stored item against precondition and condition.
+    ///
+    /// # Errors
+    /// `ConditionalCheckFailed`; those of the store.
+    pub fn check(&self, stored: &Stored) -> Result<(), Error> {
+        if self.meets_precondition(stored)? && self.meets_condition(stored)? {
+            return Ok(());
+        }
+        let item = if self.return_old { stored.item()?.cloned().map(Box::new) } else { None };
+        Err(Error::ConditionalCheckFailed { item })
+    }
+
+    fn meets_precondition(&self, stored: &Stored) -> Result<bool, Error> {
+        let version = stored.record()?.map(|record| record.version());
+        Ok(match self.precondition {
+            None => true,
+            Some(Precondition::Absent) => version.is_none(),
+            Some(Precondition::Version(expected)) => version == Some(expected),
+            Some(Precondition::VersionOrAbsent(expected)) => version.is_none_or(|version| version == expected),
+        })
+    }
+
+    fn meets_condition(&self, stored: &Stored) -> Result<bool, Error> {
+        let Some(condition) = &self.condition else { return Ok(true) };
+        let names: BTreeSet<&str> = condition.attribute_names();
+        let item = match stored.record()? {
+            Some(record) => record.attributes(&|name| names.contains(name))?,
+            None => Item::default(),
+        };
+        Ok(condition.holds(&item))
+    }
+}

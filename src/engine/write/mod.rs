@@ -1,0 +1,335 @@
+//! The change of one item: base entry, item collections, index entries and counters, all in one transaction.
+
+pub mod guard;
+pub mod stored;
+pub mod update;
+
+use super::base::capacity::write_units;
+use super::base::counters::{CollectionValue, CounterDelta, signed};
+use super::base::keys::{self, EntryAddress, StoreKey};
+use super::catalog::TableEntry;
+use super::history::{self, Past};
+use super::index::{self, IndexView, Transition};
+use super::index_lag::{self, Pending};
+use super::index_life::{self, violations};
+use super::index_write::{Stamp, grow_collection};
+use super::runtime::Transaction;
+use super::streams::capture::{Changed, capture};
+use super::time_to_live;
+use crate::codec::digest::Digest;
+use crate::codec::record::{self, Record};
+use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, Version};
+use crate::model::error::StoreError;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::{Error, IndexKind, Item, Key};
+use crate::store::Read;
+
+use stored::Stored;
+
+const GIGABYTE: u64 = 1024 * 1024 * 1024;
+
+/// What a change did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Applied {
+    /// The stored version after a put.
+    pub version: Version,
+    pub consumed_capacity: ConsumedCapacity,
+}
+
+/// Puts `new` in the place of the stored item, or deletes it. The item has passed its checks; its names pass theirs again here,
+/// where every write comes by, as an item with a bad one could never be put back.
+///
+/// # Errors
+/// `Value` for such names, `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
+pub fn replace(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    key: &Key,
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<Applied, Error> {
+    new.map_or(Ok(()), Item::check_names)?;
+    let mut change = ItemChange::prepare(transaction, table, stored, new)?;
+    let table_units = change.applied.consumed_capacity.table;
+    let version = new.map(|_| change.applied.version);
+    if change.is_nothing() {
+        transaction.charge_table(table, &stored.address, table_units)?;
+        transaction.wrote(&table.schema.name, key, version);
+        return Ok(change.applied);
+    }
+    let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
+    let effects = Effects::of(table, key, old_item, new);
+    if table.has_local_index() {
+        let limit = transaction.shared.options.collection_bytes_max;
+        let growth = effects.growth(change.growth());
+        let bytes = check_growth(transaction.batch.as_read(), limit, table, &stored.address.digest, (growth, growth))?;
+        if let Some(bytes) = bytes {
+            let shared = transaction.shared;
+            shared.collection_warnings.warn(&shared.options, (&table.schema.name, &key.partition), (bytes, growth));
+        }
+    }
+
+    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
+    match new {
+        Some(_) => transaction.adds(),
+        None => transaction.removes(),
+    }
+    transaction.charge_table(table, &stored.address, table_units)?;
+    change.write_base(transaction, table, key, stored)?;
+    change.write_lists(transaction, table, key, stored)?;
+    violations::maintain(transaction, table, keys::place_in_source(&stored.address.encode()), old_item, new)?;
+    let lags = index_lag::is_on(transaction.shared, table);
+    if lags {
+        change.leave_pending(transaction, table, stored)?;
+    }
+    for (view, transition) in &effects.0 {
+        let is_late = lags && table.index_life.is_late(view.index);
+        if is_late {
+            change.charge(view, transition);
+            transaction.charge_index(table, view, transition)?;
+        } else if table.index_life.is_building(&view.index.name) {
+            let transition = index_life::tracked(transaction.batch.as_read(), view, key, old_item, new)?;
+            change.write_index(transaction, view, &transition, new)?;
+            transaction.charge_index(table, view, &transition)?;
+        } else {
+            change.write_index(transaction, view, transition, new)?;
+            transaction.charge_index(table, view, transition)?;
+        }
+    }
+    transaction.wrote(&table.schema.name, key, version);
+    Ok(change.applied)
+}
+
+/// Refuses a change of an item for which a global index has no capacity left.
+///
+/// # Errors
+/// `Throttled`; those of the store.
+pub fn admit_indexes(
+    transaction: &Transaction<'_>,
+    (table, key): (&TableEntry, &Key),
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<(), Error> {
+    if transaction.shared.throttle.is_none() {
+        return Ok(());
+    }
+    let effects = Effects::of(table, key, stored.item()?, new);
+    effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))
+}
+
+/// Would the put of an item be refused because its collection is full?
+///
+/// # Errors
+/// `ItemCollectionSizeLimitExceeded`; those of the store.
+pub fn check_collection(
+    read: &dyn Read,
+    limit: u64,
+    (table, key): (&TableEntry, &Key),
+    stored: &Stored,
+    new: &Item,
+) -> Result<(), Error> {
+    let growth = collection_growth((table, key), stored, Some(new))?;
+    check_growth(read, limit, table, &stored.address.digest, (growth, growth)).map(drop)
+}
+
+/// By how much a change of an item makes its item collection larger, in bytes with overhead; 0 without local indexes.
+///
+/// # Errors
+/// Those of the store.
+pub fn collection_growth((table, key): (&TableEntry, &Key), stored: &Stored, new: Option<&Item>) -> Result<i64, StoreError> {
+    if !table.has_local_index() {
+        return Ok(0);
+    }
+    let old = stored.item()?;
+    let size = |item: Option<&Item>| item.map_or(0, |item| signed(item.size()));
+    let entries = i64::from(new.is_some()) - i64::from(old.is_some());
+    let base = (entries, size(new) - size(old));
+    Ok(Effects::of(table, key, old, new).growth(base))
+}
+
+/// Refuses growth of a collection past its limit; shrinking writes pass. `growth` is that of the write itself, and that of all
+/// writes since the collection was counted. Its bytes then, when it grows.
+///
+/// # Errors
+/// `ItemCollectionSizeLimitExceeded`; those of the store.
+pub fn check_growth(
+    read: &dyn Read,
+    limit: u64,
+    table: &TableEntry,
+    digest: &Digest,
+    (own, all): (i64, i64),
+) -> Result<Option<u64>, Error> {
+    if own <= 0 {
+        return Ok(None);
+    }
+    let bytes = collection_bytes(read, table, digest)?.saturating_add_signed(all);
+    if bytes > limit { Err(Error::ItemCollectionSizeLimitExceeded) } else { Ok(Some(bytes)) }
+}
+
+/// What a change of an item does in each index of its table.
+struct Effects<'i>(Vec<(IndexView<'i>, Transition<'i>)>);
+
+impl<'i> Effects<'i> {
+    fn of(table: &'i TableEntry, key: &Key, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
+        let transitions = index::views(table).map(|view| (view, Transition::of(&view, key, old, new)));
+        Self(transitions.collect())
+    }
+
+    /// Growth of the item collection with that of the base item, in bytes with overhead.
+    fn growth(&self, base: (i64, i64)) -> i64 {
+        let of_local = self.0.iter().filter(|(view, _)| view.index.kind == IndexKind::Local);
+        let growths = std::iter::once(base).chain(of_local.map(|(_, transition)| transition.growth()));
+        growths.map(|(entries, bytes)| bytes + entries * ENTRY_OVERHEAD_BYTES.cast_signed()).sum()
+    }
+}
+
+/// A change of one item under way.
+struct ItemChange {
+    /// The new record; `None` for a delete.
+    record: Option<Vec<u8>>,
+    old_bytes: Option<usize>,
+    new_bytes: Option<usize>,
+    is_same: bool,
+    modified_ms: u64,
+    applied: Applied,
+}
+
+impl ItemChange {
+    /// Encodes the new item and compares it with the stored one.
+    fn prepare(transaction: &Transaction<'_>, table: &TableEntry, stored: &Stored, new: Option<&Item>) -> Result<Self, StoreError> {
+        let modified_ms = transaction.shared.options.clock.now_ms();
+        let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
+        let first: Vec<&str> = table.schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
+        let record = new.map(|item| record::encode(item, &first, next, modified_ms));
+        let old = stored.record()?;
+        let new = record.as_deref().map(Record::parse).transpose()?;
+        let is_same = matches!((&old, &new), (Some(old), Some(new)) if old.content() == new.content());
+        let old_bytes = old.map(|record| record.item_bytes() as usize);
+        let new_bytes = new.map(|record| record.item_bytes() as usize);
+        let table_units = write_units(old_bytes.unwrap_or(0).max(new_bytes.unwrap_or(0)));
+        let consumed_capacity = ConsumedCapacity { table: table_units, ..ConsumedCapacity::default() };
+        let version = if is_same { old.map_or(0, |record| record.version()) } else { next };
+        Ok(Self { record, old_bytes, new_bytes, is_same, modified_ms, applied: Applied { version, consumed_capacity } })
+    }
+
+    /// The same item again, or the delete of none.
+    fn is_nothing(&self) -> bool {
+        self.is_same || (self.record.is_none() && self.old_bytes.is_none())
+    }
+
+    /// The change of the base item in entries and bytes.
+    fn growth(&self) -> (i64, i64) {
+        let entries = i64::from(self.new_bytes.is_some()) - i64::from(self.old_bytes.is_some());
+        let size = |bytes: Option<usize>| bytes.map_or(0, signed);
+        (entries, size(self.new_bytes) - size(self.old_bytes))
+    }
+
+    fn write_base(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        table: &TableEntry,
+        key: &Key,
+        stored: &Stored,
+    ) -> Result<(), StoreError> {
+        let store_key = stored.address.encode();
+        if table.control.keeps_history() {
+            let place = keys::place_in_source(&store_key);
+            let past = Past { time_ms: self.modified_ms, place, old: stored.bytes() };
+            history::note(transaction, table, self.applied.version, past)?;
+            transaction.shared.batch.take_version(self.applied.version);
+        }
+        match &self.record {
+            Some(record) => {
+                transaction.batch.put(&store_key, record)?;
+                transaction.shared.batch.take_version(self.applied.version);
+            }
+            None => {
+                transaction.batch.delete(&store_key)?;
+            }
+        }
+        let (entries, bytes) = self.growth();
+        let partition_keys = if table.has_collections() {
+            let place = (table.source, stored.address.digest);
+            let partition = [(table.schema.key.partition.name.as_str(), &key.partition)];
+            grow_collection(transaction, place, &partition, (entries, bytes), self.modified_ms)?
+        } else {
+            entries
+        };
+        transaction.shared.batch.count(table.source, CounterDelta { entries, bytes, partition_keys });
+        Ok(())
+    }
+
+    /// What follows from any change of an item beside its indexes: its stream record and its expiry.
+    fn write_lists(
+        &self,
+        transaction: &mut Transaction<'_>,
+        table: &TableEntry,
+        key: &Key,
+        stored: &Stored,
+    ) -> Result<(), StoreError> {
+        let (old, new) = (stored.bytes(), self.record.as_deref());
+        let (version, modified_ms) = (self.applied.version, self.modified_ms);
+        capture(transaction, table, &Changed { key, old, new, version, modified_ms })?;
+        time_to_live::maintain(transaction, table, &stored.address, old, new)
+    }
+
+    fn write_index(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        view: &IndexView<'_>,
+        transition: &Transition<'_>,
+        new: Option<&Item>,
+    ) -> Result<(), StoreError> {
+        self.charge(view, transition);
+        let stamp = Stamp { version: self.applied.version, modified_ms: self.modified_ms };
+        stamp.apply(transaction, view, transition, new)
+    }
+
+    /// Leaves what global indexes are to show later.
+    fn leave_pending(&self, transaction: &mut Transaction<'_>, table: &TableEntry, stored: &Stored) -> Result<(), StoreError> {
+        let store_key = stored.address.encode();
+        let place = keys::place_in_source(&store_key);
+        let (old, new) = (stored.bytes(), self.record.as_deref());
+        let pending = Pending { due_ms: 0, time_ms: self.modified_ms, place, old, new };
+        index_lag::note(transaction, table, self.applied.version, pending)
+    }
+
+    /// Adds the arm of an index to the consumed capacity.
+    fn charge(&mut self, view: &IndexView<'_>, transition: &Transition<'_>) {
+        let Some(units) = transition.units() else { return };
+        let name = view.index.name.as_str().to_owned();
+        match view.index.kind {
+            IndexKind::Global => self.applied.consumed_capacity.global_indexes.insert(name, units),
+            IndexKind::Local => self.applied.consumed_capacity.local_indexes.insert(name, units),
+        };
+    }
+}
+
+/// Bytes of an item collection with its local index entries, overhead included (docs/dynamodb.md 9.7).
+fn collection_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Result<u64, StoreError> {
+    let local = table.indexes().filter(|(index, _)| index.kind == IndexKind::Local).map(|(_, source)| source);
+    let mut total = 0;
+    for source in std::iter::once(table.source).chain(local) {
+        if let Some(value) = read.get(&StoreKey::Collection(source, *digest).encode())? {
+            let value = CollectionValue::parse(value)?;
+            total += value.bytes + value.entries * ENTRY_OVERHEAD_BYTES;
+        }
+    }
+    Ok(total)
+}
+
+/// `ItemCollectionMetrics` after a write; `None` for a table without local indexes.
+///
+/// # Errors
+/// Those of the store.
+pub fn collection_metrics(read: &dyn Read, table: &TableEntry, key: &Key) -> Result<Option<ItemCollectionMetrics>, StoreError> {
+    if !table.has_local_index() {
+        return Ok(None);
+    }
+    let digest = EntryAddress::of_item(table.source, key).digest;
+    let gigabytes = u32::try_from(collection_bytes(read, table, &digest)? / GIGABYTE).unwrap_or(u32::MAX);
+    let mut partition = Item::default();
+    partition.0.insert(table.schema.key.partition.name.clone(), key.partition.clone());
+    let lower = f64::from(gigabytes);
+    Ok(Some(ItemCollectionMetrics { key: partition, size_estimate_range_gb: [lower, lower + 1.0] }))
+}

@@ -1,0 +1,225 @@
+//! The update of one item (docs/dynamodb.md 7.11, 5.2, 9.4): parsed before the write is queued, applied on the writer thread.
+
+use std::collections::BTreeSet;
+
+use super::guard::Guard;
+use super::stored::Stored;
+use crate::engine::catalog::TableEntry;
+use crate::engine::index;
+use crate::engine::read::projected::{self, KeyRoles};
+use crate::expr::update::{self, Action, Effect, SetValue, Term, Update};
+use crate::expr::{PlaceholderUse, legacy, placeholders};
+use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateParameter, UpdateReturnValues};
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::error::{KeyError, UpdateError};
+use crate::model::limits::ITEM_BYTES_MAX;
+use crate::model::{AttributeValue, DocumentPath, Error, Item, Key, PathElement};
+
+/// What the limit of an item's size is held against (docs/dynamodb.md 5.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SizeOf {
+    /// The item, and before the condition what the statement is charged.
+    Statement,
+    /// The item alone, as in transactions, in PartiQL and of AttributeUpdates.
+    Item,
+}
+
+/// An update and its condition, parsed: what needs no table.
+#[derive(Debug)]
+pub struct UpdatePlan {
+    update: Option<Update>,
+    guard: Guard,
+    size_of: SizeOf,
+}
+
+impl UpdatePlan {
+    /// Parses update and condition of one request or action.
+    ///
+    /// # Errors
+    /// `Expression`, `Legacy`.
+    pub fn parse(update: &UpdateParameter, condition: &ConditionParameter, placeholders: &Placeholders) -> Result<Self, Error> {
+        let has_expression = update.expression().is_some() || condition.expression().is_some();
+        let values_missing = (!has_expression).then_some(ExpressionParameter::OF_UPDATE);
+        placeholders::check(placeholders, has_expression, values_missing)?;
+        let is_statement = update.expression().is_some();
+        let mut used = PlaceholderUse::default();
+        let update = match update {
+            UpdateParameter::None => None,
+            UpdateParameter::Expression(text) => Some(update::parse(text, placeholders, &mut used)?),
+            UpdateParameter::AttributeUpdates(updates) => Some(legacy::update(updates)?),
+        };
+        let guard = Guard::parse(condition, placeholders, &mut used)?;
+        used.finish(placeholders)?;
+        let size_of = if is_statement { SizeOf::Statement } else { SizeOf::Item };
+        Ok(Self { update, guard, size_of })
+    }
+
+    /// An update that is known already, as a PartiQL statement has one: only the item has a limit of size.
+    #[must_use]
+    pub fn of_update(update: Update, guard: Guard) -> Self {
+        Self { update: Some(update), guard, size_of: SizeOf::Item }
+    }
+
+    /// With a precondition, and with the item given on failure.
+    #[must_use]
+    pub fn with(self, precondition: Option<Precondition>, return_old: bool) -> Self {
+        Self { guard: self.guard.with(precondition, return_old), ..self }
+    }
+
+    /// The same as an action of a transaction: only the item has a limit of size.
+    #[must_use]
+    pub fn in_transaction(self) -> Self {
+        Self { size_of: SizeOf::Item, ..self }
+    }
+
+    /// The checks against the table that need no item.
+    ///
+    /// # Errors
+    /// `Update` for an action on a key attribute, `Query` for a path into one.
+    pub fn check_table(&self, table: &TableEntry) -> Result<(), Error> {
+        if let Some(update) = &self.update {
+            if let Some(name) = update.key_attribute(&table.schema.key) {
+                return Err(UpdateError::KeyAttribute(name.to_owned()).into());
+            }
+            projected::check_paths(&update.paths(), KeyRoles::of_table(&table.schema))?;
+        }
+        self.guard.check_paths(table)
+    }
+
+    /// Holds the stored item against the condition and makes the new one, its values, index keys and size checked; `None` when
+    /// the update only removes and there was nothing.
+    ///
+    /// # Errors
+    /// `ConditionalCheckFailed`, `Update`, `Value`, `Key`; those of the store.
+    pub fn apply(&self, table: &TableEntry, key: &Key, stored: &Stored) -> Result<Option<Item>, Error> {
+        let old = stored.item()?;
+        if let (SizeOf::Statement, Some(update)) = (self.size_of, &self.update) {
+            check_charge(update, old)?;
+        }
+        self.guard.check(stored)?;
+        if old.is_none() && self.update.as_ref().is_some_and(Update::only_removes) {
+            return Ok(None);
+        }
+        let key_alone;
+        let before = match old {
+            Some(item) => item,
+            None => {
+                key_alone = key.to_item(&table.schema.key);
+                &key_alone
+            }
+        };
+        let Some(update) = &self.update else { return Ok(Some(before.clone())) };
+        let new = update.apply(before, old.is_some())?;
+        check_updated(table, update, (before, &new))?;
+        Ok(Some(new))
+    }
+
+    /// What `ReturnValues` returns.
+    #[must_use]
+    pub fn returned(&self, asked: UpdateReturnValues, old: Option<&Item>, new: Option<&Item>) -> Option<Item> {
+        let touched = |item: Option<&Item>| Some(self.update.as_ref()?.touched(item?)).filter(|part| !part.0.is_empty());
+        match asked {
+            UpdateReturnValues::None => None,
+            UpdateReturnValues::AllOld => old.cloned(),
+            UpdateReturnValues::AllNew => new.cloned(),
+            UpdateReturnValues::UpdatedOld => touched(old),
+            UpdateReturnValues::UpdatedNew => touched(new),
+        }
+    }
+}
+
+/// Names, depth, size and index keys of an updated item.
+fn check_updated(table: &TableEntry, update: &Update, (old, new): (&Item, &Item)) -> Result<(), Error> {
+    let written: BTreeSet<&str> = update.targets().map(|path| path.head.as_str()).collect();
+    new.check_names()?;
+    written.iter().filter_map(|name| new.get(name)).try_for_each(AttributeValue::check_nesting)?;
+    index::check_update(table, old, new).map_err(|error| of_stored_value(error, update))?;
+    if new.size() > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
+}
+
+/// A wrong type that no literal of the statement shows is told without the types (docs/dynamodb.md 9.4).
+fn of_stored_value(error: Error, update: &Update) -> Error {
+    let Error::Key(KeyError::IndexTypeMismatch { name, .. }) = &error else { return error };
+    let shows = |action: &&Action| match &action.effect {
+        Effect::Set(SetValue::Term(Term::Value(_))) | Effect::Add(_) | Effect::Remove | Effect::Delete(_) => false,
+        Effect::Set(_) => action.path.head == *name,
+    };
+    match update.actions().iter().find(shows) {
+        Some(_) => UpdateError::IndexKeyType.into(),
+        None => error,
+    }
+}
+
+/// What UpdateItem's statement is charged is bounded, whatever becomes of the item.
+fn check_charge(update: &Update, old: Option<&Item>) -> Result<(), Error> {
+    let bytes = STATEMENT_BYTES + update.actions().iter().map(|action| charge_of(action, old)).sum::<usize>();
+    if bytes > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }
+}
+
+/// What is charged (docs/dynamodb.md 5.4): in all, for an action that writes a value, for one that clears one, for each step of a target after
+/// its first name, for an operand that is a path and for each element of it, for operators and functions beside their operands.
+const STATEMENT_BYTES: usize = 3;
+const WRITING_ACTION_BYTES: usize = 19;
+const CLEARING_ACTION_BYTES: usize = 1;
+const TARGET_STEP_BYTES: usize = 4;
+const PATH_OPERAND_BYTES: usize = 1;
+const PATH_ELEMENT_BYTES: usize = 14;
+const PLUS_BYTES: usize = 34;
+const MINUS_BYTES: usize = 37;
+const IF_NOT_EXISTS_BYTES: usize = 39;
+const LIST_APPEND_BYTES: usize = 37;
+
+fn charge_of(action: &Action, old: Option<&Item>) -> usize {
+    let target = &action.path;
+    let place = target.head.len() + target.rest.iter().map(|step| TARGET_STEP_BYTES + element_bytes(step)).sum::<usize>();
+    place
+        + match &action.effect {
+            Effect::Set(SetValue::Term(term)) => WRITING_ACTION_BYTES + charge_of_term(term),
+            Effect::Set(SetValue::Plus(one, two)) => WRITING_ACTION_BYTES + PLUS_BYTES + charge_of_term(one) + charge_of_term(two),
+            Effect::Set(SetValue::Minus(one, two)) => {
+                WRITING_ACTION_BYTES + MINUS_BYTES + charge_of_term(one) + charge_of_term(two)
+            }
+            Effect::Add(value) => WRITING_ACTION_BYTES + added_bytes(value, old.and_then(|item| target.resolve_in(item))),
+            Effect::Remove | Effect::Delete(_) => CLEARING_ACTION_BYTES,
+        }
+}
+
+fn charge_of_term(term: &Term) -> usize {
+    match term {
+        // The value that it reads is free.
+        Term::Path(path) => charge_of_path(path),
+        Term::Value(value) => value.size(),
+        Term::IfNotExists(path, other) => IF_NOT_EXISTS_BYTES + charge_of_path(path) + charge_of_term(other),
+        Term::ListAppend(one, two) => LIST_APPEND_BYTES + charge_of_term(one) + charge_of_term(two),
+    }
+}
+
+fn charge_of_path(path: &DocumentPath) -> usize {
+    let rest = path.rest.iter().map(|step| PATH_ELEMENT_BYTES + element_bytes(step)).sum::<usize>();
+    PATH_OPERAND_BYTES + PATH_ELEMENT_BYTES + path.head.len() + rest
+}
+
+/// A name's bytes, an index's digits.
+fn element_bytes(step: &PathElement) -> usize {
+    match step {
+        PathElement::Name(name) => name.len(),
+        PathElement::Index(index) => index.checked_ilog10().unwrap_or(0) as usize + 1,
+    }
+}
+
+/// The size of what ADD brings: of a set, only the members that are not there yet.
+fn added_bytes(value: &AttributeValue, there: Option<&AttributeValue>) -> usize {
+    let new = |size: usize, is_new: bool| if is_new { size } else { 0 };
+    match (value, there) {
+        (AttributeValue::Ss(added), Some(AttributeValue::Ss(old))) => {
+            added.iter().map(|text| new(text.len(), old.binary_search(text).is_err())).sum()
+        }
+        (AttributeValue::Ns(added), Some(AttributeValue::Ns(old))) => {
+            added.iter().map(|number| new(number.size(), old.binary_search(number).is_err())).sum()
+        }
+        (AttributeValue::Bs(added), Some(AttributeValue::Bs(old))) => {
+            added.iter().map(|bytes| new(bytes.len(), old.binary_search(bytes).is_err())).sum()
+        }
+        _ => value.size(),
+    }
+}
