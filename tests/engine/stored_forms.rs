@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
-use ddbfs::engine::account::RecordKind;
+use ddbfs::engine::keys::RecordKind;
 use ddbfs::engine::keys::StoreKey;
 use ddbfs::model::error::StoreError;
 use ddbfs::store::memory::MemoryStore;
