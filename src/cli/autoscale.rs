@@ -100,6 +100,7 @@ fn read(args: &AutoscaleArgs) -> Result<Vec<(u64, f64)>, CliError> {
             .map_err(|error| CliError::Message(format!("{name}:{number}: no JSON object of metrics: {error}")))?;
         load.extend(units_of(&point, args).map_err(|what| CliError::Message(format!("{name}:{number}: {what}")))?);
     }
+    // Files may have been put together in any order; the policy goes by time.
     load.sort_by_key(|(minute, _)| *minute);
     Ok(load)
 }

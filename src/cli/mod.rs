@@ -97,6 +97,7 @@ enum Command {
 /// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Before there are threads, whose heaps it counts.
     heap::tune();
     let args: Vec<OsString> = std::env::args_os().collect();
     match helper::arguments(&args) {

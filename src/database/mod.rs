@@ -175,6 +175,7 @@ fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>>
 
 /// Runs a started operation to its end.
 pub(crate) fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
+    // Room for the one message: who sends it may be the writer, which must not wait.
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     start(Box::new(move |outcome| {
         // The receiver waits below; it cannot be gone.

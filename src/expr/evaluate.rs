@@ -158,6 +158,7 @@ fn contains(value: &AttributeValue, element: &AttributeValue) -> bool {
         // By bytes: in UTF-8 no character begins within another.
         (AttributeValue::S(text), AttributeValue::S(part)) => memmem::find(text.as_bytes(), part.as_bytes()).is_some(),
         (AttributeValue::B(bytes), AttributeValue::B(part)) => memmem::find(bytes, part).is_some(),
+        // Sets are sorted where they are made.
         (AttributeValue::Ss(set), AttributeValue::S(member)) => set.binary_search(member).is_ok(),
         (AttributeValue::Ns(set), AttributeValue::N(member)) => set.binary_search(member).is_ok(),
         (AttributeValue::Bs(set), AttributeValue::B(member)) => set.binary_search(member).is_ok(),

@@ -47,6 +47,7 @@ impl Told<'_> {
     /// The HTTP status code.
     #[must_use]
     pub fn status(&self) -> u16 {
+        // SDKs send a request again after a 5xx: what only the client can mend is none.
         if self.exception == INTERNAL { 500 } else { 400 }
     }
 

@@ -66,6 +66,7 @@ impl<R: BufRead> Reader<R> {
             Ok(Some(item)) => self.fault.take().map_or(Ok(item), Err),
             Err(IonError::Io(error)) => return Err(error),
             Err(error) => {
+                // What is Ion but no item was read to its end: what follows on the line may be the next.
                 if matches!(error, IonError::Syntax(_)) {
                     self.skip_line()?;
                 }
@@ -261,6 +262,7 @@ impl<R: BufRead> Reader<R> {
                     if marks == 3 {
                         return Ok(());
                     }
+                    // Fewer than three are part of the text.
                     text.extend(std::iter::repeat_n(b'\'', marks));
                 }
                 _ => self.character(text)?,
@@ -275,6 +277,7 @@ impl<R: BufRead> Reader<R> {
             "true" => Ok(AttributeValue::Bool(true)),
             "false" => Ok(AttributeValue::Bool(false)),
             "null" => {
+                // A typed null, which is NULL whatever its type.
                 if self.peek()? == Some(b'.') {
                     self.take()?;
                     self.symbol()?;
@@ -292,6 +295,7 @@ impl<R: BufRead> Reader<R> {
         self.take()?;
         self.expect(b':', "an annotation ends with two colons")?;
         let value = self.value(level)?;
+        // Other annotations say nothing of an item.
         let Some(kind) = SETS.iter().position(|set| *set == symbol) else { return Ok(value) };
         Ok(match (value, kind) {
             (AttributeValue::L(values), kind) => set(kind, values).unwrap_or_else(|fault| self.no_value(fault)),
@@ -307,6 +311,7 @@ impl<R: BufRead> Reader<R> {
         {
             self.take()?;
             match byte {
+                // Between digits.
                 b'_' => {}
                 b'd' | b'D' => text.push('e'),
                 _ => text.push(char::from(byte)),
@@ -364,6 +369,7 @@ impl<R: BufRead> Reader<R> {
             b'f' => 0x0C,
             b'r' => b'\r',
             b'v' => 0x0B,
+            // A line that goes on in the next.
             b'\n' => return Ok(()),
             byte @ (b'"' | b'\'' | b'?' | b'\\' | b'/') => byte,
             b'x' => return self.code_point(2, text),

@@ -121,6 +121,7 @@ struct Span {
 #[allow(clippy::cast_precision_loss)]
 fn spans(partitions: &[(PartitionReport, PartitionContent)]) -> Vec<Span> {
     let count = partitions.len().max(1) as f64;
+    // Thousands of partitions have half of the width for their least, and the other half by their bytes.
     let least = BOX_WIDTH_MIN.min(INNER / 2.0 / count);
     let bytes: f64 = partitions.iter().map(|(_, content)| content.billed_bytes as f64).sum();
     let mut from = MARGIN;
@@ -176,6 +177,7 @@ fn funnel(out: &mut String, (top, bottom): (f64, f64), report: &PartitionReport,
 
 /// Where a hash is on the even scale, by its first four bytes.
 fn hash_x(place: &[u8]) -> f64 {
+    // Four are finer than any pixel.
     let byte = |at: usize| place.get(at).copied().unwrap_or(0);
     let first = u32::from_be_bytes([byte(0), byte(1), byte(2), byte(3)]);
     MARGIN + INNER * f64::from(first) / 4_294_967_296.0

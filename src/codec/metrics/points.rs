@@ -105,6 +105,7 @@ impl Minute<'_> {
 
     fn sum(&mut self, name: &str, dimension: Option<(&str, &str)>, events: u64) {
         if events > 0 {
+            // Each event is a sample of 1.
             let statistic = Statistic { count: events, sum: number(events), min: 1.0, max: 1.0 };
             self.statistic(name, dimension, &statistic, "Count");
         }

@@ -63,6 +63,7 @@ pub(in crate::codec) fn insert(map: &mut Map, name: Cow<'_, str>, value: Attribu
 }
 
 pub(super) fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, PlainJsonError> {
+    // Before the depth: a text that ends here wants more, it is not too deep.
     let first = reader.peek()?;
     if level > NESTING_LEVELS_MAX {
         return Err(reader.fault(ValueError::Nesting));
@@ -81,6 +82,7 @@ pub(super) fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeVa
         b'{' => match reader.lone_tag()? {
             None => AttributeValue::M(members(reader, level)?),
             Some((tag, offset, place)) => {
+                // The look-ahead has read the tag and stands before its value.
                 *reader = place;
                 let value = tagged(reader, level, &tag, offset)?;
                 reader.expect(b'}', "'}'")?;

@@ -116,6 +116,7 @@ fn attributes<'a>(
     mut each: impl FnMut(&'a str, &mut Cursor<'a>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let mut cursor = Cursor::new(content);
+    // Nothing is reserved for the count: a damaged one would ask for gigabytes, and ends with the bytes here.
     for _ in 0..cursor.u32()? {
         let name = cursor.text()?;
         if !each(name, &mut cursor)? {

@@ -134,6 +134,7 @@ pub fn list_request(json: Json<'_>) -> Result<ListBackupsRequest, WireError> {
 }
 
 fn overrides(members: Members<'_>) -> Result<RestoreOverrides, WireError> {
+    // Their members are those of UpdateTable by other names: put under these, one reader serves both.
     let renamed = |name: &str, as_name: &str| {
         let value = members.get(name).map_or(Value::Null, Json::to_value);
         Document::of(&Value::Object(Map::from_iter([(as_name.to_owned(), value)])))

@@ -92,6 +92,7 @@ static CONDITION_ELEMENT: Element = Element { shape: Shape::Structure(&CONDITION
 pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
     let object = json.as_object().ok_or(WireError::NotAnObject)?;
     json_type::check(object, shape)?;
+    // After the walk, which counts what will be made of the request, and before any of it is made.
     if json.is_overdrawn() {
         return Err(WireError::TooManyValues);
     }
@@ -241,6 +242,7 @@ pub fn check_placeholders_wanted(members: Members<'_>, users: &'static [Expressi
 pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = Placeholders::default();
     if let Some(names) = members.structure("ExpressionAttributeNames") {
+        // All aliases before the first name, as below before the first value.
         names.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, '#')).map_err(ExpressionError::NameKey)?;
         let read = |(key, json): (&str, Json<'_>)| match json.as_str() {
             Some(name) if !name.is_empty() => Ok((key.to_owned(), name.to_owned())),

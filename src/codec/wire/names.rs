@@ -23,7 +23,7 @@ pub fn data_table(members: Members<'_>) -> Result<Option<TableName>, WireError> 
     }
 }
 
-/// The table of a control operation.
+/// The table of a control operation. Read before the other constraints are looked at: what is wrong with it is told alone.
 ///
 /// # Errors
 /// A missing name has a text of its own here.

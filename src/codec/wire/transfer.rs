@@ -127,6 +127,7 @@ pub fn export_request(json: Json<'_>) -> Result<ExportRequest, WireError> {
         window: window(members)?,
         filter: members.structure("FilterSpecification").map(filter).transpose()?.unwrap_or_default(),
         client_token: members.owned("ClientToken"),
+        // Descriptions repeat members that nothing here reads.
         echo: json.to_string(),
     })
 }

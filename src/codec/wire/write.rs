@@ -56,5 +56,6 @@ pub fn whole(value: u64, out: &mut Vec<u8>) {
 
 /// A double as the service writes them: `0.5`, `1.0`.
 pub fn double(value: f64, out: &mut Vec<u8>) {
+    // `Debug` keeps the point that `Display` leaves out.
     out.extend_from_slice(format!("{value:?}").as_bytes());
 }

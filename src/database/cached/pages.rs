@@ -89,6 +89,7 @@ impl PageCache {
             return Ok(Page { consumed_capacity: ConsumedCapacity::default(), ..answer.page.clone() });
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
+        // As items: a row is there only while it is visited.
         let mut items: Result<Vec<Item>, StoreError> = Ok(Vec::new());
         let page = read(&mut |row| {
             if let Ok(list) = &mut items {

@@ -70,6 +70,7 @@ fn comparison(left: &Expression, operator: Operator, right: &Expression, values:
         Operator::GreaterOrEqual => Comparator::GreaterOrEqual,
         Operator::Plus | Operator::Minus => return Err(StatementError::NotACondition(left.place)),
     };
+    // Both ways round: `TRUE = (a = 1)` too.
     for (one, other) in [(left, right), (right, left)] {
         if has_truth_value(one)
             && let Some(known) = truth(one, comparator, other, values)?

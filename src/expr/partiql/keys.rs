@@ -84,6 +84,7 @@ fn gather(
             (None, _) => {
                 key.0.insert(name.to_owned(), value.clone());
             }
+            // Said twice, it says nothing new.
             (Some(first), _) if first == value => {}
             (Some(_), Second::Refused) => return Err(StatementError::SeveralKeys(name.to_owned())),
             (Some(_), Second::Condition) => rest.push(part.clone()),

@@ -197,6 +197,7 @@ impl Reader<'_> {
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
             let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
             let stop = digits(end + 1 + sign);
+            // Without digits behind it the `e` begins a word.
             if stop > end + 1 + sign {
                 check_scale(&self.rest[end + 1..stop], fraction)?;
                 end = stop;

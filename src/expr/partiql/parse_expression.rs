@@ -428,6 +428,7 @@ impl Parser {
         if self.is_sign(1, Sign::Open) {
             self.advance();
             self.advance();
+            // COUNT(*) is read, to be refused as a column that is no path.
             let arguments = if word.eq_ignore_ascii_case("COUNT") && self.accept_sign(Sign::Star) {
                 self.expect_sign(Sign::Close, StatementError::Syntax("Expected ')'"))?;
                 Vec::new()
@@ -446,6 +447,7 @@ impl Parser {
             return Ok(members);
         }
         loop {
+            // Any expression: a key that is no string is told with the way to it, when values are made.
             let key = self.level(Level::Sum)?;
             self.expect_sign(Sign::Colon, StatementError::Syntax("Expected ':' after a name"))?;
             members.push((key, self.level(Level::Sum)?));
@@ -496,6 +498,7 @@ impl Parser {
     /// The rest of `[n]` or `['name']`.
     fn bracket(&mut self) -> Result<PathStep, StatementError> {
         const FAULT: StatementError = StatementError::Syntax("Expected a list index in brackets");
+        // `[-0]` is an index; any other negative one is out of range, not a fault of syntax.
         let is_negative = self.accept_sign(Sign::Minus);
         let place = self.place();
         let step = match self.kind().clone() {

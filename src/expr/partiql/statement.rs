@@ -122,6 +122,7 @@ fn resolve(statement: syntax::Statement, values: Values<'_>) -> Result<Statement
         syntax::Statement::Select(select) => return resolve_select(select, values).map(Statement::Select),
         syntax::Statement::Exists(select) => {
             let select = resolve_select(select, values)?;
+            // A SELECT tells of its columns when its table is known; here nobody does it later.
             select.columns()?;
             if select.index.is_some() {
                 return Err(StatementError::OnIndex);

@@ -180,6 +180,7 @@ fn bag(elements: &[Expression], way: &Way<'_>) -> Result<AttributeValue, Stateme
     let spelled = spelled.ok_or(StatementError::MixedBag)?;
     let numbers = spelled.iter().map(|text| number(text, way)).collect::<Result<Vec<_>, _>>()?;
     AttributeValue::number_set(numbers).map_err(|error| match error {
+        // As they were spelled: as numbers they are the same.
         ValueError::DuplicateNumbers => StatementError::NumberDuplicates { members: spelled.join(", "), path: way.text() },
         other => other.into(),
     })

@@ -133,6 +133,7 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
         return Vec::new();
     }
     let with_entries = |index: &&IndexFacts| {
+        // The largest of the index are known, and no others: what it has of another collection counts as nothing.
         let same = index.source.largest.iter().find(|collection| collection.partition == largest.partition);
         same.map_or(0, |collection| collection.bytes + collection.entries * ENTRY_OVERHEAD_BYTES)
     };

@@ -163,6 +163,7 @@ pub fn read<R: Read>(
     schema: &KeySchema,
     index: &IndexKey,
 ) -> Result<(StringRecord, impl Iterator<Item = ReadRow>), String> {
+    // The last cells are the user's, and a row may come back without them.
     let mut csv = csv::ReaderBuilder::new().flexible(true).from_reader(input);
     let head = csv.headers().map_err(|error| error.to_string())?.clone();
     let at = |name: &str| {
