@@ -10,7 +10,7 @@
 //! http/     the server of the DynamoDB JSON protocol: routing, limits, signatures
 //! fs/       the filesystem view: path -> Node -> bytes, bytes -> request; fs::error makes an error an errno. Knows no fuser
 //! inspect/  what can be told of a table through the operations alone: violations, advice, sharded keys
-//! protocol/ an operation's name and JSON body -> a call on Database -> a JSON body; protocol::told makes an error a body
+//! protocol/ an operation's name and JSON body -> a call on Database -> a JSON body; protocol::error_body makes an error one
 //! database/ trait Database, the operations; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both
 //! engine/   operations (ops/, one file each) on a catalog, item writes, indexes, streams, time to live, backups; its rooms are layers too
 //! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests

@@ -192,6 +192,7 @@ impl<'a> Parser<'a> {
 
     fn between(&mut self, operand: Operand<'a>) -> Result<Condition<'a>, ExpressionFault> {
         let lower = self.operand(0)?;
+        // No operator of its own: BETWEEN counts as one.
         if !self.tokens.accept_keyword("AND") {
             return Err(self.tokens.syntax_error());
         }
@@ -231,6 +232,7 @@ impl<'a> Parser<'a> {
                 self.tokens.advance();
                 Ok(Operand::Value(token.text))
             }
+            // Before calls: `IN (` begins none.
             TokenKind::Identifier if is_condition_keyword(token.text) => Err(self.tokens.syntax_error()),
             TokenKind::Identifier if self.tokens.peek_second().kind == TokenKind::Open => self.call(depth).map(Operand::Call),
             _ => Path::parse(&mut self.tokens).map(Operand::Path),

@@ -26,6 +26,7 @@ pub fn check(
     Placeholders::check_wanted(given, any_expression, values_missing)?;
     check_names(placeholders)?;
     check_values(placeholders)?;
+    // All of them together last: what is wrong with one is told before.
     check_size(placeholders)?;
     Ok(())
 }

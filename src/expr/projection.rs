@@ -44,6 +44,7 @@ fn parse_paths(text: &str) -> Result<Vec<Path<'_>>, ExpressionFault> {
 }
 
 fn resolve(paths: &[Path<'_>], scope: &mut Scope<'_>) -> Result<ProjectionPaths, ExpressionFault> {
+    // Every reserved word before any name is looked up.
     paths.iter().try_for_each(Path::check_reserved)?;
     let paths: Vec<DocumentPath> = paths.iter().map(|path| path.resolve(scope)).collect::<Result<_, _>>()?;
     ProjectionPaths::new(paths)

@@ -41,6 +41,7 @@ pub fn file_type(kind: Kind) -> FileType {
 }
 
 pub fn file_attr(attr: &Attr, owner: Owner) -> FileAttr {
+    // One for all: a record has the time of its commit and no other.
     let time = UNIX_EPOCH + Duration::from_millis(attr.modified_ms);
     FileAttr {
         ino: INodeNo(attr.ino),

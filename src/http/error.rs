@@ -9,7 +9,7 @@ use super::reply::{PLAIN, Reply};
 use super::sigv4::SignatureError;
 use crate::codec::wire::WireError;
 use crate::model::error::exception::INTERNAL;
-use crate::protocol::told::Told;
+use crate::protocol::error_body::ErrorBody;
 use crate::protocol::{self, Operation};
 
 /// Why a request failed.
@@ -42,16 +42,16 @@ impl From<WireError> for Failure {
 /// The answer to a failed request; `operation` when it was known.
 pub fn reply(failure: &Failure, operation: Option<&Operation>, content_type: HeaderValue) -> Reply {
     let told = match failure {
-        Failure::Protocol(failure) => failure.told(operation),
-        Failure::ContentEncoding => Told::new("SerializationException", "Content-Encoding must be gzip, deflate or identity"),
+        Failure::Protocol(failure) => failure.error_body(operation),
+        Failure::ContentEncoding => ErrorBody::new("SerializationException", "Content-Encoding must be gzip, deflate or identity"),
         // A 500 though the client is at fault: the service's own answer.
-        Failure::Inflate => Told::new(INTERNAL, "The compressed request body is broken"),
-        Failure::Auth(error) => Told::new(auth_exception(error), error.to_string()),
+        Failure::Inflate => ErrorBody::new(INTERNAL, "The compressed request body is broken"),
+        Failure::Auth(error) => ErrorBody::new(auth_exception(error), error.to_string()),
         Failure::Body(error) => return body_reply(*error),
-        Failure::Panic => Told::new(INTERNAL, "ddbfs failed on this request; its log says where"),
+        Failure::Panic => ErrorBody::new(INTERNAL, "ddbfs failed on this request; its log says where"),
     };
     let status = StatusCode::from_u16(told.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Reply::new(status, content_type, told.body())
+    Reply::new(status, content_type, told.json())
 }
 
 /// The answer to a body that could not be taken.

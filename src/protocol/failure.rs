@@ -1,4 +1,4 @@
-//! Why a request to the API failed; `told` makes the answer of it.
+//! Why a request to the API failed; `error_body` makes the answer of it.
 
 use crate::codec::wire::WireError;
 use crate::model::Error;

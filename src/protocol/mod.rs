@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! operation   what an operation is: name, service, handler; how one is run     failure   why it failed
-//! told        errors to __type, status and body
+//! error_body  errors to __type, status and body
 //! insights items tables batches transactions statements streams time_to_live recovery transfer resources never_used
 //!             the operations of a family, one line each in its table
 //! ```
@@ -11,6 +11,7 @@
 //! HTTP and the files of the mount that take a request are its callers. A new operation is a line in the table of its family.
 
 pub mod batches;
+pub mod error_body;
 pub mod failure;
 pub mod insights;
 pub mod items;
@@ -22,7 +23,6 @@ pub mod statements;
 pub mod streams;
 pub mod tables;
 pub mod time_to_live;
-pub mod told;
 pub mod transactions;
 pub mod transfer;
 

@@ -117,6 +117,7 @@ impl Backend for Data {
         let changed = batch.into_raw().changed;
         match result {
             Ok(()) => self.commit(&working, &changed),
+            // Back to what is committed, at the keys that were touched.
             Err(_) => copy_changed(&changed, &self.committed.read(), &mut working),
         }
         result

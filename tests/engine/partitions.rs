@@ -343,7 +343,7 @@ fn s_04_contributor_insights_are_switched_on_and_off() {
     let call = |operation: &str, body: Value| -> Value {
         match protocol::call(operation, body, &bed.database, "localhost") {
             Ok(body) => serde_json::from_slice(&body).unwrap(),
-            Err(failure) => json!(failure.told(None).text),
+            Err(failure) => json!(failure.error_body(None).text),
         }
     };
     let of_index = json!({ "TableName": "Tab", "IndexName": "byA" });

@@ -82,7 +82,7 @@ fn check_set(control: &Control, statement: &str, expected: &[&str]) {
 /// The exception and its text.
 fn refused(control: &Control, statement: &str, exception: &str, text: &str) {
     let failure = protocol::call("ExecuteStatement", json!({ "Statement": statement }), &control.database, "").unwrap_err();
-    let told = failure.told(protocol::find("ExecuteStatement"));
+    let told = failure.error_body(protocol::find("ExecuteStatement"));
     assert_eq!((told.exception, told.text.as_deref()), (exception, Some(text)), "{statement}");
 }
 
@@ -193,7 +193,7 @@ fn updates_are_of_items_that_are_there() {
     );
     let asked = json!({ "Statement": "UPDATE Tab SET n = 1 WHERE pk = 'a' AND sk = 1 AND n = 5", "ReturnValuesOnConditionCheckFailure": "ALL_OLD" });
     let failure = protocol::call("ExecuteStatement", asked, &control.database, "").unwrap_err();
-    let body: Value = serde_json::from_slice(&failure.told(None).body()).unwrap();
+    let body: Value = serde_json::from_slice(&failure.error_body(None).json()).unwrap();
     assert_eq!(body["Item"]["n"], json!({ "N": "8" }));
 }
 
@@ -538,7 +538,7 @@ fn transaction(control: &Control, statements: &[&str]) -> Result<Value, String> 
     match call {
         Ok(body) => Ok(serde_json::from_slice(&body).unwrap()),
         Err(failure) => {
-            let body: Value = serde_json::from_slice(&failure.told(None).body()).unwrap();
+            let body: Value = serde_json::from_slice(&failure.error_body(None).json()).unwrap();
             Err(match body["CancellationReasons"].as_array() {
                 Some(reasons) => {
                     let shown = |reason: &Value| {

@@ -348,7 +348,7 @@ fn run(control: &Control, statement: &str, operation: &str) -> Option<&'static s
             answer["Responses"][0]["Error"]["Code"].as_str()?.to_owned()
         }
         Err(failure) => {
-            let body: Value = serde_json::from_slice(&failure.told(None).body()).unwrap();
+            let body: Value = serde_json::from_slice(&failure.error_body(None).json()).unwrap();
             match body["CancellationReasons"][0]["Code"].as_str() {
                 Some(code) => code.to_owned(),
                 None => failure.exception().trim_end_matches("Exception").to_owned(),

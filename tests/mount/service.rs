@@ -54,7 +54,7 @@ fn every_operation_is_a_file_and_answers_as_the_protocol_does() {
         let request = serde_json::json!({});
         let expected = protocol::call(name, request, &*mount.db, "localhost");
         let ran = mount.sh(&format!("echo '{{}}' > .ddb/api/{name}; s=$?; cat .ddb/last/response.json; exit $s"));
-        let body = expected.clone().unwrap_or_else(|failure| failure.told(Some(operation)).body());
+        let body = expected.clone().unwrap_or_else(|failure| failure.error_body(Some(operation)).json());
         let (mut said, mut expected_body) = (json(&ran.out), json(std::str::from_utf8(&body).unwrap()));
         // Times and ids of the moment.
         for answer in [&mut said, &mut expected_body] {

@@ -64,6 +64,7 @@ impl CachedDatabase {
                     Effect::Is(_) | Effect::Changed => items.forget(&table, key),
                 }
             }
+            // Told last: who hears of the write and reads here finds it.
             done(outcome);
         })
     }

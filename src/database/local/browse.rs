@@ -81,6 +81,7 @@ impl Browse for LocalDatabase {
         let view = self.engine.view()?;
         let source = find(&view, source)?;
         let Some(address) = address(&source, key) else { return Ok(()) };
+        // First admitted, then charged: what is refused consumes nothing.
         view.admit_item(&source.table, &address)?;
         // A global index has no consistent reads.
         let is_consistent = !source.is_index(IndexKind::Global);

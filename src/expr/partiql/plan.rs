@@ -252,6 +252,7 @@ impl Planner<'_> {
                 }
                 Ok(Some(branches))
             }
+            // An OR that says nothing of keys is a condition like any other: as branches it would ask for the same ranges twice.
             Condition::Or(list) if self.is_about_keys(condition)? => {
                 let mut branches = Vec::new();
                 for part in list {

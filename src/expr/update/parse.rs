@@ -21,6 +21,7 @@ pub fn parse(text: &str) -> Result<UpdateSyntax<'_>, ExpressionFault> {
     loop {
         let Some(kind) = section(parser.tokens.peek()) else { return Err(parser.tokens.syntax_error()) };
         parser.tokens.advance();
+        // Only noted: faults of syntax, reserved words and unknown functions come before it.
         if seen.contains(&kind) {
             parser.update.repeated.get_or_insert(kind);
         }

@@ -218,7 +218,7 @@ impl OpenApi {
         let (answer, ended) = match Document::parse(text.to_vec()) {
             Ok(request) => view.on_behalf_of(caller.pid, || call(view, self.operation.name(request.root()), request)),
             Err(error) => {
-                let told = Failure::Wire(WireError::NotAnObject).told(None).body();
+                let told = Failure::Wire(WireError::NotAnObject).error_body(None).json();
                 (told, Err(FsError::Json(error)))
             }
         };
@@ -240,8 +240,8 @@ fn call(view: &View, operation: &str, request: Document) -> (Vec<u8>, Result<(),
     match protocol::call(operation, request, &*view.tree().db, HOST) {
         Ok(answer) => (answer, Ok(())),
         Err(failure) => {
-            let told = failure.told(protocol::find(operation));
-            let body = told.body();
+            let told = failure.error_body(protocol::find(operation));
+            let body = told.json();
             let (exception, text) = (told.exception, told.text.unwrap_or_default());
             let cause = match failure {
                 Failure::Operation(error) | Failure::Wire(WireError::Request(error)) => FsError::Database(error),

@@ -63,7 +63,7 @@ impl LastAnswers {
 
     /// Keeps how an item's file was written or removed: the answer of that operation with its capacity, or the error's body.
     pub fn keep_write(&self, session: u32, operation: &str, outcome: Result<Vec<u8>, &Error>) {
-        let mut answer = outcome.unwrap_or_else(|error| Failure::from(error.clone()).told(protocol::find(operation)).body());
+        let mut answer = outcome.unwrap_or_else(|error| Failure::from(error.clone()).error_body(protocol::find(operation)).json());
         answer.push(b'\n');
         self.keep(session, Arc::new(answer));
     }

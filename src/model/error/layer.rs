@@ -1,7 +1,7 @@
 //! The service reads requests in two layers, which word some errors differently (docs/dynamodb.md 3.4, 2.4).
 //!
 //! Errors carry what happened; `Display` is the older layer's text, which the control plane, batches of writes, Scan and transactions
-//! give. Whoever knows the operation, `protocol::told`, asks [`Error::text`] for the words of its [`Layer`].
+//! give. Whoever knows the operation, `protocol::error_body`, asks [`Error::text`] for the words of its [`Layer`].
 
 use super::expression::ExpressionFault;
 use super::{Error, ExpressionError, LegacyError, QueryError, ValueError};

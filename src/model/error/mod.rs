@@ -1,6 +1,6 @@
 //! What can go wrong, one enum per family; `Display` is DynamoDB's own text.
 //!
-//! Errors name what happened. Where an error becomes an HTTP body (`protocol::told`) or an errno (`fs::error`) is decided
+//! Errors name what happened. Where an error becomes an HTTP body (`protocol::error_body`) or an errno (`fs::error`) is decided
 //! there, by exhaustive matches; DynamoDB's name for it is in [`exception`].
 
 pub mod administration;

@@ -26,7 +26,7 @@ const CAPITAL_MESSAGE: [&str; 3] =
 
 /// An error as the protocol tells it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told<'a> {
+pub struct ErrorBody<'a> {
     /// `ValidationException`.
     pub exception: &'static str,
     /// A body that is no JSON object has none, as in the service.
@@ -37,7 +37,7 @@ pub struct Told<'a> {
     pub throttled: Option<&'a Throttled>,
 }
 
-impl Told<'_> {
+impl ErrorBody<'_> {
     /// An exception with a text and nothing else.
     #[must_use]
     pub fn new(exception: &'static str, text: impl Into<String>) -> Self {
@@ -64,7 +64,7 @@ impl Told<'_> {
 
     /// The JSON body.
     #[must_use]
-    pub fn body(&self) -> Vec<u8> {
+    pub fn json(&self) -> Vec<u8> {
         let mut body = Vec::new();
         let mut object = ObjectWriter::start(&mut body);
         write::string(&self.type_name(), object.member("__type"));
@@ -96,15 +96,15 @@ impl Told<'_> {
 impl Failure {
     /// How to tell it to the caller of `operation`, if that was known.
     #[must_use]
-    pub fn told(&self, operation: Option<&Operation>) -> Told<'_> {
-        let mut told = Told { text: self.text(operation), ..Told::new(self.exception(), "") };
+    pub fn error_body(&self, operation: Option<&Operation>) -> ErrorBody<'_> {
+        let mut body = ErrorBody { text: self.text(operation), ..ErrorBody::new(self.exception(), "") };
         match self {
-            Self::Operation(Error::ConditionalCheckFailed { item }) => told.item = item.as_deref(),
-            Self::Operation(Error::TransactionCanceled(cancellation)) => told.cancellation = Some(cancellation),
-            Self::Operation(Error::Throttled(throttled)) => told.throttled = Some(throttled),
+            Self::Operation(Error::ConditionalCheckFailed { item }) => body.item = item.as_deref(),
+            Self::Operation(Error::TransactionCanceled(cancellation)) => body.cancellation = Some(cancellation),
+            Self::Operation(Error::Throttled(throttled)) => body.throttled = Some(throttled),
             _ => {}
         }
-        told
+        body
     }
 
     fn text(&self, operation: Option<&Operation>) -> Option<String> {
@@ -129,9 +129,9 @@ mod tests {
 
     /// `operation` fails with `failure`: status and body.
     fn check(failure: &Failure, operation: &str, expected: (u16, Value)) {
-        let told = failure.told(find(operation));
-        let body: Value = serde_json::from_slice(&told.body()).unwrap();
-        assert_eq!((told.status(), body), expected, "{failure:?}");
+        let told = failure.error_body(find(operation));
+        let json: Value = serde_json::from_slice(&told.json()).unwrap();
+        assert_eq!((told.status(), json), expected, "{failure:?}");
     }
 
     #[test]
