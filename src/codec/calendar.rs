@@ -1,87 +1,46 @@
-//! Dates and times of day in UTC from milliseconds since the epoch, in the two forms that the service writes.
+//! Dates and times of day in UTC from milliseconds since the epoch, in the forms that the service writes.
 
-/// A moment taken apart, proleptic Gregorian, UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Moment {
-    year: u64,
-    /// 1 to 12.
-    month: usize,
-    day: u64,
-    /// Days since the epoch.
-    days: u64,
-    hour: u64,
-    minute: u64,
-    second: u64,
-    millisecond: u64,
-}
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 
-const MONTHS: [&str; 12] =
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+/// 400 Gregorian years, which repeat to the weekday. The library ends with the year 9999; an expiry written in other units does not.
+const CYCLE_MS: u64 = 146_097 * 86_400_000;
 
-/// From the epoch's own day on.
-const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
-
-fn moment(ms: u64) -> Moment {
-    let (days, rest) = (ms / 86_400_000, ms % 86_400_000);
-    // Days since 1 March of year 0, in cycles of 400 years; years begin in March, so that leap days come last.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    Moment {
-        year: year_of_era + era * 400 + u64::from(month <= 2),
-        month: usize::try_from(month).unwrap_or(1),
-        day: day_of_year - (153 * month_from_march + 2) / 5 + 1,
-        days,
-        hour: rest / 3_600_000,
-        minute: rest / 60_000 % 60,
-        second: rest / 1000 % 60,
-        millisecond: rest % 1000,
-    }
+/// The year, and the moment in the year of its cycle that is like it.
+fn civil(ms: u64) -> (u64, DateTime) {
+    let within = i64::try_from(ms % CYCLE_MS).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let moment = Offset::UTC.to_datetime(within.unwrap_or_default());
+    (ms / CYCLE_MS * 400 + u64::from(moment.year().unsigned_abs()), moment)
 }
 
 /// `2026-01-02T03:04:05.678Z`.
 #[must_use]
 pub fn iso(ms: u64) -> String {
-    let m = moment(ms);
-    let (date, time) = ((m.year, m.month, m.day), (m.hour, m.minute, m.second));
-    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", date.0, date.1, date.2, time.0, time.1, time.2, m.millisecond)
+    let (year, moment) = civil(ms);
+    format!("{year:04}-{}", moment.strftime("%m-%dT%H:%M:%S%.3fZ"))
 }
 
-/// Milliseconds since the epoch of what [`iso`] writes; `None` for anything else.
+/// `20260102T030405Z`.
+#[must_use]
+pub fn basic(ms: u64) -> String {
+    let (year, moment) = civil(ms);
+    format!("{year:04}{}", moment.strftime("%m%dT%H%M%SZ"))
+}
+
+/// Milliseconds since the epoch of what [`iso`] writes, up to the year 9999; `None` for anything else.
 #[must_use]
 pub fn parse_iso(text: &str) -> Option<u64> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let number = |part: &str| part.parse::<u64>().ok();
-    let mut parts = date.split('-').map(number);
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    let (seconds, millisecond) = time.split_once('.')?;
-    let mut parts = seconds.split(':').map(number);
-    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) {
-        return None;
-    }
-    // As in `moment`: years begin in March.
-    let (year, month_from_march) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let day_of_year = (153 * month_from_march + 2) / 5 + day.checked_sub(1)?;
-    let (era, year_of_era) = (year / 400, year % 400);
-    let days = (era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year).checked_sub(719_468)?;
-    let ms = ((days.checked_mul(24)? + hour) * 60 + minute).checked_mul(60)?.checked_add(second)? * 1000 + number(millisecond)?;
-    // What is written another way, or is no day, reads back as something else.
+    let ms = u64::try_from(text.parse::<Timestamp>().ok()?.as_millisecond()).ok()?;
+    // What is written another way reads back as something else.
     (iso(ms) == text).then_some(ms)
 }
 
 /// `Friday, January 2, 2026 at 3:04:05 AM Coordinated Universal Time`.
 #[must_use]
 pub fn long(ms: u64) -> String {
-    let m = moment(ms);
-    let weekday = usize::try_from(m.days % 7).ok().and_then(|day| WEEKDAYS.get(day)).copied().unwrap_or_default();
-    let month = MONTHS.get(m.month - 1).copied().unwrap_or_default();
-    let half = if m.hour < 12 { "AM" } else { "PM" };
-    let hour = if m.hour.is_multiple_of(12) { 12 } else { m.hour % 12 };
-    format!("{weekday}, {month} {}, {} at {hour}:{:02}:{:02} {half} Coordinated Universal Time", m.day, m.year, m.minute, m.second)
+    let (year, moment) = civil(ms);
+    format!("{}, {year} at {} Coordinated Universal Time", moment.strftime("%A, %B %-d"), moment.strftime("%-I:%M:%S %p"))
 }
 
 #[cfg(test)]
@@ -110,6 +69,8 @@ mod tests {
         ] {
             assert_eq!(parse_iso(text), None, "{text}");
         }
+        assert_eq!(iso(1_700_000_000_123_000), "55840-11-08T22:15:23.000Z");
+        assert_eq!(iso(u64::MAX), "584556019-04-03T14:25:51.615Z");
         check(4_107_542_400_000, "2100-03-01T00:00:00.000Z", "Monday, March 1, 2100 at 12:00:00 AM");
     }
 }

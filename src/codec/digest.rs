@@ -3,6 +3,8 @@
 //! It places an item collection in the hash order of its table and names keys too long for a file name. Never change it:
 //! stored keys hold it.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+
 /// A digest in big-endian order: comparing bytes is comparing hash positions.
 pub type Digest = [u8; 16];
 
@@ -17,7 +19,13 @@ pub fn digest(encoded: &[u8]) -> Digest {
 /// Two lower-case digits for each byte.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(bytes)
+}
+
+/// The bytes of such a text, in either case; `None` for any other.
+#[must_use]
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()
 }
 
 #[cfg(test)]

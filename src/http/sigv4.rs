@@ -5,12 +5,13 @@
 //! request could send another. Any region is taken, as a local database has none of its own.
 
 use std::fmt;
-use std::fmt::Write as _;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::HeaderMap;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest as _, Sha256};
 
 use super::authorization;
@@ -158,7 +159,7 @@ impl Verifier {
         if scope.access_key != self.credentials.access_key {
             return Err(SignatureError::UnknownKey);
         }
-        let signature = unhex(&claim.signature).ok_or(SignatureError::Mismatch)?;
+        let signature = HEXLOWER_PERMISSIVE.decode(claim.signature.as_bytes()).map_err(|_| SignatureError::Mismatch)?;
         let canonical = canonical_request(request, &claim.signed_headers);
         let expected = signature_of(&canonical, &self.credentials.secret, &scope, time);
         // Compares in a time that does not depend on where the two differ.
@@ -270,7 +271,7 @@ fn signature_of(canonical: &[u8], secret: &str, scope: &Scope<'_>, time: SignTim
     let start = format!("AWS4{secret}").into_bytes();
     let parts = [scope.day, scope.region, scope.service, TERMINATOR];
     let key = parts.iter().fold(start, |key, part| hmac(&key, part).finalize().into_bytes().to_vec());
-    hmac(&key, &format!("{ALGORITHM}\n{time}\n{}\n{}", scope.text, hex(&Sha256::digest(canonical))))
+    hmac(&key, &format!("{ALGORITHM}\n{time}\n{}\n{}", scope.text, HEXLOWER.encode(&Sha256::digest(canonical))))
 }
 
 fn canonical_request(request: &Signed<'_>, signed_headers: &str) -> Vec<u8> {
@@ -290,7 +291,7 @@ fn canonical_request(request: &Signed<'_>, signed_headers: &str) -> Vec<u8> {
     out.push(b'\n');
     out.extend_from_slice(signed_headers.as_bytes());
     out.push(b'\n');
-    out.extend_from_slice(hex(&Sha256::digest(request.body)).as_bytes());
+    out.extend_from_slice(HEXLOWER.encode(&Sha256::digest(request.body)).as_bytes());
     out
 }
 
@@ -328,36 +329,15 @@ fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
 }
 
 /// RFC 3986: letters, digits and `-._~` stay.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            // Writing to a String does not fail.
-            _ => drop(write!(out, "%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 /// `%2F` to `/`; what is no escape stays, and so does a `+`.
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let escape = if first == b'%' { after.get(..2).and_then(|two| unhex(std::str::from_utf8(two).ok()?)) } else { None };
-        match escape {
-            Some(escaped) => {
-                bytes.extend_from_slice(&escaped);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 fn hmac(key: &[u8], text: &str) -> Hmac<Sha256> {
@@ -365,20 +345,6 @@ fn hmac(key: &[u8], text: &str) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
     mac.update(text.as_bytes());
     mac
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    let bytes = pairs.iter().map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect();
-    rest.is_empty().then_some(bytes).flatten()
 }
 
 #[cfg(test)]

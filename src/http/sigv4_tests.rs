@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use data_encoding::HEXLOWER;
 use hyper::header::{HeaderName, HeaderValue};
 
 use super::*;
@@ -31,7 +32,7 @@ fn check_suite(method: &str, query: &str, headers: &[(&str, &str)], body: &[u8],
     let time = SignTime::at(SUITE_SECONDS);
     let scope = Scope::parse("AKIDEXAMPLE/20150830/us-east-1/service/aws4_request").unwrap();
     let signature = signature_of(&canonical_request(&request, &names.join(";")), SECRET, &scope, time);
-    assert_eq!(hex(&signature.finalize().into_bytes()), expected, "{method} {query} {headers:?}");
+    assert_eq!(HEXLOWER.encode(&signature.finalize().into_bytes()), expected, "{method} {query} {headers:?}");
 }
 
 #[test]

@@ -1,42 +1,19 @@
 //! A digest as 26 characters of base32, RFC 4648, lower case, no padding.
 
+use data_encoding::BASE32_NOPAD_NOCASE;
+
 use crate::codec::digest::Digest;
 
-/// 128 bits in fives.
+/// 128 bits in fives; the last character holds three, and two zero bits.
 pub(super) const TEXT_BYTES: usize = 26;
-const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// The last character holds three bits; two zero bits fill it up.
-const FILL_BITS: u32 = 2;
 
 pub(super) fn encode(digest: Digest) -> String {
-    let number = u128::from_be_bytes(digest);
-    let character = |position: usize| {
-        // Bits of the character number `position`, the first one being the topmost five.
-        let below = 5 * (TEXT_BYTES - 1 - position) as u32;
-        let bits = if below == 0 { number << FILL_BITS } else { number >> (below - FILL_BITS) };
-        char::from(ALPHABET[(bits & 31) as usize])
-    };
-    (0..TEXT_BYTES).map(character).collect()
+    BASE32_NOPAD_NOCASE.encode(&digest).to_ascii_lowercase()
 }
 
 /// The digest of exactly such a text, in either case.
 pub(super) fn decode(text: &str) -> Option<Digest> {
-    if text.len() != TEXT_BYTES {
-        return None;
-    }
-    let mut number: u128 = 0;
-    for (position, byte) in text.bytes().enumerate() {
-        let lower = byte.to_ascii_lowercase();
-        let bits = ALPHABET.iter().position(|&character| character == lower)? as u128;
-        if position + 1 < TEXT_BYTES {
-            number = number << 5 | bits;
-        } else if bits & ((1 << FILL_BITS) - 1) == 0 {
-            number = number << (5 - FILL_BITS) | bits >> FILL_BITS;
-        } else {
-            return None;
-        }
-    }
-    Some(number.to_be_bytes())
+    BASE32_NOPAD_NOCASE.decode(text.as_bytes()).ok()?.try_into().ok()
 }
 
 #[cfg(test)]

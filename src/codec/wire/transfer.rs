@@ -8,6 +8,7 @@ use super::members;
 use super::names;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{add_failure, timestamp};
+use crate::codec::digest::{hex, unhex};
 use crate::codec::json::document::Json;
 use crate::model::api::transfer::{
     Compression, Export, ExportFilter, ExportRequest, ExportView, Import, ImportRequest, InputFormat, ListTransfersRequest,
@@ -207,12 +208,11 @@ pub fn list_request(json: Json<'_>) -> Result<ListTransfersRequest, WireError> {
 fn token(arn: &str) -> String {
     let mut bytes = arn.as_bytes().to_vec();
     bytes.resize(bytes.len().next_multiple_of(8), 0);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&bytes)
 }
 
 fn of_token(token: &str) -> Result<String, ResourceError> {
-    let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    let bytes: Option<Vec<u8>> = token.as_bytes().chunks(2).map(byte).collect();
+    let bytes = unhex(token);
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(ResourceError::NextToken)?;
     Ok(text.trim_end_matches('\0').to_owned())
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::job::{ChangesJob, CopyJob, CopyPlace, CopySource, CopyTarget, Job};
 use super::objects;
+use crate::codec::digest::{hex, unhex};
 use crate::engine::base::keys::{RecordKind, SourceId};
 use crate::engine::catalog::{TableEntry, entry_json};
 use crate::model::TableName;
@@ -367,19 +368,9 @@ pub fn job_of(value: &Value) -> Result<Job, StoreError> {
     let place = part("place")?;
     let place = match place.optional_number("history") {
         Some(version) => CopyPlace::History(version),
-        None => CopyPlace::Items(place.optional_text("items").map(|text| unhex(&text)).transpose()?),
+        None => CopyPlace::Items(place.optional_text("items").map(|text| unhex(&text).ok_or_else(damaged)).transpose()?),
     };
     Ok(Job::Copy(CopyJob { from, to, place }))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Result<Vec<u8>, StoreError> {
-    let digits = text.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    digits.map(|pair| byte(pair).ok_or_else(damaged)).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::describe_table::description;
+use crate::codec::digest;
 use crate::engine::base::keys::SourceId;
 use crate::engine::base::table_definition::build_new_schema;
 use crate::engine::catalog::{self, IndexLife, TableEntry};
@@ -85,9 +86,9 @@ fn table_id(shared: &Shared, source: SourceId, created_ms: u64) -> String {
     let mut seed = shared.options.seed.to_be_bytes().to_vec();
     seed.extend_from_slice(&source.0.to_be_bytes());
     seed.extend_from_slice(&created_ms.to_be_bytes());
-    let mut bytes = crate::codec::digest::digest(&seed);
+    let mut bytes = digest::digest(&seed);
     bytes[6] = (bytes[6] & 0x0F) | 0x40;
     bytes[8] = (bytes[8] & 0x3F) | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = digest::hex(&bytes);
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }

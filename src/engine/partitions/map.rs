@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::codec::digest::{Digest, hex};
+use crate::codec::digest::{Digest, hex, unhex};
 use crate::engine::base::segment;
 use crate::model::api::Segment;
 use crate::model::error::StoreError;
@@ -159,13 +159,6 @@ pub fn first_digest(place: &[u8]) -> u128 {
     let bytes = place.len().min(digest.len());
     digest[..bytes].copy_from_slice(&place[..bytes]);
     u128::from_be_bytes(digest)
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
 }
 
 #[cfg(test)]

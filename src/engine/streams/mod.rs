@@ -131,8 +131,7 @@ pub fn check_shard(definition: &Definition, shard: &str) -> Result<(), StreamErr
 /// The id of a record: the same in every answer.
 #[must_use]
 pub fn event_id(name: &StreamName, sequence: SequenceNumber) -> String {
-    let bytes = digest::digest(format!("{}/{}/{sequence}", name.table_name, name.label).as_bytes());
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    digest::hex(&digest::digest(format!("{}/{}/{sequence}", name.table_name, name.label).as_bytes()))
 }
 
 /// Where a reader that saw everything of a view goes on.

@@ -21,23 +21,8 @@ pub(in crate::fs) fn misspelt<'w>(head: &str, words: &'w [String]) -> Option<&'w
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(COMPARED_CHARS_MAX).collect();
-    let b: Vec<char> = b.chars().take(COMPARED_CHARS_MAX).collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (i, &ca) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &cb) in b.iter().enumerate() {
-            let replaced = above[j] + usize::from(ca != cb);
-            let mut best = replaced.min(above[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && ca == b[j - 1] && a[i - 1] == cb {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above.last().copied().unwrap_or(0)
+    let start = |text: &str| text.char_indices().nth(COMPARED_CHARS_MAX).map_or(text.len(), |(at, _)| at);
+    strsim::osa_distance(&a[..start(a)], &b[..start(b)])
 }
 
 #[cfg(test)]

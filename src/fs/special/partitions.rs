@@ -252,7 +252,9 @@ pub(super) fn hex_bound(place: &[u8]) -> String {
     let bytes = place.len().min(16);
     digest[..bytes].copy_from_slice(&place[..bytes]);
     match place.get(16..) {
-        Some(order) if !order.is_empty() => format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)])),
+        Some(order) if !order.is_empty() => {
+            format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)]))
+        }
         _ => hex(&digest),
     }
 }

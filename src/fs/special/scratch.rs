@@ -11,7 +11,7 @@
 
 use super::{Special, SpecialNode, service};
 use crate::codec::calendar::iso;
-use crate::codec::digest::digest;
+use crate::codec::digest::{digest, hex};
 use crate::codec::file_name::NAME_BYTES_MAX;
 use crate::fs::FsError;
 use crate::fs::directory_stream::{FixedLister, Lister};
@@ -58,7 +58,7 @@ fn name_of(directory: &Node, name: &str) -> String {
 }
 
 fn shortened(whole: &str) -> String {
-    let end: String = digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let end = hex(&digest(whole.as_bytes()));
     let mut cut = NAME_BYTES_MAX - 1 - end.len();
     while !whole.is_char_boundary(cut) {
         cut -= 1;

@@ -174,7 +174,7 @@ fn write_items(shared: &Shared, record: &ExportRecord, data: (&Path, &str)) -> R
 /// A name like the service's, the same for the same file of the same export.
 fn file_name(export: &Export, number: u32) -> String {
     let bytes = digest::digest(format!("{}/{number}", export.arn).as_bytes());
-    let hex: String = bytes.iter().take(13).map(|byte| format!("{byte:02x}")).collect();
+    let hex = digest::hex(&bytes[..13]);
     let extension = match export.format() {
         ExportFormat::DynamoDbJson => "json",
         ExportFormat::Ion => "ion",
@@ -186,7 +186,7 @@ fn finish(file: DataFile, (directory, key): (&Path, &str), name: &str) -> io::Re
     let bytes = file.encoder.finish()?;
     buckets::write(&directory.join(name), &bytes)?;
     let checksum = Md5::digest(&bytes);
-    let etag: String = checksum.iter().map(|byte| format!("{byte:02x}")).collect();
+    let etag = digest::hex(&checksum);
     let line = json!({
         "itemCount": file.items,
         "md5Checksum": STANDARD.encode(checksum),

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Place;
+use crate::codec::digest::hex;
 use crate::codec::key::partition_digest;
 use crate::codec::plain_json;
 use crate::database::{EntryKey, EntryStat, Source, TextForm};
@@ -63,7 +64,7 @@ impl Facts {
             key: String::from_utf8_lossy(line.trim_ascii_end()).into_owned(),
             path: tree.path(&Node::Entry(Box::new(place.entry(TextForm::PlainJson)))),
             stat,
-            hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            hash: hex(&hash),
             partition: partition_of(tree, place),
             indexes: index_entries(tree, &schema, place, &item),
             ttl: time_to_live(tree, place, &item)?,
