@@ -10,8 +10,8 @@ use super::data_dir::{self, DataArgs};
 use super::generate;
 use super::outcome::{CliError, Outcome};
 use crate::database::Browse as _;
-use crate::fs::special::{help, service};
-use crate::fs::tree::{INDEX_NAMES, TABLE_NAMES};
+use crate::fs::path::{HELP_NAME, SERVICE_NAME};
+use crate::fs::tree;
 
 /// Key values offered at most, of the first that a directory lists.
 const VALUES_MAX: usize = 1_000;
@@ -103,7 +103,7 @@ fn completions_of(word: &str) -> Vec<String> {
 fn place_in_mount(directory: &Path) -> Option<Vec<String>> {
     // Names of clauses are no files that could be made canonical; those above them are.
     let absolute = std::path::absolute(directory).ok()?;
-    let root = absolute.ancestors().find(|above| above.join(service::NAME).join("version").exists())?;
+    let root = absolute.ancestors().find(|above| above.join(SERVICE_NAME).join("version").exists())?;
     let parts = absolute.strip_prefix(root).ok()?.iter().map(|part| part.to_string_lossy().into_owned());
     Some(parts.collect())
 }
@@ -112,8 +112,8 @@ fn place_in_mount(directory: &Path) -> Option<Vec<String>> {
 fn names_in(directory: &Path, parts: &[String], start: &str) -> Vec<String> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        [_] => directory_names(TABLE_NAMES),
-        [_, "gsi" | "lsi", _] => directory_names(INDEX_NAMES),
+        [_] => directory_names(tree::table_names()),
+        [_, "gsi" | "lsi", _] => directory_names(tree::index_names()),
         [_, rest @ ..] if let Some(at) = rest.iter().position(|part| matches!(*part, "query" | "scan")) => {
             let above = directory.ancestors().nth(rest.len() - at);
             clauses(directory, above.unwrap_or(directory), start)
@@ -122,14 +122,14 @@ fn names_in(directory: &Path, parts: &[String], start: &str) -> Vec<String> {
     }
 }
 
-fn directory_names(names: &[&str]) -> Vec<String> {
+fn directory_names(names: impl Iterator<Item = &'static str>) -> Vec<String> {
     let slash = |name: &str| if DIRECTORIES.contains(&name) { "/" } else { "" };
-    names.iter().map(|name| format!("{name}{}", slash(name))).collect()
+    names.map(|name| format!("{name}{}", slash(name))).collect()
 }
 
 /// The clauses and results that the help of a query's directory tells, and the values of a partition key once its clause is begun.
 fn clauses(directory: &Path, source: &Path, start: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(directory.join(help::NAME)).unwrap_or_default();
+    let text = std::fs::read_to_string(directory.join(HELP_NAME)).unwrap_or_default();
     let told = text.lines().take_while(|line| !line.starts_with("Examples"));
     // A name begins at the third character; what belongs to it is indented further.
     let words = told.filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));

@@ -1,37 +1,33 @@
 //! The filesystem view (docs/filesystem.md): filesystem paths to nodes, nodes to bytes, bytes to requests. Knows no fuser.
 //!
+//! Inner layers, from the top; a file imports only from layers below its own, and no files of a layer import each other in a circle
+//! (held by `tests/tidy.rs`):
+//!
 //! ```text
-//! view/          what the shell calls: lookup, getattr, open, read, write, readdir, …; one method a call
-//! node.rs        Node: what a filesystem path means; its inode number
-//! inode_table.rs the nodes that the kernel knows by number; known_node.rs packs them
-//! directory_stream.rs  readdir over listings of any size
-//! handle.rs      open files and directories
-//! budget.rs      the memory that they may hold
-//! tree/          one file per kind of directory: lookup a name, list names, render a file
-//! write/         per-handle write state machine, incremental JSON check, scratch files, draft tables
-//! special/       files and directories beside the data, one source file each: what they say, what writing them does
-//! query/         query/ and scan/ paths: clauses, results, listings
-//! computed/      files that are made when somebody wants them: their bytes, their size, who pays
-//! options.rs     what a mount decides: pretty, allow_drop, …
-//! process.rs     which process calls
-//! error.rs       FsError, its errno and its sentence; journal.rs keeps the last one of each session
+//! view/     a method a system call; what calls leave behind: who read what, what waits to be deleted
+//! tree/     what a name in a directory means, what a node shows: chooses by the kind of the node
+//! special/  files and directories beside the data: a row and a function each, or a room
+//! source/   what nodes read that are data: items, collections, definitions, queries
+//! open/     open files and directories, and what a file may ask of the mount that it is in
+//! mount/    what a mount is: the database, and what lives in memory beside it
+//! node/     what a path means, as plain data; its inode number
+//! write/    what a written text becomes: state machines, without I/O or locks
+//! query/    query/ and scan/ paths: clauses, requests, results
+//! path/     names: of keys, tables, scratch files
+//! error.rs  options.rs  process.rs  time.rs   FsError and its errno; what a mount decides; who calls; when
 //! ```
 
-pub mod attr;
-pub mod budget;
-pub mod computed;
-pub mod directory_stream;
 pub mod error;
-pub mod handle;
-pub mod inode_table;
-pub mod journal;
-mod known_node;
-mod memory_limit;
+pub mod mount;
 pub mod node;
+pub mod open;
 pub mod options;
+pub mod path;
 pub mod process;
 pub mod query;
+pub mod source;
 pub mod special;
+mod time;
 pub mod tree;
 pub mod view;
 pub mod write;

@@ -14,14 +14,21 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::journal::stat_field;
-
 /// How long it is believed of which process a thread is: numbers are not used again that soon.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
 /// Threads that are known; beyond them all are asked for again.
 const THREADS_MAX: usize = 10_000;
 /// The field of `/proc/<pid>/stat` that tells when it began, in clock ticks since the machine did, counted from the state.
 const STARTED: usize = 19;
+
+/// The process behind a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Caller {
+    /// The calling thread, as the kernel names it; 0 when it is in another pid namespace.
+    pub pid: u32,
+    pub uid: u32,
+    pub gid: u32,
+}
 
 /// A process, in the pid namespace of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,6 +87,85 @@ impl Processes {
     }
 }
 
+/// The session of a process or thread, from `/proc/<pid>/stat`; 0 when it cannot be found out (another pid namespace, gone).
+#[must_use]
+pub fn session_of(pid: u32) -> u32 {
+    stat_field(pid, 3).unwrap_or(0)
+}
+
+/// A numeric field of `/proc/<pid>/stat`, counted from the state, which follows the command's name in parentheses.
+fn stat_field<T: std::str::FromStr>(pid: u32, index: usize) -> Option<T> {
+    if pid == 0 {
+        return None;
+    }
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(index)?.parse().ok()
+}
+
+/// Is this thread at its end because of a signal? Of one that closes its files as it exits; false when it cannot be found out.
+#[must_use]
+pub fn was_killed(thread: u32) -> bool {
+    /// `PF_EXITING` of the kernel's task flags.
+    const EXITING: u32 = 0x4;
+    /// The part of an exit status that is a signal's number: wait(2).
+    const SIGNAL: u32 = 0x7f;
+    let is_exiting = stat_field(thread, 6).is_some_and(|flags: u32| flags & EXITING != 0);
+    is_exiting && stat_field(thread, 49).is_some_and(|status: u32| status & SIGNAL != 0)
+}
+
+/// Has the process of this thread a file open whose path ends so? `None` when it cannot be found out. Links are only read: to look
+/// at the files themselves would be to ask ourselves.
+#[must_use]
+pub fn has_open(thread: u32, path: &str) -> Option<bool> {
+    if thread == 0 {
+        return None;
+    }
+    let links = std::fs::read_dir(format!("/proc/{thread}/fd")).ok()?.map_while(Result::ok);
+    let mut targets = links.filter_map(|link| std::fs::read_link(link.path()).ok());
+    let is_it = |target: std::path::PathBuf| target.to_string_lossy().trim_end_matches(" (deleted)").ends_with(path);
+    Some(targets.any(is_it))
+}
+
+/// Are both threads of one process? A thread that is gone counts as a process of its own.
+#[must_use]
+pub fn same_process(a: u32, b: u32) -> bool {
+    // Most programs have one thread: no need to ask.
+    a == b || process_of(a) == process_of(b)
+}
+
+/// The thread group (process) of a thread: the kernel names threads in requests.
+#[must_use]
+pub fn process_of(thread: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok()).unwrap_or(thread)
+}
+
+/// What a process or thread is called; empty of one in another pid namespace, or gone.
+#[must_use]
+pub fn name_of(pid: u32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
+/// Has this thread a signal that it would act on? `None` when it cannot be looked at.
+pub(in crate::fs) fn has_signal(thread: u32) -> Option<bool> {
+    if thread == 0 {
+        return None;
+    }
+    pending_signal(&std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?)
+}
+
+/// The same of the text of `/proc/<thread>/status`.
+fn pending_signal(status: &str) -> Option<bool> {
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        u64::from_str_radix(line.trim(), 16).ok()
+    };
+    let (own, shared) = (mask("SigPnd")?, mask("ShdPnd")?);
+    Some((own | shared) & !mask("SigBlk")? & !mask("SigIgn")? != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +202,30 @@ mod tests {
         processes.known.lock().extend((0..THREADS_MAX as u32).map(|thread| (u32::MAX - thread, me)));
         processes.of(std::process::id()).unwrap();
         assert_eq!(processes.known.lock().len(), 1);
+    }
+
+    #[test]
+    fn this_process_has_a_session_and_is_its_own_thread_group() {
+        assert_eq!(process_of(std::process::id()), std::process::id());
+        assert_eq!(session_of(0), 0);
+    }
+
+    #[test]
+    fn signals_count_unless_blocked_or_ignored() {
+        let check = |own: u64, shared: u64, blocked: u64, ignored: u64, expected: bool| {
+            let status = format!(
+                "Name:\tcat\nSigPnd:\t{own:016x}\nShdPnd:\t{shared:016x}\nSigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\n"
+            );
+            assert_eq!(pending_signal(&status), Some(expected), "{status}");
+        };
+        let interrupt = 1 << 1;
+        check(0, 0, 0, 0, false);
+        check(interrupt, 0, 0, 0, true);
+        check(0, interrupt, 0, 0, true);
+        check(0, interrupt, interrupt, 0, false);
+        check(0, interrupt, 0, interrupt, false);
+        assert_eq!(pending_signal("Name:\tcat\n"), None);
+        assert_eq!(has_signal(std::process::id()), Some(false));
+        assert_eq!(has_signal(0), None);
     }
 }

@@ -6,9 +6,11 @@ use fuser::{Errno, FileAttr, FileType, INodeNo, Request, TimeOrNow};
 
 use super::options::MountOptions;
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
 use crate::fs::node::Kind;
-use crate::fs::view::{Caller, OpenFlags, RenameFlags};
+use crate::fs::node::attr::Attr;
+use crate::fs::open::OpenFlags;
+use crate::fs::process::Caller;
+use crate::fs::view::RenameFlags;
 
 /// Block size for programs that ask how much to read at once.
 const IO_BYTES: u32 = 128 * 1024;

@@ -20,8 +20,9 @@ use fuser::{
 
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use super::options::MountOptions;
-use crate::fs::attr::Attr;
-use crate::fs::view::{Bytes, NewAttr, Place, RangeEnd, TimedCall};
+use crate::fs::node::attr::Attr;
+use crate::fs::open::Bytes;
+use crate::fs::view::{NewAttr, Place, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};
 
 /// Nothing is cached by the kernel but [`LASTING_NAME_TTL`]: see the module.

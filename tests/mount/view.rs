@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use crate::support::kernel::{EDIT, EXCLUSIVE, Process, READ, TRUNCATE, wait};
 use crate::support::mounted::{FLAT, ORDERS, create_table, get, put, s};
 use ddbfs::codec::file_name;
-use ddbfs::fs::journal::session_of;
+use ddbfs::fs::process::session_of;
 use ddbfs::fs::view::{NewAttr, RenameFlags};
 use ddbfs::model::api::{DeleteItemRequest, PutItemRequest};
 use ddbfs::model::{AttributeValue, Item, TableName};

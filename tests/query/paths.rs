@@ -8,7 +8,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database, Position};
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::FsError;
-use ddbfs::fs::computed::Window;
+use ddbfs::fs::open::computed::Window;
 use ddbfs::fs::query::{Child, QueryKind, QueryPath, ResultKind};
 use ddbfs::model::api::create_table::ProjectionType;
 use ddbfs::model::api::{
@@ -538,7 +538,7 @@ fn results_run_over_pages_and_are_read_in_pieces() {
     let whole = cat(&db, "Large/query/@pk=p/items.json");
     let Ok(Child::Result(path, kind)) = walk(&db, "Large/query/@pk=p/items.json") else { panic!("no file") };
     let db = std::sync::Arc::new(db);
-    let tree = ddbfs::fs::tree::Tree::new(db, ddbfs::fs::view::ViewOptions::default());
+    let tree = ddbfs::fs::mount::Mount::new(db, ddbfs::fs::view::ViewOptions::default());
     let mut window = Window::new(Box::new(path.open(kind)));
     let mut read = |offset: usize, size: usize| window.read(&tree, offset as u64, size, &|| true).expect("bytes");
     let mut at = 0;

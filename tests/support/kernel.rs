@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use ddbfs::database::Browse;
-use ddbfs::fs::attr::Attr;
+use ddbfs::fs::node::attr::Attr;
 use ddbfs::fs::node::ROOT_INO;
 use ddbfs::fs::view::{Caller, NewAttr, OpenFlags, RenameFlags, Reply, ViewOptions};
 use ddbfs::fs::{FsError, View};
@@ -114,7 +114,7 @@ impl Process {
         loop {
             let before = last;
             let mut room = 7;
-            let mut emit = |listed: &ddbfs::fs::directory_stream::Listed, offset| {
+            let mut emit = |listed: &ddbfs::fs::open::directory::Listed, offset| {
                 room -= 1;
                 if room == 0 {
                     return true;

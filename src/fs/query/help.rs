@@ -9,7 +9,7 @@ use super::words::KEY_OPERATORS;
 use crate::codec::file_name;
 use crate::database::{Browse, Entries, EntryKey, Source, TextForm};
 use crate::fs::FsError;
-use crate::fs::tree::names;
+use crate::fs::path::names;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
 use crate::model::{AttributeValue, IndexKind};
 

@@ -11,21 +11,22 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{OpenSpecial, Special, SpecialNode, service};
+use super::room::Room;
 use crate::codec::json::document::{Document, Json};
 use crate::codec::json::grammar::Brackets;
 use crate::codec::wire::WireError;
 use crate::fs::FsError;
-use crate::fs::directory_stream::{FixedLister, Lister};
-use crate::fs::handle::Handle;
-use crate::fs::journal::same_process;
-use crate::fs::node::{Kind, Node};
-use crate::fs::tree::{Caller, Tree, listed};
-use crate::fs::view::{Bytes, OpenFlags, Reply, View};
+use crate::fs::mount::Mount;
+use crate::fs::node::Node;
+use crate::fs::node::special::{ApiFile, Feature, Special, SpecialNode};
+use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::{Host, noted, on_behalf_of};
+use crate::fs::open::special::OpenSpecial;
+use crate::fs::open::{Bytes, OpenFlags, Reply};
+use crate::fs::process::{Caller, same_process};
 use crate::protocol::{self, Failure};
 
-/// The name in `.ddb/`.
-pub const NAME: &str = "api";
 /// The file in `.ddb/` that takes transactions of both kinds.
 pub const TRANSACT_NAME: &str = "transact";
 
@@ -34,94 +35,41 @@ const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// What DescribeEndpoints tells: there is no address.
 const HOST: &str = "localhost";
 
-#[derive(Debug)]
-struct Directory;
-
-/// `.ddb/api/`
-#[must_use]
-pub fn node() -> Node {
-    SpecialNode::node(Directory)
-}
-
-impl Special for Directory {
-    fn path(&self) -> &str {
-        ".ddb/api"
-    }
-
-    fn parent(&self) -> Node {
-        service::node()
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn resolve(&self, _tree: &Tree, name: &str) -> Result<Node, FsError> {
-        protocol::find(name).map(|operation| operation_node(operation.name)).ok_or(FsError::NotFound)
-    }
-
-    fn lister(&self, _tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        let mut names: Vec<&'static str> = protocol::operations().map(|operation| operation.name).collect();
-        names.sort_unstable();
-        Ok(Box::new(FixedLister::new(names.into_iter().map(|name| listed(&operation_node(name), name)).collect())))
-    }
-}
-
-/// What a file runs.
-#[derive(Debug, Clone, Copy)]
-enum Operation {
-    Named(&'static str),
-    /// TransactGetItems when its first action is a Get, else TransactWriteItems.
-    Transact,
-}
-
-impl Operation {
-    fn name(self, request: Json<'_>) -> &'static str {
-        let first = || request.get("TransactItems")?.as_list()?.next()?.as_object();
-        match self {
-            Self::Named(name) => name,
-            Self::Transact if first().is_some_and(|action| action.get("Get").is_some()) => "TransactGetItems",
-            Self::Transact => "TransactWriteItems",
-        }
-    }
-}
-
-#[derive(Debug, Clone)]
-struct ApiFile {
-    operation: Operation,
-    path: String,
-}
-
-fn operation_node(name: &'static str) -> Node {
-    SpecialNode::node(ApiFile { operation: Operation::Named(name), path: format!(".ddb/{NAME}/{name}") })
-}
-
 /// `.ddb/transact`
 #[must_use]
-pub fn transact_node() -> Node {
-    SpecialNode::node(ApiFile { operation: Operation::Transact, path: format!(".ddb/{TRANSACT_NAME}") })
+pub fn transact_node(service: &Special) -> Node {
+    service.child(TRANSACT_NAME, Feature::Api(ApiFile::Transact)).writable().into()
 }
 
-impl Special for ApiFile {
-    fn path(&self) -> &str {
-        &self.path
-    }
+fn operation_node(at: &Special, name: &'static str) -> Node {
+    at.child(name, Feature::Api(ApiFile::Operation(name))).writable().into()
+}
 
-    fn parent(&self) -> Node {
-        match self.operation {
-            Operation::Named(_) => node(),
-            Operation::Transact => service::node(),
+impl Room for ApiFile {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+        match self {
+            Self::Directory => protocol::find(name).map(|operation| operation_node(at, operation.name)).ok_or(FsError::NotFound),
+            Self::Operation(_) | Self::Transact => Err(FsError::NotDirectory),
         }
     }
 
-    fn is_writable(&self) -> bool {
-        true
+    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        let mut names: Vec<&'static str> = protocol::operations().map(|operation| operation.name).collect();
+        names.sort_unstable();
+        match self {
+            Self::Directory => {
+                let names = names.into_iter().map(|name| listed(&operation_node(at, name), name));
+                Ok(Box::new(FixedLister::new(names.collect())))
+            }
+            Self::Operation(_) | Self::Transact => Err(FsError::NotDirectory),
+        }
     }
 
-    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        let name = match self.operation {
-            Operation::Named(name) => name,
-            Operation::Transact => "TransactWriteItems or TransactGetItems",
+    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let name = match self {
+            Self::Directory => return Err(FsError::IsDirectory),
+            Self::Operation(name) => name,
+            Self::Transact => "TransactWriteItems or TransactGetItems",
         };
         let usage = format!(
             "write a request of {name} as JSON; the answer is then read here on the same descriptor, and in .ddb/last/response.json\n"
@@ -129,19 +77,31 @@ impl Special for ApiFile {
         Ok(usage.into_bytes())
     }
 
-    fn open_for_writing(&self, _view: &Arc<View>, caller: Caller, _ino: u64, _flags: OpenFlags) -> Result<Handle, FsError> {
-        Ok(Handle::Special(Arc::new(OpenApi {
-            operation: self.operation,
-            path: self.path.clone(),
-            opener: caller.pid,
-            state: Mutex::default(),
-        })))
+    fn open_for_writing(
+        &self,
+        at: &SpecialNode,
+        _host: &Arc<dyn Host>,
+        caller: Caller,
+        _flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
+        let open = OpenApi { file: *self, path: at.path.clone(), opener: caller.pid, state: Mutex::default() };
+        Ok(Handle::Special(Arc::new(open)))
+    }
+}
+
+/// The operation that a request is of.
+fn operation(file: ApiFile, request: Json<'_>) -> &'static str {
+    let first = || request.get("TransactItems")?.as_list()?.next()?.as_object();
+    match file {
+        ApiFile::Operation(name) => name,
+        _ if first().is_some_and(|action| action.get("Get").is_some()) => "TransactGetItems",
+        _ => "TransactWriteItems",
     }
 }
 
 #[derive(Debug)]
 struct OpenApi {
-    operation: Operation,
+    file: ApiFile,
     path: String,
     opener: u32,
     state: Mutex<State>,
@@ -214,9 +174,9 @@ impl State {
 
 impl OpenApi {
     /// Runs a whole request: its answer, or what it failed with.
-    fn run(&self, view: &View, caller: Caller, text: &[u8]) -> Result<(), FsError> {
+    fn run(&self, host: &dyn Host, caller: Caller, text: &[u8]) -> Result<(), FsError> {
         let (answer, ended) = match Document::parse(text.to_vec()) {
-            Ok(request) => view.on_behalf_of(caller.pid, || call(view, self.operation.name(request.root()), request)),
+            Ok(request) => on_behalf_of(host, caller.pid, || call(host.mount(), operation(self.file, request.root()), request)),
             Err(error) => {
                 let told = Failure::Wire(WireError::NotAnObject).error_body(None).json();
                 (told, Err(FsError::Json(error)))
@@ -226,7 +186,7 @@ impl OpenApi {
         answer.push(b'\n');
         answer.shrink_to_fit();
         let answer = Arc::new(answer);
-        let last = &view.tree().service.last;
+        let last = &host.mount().last;
         last.keep(last.session(caller.pid), Arc::clone(&answer));
         let mut state = self.state.lock();
         state.answer = answer;
@@ -236,8 +196,8 @@ impl OpenApi {
     }
 }
 
-fn call(view: &View, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
-    match protocol::call(operation, request, &*view.tree().db, HOST) {
+fn call(mount: &Mount, operation: &str, request: Document) -> (Vec<u8>, Result<(), FsError>) {
+    match protocol::call(operation, request, &*mount.db, HOST) {
         Ok(answer) => (answer, Ok(())),
         Err(failure) => {
             let told = failure.error_body(protocol::find(operation));
@@ -253,12 +213,12 @@ fn call(view: &View, operation: &str, request: Document) -> (Vec<u8>, Result<(),
 }
 
 impl OpenSpecial for OpenApi {
-    fn read(self: Arc<Self>, _view: &Arc<View>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
         let read = self.state.lock().read(offset, size);
         reply(Ok(Bytes::own(read)));
     }
 
-    fn write(self: Arc<Self>, view: &Arc<View>, caller: Caller, offset: u64, data: &[u8], reply: Reply<()>) {
+    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, offset: u64, data: &[u8], reply: Reply<()>) {
         let taken = {
             let mut state = self.state.lock();
             if state.is_refused {
@@ -272,24 +232,24 @@ impl OpenSpecial for OpenApi {
         };
         match taken {
             Ok(None) => reply(Ok(())),
-            Err(error) => reply(view.noted_at(caller, "write", || self.path.clone(), Err(error))),
+            Err(error) => reply(noted(&**host, caller, "write", || self.path.clone(), Err(error))),
             Ok(Some(request)) => {
-                let again = Arc::clone(view);
-                view.run_long(Box::new(move || {
-                    let ended = self.run(&again, caller, &request);
-                    reply(again.noted_at(caller, "write", || self.path.clone(), ended));
+                let again = Arc::clone(host);
+                host.run_long(Box::new(move || {
+                    let ended = self.run(&*again, caller, &request);
+                    reply(noted(&*again, caller, "write", || self.path.clone(), ended));
                 }));
             }
         }
     }
 
-    fn flush(self: Arc<Self>, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
+    fn flush(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
         let is_begun = !self.state.lock().request.is_empty();
         if !is_begun || !same_process(self.opener, caller.pid) {
             return reply(Ok(()));
         }
         let cut = FsError::Body("the request is incomplete: its last bracket is missing; nothing was done".to_owned());
-        reply(view.noted_at(caller, "close", || self.path.clone(), Err(cut)));
+        reply(noted(&**host, caller, "close", || self.path.clone(), Err(cut)));
     }
 
     fn size(&self) -> Option<u64> {

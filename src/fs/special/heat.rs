@@ -5,20 +5,18 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::partitions::{candidate_text, hex_bound, is_flat, key_name, partition_name};
-use super::{Effort, Special, SpecialNode};
+use super::partition_text::{candidate_text, hex_bound, is_flat, key_name, partition_name};
 use crate::codec::digest::hex;
 use crate::codec::metrics::heat_svg::{self, Lane};
 use crate::database::{PartitionKey, Source, TextForm};
 use crate::fs::FsError;
-use crate::fs::node::{Node, base};
-use crate::fs::tree::table_name;
-use crate::fs::tree::{Caller, Tree, names};
+use crate::fs::mount::Mount;
+use crate::fs::node::special::Special;
+use crate::fs::path::names;
+use crate::fs::process::Caller;
+use crate::model::IndexKind;
 use crate::model::layout::{CollectionWarning, HotKey};
-use crate::model::{IndexKind, TableName};
 
-/// The picture, in its table's directory.
-pub const PICTURE_NAME: &str = "heat.svg";
 /// Keys and collections that are told of.
 const ROWS_MAX: usize = 100;
 const SECONDS: f64 = 60.0;
@@ -27,71 +25,41 @@ const HOT_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minu
 const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
                            and where there is a sort key\n";
 
-/// Makes the text of a file.
-type Render = fn(&Tree, &Source) -> Result<String, FsError>;
-
-#[derive(Debug)]
-struct File {
-    source: Source,
-    path: String,
-    parent: Node,
-    render: Render,
+/// `heat.svg` of a table.
+pub fn picture(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    text(mount, at, picture_of)
 }
 
-/// One of the tables in `partitions/`.
-pub(super) fn resolve(source: &Source, (directory, parent): (&str, Node), name: &str) -> Option<Node> {
-    let render: Render = match name {
-        "heat.tsv" => heat,
-        "hot.tsv" => hot,
-        "hot-items.tsv" => hot_items,
-        "big.tsv" => big,
-        _ => return None,
-    };
-    Some(SpecialNode::node(File { source: source.clone(), path: format!("{directory}/{name}"), parent, render }))
+/// `heat.tsv`
+pub fn heat(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    text(mount, at, heat_of)
 }
 
-/// `heat.svg` of that table.
-#[must_use]
-pub fn picture_node(table: &TableName) -> Node {
-    SpecialNode::node(File {
-        source: base(table),
-        path: format!("{}/{PICTURE_NAME}", table_name(table)),
-        parent: Node::Table(table.clone()),
-        render: picture,
-    })
+/// `hot.tsv`
+pub fn hot(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    text(mount, at, hot_keys)
 }
 
-impl Special for File {
-    fn path(&self) -> &str {
-        &self.path
-    }
+/// `hot-items.tsv`
+pub fn hot_items(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    text(mount, at, hot_items_of)
+}
 
-    fn parent(&self) -> Node {
-        self.parent.clone()
-    }
+/// `big.tsv`
+pub fn big(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    text(mount, at, big_collections)
+}
 
-    fn table(&self) -> Option<&TableName> {
-        Some(&self.source.table)
-    }
-
-    /// It changes with what is asked, not with the table.
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        Ok(tree.started_ms)
-    }
-
-    fn effort(&self) -> Effort {
-        Effort::TableNow
-    }
-
-    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        tree.source_schema(&self.source)?;
-        Ok((self.render)(tree, &self.source)?.into_bytes())
-    }
+/// The text of a file of a table or index that is there.
+fn text(mount: &Mount, at: &Special, make: fn(&Mount, &Source) -> Result<String, FsError>) -> Result<Vec<u8>, FsError> {
+    let source = at.source.as_ref().ok_or(FsError::NotFound)?;
+    mount.source_schema(source)?;
+    Ok(make(mount, source)?.into_bytes())
 }
 
 /// Each partition with its heat: percent of its limits over the last minute.
-fn heat(tree: &Tree, source: &Source) -> Result<String, FsError> {
-    let layout = tree.layout()?;
+fn heat_of(mount: &Mount, source: &Source) -> Result<String, FsError> {
+    let layout = mount.layout()?;
     let mut out =
         "#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\tsplit_candidate\n"
             .to_owned();
@@ -118,18 +86,18 @@ fn heat(tree: &Tree, source: &Source) -> Result<String, FsError> {
 }
 
 /// The keys asked for most; the load is three units for a write unit, one for a read unit.
-fn hot(tree: &Tree, source: &Source) -> Result<String, FsError> {
+fn hot_keys(mount: &Mount, source: &Source) -> Result<String, FsError> {
     let mut out = HOT_COLUMNS.to_owned();
-    for (rank, key) in tree.layout()?.hot_keys(source, ROWS_MAX)?.into_iter().enumerate() {
-        hot_row(&mut out, rank, &key, &name_of(tree, source, key.key.as_ref(), &key.digest)?);
+    for (rank, key) in mount.layout()?.hot_keys(source, ROWS_MAX)?.into_iter().enumerate() {
+        hot_row(&mut out, rank, &key, &name_of(mount, source, key.key.as_ref(), &key.digest)?);
     }
     Ok(out)
 }
 
 /// The single items asked for most, by their paths below `items/`; of one that is not there now its digest.
-fn hot_items(tree: &Tree, source: &Source) -> Result<String, FsError> {
+fn hot_items_of(mount: &Mount, source: &Source) -> Result<String, FsError> {
     let mut out = HOT_COLUMNS.to_owned();
-    let Some(items) = tree.layout()?.hot_items(source, ROWS_MAX)? else {
+    let Some(items) = mount.layout()?.hot_items(source, ROWS_MAX)? else {
         out.push_str(NOT_COUNTED);
         return Ok(out);
     };
@@ -156,8 +124,8 @@ fn hot_row<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
 
 /// The largest item collections, and how much that is of what one of a table with a local index may have.
 #[allow(clippy::cast_precision_loss)]
-fn big(tree: &Tree, source: &Source) -> Result<String, FsError> {
-    let layout = tree.layout()?;
+fn big_collections(mount: &Mount, source: &Source) -> Result<String, FsError> {
+    let layout = mount.layout()?;
     let bytes_max = layout.collection_bytes_max().max(1) as f64;
     let mut out = "#rank\tpartition\tkey\titems\tbytes\tpercent_of_limit\n".to_owned();
     for (rank, collection) in layout.big_collections(source, ROWS_MAX)?.into_iter().enumerate() {
@@ -166,7 +134,7 @@ fn big(tree: &Tree, source: &Source) -> Result<String, FsError> {
             "{}\t{}\t{}\t{}\t{}\t{:.4}",
             rank + 1,
             partition_name(collection.partition),
-            name_of(tree, source, collection.key.as_ref(), &[])?,
+            name_of(mount, source, collection.key.as_ref(), &[])?,
             collection.items,
             collection.billed_bytes,
             collection.billed_bytes as f64 / bytes_max * 100.0,
@@ -176,27 +144,27 @@ fn big(tree: &Tree, source: &Source) -> Result<String, FsError> {
 }
 
 /// The name below `items/`; of a key that has nothing now its digest.
-fn name_of(tree: &Tree, source: &Source, key: Option<&PartitionKey>, digest: &[u8]) -> Result<String, FsError> {
+fn name_of(mount: &Mount, source: &Source, key: Option<&PartitionKey>, digest: &[u8]) -> Result<String, FsError> {
     Ok(match key {
-        Some(key) => key_name(is_flat(tree, source)?, key),
+        Some(key) => key_name(is_flat(mount, source)?, key),
         None => format!("#{}", hex(digest)),
     })
 }
 
 /// The base and each global index as a lane.
-fn picture(tree: &Tree, source: &Source) -> Result<String, FsError> {
-    let layout = tree.layout()?;
-    let schema = tree.schema(&source.table)?;
-    let mut lanes = vec![lane(tree, source, "items".to_owned())?];
+fn picture_of(mount: &Mount, source: &Source) -> Result<String, FsError> {
+    let layout = mount.layout()?;
+    let schema = mount.schema(&source.table)?;
+    let mut lanes = vec![lane(mount, source, "items".to_owned())?];
     for index in schema.indexes_of(IndexKind::Global) {
         let of_index = Source { table: source.table.clone(), index: Some(index.name.clone()) };
-        lanes.push(lane(tree, &of_index, format!("gsi/{}", index.name.as_str()))?);
+        lanes.push(lane(mount, &of_index, format!("gsi/{}", index.name.as_str()))?);
     }
     Ok(heat_svg::render(source.table.as_str(), &layout.partition_limits(), &lanes))
 }
 
-fn lane(tree: &Tree, source: &Source, title: String) -> Result<Lane, FsError> {
-    let layout = tree.layout()?;
+fn lane(mount: &Mount, source: &Source, title: String) -> Result<Lane, FsError> {
+    let layout = mount.layout()?;
     let mut filled = Vec::new();
     for report in layout.partitions(source)? {
         let (content, _) = layout.partition_content(source, &report)?;
@@ -215,8 +183,8 @@ fn lane(tree: &Tree, source: &Source, title: String) -> Result<Lane, FsError> {
 
 /// Lines of `.ddb/warnings.ndjson` about item collections near their limit.
 #[must_use]
-pub fn warnings(tree: &Tree) -> String {
-    let warnings = tree.db.layout().map(|layout| layout.collection_warnings()).unwrap_or_default();
+pub fn warnings(mount: &Mount) -> String {
+    let warnings = mount.db.layout().map(|layout| layout.collection_warnings()).unwrap_or_default();
     let line = |warning: &CollectionWarning| {
         let path = format!("{}/items/{}", warning.table, names::collection_name(std::slice::from_ref(&warning.partition)));
         let text = format!(

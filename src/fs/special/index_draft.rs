@@ -1,74 +1,50 @@
 //! `gsi/<ix>/` between mkdir and the write of its `schema.json`: a draft in memory; and the end of an index by rmdir.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
-use super::{OpenSpecial, Special, SpecialNode};
+use super::room::Room;
 use crate::database::Source;
 use crate::fs::FsError;
-use crate::fs::directory_stream::{FixedLister, Listed, Lister};
-use crate::fs::handle::{Handle, OpenText};
-use crate::fs::node::{Kind, Node};
-use crate::fs::tree::table_name;
-use crate::fs::tree::{Caller, Tree, now_ms};
-use crate::fs::view::{OpenFlags, Outcome, Performer, View};
+use crate::fs::mount::Mount;
+use crate::fs::node::Node;
+use crate::fs::node::special::{Feature, IndexDraftFile, Special, SpecialNode};
+use crate::fs::open::OpenFlags;
+use crate::fs::open::directory::{FixedLister, Listed, Lister, listed};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::Host;
+use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::Outcome;
+use crate::fs::path::{GLOBAL_NAME, SCHEMA_NAME, table_name};
+use crate::fs::process::Caller;
+use crate::fs::source::schema;
 use crate::fs::write::index_draft::{IndexTarget, template};
 use crate::fs::write::{Opener, TextWriter};
 use crate::model::api::UpdateTableRequest;
 use crate::model::api::update_table::IndexUpdate;
 use crate::model::{Error, IndexKind, IndexName, TableName};
 
-const SCHEMA_NAME: &str = "schema.json";
-/// Drafts at a time.
-const DRAFTS_MAX: usize = 256;
-
-/// Indexes that mkdir made and UpdateTable has not: when, milliseconds since the epoch.
-#[derive(Debug, Default)]
-pub struct IndexDrafts(Mutex<BTreeMap<(TableName, IndexName), u64>>);
-
-impl IndexDrafts {
-    fn created_ms(&self, source: &(TableName, IndexName)) -> Option<u64> {
-        self.0.lock().get(source).copied()
-    }
-
-    /// Those of a table.
-    fn of(&self, table: &TableName) -> Vec<IndexName> {
-        self.0.lock().keys().filter(|(of, _)| of == table).map(|(_, index)| index.clone()).collect()
-    }
-
-    /// The table is gone.
-    pub fn drop_table(&self, table: &TableName) {
-        self.0.lock().retain(|(of, _), _| of != table);
-    }
-}
-
 /// The draft of that name in a table's `gsi/`, if there is one.
 #[must_use]
-pub fn find(tree: &Tree, table: &TableName, name: &str) -> Option<Node> {
+pub fn find(mount: &Mount, table: &TableName, name: &str) -> Option<Node> {
     let index = IndexName::new(name).ok()?;
-    tree.service.index_drafts.created_ms(&(table.clone(), index.clone()))?;
+    mount.index_drafts.created_ms(table, &index)?;
     Some(node(table, index))
 }
 
 /// What `gsi/` lists of drafts.
 #[must_use]
-pub fn list(tree: &Tree, table: &TableName) -> Vec<Listed> {
-    let listed = |index: IndexName| {
-        let (name, node) = (index.as_str().to_owned(), node(table, index));
-        Listed { ino: node.ino(), kind: Kind::Directory, name }
-    };
-    tree.service.index_drafts.of(table).into_iter().map(listed).collect()
+pub fn list(mount: &Mount, table: &TableName) -> Vec<Listed> {
+    let drafts = mount.index_drafts.of(table).into_iter();
+    drafts.map(|index| listed(&node(table, index.clone()), index.as_str())).collect()
 }
 
 /// MKDIR in `gsi/` or `lsi/`.
 ///
 /// # Errors
 /// `Exists`; no index can be made there or of that name.
-pub fn make(tree: &Tree, table: &TableName, kind: IndexKind, name: &str) -> Result<Node, FsError> {
-    let schema = tree.schema(table)?;
-    if schema.index(name).is_some() || find(tree, table, name).is_some() {
+pub fn make(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> Result<Node, FsError> {
+    let schema = mount.schema(table)?;
+    if schema.index(name).is_some() || find(mount, table, name).is_some() {
         return Err(FsError::Exists);
     }
     if kind == IndexKind::Local {
@@ -78,11 +54,7 @@ pub fn make(tree: &Tree, table: &TableName, kind: IndexKind, name: &str) -> Resu
     }
     let index = IndexName::new(name)
         .map_err(|_| FsError::Invalid("an index name has 3 to 255 characters of a-z, A-Z, 0-9, '_', '.' and '-'"))?;
-    let mut drafts = tree.service.index_drafts.0.lock();
-    if drafts.len() >= DRAFTS_MAX {
-        return Err(FsError::NotPermitted("too many draft indexes; write their schema.json or remove some"));
-    }
-    drafts.insert((table.clone(), index.clone()), now_ms());
+    mount.index_drafts.make(table, &index)?;
     Ok(node(table, index))
 }
 
@@ -90,8 +62,8 @@ pub fn make(tree: &Tree, table: &TableName, kind: IndexKind, name: &str) -> Resu
 ///
 /// # Errors
 /// Those of the operation; `NotSupported` by a database without a control plane.
-pub fn update(view: &View, request: UpdateTableRequest) -> Result<(), Error> {
-    let control = view.tree().db.administration().ok_or(Error::NotSupported("UpdateTable"))?;
+pub fn update(mount: &Mount, request: UpdateTableRequest) -> Result<(), Error> {
+    let control = mount.db.administration().ok_or(Error::NotSupported("UpdateTable"))?;
     control.update_table(request).map(drop)
 }
 
@@ -99,149 +71,114 @@ pub fn update(view: &View, request: UpdateTableRequest) -> Result<(), Error> {
 ///
 /// # Errors
 /// As [`update`]; local indexes stay.
-pub fn drop_index(view: &View, source: &Source) -> Result<(), FsError> {
+pub fn drop_index(mount: &Mount, source: &Source) -> Result<(), FsError> {
     let index = source.index.clone().ok_or(FsError::NotFound)?;
-    let schema = view.tree().source_schema(source)?;
+    let schema = mount.source_schema(source)?;
     if schema.index(index.as_str()).is_some_and(|index| index.kind == IndexKind::Local) {
         return Err(FsError::NotPermitted("local indexes are fixed at creation: this one goes with its table"));
     }
     let mut request = UpdateTableRequest::new(source.table.clone());
     request.index_updates = Some(vec![IndexUpdate { delete: Some(index), ..IndexUpdate::default() }]);
-    Ok(update(view, request)?)
+    Ok(update(mount, request)?)
 }
 
 fn node(table: &TableName, index: IndexName) -> Node {
-    let path = format!("{}/gsi/{index}", table_name(table));
-    SpecialNode::node(Draft { source: (table.clone(), index), path })
-}
-
-#[derive(Debug, Clone)]
-struct Draft {
-    source: (TableName, IndexName),
-    path: String,
-}
-
-impl Draft {
-    /// The index, when it was made meanwhile: whoever is in the directory goes on in it.
-    fn made(&self, tree: &Tree) -> Result<Option<Node>, FsError> {
-        let (table, index) = self.source.clone();
-        let is_made = tree.schema(&table)?.index(index.as_str()).is_some();
-        Ok(is_made.then_some(Node::Index(Source { table, index: Some(index) })))
-    }
-}
-
-impl Special for Draft {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        Node::Indexes(self.source.0.clone(), IndexKind::Global)
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        Some(&self.source.0)
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        if self.made(tree)?.is_some() {
-            return tree.table_time(&self.source.0);
-        }
-        tree.service.index_drafts.created_ms(&self.source).ok_or(FsError::NotFound)
-    }
-
-    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
-        match (self.made(tree)?, name) {
-            (Some(index), _) => tree.resolve(&index, name.as_bytes()),
-            (None, SCHEMA_NAME) => {
-                let path = format!("{}/{SCHEMA_NAME}", self.path);
-                Ok(SpecialNode::node(DraftSchema { directory: self.clone(), path }))
-            }
-            (None, _) => Err(FsError::NotFound),
-        }
-    }
-
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        if let Some(index) = self.made(tree)? {
-            return tree.lister(&index);
-        }
-        let schema = self.resolve(tree, SCHEMA_NAME)?;
-        let listed = Listed { ino: schema.ino(), kind: Kind::File, name: SCHEMA_NAME.to_owned() };
-        Ok(Box::new(FixedLister::new(vec![listed])))
-    }
-
-    fn mkdir(&self, _view: &View, _caller: Caller, _name: &str) -> Result<Node, FsError> {
-        Err(FsError::NotPermitted("this index is a draft: write its schema.json"))
-    }
-
-    fn rmdir(&self, view: &View, _caller: Caller) -> Result<(), FsError> {
-        view.tree().service.index_drafts.0.lock().remove(&self.source).map(drop).ok_or(FsError::NotFound)
-    }
+    let path = format!("{}/{GLOBAL_NAME}/{index}", table_name(table));
+    let above = Node::Indexes(table.clone(), IndexKind::Global).ino();
+    let source = Source { table: table.clone(), index: Some(index) };
+    Special::directory(path, Some(source), above, Feature::IndexDraft(IndexDraftFile::Directory)).into()
 }
 
 /// The draft's `schema.json`.
-#[derive(Debug)]
-struct DraftSchema {
-    directory: Draft,
-    path: String,
+fn schema_node(at: &Special) -> Node {
+    at.child(SCHEMA_NAME, Feature::IndexDraft(IndexDraftFile::Schema)).writable().into()
 }
 
-impl Special for DraftSchema {
-    fn path(&self) -> &str {
-        &self.path
+/// The table and the index that it is to have.
+fn names(at: &Special) -> Result<(&TableName, &IndexName), FsError> {
+    let source = at.source.as_ref().ok_or(FsError::NotFound)?;
+    Ok((&source.table, source.index.as_ref().ok_or(FsError::NotFound)?))
+}
+
+/// The index, when it was made meanwhile: whoever is in the directory goes on in it.
+pub fn made(at: &Special, mount: &Mount) -> Result<Option<Node>, FsError> {
+    let (table, index) = names(at)?;
+    let is_made = mount.schema(table)?.index(index.as_str()).is_some();
+    Ok(at.source.clone().filter(|_| is_made).map(Node::Index))
+}
+
+impl Room for IndexDraftFile {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        let (table, index) = names(at)?;
+        if made(at, mount)?.is_some() {
+            return mount.table_time(table);
+        }
+        mount.index_drafts.created_ms(table, index).ok_or(FsError::NotFound)
     }
 
-    fn parent(&self) -> Node {
-        SpecialNode::node(self.directory.clone())
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        self.directory.table()
-    }
-
-    fn is_writable(&self) -> bool {
-        true
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        self.directory.modified_ms(tree)
-    }
-
-    fn text(&self, tree: &Tree, caller: Caller) -> Result<Vec<u8>, FsError> {
-        let (table, index) = &self.directory.source;
-        match self.directory.made(tree)? {
-            Some(made) => tree.text(&tree.resolve(&made, SCHEMA_NAME.as_bytes())?, caller),
-            None => Ok(template(&*tree.schema(table)?, index)),
+    /// Of a draft: what is in the index is resolved there.
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
+        match self {
+            Self::Directory if name == SCHEMA_NAME => Ok(schema_node(at)),
+            Self::Directory => Err(FsError::NotFound),
+            Self::Schema => Err(FsError::NotDirectory),
         }
     }
 
-    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        let text = self.text(view.tree(), caller)?;
-        let (table, index) = &self.directory.source;
-        let target = IndexTarget { table: view.tree().schema(table)?, index: index.clone() };
+    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        match self {
+            Self::Directory => Ok(Box::new(FixedLister::new(vec![listed(&schema_node(at), SCHEMA_NAME)]))),
+            Self::Schema => Err(FsError::NotDirectory),
+        }
+    }
+
+    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let (table, index) = names(at)?;
+        match (self, made(at, mount)?) {
+            (Self::Directory, _) => Err(FsError::IsDirectory),
+            (Self::Schema, Some(Node::Index(source))) => schema::text(mount, &source),
+            (Self::Schema, _) => Ok(template(&*mount.schema(table)?, index)),
+        }
+    }
+
+    fn open_for_writing(
+        &self,
+        at: &SpecialNode,
+        host: &Arc<dyn Host>,
+        caller: Caller,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
+        let (mount, (table, index)) = (host.mount(), names(at)?);
+        let text = self.text(at, mount, caller)?;
+        let target = IndexTarget { table: mount.schema(table)?, index: index.clone() };
         let opener = Opener { pid: caller.pid, append: flags.append };
         let writer = match flags.truncate {
             true => TextWriter::stream(target, opener),
             false => TextWriter::edit(target, text, None, opener),
         };
-        let open: Arc<dyn OpenSpecial> = Arc::new(OpenText::new(ino, self.path.clone(), caller.pid, writer));
-        Ok(Handle::Special(open))
+        Ok(Handle::Special(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
+    }
+
+    fn mkdir(&self, _at: &SpecialNode, _host: &dyn Host, _caller: Caller, _name: &str) -> Result<Node, FsError> {
+        Err(FsError::NotPermitted("this index is a draft: write its schema.json"))
+    }
+
+    fn rmdir(&self, at: &SpecialNode, host: &dyn Host, _caller: Caller) -> Result<(), FsError> {
+        let (table, index) = names(at)?;
+        match self {
+            Self::Directory if host.mount().index_drafts.remove(table, index) => Ok(()),
+            Self::Directory => Err(FsError::NotFound),
+            Self::Schema => Err(FsError::NotDirectory),
+        }
     }
 }
 
-impl Performer for IndexTarget {
-    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
-        let (table, index) = {
-            let state = open.state.lock();
-            (request.table_name.clone(), state.writer.target().index.clone())
-        };
-        let made = update(view, request);
+impl Performer<dyn Host> for IndexTarget {
+    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
+        let (table, index) = (request.table_name.clone(), open.state.lock().writer.target().index.clone());
+        let made = update(host.mount(), request);
         if made.is_ok() {
-            view.tree().service.index_drafts.0.lock().remove(&(table, index));
+            host.mount().index_drafts.remove(&table, &index);
         }
         done(made.map(|()| 0));
     }

@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{OpenSpecial, Special, SpecialNode, service};
 use crate::fs::FsError;
-use crate::fs::handle::Handle;
-use crate::fs::node::Node;
-use crate::fs::tree::{Caller, Tree};
-use crate::fs::view::{OpenFlags, Reply, View};
-
-/// The name in `.ddb/`.
-pub const NAME: &str = "ctl";
+use crate::fs::mount::Mount;
+use crate::fs::node::special::Special;
+use crate::fs::open::host::Host;
+use crate::fs::process::Caller;
 
 const USAGE: &str = "\
 flush      perform at once what waits: items renamed away by an editor are deleted, and their texts parked, after 2 seconds
@@ -18,51 +14,20 @@ release    end every read that waits (stream/follow, .ddb/accesslog) as at the e
 clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
 ";
 
-#[derive(Debug, Clone)]
-struct Control;
-
-/// `.ddb/ctl`
-#[must_use]
-pub fn node() -> Node {
-    SpecialNode::node(Control)
+/// What it says when it is read.
+pub fn usage(_mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    Ok(USAGE.as_bytes().to_vec())
 }
 
-impl Special for Control {
-    fn path(&self) -> &str {
-        ".ddb/ctl"
-    }
-
-    fn parent(&self) -> Node {
-        service::node()
-    }
-
-    fn is_writable(&self) -> bool {
-        true
-    }
-
-    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(USAGE.as_bytes().to_vec())
-    }
-
-    fn open_for_writing(&self, _view: &Arc<View>, _caller: Caller, _ino: u64, _flags: OpenFlags) -> Result<Handle, FsError> {
-        Ok(Handle::Special(Arc::new(self.clone())))
-    }
-}
-
-impl OpenSpecial for Control {
-    fn write(self: Arc<Self>, view: &Arc<View>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
-        reply(view.noted_at(caller, "write", || self.path().to_owned(), command(view, data)));
-    }
-}
-
-fn command(view: &Arc<View>, data: &[u8]) -> Result<(), FsError> {
+/// Does what one write says.
+pub fn command(host: &Arc<dyn Host>, _at: &Special, data: &[u8]) -> Result<(), FsError> {
     match data.trim_ascii() {
         b"" => {}
-        b"flush" => view.flush_deletes(),
-        b"release" => view.release_waiting(),
+        b"flush" => Arc::clone(host).flush_deletes(),
+        b"release" => host.release_waiting(),
         b"clear" => {
-            view.tree().journal.clear();
-            view.tree().service.calls.clear();
+            host.mount().journal.clear();
+            host.mount().calls.clear();
         }
         _ => return Err(FsError::Invalid("the commands are: flush, release, clear; cat .ddb/ctl says what they do")),
     }

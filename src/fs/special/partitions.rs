@@ -5,23 +5,25 @@ use std::ops::ControlFlow;
 
 use serde_json::json;
 
-use super::{Effort, Special, SpecialNode, heat};
-use crate::codec::digest::hex;
+use super::derived::OF_PARTITIONS;
+use super::partition_text::{candidate_text, hex_bound, is_flat, key_name, partition_name};
+use super::room::Room;
 use crate::codec::key::partition_digest;
 use crate::database::{PartitionKey, Position, Source};
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
-use crate::fs::directory_stream::{BATCH, Cursor, FixedLister, Found, Lister};
+use crate::fs::mount::Mount;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::ino::{self, Role};
+use crate::fs::node::special::{Effort, Feature, PartitionFile, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
+use crate::fs::open::directory::{BATCH, Cursor, FixedLister, Found, Lister, listed};
+use crate::fs::path::PARTITIONS_NAME;
+use crate::fs::path::names::{self, Parsed, Suffix};
+use crate::fs::process::Caller;
 use crate::fs::query::Wanted;
-use crate::fs::tree::items::partition_types;
-use crate::fs::tree::names::{self, Parsed, Suffix};
-use crate::fs::tree::{Caller, Tree, listed};
-use crate::model::TableName;
-use crate::model::layout::{Load, PartitionReport, PlaceRange, SplitCandidate};
+use crate::fs::source::items::partition_types;
+use crate::model::layout::{Load, PartitionReport, PlaceRange};
 
-/// The name in its table's or index's directory.
-pub const NAME: &str = "partitions";
 const STATS_NAME: &str = "stats.json";
 const KEYS_NAME: &str = "keys";
 const ITEMS_NAME: &str = "items";
@@ -34,183 +36,144 @@ const SECONDS: f64 = 60.0;
 
 /// `partitions/` of that table or index.
 #[must_use]
-pub fn node(tree: &Tree, source: &Source) -> Node {
-    SpecialNode::node(Directory { source: source.clone(), path: format!("{}/{NAME}", tree.source_path(source)) })
+pub fn node(mount: &Mount, source: &Source) -> Node {
+    let path = format!("{}/{PARTITIONS_NAME}", mount.source_path(source));
+    let above = ino::structure(source, Role::Directory);
+    Special::directory(path, Some(source.clone()), above, Feature::Partitions(PartitionFile::Directory)).into()
 }
 
-/// `partitions/`
-#[derive(Debug, Clone)]
-struct Directory {
-    source: Source,
-    path: String,
+fn source_of(at: &Special) -> Result<&Source, FsError> {
+    at.source.as_ref().ok_or(FsError::NotFound)
 }
 
-impl Special for Directory {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        match &self.source.index {
-            None => Node::Table(self.source.table.clone()),
-            Some(_) => Node::Index(self.source.clone()),
-        }
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        Some(&self.source.table)
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        tree.source_time(&self.source)
-    }
-
-    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
-        if let Some(node) = heat::resolve(&self.source, (&self.path, SpecialNode::node(self.clone())), name) {
-            return Ok(node);
-        }
-        let id = name.strip_prefix('p').and_then(|digits| digits.parse().ok()).ok_or(FsError::NotFound)?;
-        let partition = Partition::new(self, id);
-        if partition_name(id) != name {
-            return Err(FsError::NotFound);
-        }
-        partition.report(tree)?;
-        Ok(SpecialNode::node(partition))
-    }
-
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        let partitions = tree.layout()?.partitions(&self.source)?;
-        let names = partitions.iter().map(|partition| {
-            let node = SpecialNode::node(Partition::new(self, partition.id));
-            listed(&node, &partition_name(partition.id))
-        });
-        Ok(Box::new(FixedLister::new(names.collect())))
-    }
-}
-
-/// `p07`; more digits where there are more partitions.
-pub(crate) fn partition_name(id: u32) -> String {
-    format!("p{id:02}")
+fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsError> {
+    let partitions = mount.layout()?.partitions(source_of(at)?)?;
+    partitions.into_iter().find(|partition| partition.id == id).ok_or(FsError::NotFound)
 }
 
 /// `p07/`
-#[derive(Debug, Clone)]
-struct Partition {
-    of: Directory,
-    id: u32,
-    path: String,
-}
-
-impl Partition {
-    fn new(of: &Directory, id: u32) -> Self {
-        Self { of: of.clone(), id, path: format!("{}/{}", of.path, partition_name(id)) }
-    }
-
-    fn report(&self, tree: &Tree) -> Result<PartitionReport, FsError> {
-        let partitions = tree.layout()?.partitions(&self.of.source)?;
-        partitions.into_iter().find(|partition| partition.id == self.id).ok_or(FsError::NotFound)
-    }
-}
-
-impl Special for Partition {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        SpecialNode::node(self.of.clone())
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        self.of.table()
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        self.report(tree)?;
-        self.of.modified_ms(tree)
-    }
-
-    fn resolve(&self, _tree: &Tree, name: &str) -> Result<Node, FsError> {
-        match name {
-            STATS_NAME => Ok(SpecialNode::node(Stats { path: format!("{}/{STATS_NAME}", self.path), partition: self.clone() })),
-            KEYS_NAME => Ok(SpecialNode::node(Keys { path: format!("{}/{KEYS_NAME}", self.path), partition: self.clone() })),
-            _ => Err(FsError::NotFound),
-        }
-    }
-
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        self.report(tree)?;
-        let names = [STATS_NAME, KEYS_NAME].into_iter().map(|name| Ok(listed(&self.resolve(tree, name)?, name)));
-        Ok(Box::new(FixedLister::new(names.collect::<Result<_, FsError>>()?)))
-    }
+fn partition(at: &Special, id: u32) -> Node {
+    at.child_directory(&partition_name(id), Feature::Partitions(PartitionFile::Partition(id))).into()
 }
 
 /// `p07/stats.json`
-#[derive(Debug)]
-struct Stats {
-    partition: Partition,
-    path: String,
+fn stats(at: &Special, id: u32) -> Node {
+    at.child(STATS_NAME, Feature::Partitions(PartitionFile::Stats(id))).taking(Effort::TableNow).into()
 }
 
-impl Special for Stats {
-    fn path(&self) -> &str {
-        &self.path
+/// `p07/keys/`
+fn keys(at: &Special, id: u32) -> Node {
+    at.child_directory(KEYS_NAME, Feature::Partitions(PartitionFile::Keys(id))).into()
+}
+
+/// `p07/keys/K`: to the folder of the collection, or the file of the item.
+fn link(at: &Special, id: u32, name: &str, key: PartitionKey) -> Node {
+    at.child(name, Feature::Partitions(PartitionFile::Link(id, key))).of_kind(Kind::Symlink).into()
+}
+
+impl Room for PartitionFile {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        match self {
+            Self::Directory => {}
+            Self::Partition(id) | Self::Stats(id) | Self::Keys(id) => drop(report(at, mount, *id)?),
+            Self::Link(id, key) => return collection_ms(at, mount, *id, key),
+        }
+        mount.source_time(source_of(at)?)
     }
 
-    fn parent(&self) -> Node {
-        SpecialNode::node(self.partition.clone())
+    fn attr(&self, at: &SpecialNode, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        let modified_ms = self.modified_ms(at, mount)?;
+        Ok(match self {
+            // Without counting what lies in the partition.
+            Self::Stats(_) => Attr::read_only(at.ino(), STATS_BYTES as u64, modified_ms),
+            Self::Link(..) => Attr::symlink(at.ino(), &target(at), modified_ms),
+            Self::Directory | Self::Partition(_) | Self::Keys(_) => Attr::directory(at.ino(), modified_ms),
+        })
     }
 
-    fn table(&self) -> Option<&TableName> {
-        self.partition.table()
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        match (self, name) {
+            (Self::Directory, _) => in_directory(at, mount, name),
+            (Self::Partition(id), STATS_NAME) => Ok(stats(at, *id)),
+            (Self::Partition(id), KEYS_NAME) => Ok(keys(at, *id)),
+            (Self::Partition(_), _) => Err(FsError::NotFound),
+            (Self::Keys(id), _) => key_of(at, mount, name).map(|(name, key)| link(at, *id, &name, key)),
+            (Self::Stats(_) | Self::Link(..), _) => Err(FsError::NotDirectory),
+        }
     }
 
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        self.partition.modified_ms(tree)
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        match self {
+            Self::Directory => {
+                let partitions = mount.layout()?.partitions(source_of(at)?)?;
+                let names = partitions.iter().map(|found| listed(&partition(at, found.id), &partition_name(found.id)));
+                Ok(Box::new(FixedLister::new(names.collect())))
+            }
+            Self::Partition(id) => {
+                report(at, mount, *id)?;
+                let names = vec![listed(&stats(at, *id), STATS_NAME), listed(&keys(at, *id), KEYS_NAME)];
+                Ok(Box::new(FixedLister::new(names)))
+            }
+            Self::Keys(id) => {
+                let range = report(at, mount, *id)?.range;
+                Ok(Box::new(KeyLister { keys: at.clone(), id: *id, range, is_flat: is_flat(mount, source_of(at)?)? }))
+            }
+            Self::Stats(_) | Self::Link(..) => Err(FsError::NotDirectory),
+        }
     }
 
-    fn effort(&self) -> Effort {
-        Effort::TableNow
+    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        match self {
+            Self::Stats(id) => stats_text(at, mount, *id),
+            Self::Link(..) => Err(FsError::BadHandle),
+            Self::Directory | Self::Partition(_) | Self::Keys(_) => Err(FsError::IsDirectory),
+        }
     }
 
-    /// Without counting what lies in the partition.
-    fn attr(&self, tree: &Tree, _caller: Caller, ino: u64) -> Result<Attr, FsError> {
-        Ok(Attr::read_only(ino, STATS_BYTES as u64, self.modified_ms(tree)?))
+    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+        match self {
+            Self::Link(..) => self.modified_ms(at, mount).map(|_| target(at)),
+            _ => Err(FsError::Invalid("not a symbolic link")),
+        }
     }
+}
 
-    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        let report = self.partition.report(tree)?;
-        let layout = tree.layout()?;
-        let (content, candidate) = layout.partition_content(&self.partition.of.source, &report)?;
-        let limits = layout.partition_limits();
-        let json = json!({
-            "name": partition_name(report.id),
-            "hash_from": hex_bound(&report.range.from),
-            "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
-            "origin": report.origin.name(),
-            "since": crate::codec::calendar::iso(report.since_ms),
-            "collections": content.collections,
-            "items": content.items,
-            "bytes": content.billed_bytes,
-            "bytes_max": limits.bytes_max,
-            "last_minute": load_json(&report.last_minute),
-            "heat_percent": (report.share * 1000.0).round() / 10.0,
-            "read_units_a_second_max": limits.read_units_max,
-            "write_units_a_second_max": limits.write_units_max,
-            "split_candidate": candidate_text(&candidate),
-            "model": "range, origin, heat, split candidate",
-            "fact": "collections, items, bytes with overhead, units",
-        });
-        Ok(padded(&format!("{json:#}")))
+fn in_directory(at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    if let Some(file) = OF_PARTITIONS.iter().find(|file| file.name == name) {
+        return Ok(file.node(at.child(name, file.feature())));
     }
+    let id = name.strip_prefix('p').and_then(|digits| digits.parse().ok()).ok_or(FsError::NotFound)?;
+    if partition_name(id) != name {
+        return Err(FsError::NotFound);
+    }
+    report(at, mount, id)?;
+    Ok(partition(at, id))
+}
+
+fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> {
+    let report = report(at, mount, id)?;
+    let layout = mount.layout()?;
+    let (content, candidate) = layout.partition_content(source_of(at)?, &report)?;
+    let limits = layout.partition_limits();
+    let json = json!({
+        "name": partition_name(report.id),
+        "hash_from": hex_bound(&report.range.from),
+        "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
+        "origin": report.origin.name(),
+        "since": crate::codec::calendar::iso(report.since_ms),
+        "collections": content.collections,
+        "items": content.items,
+        "bytes": content.billed_bytes,
+        "bytes_max": limits.bytes_max,
+        "last_minute": load_json(&report.last_minute),
+        "heat_percent": (report.share * 1000.0).round() / 10.0,
+        "read_units_a_second_max": limits.read_units_max,
+        "write_units_a_second_max": limits.write_units_max,
+        "split_candidate": candidate_text(&candidate),
+        "model": "range, origin, heat, split candidate",
+        "fact": "collections, items, bytes with overhead, units",
+    });
+    Ok(padded(&format!("{json:#}")))
 }
 
 /// The lines of a text, with blanks at their ends that nobody sees: always the same length.
@@ -237,166 +200,63 @@ fn load_json(load: &Load) -> serde_json::Value {
     })
 }
 
-pub(super) fn candidate_text(candidate: &SplitCandidate) -> &'static str {
-    match candidate {
-        SplitCandidate::Single => "no: one item at most",
-        SplitCandidate::HeldByLocalIndex => "no: one collection, held together by a local index",
-        SplitCandidate::NotNeeded => "no",
-        SplitCandidate::Because(origin) => origin.name(),
-    }
+/// The collection that a name in `keys/` means, and the name in full.
+fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionKey), FsError> {
+    let source = source_of(at)?;
+    let is_flat = is_flat(mount, source)?;
+    let stem = match (is_flat, names::split_suffix(name)) {
+        (false, _) => name,
+        (true, Some((stem, Suffix::Json))) => stem,
+        (true, _) => return Err(FsError::NotFound),
+    };
+    let schema = mount.source_schema(source)?;
+    let key = match names::parse(stem, &partition_types(&schema, source)?)? {
+        Parsed::Values(values) => values,
+        Parsed::Alias(alias) => mount.db.partition_by_digest(source, alias.digest)?.ok_or(FsError::NotFound)?,
+    };
+    Ok((key_name(is_flat, &key), key))
 }
 
-/// 32 digits of hash; behind them where in the collection the boundary is, at most as many.
-pub(super) fn hex_bound(place: &[u8]) -> String {
-    let mut digest = [0; 16];
-    let bytes = place.len().min(16);
-    digest[..bytes].copy_from_slice(&place[..bytes]);
-    match place.get(16..) {
-        Some(order) if !order.is_empty() => {
-            format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)]))
-        }
-        _ => hex(&digest),
-    }
+/// Where a link in `keys/` points: its name is that of the folder or file.
+fn target(at: &Special) -> String {
+    format!("../../../{ITEMS_NAME}/{}", at.path.rsplit_once('/').map_or("", |(_, name)| name))
 }
 
-/// `p07/keys/`
-#[derive(Debug, Clone)]
-struct Keys {
-    partition: Partition,
-    path: String,
-}
-
-impl Keys {
-    fn source(&self) -> &Source {
-        &self.partition.of.source
-    }
-
-    fn link(&self, is_flat: bool, key: PartitionKey) -> Link {
-        let name = key_name(is_flat, &key);
-        Link { path: format!("{}/{name}", self.path), target: format!("../../../{ITEMS_NAME}/{name}"), of: self.clone(), key }
-    }
-}
-
-/// As below `items/`: a folder, or a file where the table has no sort key.
-pub(super) fn key_name(is_flat: bool, key: &PartitionKey) -> String {
-    let name = names::collection_name(key);
-    if is_flat { format!("{name}.json") } else { name }
-}
-
-/// Has the table no sort key, so that each item is a collection?
-pub(super) fn is_flat(tree: &Tree, source: &Source) -> Result<bool, FsError> {
-    Ok(source.index.is_none() && tree.schema(&source.table)?.key.sort.is_none())
-}
-
-impl Special for Keys {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        SpecialNode::node(self.partition.clone())
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        self.partition.table()
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        self.partition.modified_ms(tree)
-    }
-
-    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
-        let is_flat = is_flat(tree, self.source())?;
-        let stem = match (is_flat, names::split_suffix(name)) {
-            (false, _) => name,
-            (true, Some((stem, Suffix::Json))) => stem,
-            (true, _) => return Err(FsError::NotFound),
-        };
-        let schema = tree.source_schema(self.source())?;
-        let key = match names::parse(stem, &partition_types(&schema, self.source())?)? {
-            Parsed::Values(values) => values,
-            Parsed::Alias(alias) => tree.db.partition_by_digest(self.source(), alias.digest)?.ok_or(FsError::NotFound)?,
-        };
-        Ok(SpecialNode::node(self.link(is_flat, key)))
-    }
-
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        let range = self.partition.report(tree)?.range;
-        Ok(Box::new(KeyLister { keys: self.clone(), range, is_flat: is_flat(tree, self.source())? }))
-    }
+/// A link is there while something of the collection lies in the partition's range.
+fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
+    let range = report(at, mount, id)?.range;
+    let digest = partition_digest(&key.iter().collect::<Vec<_>>());
+    let first = range.from.first_chunk::<16>().map_or(&range.from[..], |first| &first[..]);
+    let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
+    let collection = mount.db.collection(source_of(at)?, key)?;
+    collection.filter(|_| is_inside).map(|collection| collection.modified_ms).ok_or(FsError::NotFound)
 }
 
 /// Lists the collections of a partition as links.
 struct KeyLister {
-    keys: Keys,
+    keys: SpecialNode,
+    id: u32,
     range: PlaceRange,
     is_flat: bool,
 }
 
 impl Lister for KeyLister {
-    fn start(&mut self, tree: &Tree) -> Result<(), FsError> {
-        self.range = self.keys.partition.report(tree)?.range;
+    fn start(&mut self, mount: &Mount) -> Result<(), FsError> {
+        self.range = report(&self.keys, mount, self.id)?.range;
         Ok(())
     }
 
-    fn fetch(&mut self, tree: &Tree, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+    fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
         let after: Option<&Position> = match from {
             Cursor::After(position) => Some(position),
             Cursor::Start => None,
             Cursor::Tail(_) => return Ok(()),
         };
-        tree.layout()?.collections_in(self.keys.source(), &self.range, after, &mut |collection, position| {
+        mount.layout()?.collections_in(source_of(&self.keys)?, &self.range, after, &mut |collection, position| {
             let name = key_name(self.is_flat, &collection.partition);
-            let node = SpecialNode::node(self.keys.link(self.is_flat, collection.partition));
-            out.push((listed(&node, &name), Cursor::After(position)));
+            out.push((listed(&link(&self.keys, self.id, &name, collection.partition), &name), Cursor::After(position)));
             if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(())
-    }
-}
-
-/// `p07/keys/K`: to the folder of the collection, or the file of the item.
-#[derive(Debug)]
-struct Link {
-    of: Keys,
-    key: PartitionKey,
-    path: String,
-    target: String,
-}
-
-impl Special for Link {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        SpecialNode::node(self.of.clone())
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        self.of.table()
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Symlink
-    }
-
-    /// It is there while something of the collection lies in the partition's range.
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        let range = self.of.partition.report(tree)?.range;
-        let digest = partition_digest(&self.key.iter().collect::<Vec<_>>());
-        let first = range.from.first_chunk::<16>().map_or(&range.from[..], |first| &first[..]);
-        let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
-        let collection = tree.db.collection(self.of.source(), &self.key)?;
-        collection.filter(|_| is_inside).map(|collection| collection.modified_ms).ok_or(FsError::NotFound)
-    }
-
-    fn link_target(&self, tree: &Tree) -> Result<String, FsError> {
-        self.modified_ms(tree)?;
-        Ok(self.target.clone())
     }
 }

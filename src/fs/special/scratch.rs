@@ -9,42 +9,28 @@
 //! Names of tables and folders hold no comma. In a table with folders, what lies in `items/` itself begins with a dot, which no folder
 //! does. A name that is too long ends in `~` and the digest of the whole.
 
-use super::{Special, SpecialNode, service};
+use super::room::Room;
 use crate::codec::calendar::iso;
 use crate::codec::digest::{digest, hex};
 use crate::codec::file_name::NAME_BYTES_MAX;
 use crate::fs::FsError;
-use crate::fs::directory_stream::{FixedLister, Lister};
-use crate::fs::node::{Kind, Node, base};
-use crate::fs::tree::scratch::{self, Listing, folder_name};
-use crate::fs::tree::{Caller, Tree, listed, now_ms};
+use crate::fs::mount::Mount;
+use crate::fs::node::special::{Special, SpecialNode};
+use crate::fs::node::{Node, base};
+use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::process::Caller;
+use crate::fs::source::items;
+use crate::fs::source::scratch::{self, Listing, folder_name};
+use crate::fs::time::now_ms;
 use crate::model::TableName;
 use crate::model::api::parked::PARKED_KEPT_MS;
 
-/// The name in `.ddb/`.
-pub const NAME: &str = "scratch";
-/// The same as lines.
-pub const LINES_NAME: &str = "scratch.ndjson";
 const PATH: &str = ".ddb/scratch";
 const ITEMS: &str = "items,";
 
-#[derive(Debug)]
-struct Directory;
-
-#[derive(Debug)]
-struct Lines;
-
 /// `.ddb/scratch/`
-#[must_use]
-pub fn node() -> Node {
-    SpecialNode::node(Directory)
-}
-
-/// `.ddb/scratch.ndjson`
-#[must_use]
-pub fn lines_node() -> Node {
-    SpecialNode::node(Lines)
-}
+#[derive(Debug)]
+pub struct Directory;
 
 /// What a file in that directory is called here.
 fn name_of(directory: &Node, name: &str) -> String {
@@ -67,45 +53,33 @@ fn shortened(whole: &str) -> String {
 }
 
 /// The directory and name that a name here stands for.
-fn parse(tree: &Tree, name: &str) -> Result<(Node, String), FsError> {
+fn parse(mount: &Mount, name: &str) -> Result<(Node, String), FsError> {
     let (table, rest) = name.split_once(',').ok_or(FsError::NotFound)?;
     let table = TableName::new(table).map_err(|_| FsError::NotFound)?;
     let Some(rest) = rest.strip_prefix(ITEMS) else { return Ok((Node::Table(table), rest.to_owned())) };
     let items = Node::Items(base(&table));
-    if tree.schema(&table)?.key.sort.is_none() || rest.starts_with('.') {
+    if mount.schema(&table)?.key.sort.is_none() || rest.starts_with('.') {
         return Ok((items, rest.to_owned()));
     }
     let (folder, rest) = rest.split_once(',').ok_or(FsError::NotFound)?;
-    Ok((tree.resolve(&items, folder.as_bytes())?, rest.to_owned()))
+    Ok((items::resolve(mount, &base(&table), folder)?, rest.to_owned()))
 }
 
-impl Special for Directory {
-    fn path(&self) -> &str {
-        PATH
-    }
-
-    fn parent(&self) -> Node {
-        service::node()
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
-        let (directory, own) = match parse(tree, name) {
+impl Room for Directory {
+    fn resolve(&self, _at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        let (directory, own) = match parse(mount, name) {
             Ok(parsed) if name_of(&parsed.0, &parsed.1) == name => parsed,
-            _ => return long(tree, name),
+            _ => return long(mount, name),
         };
-        if let Some(id) = tree.scratch.lock().find(&directory, &own) {
+        if let Some(id) = mount.scratch.lock().find(&directory, &own) {
             return Ok(Node::Scratch(id));
         }
         let place = scratch::place_in(&directory, &own).ok_or(FsError::NotFound)?;
-        tree.db.parked_at(&place)?.map(|_| super::parked::node(place)).ok_or(FsError::NotFound)
+        mount.db.parked_at(&place)?.map(|_| scratch::parked_node(place)).ok_or(FsError::NotFound)
     }
 
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        let files = scratch::list(tree)?;
+    fn lister(&self, _at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        let files = scratch::list(mount)?;
         let names = files.iter().map(|file| listed(&file.node, &name_of(&file.directory, &file.name)));
         Ok(Box::new(FixedLister::new(names.collect())))
     }
@@ -116,37 +90,28 @@ impl Special for Directory {
 }
 
 /// One whose name was shortened.
-fn long(tree: &Tree, name: &str) -> Result<Node, FsError> {
+fn long(mount: &Mount, name: &str) -> Result<Node, FsError> {
     if !name.contains('~') {
         return Err(FsError::NotFound);
     }
-    let found = scratch::list(tree)?.into_iter().find(|file| name_of(&file.directory, &file.name) == name);
+    let found = scratch::list(mount)?.into_iter().find(|file| name_of(&file.directory, &file.name) == name);
     found.map(|file| file.node).ok_or(FsError::NotFound)
 }
 
-impl Special for Lines {
-    fn path(&self) -> &str {
-        ".ddb/scratch.ndjson"
-    }
-
-    fn parent(&self) -> Node {
-        service::node()
-    }
-
-    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        let lines: Vec<String> = scratch::list(tree)?.iter().map(|file| line(tree, file)).collect();
-        Ok(lines.concat().into_bytes())
-    }
+/// `.ddb/scratch.ndjson`
+pub fn lines(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let lines: Vec<String> = scratch::list(mount)?.iter().map(|file| line(mount, file)).collect();
+    Ok(lines.concat().into_bytes())
 }
 
-fn line(tree: &Tree, file: &Listing) -> String {
+fn line(mount: &Mount, file: &Listing) -> String {
     let waits = match file.node {
-        Node::Scratch(id) => tree.with_deferred(|deferred| deferred.of_file(id).is_some()),
+        Node::Scratch(id) => mount.with_deferred(|deferred| deferred.of_file(id).is_some()),
         _ => false,
     };
     let line = serde_json::json!({
         "name": name_of(&file.directory, &file.name),
-        "path": format!("{}/{}", tree.path(&file.directory), file.name),
+        "path": format!("{}/{}", mount.path(&file.directory), file.name),
         "bytes": file.bytes,
         "modified": iso(file.modified_ms),
         "parked": file.until_ms.is_some(),
@@ -168,10 +133,10 @@ pub fn warning(directory: &Node, name: &str, until_ms: u64) -> String {
 
 /// The same of what will be parked unless it is written again, as lines.
 #[must_use]
-pub fn warnings(tree: &Tree) -> String {
-    let waiting = tree.with_deferred(|deferred| deferred.waiting());
+pub fn warnings(mount: &Mount) -> String {
+    let waiting = mount.with_deferred(|deferred| deferred.waiting());
     let lines = waiting.into_iter().filter_map(|((table, key), file)| {
-        let place = tree.scratch.lock().place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
+        let place = mount.scratch.lock().place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
         let (directory, name) = place?;
         let entry = crate::database::EntryKey { index: None, base: key };
         let item = scratch::item_path(&table, &entry);

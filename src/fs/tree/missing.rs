@@ -4,16 +4,16 @@
 //! types, in the directories where a mistake is common; a name that was made right after is none; and what a program's call failed
 //! with is told rather than what the same program missed right after.
 
-use super::{Tree, index, table};
-use crate::fs::journal::{Failed, Missed};
+use super::{index, table};
+use crate::fs::mount::Mount;
+use crate::fs::mount::journal::Failed;
 use crate::fs::node::Node;
+use crate::fs::path::kind_name;
+use crate::fs::path::scratch_name::is_refused_probe;
+use crate::fs::process::Caller;
 use crate::fs::query::nearest::misspelt;
-use crate::fs::tree::{Caller, now_ms};
-use crate::fs::write::is_refused_probe;
 use crate::model::{IndexKind, TableName};
 
-/// How long after a failed call a name that the same program misses belongs to it, milliseconds.
-const SAME_MATTER_MS: u64 = 2_000;
 /// Names told at most.
 const NAMES_MAX: usize = 12;
 /// What git, make, ctags and npm look for in every directory, and tables are seldom called.
@@ -50,100 +50,80 @@ pub fn is_worth_telling(parent: &Node, name: &str) -> bool {
         }
 }
 
-impl Tree {
-    /// The text of `.ddb/errors/last` for a session; empty when nothing failed.
-    pub(in crate::fs) fn last_failure(&self, session: u32) -> String {
-        let (failed, missed) = self.journal.last(session);
-        let missed = missed.filter(|missed| {
-            failed.as_ref().is_none_or(|failed| is_another_matter(missed, failed, session)) && self.is_missing(missed)
-        });
-        let told = missed.map(|missed| self.of_missed(&missed)).or(failed);
-        told.map(|failed| failed.render(now_ms())).unwrap_or_default()
+/// What is wrong with a name that a process missed; `None` when it is there by now.
+#[must_use]
+pub fn explain(mount: &Mount, parent: &Node, name: &str, (time_ms, thread): (u64, u32)) -> Option<Failed> {
+    let node = super::resolve(mount, parent, name.as_bytes());
+    if node.and_then(|node| super::attr(mount, &node, Caller::default())).is_ok() {
+        return None;
     }
+    let path = mount.path(parent);
+    let separator = if path.is_empty() { "" } else { "/" };
+    let (what, hint) = sentences(mount, parent, name);
+    Some(Failed {
+        operation: "lookup",
+        path: format!("{path}{separator}{name}"),
+        errno: "ENOENT",
+        exception: None,
+        text: format!("  {what}\n  hint: {hint}\n"),
+        time_ms,
+        thread,
+    })
+}
 
-    fn is_missing(&self, missed: &Missed) -> bool {
-        let node = self.resolve(&missed.parent, missed.name.as_bytes());
-        node.and_then(|node| self.attr(&node, Caller::default())).is_err()
-    }
-
-    fn of_missed(&self, missed: &Missed) -> Failed {
-        let parent = self.path(&missed.parent);
-        let separator = if parent.is_empty() { "" } else { "/" };
-        let (what, hint) = self.explain(&missed.parent, &missed.name);
-        Failed {
-            operation: "lookup",
-            path: format!("{parent}{separator}{}", missed.name),
-            errno: "ENOENT",
-            exception: None,
-            text: format!("  {what}\n  hint: {hint}\n"),
-            time_ms: missed.time_ms,
-            thread: missed.thread,
+/// What is not there, and what to do.
+fn sentences(mount: &Mount, parent: &Node, name: &str) -> (String, String) {
+    match parent {
+        Node::Indexes(table, kind) => explain_index(mount, table, *kind, name),
+        Node::Items(source) => explain_folder(mount, &source.table, name),
+        Node::Table(table) if mount.is_draft(table).unwrap_or(false) => (
+            format!("{table} is no table yet, and has no {name}"),
+            format!("write {table}/schema.json first (cat it: it is a template), or: echo create pk:S sk:S > {table}/ctl"),
+        ),
+        Node::Table(table) => (format!("a table has no {name}"), near(name, &words(table::names()), &format!("cat {table}/help"))),
+        Node::Index(source) => {
+            let help = format!("cat {}/help", mount.source_path(source));
+            (format!("an index has no {name}"), near(name, &words(index::names()), &help))
         }
-    }
-
-    /// What is not there, and what to do.
-    fn explain(&self, parent: &Node, name: &str) -> (String, String) {
-        match parent {
-            Node::Indexes(table, kind) => self.explain_index(table, *kind, name),
-            Node::Items(source) => self.explain_folder(&source.table, name),
-            Node::Table(table) if self.is_draft(table).unwrap_or(false) => (
-                format!("{table} is no table yet, and has no {name}"),
-                format!("write {table}/schema.json first (cat it: it is a template), or: echo create pk:S sk:S > {table}/ctl"),
-            ),
-            Node::Table(table) => {
-                (format!("a table has no {name}"), near(name, &words(table::NAMES), &format!("cat {table}/help")))
-            }
-            Node::Index(source) => {
-                let help = format!("cat {}/help", self.source_path(source));
-                (format!("an index has no {name}"), near(name, &words(index::NAMES), &help))
-            }
-            _ => {
-                let tables = self.db.table_names().unwrap_or_default();
-                let tables: Vec<String> = tables.iter().map(ToString::to_string).collect();
-                let make = format!("mkdir '{name}@pk:S,sk:S' makes it; {}", list("the tables are", &tables));
-                (format!("there is no table {name}"), near(name, &tables, &make))
-            }
+        _ => {
+            let tables = mount.db.table_names().unwrap_or_default();
+            let tables: Vec<String> = tables.iter().map(ToString::to_string).collect();
+            let make = format!("mkdir '{name}@pk:S,sk:S' makes it; {}", list("the tables are", &tables));
+            (format!("there is no table {name}"), near(name, &tables, &make))
         }
-    }
-
-    fn explain_index(&self, table: &TableName, kind: IndexKind, name: &str) -> (String, String) {
-        let schema = self.schema(table).ok();
-        let of = |kind| -> Vec<String> {
-            schema.iter().flat_map(|schema| schema.indexes_of(kind)).map(|index| index.name.to_string()).collect()
-        };
-        let other = if kind == IndexKind::Global { IndexKind::Local } else { IndexKind::Global };
-        let here = index::kind_name(kind);
-        let what = format!("table {table} has no index {name} in {here}/");
-        if of(other).iter().any(|index| index == name) {
-            return (what, format!("it is in {table}/{}/{name}", index::kind_name(other)));
-        }
-        let make = match kind {
-            IndexKind::Global => format!("mkdir {table}/gsi/{name} and writing its schema.json makes it"),
-            IndexKind::Local => "local indexes are made with their table".to_owned(),
-        };
-        let indexes = of(kind);
-        (what, near(name, &indexes, &format!("{make}; {}", list(&format!("in {here}/ are"), &indexes))))
-    }
-
-    fn explain_folder(&self, table: &TableName, name: &str) -> (String, String) {
-        if self.schema(table).is_ok_and(|schema| schema.key.sort.is_none()) {
-            let what = format!("table {table} has no sort key: its items are files here, in no folder");
-            return (what, format!("the item of the key {name} is {table}/items/{name}.json"));
-        }
-        let what = format!("there is no item of the partition key {name} yet, and no folder for them");
-        (what, format!("mkdir -p '{table}/items/{name}' makes the folder; then write the items in it"))
     }
 }
 
-/// Was the name missed after that failure, and not by what the failed program did next? A shell does one thing after another.
-fn is_another_matter(missed: &Missed, failed: &Failed, session: u32) -> bool {
-    let is_shell = missed.thread == session;
-    let is_same_program = missed.thread == failed.thread && !is_shell;
-    missed.time_ms >= failed.time_ms && !(is_same_program && missed.time_ms - failed.time_ms < SAME_MATTER_MS)
+fn explain_index(mount: &Mount, table: &TableName, kind: IndexKind, name: &str) -> (String, String) {
+    let schema = mount.schema(table).ok();
+    let of = |kind| -> Vec<String> {
+        schema.iter().flat_map(|schema| schema.indexes_of(kind)).map(|index| index.name.to_string()).collect()
+    };
+    let other = if kind == IndexKind::Global { IndexKind::Local } else { IndexKind::Global };
+    let here = kind_name(kind);
+    let what = format!("table {table} has no index {name} in {here}/");
+    if of(other).iter().any(|index| index == name) {
+        return (what, format!("it is in {table}/{}/{name}", kind_name(other)));
+    }
+    let make = match kind {
+        IndexKind::Global => format!("mkdir {table}/gsi/{name} and writing its schema.json makes it"),
+        IndexKind::Local => "local indexes are made with their table".to_owned(),
+    };
+    let indexes = of(kind);
+    (what, near(name, &indexes, &format!("{make}; {}", list(&format!("in {here}/ are"), &indexes))))
 }
 
-fn words(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+fn explain_folder(mount: &Mount, table: &TableName, name: &str) -> (String, String) {
+    if mount.schema(table).is_ok_and(|schema| schema.key.sort.is_none()) {
+        let what = format!("table {table} has no sort key: its items are files here, in no folder");
+        return (what, format!("the item of the key {name} is {table}/items/{name}.json"));
+    }
+    let what = format!("there is no item of the partition key {name} yet, and no folder for them");
+    (what, format!("mkdir -p '{table}/items/{name}' makes the folder; then write the items in it"))
+}
+
+fn words<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    names.map(str::to_owned).collect()
 }
 
 /// The hint, with the name that was meant before it if one looks like it.

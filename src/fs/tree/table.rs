@@ -1,122 +1,73 @@
-//! `/<Table>/`: a table's or draft's own files and directories.
+//! `/<Table>/`: a table's or draft's own files and directories. Each is an entry of [`NAMES`], or a row of [`OF_TABLE`].
 
-use super::{Tree, draft, listed, query};
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
-use crate::fs::directory_stream::Listed;
-use crate::fs::node::Node;
-pub use crate::fs::node::base;
+use crate::fs::mount::Mount;
+use crate::fs::node::special::Special;
+use crate::fs::node::{Node, base};
+use crate::fs::open::directory::{Listed, listed};
+use crate::fs::path::{
+    BATCH_NAME, GLOBAL_NAME, HELP_NAME, ITEMS_NAME, LOCAL_NAME, PARTITIONS_NAME, QUERIES_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME,
+    STATS_NAME, STREAM_NAME,
+};
 use crate::fs::query::QueryKind;
-use crate::fs::special::{advice, batch, control, describe, heat, help, metrics, partitions, plan, queries, stream, ttl};
+use crate::fs::source::{draft, query, scratch};
+use crate::fs::special::derived::{Derived, OF_TABLE};
+use crate::fs::special::{batch, help, partitions, queries, stream};
 use crate::model::{IndexKind, TableName};
 
-pub const SCHEMA_NAME: &str = "schema.json";
-pub const STATS_NAME: &str = "stats.json";
-pub const ITEMS_NAME: &str = "items";
-pub const GLOBAL_NAME: &str = "gsi";
-pub const LOCAL_NAME: &str = "lsi";
-pub const QUERY_NAME: &str = "query";
-pub const SCAN_NAME: &str = "scan";
+/// Makes the node of a name.
+type Make = fn(&Mount, &TableName) -> Result<Node, FsError>;
 
-/// What is for lookup only unless the mount shows all: files with an end that do not change by being looked at.
-const SHOWN: &[&str] = &[
-    describe::NAME,
-    plan::NAME,
-    control::NAME,
-    advice::NAME,
-    "ttl",
-    metrics::CAPACITY_NAME,
-    metrics::POINTS_NAME,
-    heat::PICTURE_NAME,
-    help::NAME,
+/// A name, whether it is listed, and what it means.
+const NAMES: [(&str, bool, Make); 12] = [
+    (SCHEMA_NAME, true, |_, table| Ok(Node::Schema(base(table)))),
+    (STATS_NAME, true, |_, table| Ok(Node::Stats(base(table)))),
+    (ITEMS_NAME, true, |_, table| Ok(Node::Items(base(table)))),
+    (GLOBAL_NAME, true, |_, table| Ok(Node::Indexes(table.clone(), IndexKind::Global))),
+    (LOCAL_NAME, true, |_, table| Ok(Node::Indexes(table.clone(), IndexKind::Local))),
+    (PARTITIONS_NAME, true, |mount, table| Ok(partitions::node(mount, &base(table)))),
+    (QUERIES_NAME, true, |_, table| Ok(queries::node(table))),
+    (QUERY_NAME, false, |mount, table| query::directory(mount, &base(table), QueryKind::Query)),
+    (SCAN_NAME, false, |mount, table| query::directory(mount, &base(table), QueryKind::Scan)),
+    (BATCH_NAME, false, |_, table| Ok(batch::node(table))),
+    (STREAM_NAME, false, |_, table| Ok(stream::node(table))),
+    (HELP_NAME, false, |_, table| Ok(help::node(table.as_str(), help::TABLE, Some(base(table))))),
 ];
 
 /// What a table has, listed or not.
-pub const NAMES: &[&str] = &[
-    SCHEMA_NAME,
-    STATS_NAME,
-    ITEMS_NAME,
-    GLOBAL_NAME,
-    LOCAL_NAME,
-    partitions::NAME,
-    queries::NAME,
-    QUERY_NAME,
-    SCAN_NAME,
-    batch::NAME,
-    stream::NAME,
-    ttl::NAME,
-    describe::NAME,
-    plan::NAME,
-    control::NAME,
-    advice::NAME,
-    metrics::CAPACITY_NAME,
-    metrics::POINTS_NAME,
-    heat::PICTURE_NAME,
-    help::NAME,
-];
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map(|(name, ..)| *name).chain(OF_TABLE.iter().map(|file| file.name))
+}
 
-pub fn resolve(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
+/// What is for lookup only unless the mount shows all: files with an end that do not change by being looked at.
+pub fn hidden() -> Vec<&'static str> {
+    OF_TABLE.iter().map(|file| file.name).chain([HELP_NAME]).collect()
+}
+
+fn derived_node(file: &Derived, table: &TableName) -> Node {
+    file.node(Special::in_table(table, file.name, file.feature()))
+}
+
+pub fn resolve(mount: &Mount, table: &TableName, name: &str) -> Result<Node, FsError> {
+    let derived = OF_TABLE.iter().find(|file| file.name == name);
     if name == SCHEMA_NAME {
         return Ok(Node::Schema(base(table)));
     }
-    if name == control::NAME {
-        return Ok(control::node(table));
+    if let Some(file) = derived.filter(|file| file.is_of_drafts()) {
+        return Ok(derived_node(file, table));
     }
-    if name == plan::NAME {
-        return Ok(plan::node(table));
+    if mount.is_draft(table)? {
+        return draft::resolve(mount, table, "", name);
     }
-    if tree.is_draft(table)? {
-        return draft::resolve(tree, table, "", name);
-    }
-    match name {
-        STATS_NAME => Ok(Node::Stats(base(table))),
-        advice::NAME => Ok(advice::node(table)),
-        describe::NAME => Ok(describe::node(table)),
-        metrics::CAPACITY_NAME => Ok(metrics::capacity_node(table)),
-        metrics::POINTS_NAME => Ok(metrics::points_node(table)),
-        batch::NAME => Ok(batch::node(table)),
-        queries::NAME => Ok(queries::node(table)),
-        stream::NAME => Ok(stream::node(table)),
-        ttl::NAME => Ok(ttl::node(table)),
-        help::NAME => Ok(help::node(table.as_str(), help::TABLE, Node::Table(table.clone()))),
-        partitions::NAME => Ok(partitions::node(tree, &base(table))),
-        heat::PICTURE_NAME => Ok(heat::picture_node(table)),
-        ITEMS_NAME => Ok(Node::Items(base(table))),
-        GLOBAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Global)),
-        LOCAL_NAME => Ok(Node::Indexes(table.clone(), IndexKind::Local)),
-        QUERY_NAME => query::directory(tree, &base(table), QueryKind::Query),
-        SCAN_NAME => query::directory(tree, &base(table), QueryKind::Scan),
-        _ => resolve_scratch(tree, table, name),
+    match (derived, NAMES.iter().find(|(known, ..)| *known == name)) {
+        (Some(file), _) => Ok(derived_node(file, table)),
+        (None, Some((_, _, make))) => make(mount, table),
+        (None, None) => scratch::resolve_beside_schema(mount, table, name),
     }
 }
 
-/// A file in memory beside `schema.json`, if it was made.
-pub fn resolve_scratch(tree: &Tree, table: &TableName, name: &str) -> Result<Node, FsError> {
-    tree.find_scratch(&Node::Table(table.clone()), name).map(Node::Scratch).ok_or(FsError::NotFound)
-}
-
-pub fn attr(tree: &Tree, table: &TableName) -> Result<Attr, FsError> {
-    let ino = Node::Table(table.clone()).ino();
-    if tree.is_draft(table)? {
-        return draft::attr(tree, table, "");
-    }
-    Ok(Attr::directory(ino, tree.table_time(table)?))
-}
-
-pub fn list(tree: &Tree, table: &TableName) -> Result<Vec<Listed>, FsError> {
-    if tree.is_draft(table)? {
-        return draft::list(tree, table, "");
-    }
-    tree.schema(table)?;
-    let mut names = vec![
-        listed(&Node::Schema(base(table)), SCHEMA_NAME),
-        listed(&Node::Stats(base(table)), STATS_NAME),
-        listed(&Node::Items(base(table)), ITEMS_NAME),
-        listed(&Node::Indexes(table.clone(), IndexKind::Global), GLOBAL_NAME),
-        listed(&Node::Indexes(table.clone(), IndexKind::Local), LOCAL_NAME),
-        listed(&partitions::node(tree, &base(table)), partitions::NAME),
-        listed(&queries::node(table), queries::NAME),
-    ];
-    names.extend(tree.shown(&Node::Table(table.clone()), SHOWN));
-    Ok(names)
+pub fn list(mount: &Mount, table: &TableName) -> Result<Vec<Listed>, FsError> {
+    mount.schema(table)?;
+    let shown = NAMES.iter().filter(|(_, is_listed, _)| *is_listed);
+    shown.map(|(name, _, make)| Ok(listed(&make(mount, table)?, name))).collect()
 }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Caller, View};
+use super::View;
 use crate::fs::FsError;
+use crate::fs::mount::calls::{Ended, SLOW};
 use crate::fs::node::Node;
-use crate::fs::special::calls::{Ended, SLOW};
-use crate::fs::tree::now_ms;
+use crate::fs::process::Caller;
+use crate::fs::time::now_ms;
 
 /// A call that has begun.
 #[derive(Debug)]
-pub struct Call {
+pub struct TimedCall {
     view: Arc<View>,
     caller: Caller,
     operation: &'static str,
@@ -24,27 +25,27 @@ pub struct Call {
 impl View {
     /// A call on an inode, or on a name in it.
     #[must_use]
-    pub fn begin(self: &Arc<Self>, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> Call {
-        Call { view: Arc::clone(self), caller, operation, ino, name: name.map(Box::from), started: Instant::now() }
+    pub fn begin(self: &Arc<Self>, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
+        TimedCall { view: Arc::clone(self), caller, operation, ino, name: name.map(Box::from), started: Instant::now() }
     }
 }
 
-impl Call {
+impl TimedCall {
     /// It ended so; gives the outcome back.
     pub fn end<T>(self, outcome: Result<T, FsError>) -> Result<T, FsError> {
         let took = self.started.elapsed();
-        let calls = &self.view.tree.service.calls;
+        let calls = &self.view.mount.calls;
         if took < SLOW && !calls.is_watched() {
             return outcome;
         }
         let node = self.view.inodes.get(self.ino);
         // Who waits is not slow, and a log of reading the log would have no end.
-        if matches!(node.as_deref(), Some(Node::Special(special)) if special.0.waits()) {
+        if matches!(node.as_deref(), Some(Node::Special(special)) if special.waits()) {
             return outcome;
         }
         let path = match (&node, &self.name) {
             (Some(node), Some(name)) => self.view.child_path(node, name),
-            (Some(node), None) => self.view.tree.path(node),
+            (Some(node), None) => self.view.mount.path(node),
             (None, _) => "(gone)".to_owned(),
         };
         let result = outcome.as_ref().err().map_or("OK", |error| error.errno().name());

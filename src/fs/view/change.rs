@@ -1,17 +1,24 @@
 //! mkdir, unlink, rmdir.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use super::{Caller, Reply, View};
+use super::View;
 use crate::database::{Done, PartitionKey, Source};
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
-use crate::fs::journal::process_of;
+use crate::fs::mount::last;
+use crate::fs::node::attr::Attr;
 use crate::fs::node::{EntryNode, Kind, Node};
-use crate::fs::special::{dropped, index_draft, last};
-use crate::fs::tree::{now_ms, scratch};
-use crate::fs::write::{draft, is_refused_probe};
+use crate::fs::open::Reply;
+use crate::fs::open::host::{Host, on_behalf_of};
+use crate::fs::path::scratch_name::is_refused_probe;
+use crate::fs::process::Caller;
+use crate::fs::source::entry;
+use crate::fs::source::scratch;
+use crate::fs::special::{dropped, index_draft};
+use crate::fs::special::{room, schema};
+use crate::fs::time::now_ms;
+use crate::fs::tree;
+use crate::fs::write::draft;
 use crate::model::api::parked::ParkedChange;
 use crate::model::api::{DeleteItemRequest, DeleteItemResponse, DeleteTableRequest};
 use crate::model::error::InUseError;
@@ -43,8 +50,8 @@ impl View {
             None => self.make_directory(caller, parent, text),
         };
         let node = match made {
-            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.restores_in(parent) => {
-                dropped::make(&self.tree, parent, text, Kind::Directory)
+            Err(FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => {
+                dropped::make(&self.mount, parent, text, Kind::Directory)
             }
             made => made?,
         };
@@ -57,11 +64,11 @@ impl View {
         let name = text.as_bytes();
         Ok(match parent {
             Node::Root => self.make_table(caller, text)?,
-            Node::Table(table) | Node::DraftFolder(table, _) if self.tree.is_draft(table)? => {
+            Node::Table(table) | Node::DraftFolder(table, _) if self.mount.is_draft(table)? => {
                 self.make_draft_folder(caller, parent, table, text)?
             }
             Node::Items(source) if source.index.is_none() => {
-                if self.tree.schema(&source.table)?.key.sort.is_none() {
+                if self.mount.schema(&source.table)?.key.sort.is_none() {
                     return Err(FsError::NotPermitted("this table has no sort key: its items are files here, in no folder"));
                 }
                 self.make_collection(caller, parent, text)?
@@ -72,15 +79,15 @@ impl View {
             Node::Table(_) | Node::DraftFolder(..) => {
                 return Err(self.existing_or(caller, parent, name, FsError::NotPermitted("a table has its own folders only")));
             }
-            Node::Special(special) => special.0.mkdir(self, caller, text)?,
-            Node::Indexes(table, kind) => index_draft::make(&self.tree, table, *kind, text)?,
+            Node::Special(special) => room(&special.feature)?.mkdir(special, self, caller, text)?,
+            Node::Indexes(table, kind) => index_draft::make(&self.mount, table, *kind, text)?,
             _ => return Err(self.existing_or(caller, parent, name, FsError::Derived)),
         })
     }
 
     /// `mkdir -p` asks for what is there.
     fn existing_or(&self, caller: Caller, parent: &Node, name: &[u8], error: FsError) -> FsError {
-        let there = self.tree.resolve(parent, name).and_then(|node| self.attr_of(&node, caller));
+        let there = tree::resolve(&self.mount, parent, name).and_then(|node| self.attr_of(&node, caller));
         if there.is_ok() { FsError::Exists } else { error }
     }
 
@@ -93,37 +100,37 @@ impl View {
         if let Some(request) = draft::one_step(name) {
             let request = request?;
             let table = request.table_name.clone();
-            self.create_table(request)?;
+            schema::create_table(&self.mount, request)?;
             // The name the caller asked for resolves to nothing later; the table has its own.
             return Ok(Node::Table(table));
         }
-        if let Ok(Node::Readme | Node::Special(_)) = self.tree.resolve(&Node::Root, name.as_bytes()) {
+        if let Ok(Node::Readme | Node::Special(_)) = tree::resolve(&self.mount, &Node::Root, name.as_bytes()) {
             return Err(FsError::Exists);
         }
         if let Ok(table) = TableName::new(name)
-            && self.tree.db.schema(&table)?.is_some()
+            && self.mount.db.schema(&table)?.is_some()
         {
             return Err(FsError::Exists);
         }
-        let table = self.tree.drafts.lock().create(name, now_ms())?;
+        let table = self.mount.drafts.lock().create(name, now_ms())?;
         self.made_draft(caller, &table);
         Ok(Node::Table(table))
     }
 
     fn make_draft_folder(&self, caller: Caller, parent: &Node, table: &TableName, name: &str) -> Result<Node, FsError> {
-        if self.tree.resolve(parent, name.as_bytes()).and_then(|node| self.attr_of(&node, caller)).is_ok() {
+        if tree::resolve(&self.mount, parent, name.as_bytes()).and_then(|node| self.attr_of(&node, caller)).is_ok() {
             return Err(FsError::Exists);
         }
         let path = match parent {
             Node::DraftFolder(_, folder) => format!("{folder}/{name}"),
             _ => name.to_owned(),
         };
-        self.tree.drafts.lock().make_folder(table, &path)?;
+        self.mount.drafts.lock().make_folder(table, &path)?;
         Ok(Node::DraftFolder(table.clone(), path))
     }
 
     fn make_collection(&self, caller: Caller, parent: &Node, name: &str) -> Result<Node, FsError> {
-        let node = match self.tree.resolve(parent, name.as_bytes()) {
+        let node = match tree::resolve(&self.mount, parent, name.as_bytes()) {
             Ok(node @ (Node::Collection(..) | Node::AliasFolder(_))) => node,
             // A hidden name is a file's in memory.
             Ok(_) => return Err(FsError::Exists),
@@ -136,7 +143,7 @@ impl View {
         if self.attr_of(&node, caller).is_ok() {
             return Err(FsError::Exists);
         }
-        let mut folders = self.tree.folders.lock();
+        let mut folders = self.mount.folders.lock();
         let made = match &node {
             Node::Collection(source, partition) => {
                 partition.first().is_none_or(|value| folders.make(&source.table, value.clone(), now_ms()))
@@ -164,12 +171,12 @@ impl View {
         let text = |bytes| std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"));
         self.attr_of(parent, caller)?;
         let made = match parent {
-            Node::Special(special) => special.0.symlink(self, text(name)?, text(target)?),
+            Node::Special(special) => room(&special.feature)?.symlink(special, self, text(name)?, text(target)?),
             _ => Err(FsError::NotPermitted("links are made in queries/ of a table: ln -s '../query/@pk=u1' queries/u1")),
         };
         let node = match made {
-            Err(FsError::Derived | FsError::NotPermitted(_)) if self.tree.restores_in(parent) => {
-                dropped::make_link(&self.tree, parent, text(name)?, text(target)?)
+            Err(FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => {
+                dropped::make_link(&self.mount, parent, text(name)?, text(target)?)
             }
             made => made?,
         };
@@ -186,7 +193,7 @@ impl View {
         };
         let (view, path) = (Arc::clone(self), self.child_path(&parent, name));
         let reply: Reply<()> = Box::new(move |ended| reply(view.noted_at(caller, "unlink", || path, ended)));
-        match self.tree.resolve(&parent, name) {
+        match tree::resolve(&self.mount, &parent, name) {
             Ok(Node::Entry(entry)) if entry.source.index.is_none() => self.delete_item(caller, &entry, reply),
             Ok(node) if self.goes_with_table(caller, &node) => reply(Ok(())),
             Ok(Node::Scratch(id)) => self.unlink_scratch(id, reply),
@@ -194,7 +201,10 @@ impl View {
                 let (view, node) = (Arc::clone(self), Node::Special(special.clone()));
                 let reply: Reply<()> =
                     Box::new(move |ended| reply(ended.or_else(|error| view.unlink_derived(caller, &node, error))));
-                special.0.unlink(self, caller, reply);
+                match room(&special.feature) {
+                    Ok(room) => room.unlink(&special, &self.host(), caller, reply),
+                    Err(error) => reply(Err(error)),
+                }
             }
             Ok(node) => {
                 let ended = self.unlink_other(caller, &node);
@@ -208,8 +218,8 @@ impl View {
     fn unlink_other(&self, caller: Caller, node: &Node) -> Result<(), FsError> {
         match node {
             Node::Schema(source) if source.index.is_none() => {
-                if self.tree.is_draft(&source.table)? {
-                    return self.tree.drafts.lock().unlink_schema(&source.table);
+                if self.mount.is_draft(&source.table)? {
+                    return self.mount.drafts.lock().unlink_schema(&source.table);
                 }
                 self.unlink_definition(caller, node, &source.table)
             }
@@ -231,27 +241,27 @@ impl View {
         if let Err(error) = self.may_delete(&table, caller) {
             return reply(Err(error));
         }
-        let schema = match self.tree.schema(&table) {
+        let schema = match self.mount.schema(&table) {
             Ok(schema) => schema,
             Err(error) => return reply(Err(error)),
         };
         // Hidden: renamed away, its name is gone already.
-        if self.tree.hides_any()
-            && let Err(error) = crate::fs::tree::items::stat(&self.tree, &entry.source, &entry.key)
+        if self.mount.hides_any()
+            && let Err(error) = entry::stat(&self.mount, &entry.source, &entry.key)
         {
             return reply(Err(error));
         }
         let request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
         let composite = schema.key.sort.is_some();
         let view = Arc::clone(self);
-        let session = view.tree.service.last.session(caller.pid);
+        let session = view.mount.last.session(caller.pid);
         let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
             let answer = outcome.as_ref().map(|response| last::of_delete(&table, response));
-            view.tree.service.last.keep_write(session, "DeleteItem", answer);
+            view.mount.last.keep_write(session, "DeleteItem", answer);
             match outcome {
                 Ok(response) if response.existed => {
                     if composite {
-                        view.tree.folders.lock().keep(&table, &key.partition, now_ms());
+                        view.mount.folders.lock().keep(&table, &key.partition, now_ms());
                     }
                     reply(Ok(()));
                 }
@@ -259,15 +269,7 @@ impl View {
                 Err(error) => reply(Err(error.into())),
             }
         });
-        self.on_behalf_of(caller.pid, || self.tree.db.delete_item_then(request, done));
-    }
-
-    /// Did this process not just try to delete the whole table?
-    pub(in crate::fs) fn may_delete(&self, table: &TableName, caller: Caller) -> Result<(), FsError> {
-        if self.vetoes.any() && self.vetoes.holds(table, process_of(caller.pid), Instant::now()) {
-            return Err(FsError::NotPermitted("this process tried to delete the whole table; what is in it stays"));
-        }
-        Ok(())
+        on_behalf_of(&**self, caller.pid, || self.mount.db.delete_item_then(request, done));
     }
 
     /// RMDIR: DeleteTable of a table without items, the end of a draft, an empty collection's folder.
@@ -276,7 +278,7 @@ impl View {
     /// `NotEmpty`, `NotFound`, or the directory is part of the tree.
     pub fn rmdir(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
         let parent = self.node(parent)?;
-        let removed = self.tree.resolve(&parent, name).and_then(|node| {
+        let removed = tree::resolve(&self.mount, &parent, name).and_then(|node| {
             self.attr_of(&node, caller)?;
             if self.goes_with_table(caller, &node) { Ok(()) } else { self.rmdir_node(caller, &node) }
         });
@@ -285,17 +287,17 @@ impl View {
 
     fn rmdir_node(self: &Arc<Self>, caller: Caller, node: &Node) -> Result<(), FsError> {
         match node {
-            Node::Table(table) if self.tree.is_draft(table)? => {
-                self.tree.drafts.lock().remove(table)?;
-                self.tree.drop_scratch_of(table);
+            Node::Table(table) if self.mount.is_draft(table)? => {
+                self.mount.drafts.lock().remove(table)?;
+                self.mount.drop_scratch_of(table);
                 Ok(())
             }
             Node::Table(table) => self.delete_table(caller, table),
-            Node::DraftFolder(table, path) => self.tree.drafts.lock().remove_folder(table, path),
+            Node::DraftFolder(table, path) => self.mount.drafts.lock().remove_folder(table, path),
             Node::Collection(source, partition) if source.index.is_none() => self.remove_collection(node, source, partition),
             Node::AliasFolder(folder) => {
-                let removed = self.tree.folders.lock().remove_alias(&folder.table, &folder.digest);
-                self.tree.scratch.lock().remove_directory(node);
+                let removed = self.mount.folders.lock().remove_alias(&folder.table, &folder.digest);
+                self.mount.scratch.lock().remove_directory(node);
                 removed.map(drop).ok_or(FsError::NotFound)
             }
             Node::Items(_) | Node::Indexes(..) => {
@@ -304,10 +306,10 @@ impl View {
             }
             Node::Index(source) => {
                 self.may_delete(&source.table, caller)?;
-                index_draft::drop_index(self, source)
+                index_draft::drop_index(&self.mount, source)
             }
             Node::Collection(..) | Node::Query(_) | Node::Root => Err(FsError::Derived),
-            Node::Special(special) => special.0.rmdir(self, caller),
+            Node::Special(special) => room(&special.feature)?.rmdir(special, &**self, caller),
             Node::Readme
             | Node::Schema(_)
             | Node::Stats(_)
@@ -321,25 +323,25 @@ impl View {
     }
 
     fn delete_table(self: &Arc<Self>, caller: Caller, table: &TableName) -> Result<(), FsError> {
-        self.tree.schema(table)?;
+        self.mount.schema(table)?;
         self.may_delete(table, caller)?;
         // What was renamed away is not seen, and would be in the way.
         self.settle_deletes(|(of, _)| of == table);
-        self.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty: !self.tree.options.allow_drop })
+        self.drop_table(DeleteTableRequest { table_name: table.clone(), only_if_empty: !self.mount.options.allow_drop })
     }
 
     /// DeleteTable.
-    pub(in crate::fs) fn drop_table(&self, request: DeleteTableRequest) -> Result<(), FsError> {
+    pub(super) fn drop_table_of(&self, request: DeleteTableRequest) -> Result<(), FsError> {
         let table = &request.table_name.clone();
-        match self.tree.db.delete_table(request) {
+        match self.mount.db.delete_table(request) {
             Ok(_) => {}
             Err(Error::TableNotFound(_)) => return Err(FsError::NotFound),
             Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
             Err(error) => return Err(error.into()),
         }
-        self.tree.folders.lock().drop_table(table);
-        self.tree.drop_scratch_of(table);
-        self.tree.service.index_drafts.drop_table(table);
+        self.mount.folders.lock().drop_table(table);
+        self.mount.drop_scratch_of(table);
+        self.mount.index_drafts.drop_table(table);
         self.marks.removed(table);
         Ok(())
     }
@@ -349,15 +351,15 @@ impl View {
         let value = partition.first().ok_or(FsError::NotFound)?;
         // What was renamed away is not seen, and would be in the way.
         self.settle_deletes(|(table, key)| *table == source.table && key.partition == *value);
-        if self.tree.db.collection(source, partition)?.is_some() {
+        if self.mount.db.collection(source, partition)?.is_some() {
             return Err(FsError::NotEmpty);
         }
-        let was_kept = self.tree.folders.lock().remove(&source.table, value);
-        let had_parked = scratch::parked_in_ms(&self.tree, source, partition)?.is_some() && {
+        let was_kept = self.mount.folders.lock().remove(&source.table, value);
+        let had_parked = scratch::parked_in_ms(&self.mount, source, partition)?.is_some() && {
             let folder = Some(value.clone());
-            self.tree.db.change_parked(ParkedChange::Leave { table: source.table.clone(), folder })?
+            self.mount.db.change_parked(ParkedChange::Leave { table: source.table.clone(), folder })?
         };
-        self.tree.scratch.lock().remove_directory(node);
+        self.mount.scratch.lock().remove_directory(node);
         if was_kept || had_parked { Ok(()) } else { Err(FsError::NotFound) }
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::View;
-use super::put::item_number;
 use crate::codec::plain_json;
 use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
 use crate::fs::error::what_to_do;
 use crate::fs::node::base;
+use crate::fs::source::entry::item_number;
 use crate::model::api::Version;
 use crate::model::{Item, Key, TableName};
 
@@ -28,7 +28,7 @@ impl View {
     pub(super) fn stale_report(&self, error: &FsError, item: (&TableName, &Key), since: Version, unchanged: &str) -> String {
         let (table, key) = item;
         let entry = EntryKey { index: None, base: key.clone() };
-        let Ok(now) = self.tree.db.text(&base(table), &entry, TextForm::PlainJson) else {
+        let Ok(now) = self.mount.db.text(&base(table), &entry, TextForm::PlainJson) else {
             return format!("  {error}\n  hint: {} {unchanged}\n", what_to_do(error));
         };
         let writer = self.reads.writer(item_number(table, key), now.as_ref().map(|(_, stat)| stat.version));
@@ -45,7 +45,7 @@ impl View {
     /// Which attributes of an item's text are not those of an earlier version, if that is known.
     fn what_differs(&self, table: &TableName, since: Version, text: &[u8]) -> Option<String> {
         let (before, after) = (self.seen.item(since)?, plain_json::parse(text).ok()?);
-        let schema = self.tree.schema(table).ok()?;
+        let schema = self.mount.schema(table).ok()?;
         let is_key = |name: &str| schema.key.attributes().any(|key| key.name == name);
         Some(Difference::of(&before, &after, &is_key).to_string())
     }

@@ -1,141 +1,20 @@
-//! Calls on files open for writing: what their state machine asks for is performed here.
+//! Commits of items: what the text of an item file asks for is performed here.
 
 use std::sync::Arc;
 
-use super::put::key_of;
-use super::{Caller, Reply, View};
+use super::View;
 use crate::fs::FsError;
-use crate::fs::handle::{OpenState, OpenText};
-use crate::fs::journal::same_process;
 use crate::fs::node::Node;
-use crate::fs::write::{Commit, Failure, ItemTarget, TEXT_BYTES_MAX, Target, WriteStep};
+use crate::fs::open::Reply;
+use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::Outcome;
+use crate::fs::process::Caller;
+use crate::fs::source::entry::key_of;
+use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
 use crate::model::Error;
-use crate::model::api::{Precondition, PutItemRequest, Version};
+use crate::model::api::{Precondition, PutItemRequest};
 
-/// A call on an open text.
-#[derive(Debug)]
-pub enum Call {
-    Write { offset: u64, data: Vec<u8> },
-    Truncate(u64),
-    Flush,
-    Fsync,
-    Release,
-}
-
-impl Call {
-    pub(super) fn is_flush(&self) -> bool {
-        matches!(self, Self::Flush)
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Write { .. } => "write",
-            Self::Truncate(_) => "truncate",
-            Self::Flush => "close",
-            Self::Fsync => "fsync",
-            Self::Release => "release",
-        }
-    }
-}
-
-/// Performs the request of a text.
-pub trait Performer: Target + Sized + Send + 'static {
-    /// Starts it; `done` hears of the outcome.
-    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
-
-    /// The text was refused before any request was made of it.
-    fn refused(_view: &View, _open: &OpenText<Self>) {}
-
-    /// Tells more of a refused request than its error says.
-    fn explained(_view: &View, _open: &OpenText<Self>, failure: Failure) -> Failure {
-        failure
-    }
-}
-
-/// Told the version stored by a request.
-pub type Outcome = Box<dyn FnOnce(Result<Version, Error>) + Send>;
-
-impl View {
-    /// Runs a call on an open text, after the calls before it.
-    pub(in crate::fs) fn run<T: Performer>(
-        self: &Arc<Self>,
-        caller: Caller,
-        open: &Arc<OpenText<T>>,
-        call: Call,
-        reply: Reply<()>,
-    ) {
-        let mut state = open.state.lock();
-        if state.committing {
-            let (view, again) = (Arc::clone(self), Arc::clone(open));
-            state.waiting.push_back(Box::new(move || view.run(caller, &again, call, reply)));
-            return;
-        }
-        let operation = call.name();
-        if matches!(call, Call::Write { .. }) {
-            open.written_by(caller.pid);
-        }
-        match step(&mut state, open.opener, caller, call) {
-            WriteStep::Done => {
-                drop(state);
-                reply(Ok(()));
-            }
-            WriteStep::Fail(failure) => {
-                drop(state);
-                T::refused(self, open);
-                reply(Err(self.noted_failure(caller, operation, &open.path, failure)));
-            }
-            WriteStep::FailAgain(error) => {
-                drop(state);
-                reply(Err(error));
-            }
-            WriteStep::Commit(Commit { request, warnings }) => {
-                state.committing = true;
-                drop(state);
-                self.warn(&open.path, warnings);
-                let (view, again) = (Arc::clone(self), Arc::clone(open));
-                let done: Outcome = Box::new(move |outcome| {
-                    view.finish(&again, outcome, |view, ended| {
-                        reply(ended.map_err(|failure| view.noted_failure(caller, operation, &again.path, failure)))
-                    })
-                });
-                T::perform(self, open, request, done);
-            }
-        }
-    }
-
-    /// The commit ended: its call is answered, then those that waited go on.
-    fn finish<T: Performer>(
-        self: &Arc<Self>,
-        open: &Arc<OpenText<T>>,
-        outcome: Result<Version, Error>,
-        answer: impl FnOnce(&Self, Result<(), Failure>),
-    ) {
-        let (ended, waiting) = {
-            let mut state = open.state.lock();
-            let ended = state.writer.committed(outcome);
-            state.committing = false;
-            (ended, std::mem::take(&mut state.waiting))
-        };
-        answer(self, ended.map_err(|failure| T::explained(self, open, failure)));
-        // One of them may commit again; the rest then queue up behind it in their order.
-        for call in waiting {
-            call();
-        }
-    }
-}
-
-fn step<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, call: Call) -> WriteStep<T::Request> {
-    match call {
-        Call::Write { offset, data } => state.writer.write(offset, &data),
-        Call::Truncate(size) => state.writer.truncate(size),
-        Call::Flush if same_process(opener, caller.pid) => state.writer.flush(opener),
-        Call::Flush => state.writer.flush(caller.pid),
-        Call::Fsync => state.writer.fsync(),
-        Call::Release => state.writer.release(),
-    }
-}
-
-impl Performer for ItemTarget {
+impl Performer<View> for ItemTarget {
     fn refused(view: &View, open: &OpenText<Self>) {
         let target = open.state.lock().writer.target().clone();
         view.bring_back(&target);
@@ -166,7 +45,7 @@ impl Performer for ItemTarget {
             request.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
         }
         let (again, open) = (Arc::clone(view), Arc::clone(open));
-        view.put(
+        view.put_item(
             request,
             writer,
             Box::new(move |outcome| match (&outcome, &key) {
@@ -197,14 +76,14 @@ impl View {
             return reply(Err(FsError::Body("the name is shortened: write the item with its key in it".to_owned())));
         };
         let (table, key) = (entry.source.table.clone(), entry.key.base.clone());
-        let schema = match self.tree.schema(&table) {
+        let schema = match self.mount.schema(&table) {
             Ok(schema) => schema,
             Err(error) => return reply(Err(error)),
         };
         let mut request = PutItemRequest::new(table, key.to_item(&schema.key));
         request.precondition = Some(Precondition::Absent);
-        let (view, path) = (Arc::clone(self), self.tree.path(node));
-        self.put(
+        let (view, path) = (Arc::clone(self), self.mount.path(node));
+        self.put_item(
             request,
             caller.pid,
             Box::new(move |outcome| {

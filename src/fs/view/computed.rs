@@ -4,13 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::waiting::has_signal;
-use super::{Bytes, Caller, Reply, View};
+use super::View;
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
-use crate::fs::computed::{Computation, OpenComputed, Until};
-use crate::fs::handle::Handle;
+use crate::fs::mount::Mount;
 use crate::fs::node::Node;
+use crate::fs::node::attr::Attr;
+use crate::fs::open::computed::{Computation, OpenComputed, Until};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::{Bytes, Reply};
+use crate::fs::process::{Caller, has_signal};
+use crate::fs::tree;
 use crate::store::StoreInfo;
 
 /// How long steps are made before others have their turn.
@@ -28,12 +31,12 @@ impl View {
         };
         let computation = match self.computation_of(caller, &node, handle) {
             Ok(computation) => computation,
-            Err(error) => return reply(self.noted_at(caller, "getattr", || self.tree.path(&node), Err(error))),
+            Err(error) => return reply(self.noted_at(caller, "getattr", || self.mount.path(&node), Err(error))),
         };
         let (view, of_wake) = (Arc::clone(self), Arc::clone(&computation));
         let wake = Box::new(move |woken: Result<(), FsError>| {
             let size = woken.and_then(|()| of_wake.size().unwrap_or(Err(FsError::Internal)));
-            let size = view.noted_at(caller, "getattr", || view.tree.path(&node), size);
+            let size = view.noted_at(caller, "getattr", || view.mount.path(&node), size);
             reply(size.map(|size| Attr { size, ..attr }));
         });
         if computation.wait(caller.pid, Until::Size, wake) {
@@ -54,20 +57,20 @@ impl View {
 
     /// The computation of a file as it is now, begun or not.
     fn current_computation(&self, node: &Node) -> Result<Arc<Computation>, FsError> {
-        let (ino, commit_id) = (node.ino(), self.tree.db.commit_id());
+        let (ino, commit_id) = (node.ino(), self.mount.db.commit_id());
         if let Some(computation) = self.kept.get(ino, commit_id) {
             return Ok(computation);
         }
         // What a snapshot shows may be a commit behind for a moment: then this one is of no use to the next.
-        let commit_id = self.tree.db.visible_commit_id()?;
-        let computation = Arc::new(Computation::new(self.tree.producer(node)?, &self.kept.spools));
+        let commit_id = self.mount.db.visible_commit_id()?;
+        let computation = Arc::new(Computation::new(tree::producer(&self.mount, node)?, &self.kept.spools));
         self.kept.insert(ino, commit_id, Arc::clone(&computation));
         Ok(computation)
     }
 
     /// The size of a computed file that is shown without computing it: that of its newest known text.
     pub(super) fn known_size(&self, ino: u64) -> u64 {
-        let current = self.kept.get(ino, self.tree.db.commit_id());
+        let current = self.kept.get(ino, self.mount.db.commit_id());
         let known = current.and_then(|computation| computation.size());
         // A mapping of an open file must not shrink because somebody looks up its name.
         let known = known.or_else(|| self.handles.of_inode(ino).and_then(|(open, _)| open.size()).map(Ok));
@@ -77,7 +80,9 @@ impl View {
     /// OPEN of a computed file. Nothing is computed so far.
     pub(super) fn open_computed(&self, node: &Node) -> Result<Handle, FsError> {
         let computation = self.current_computation(node)?;
-        Ok(Handle::Computed(Box::new(OpenComputed::new(computation, node.clone(), self.tree.path(node)))))
+        let again = node.clone();
+        let make = Box::new(move |mount: &Mount| tree::producer(mount, &again));
+        Ok(Handle::Computed(Box::new(OpenComputed::new(computation, make, self.mount.path(node)))))
     }
 
     /// READ of a computed file.
@@ -106,9 +111,9 @@ impl View {
     fn read_ready(&self, caller: Caller, handle: &Handle, (offset, size): (u64, usize)) -> Result<Vec<u8>, FsError> {
         let Handle::Computed(open) = handle else { return Err(FsError::BadHandle) };
         let wanted = || has_signal(caller.pid) != Some(true);
-        let answer = open.read(&self.tree, (offset, size), &wanted)?;
+        let answer = open.read(&self.mount, (offset, size), &wanted)?;
         if let Some(consumed) = answer.consumed {
-            let last = &self.tree.service.last;
+            let last = &self.mount.last;
             last.keep(last.session(caller.pid), consumed);
         }
         Ok(answer.bytes)
@@ -118,8 +123,8 @@ impl View {
     fn compute(self: &Arc<Self>, computation: Arc<Computation>) {
         let view = Arc::clone(self);
         self.workers.run_long(Box::new(move || {
-            let (began, has_room) = (Instant::now(), |bytes| has_room(view.tree.db.store_info(), bytes));
-            while computation.step(&view.tree, has_room) {
+            let (began, has_room) = (Instant::now(), |bytes| has_room(view.mount.db.store_info(), bytes));
+            while computation.step(&view.mount, has_room) {
                 if began.elapsed() > TURN {
                     return view.compute(computation);
                 }

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Call, Caller, Reply, View};
+use super::View;
 use crate::codec::{dynamodb_json, plain_json};
 use crate::database::TextForm;
 use crate::fs::FsError;
-use crate::fs::handle::Handle;
 use crate::fs::node::Node;
+use crate::fs::open::Reply;
+use crate::fs::open::handle::Handle;
+use crate::fs::open::text::Call;
+use crate::fs::open::text::run;
+use crate::fs::process::Caller;
 use crate::fs::write::{ItemTarget, KeyPart};
 use crate::model::Item;
 
@@ -36,7 +40,7 @@ impl View {
             Ok(copied) => copied,
             Err(error) => return reply(Err(error)),
         };
-        self.run(caller, open, Call::Write { offset: 0, data }, Box::new(move |ended| reply(ended.map(|()| bytes))));
+        run(self, caller, open, Call::Write { offset: 0, data }, Box::new(move |ended| reply(ended.map(|()| bytes))));
     }
 
     /// The item as the source's handle has it, and the length of its text.

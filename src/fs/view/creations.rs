@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::fs::attr::Attr;
-use crate::fs::handle::OpenText;
-use crate::fs::special::OpenSpecial;
-use crate::fs::tree::now_ms;
+use crate::fs::node::attr::Attr;
+use crate::fs::open::special::OpenSpecial;
+use crate::fs::open::text::OpenText;
+use crate::fs::time::now_ms;
 use crate::fs::write::ItemTarget;
 
 #[derive(Debug)]

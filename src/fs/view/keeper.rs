@@ -2,20 +2,20 @@
 //! those whose directory is gone.
 
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
-
-use super::put::item_number;
-use super::{Reply, View};
+use super::View;
 use crate::codec::json::indent::indent;
 use crate::database::{Done, EntryKey};
 use crate::fs::FsError;
 use crate::fs::node::base;
+use crate::fs::open::Reply;
+use crate::fs::open::text::warn;
+use crate::fs::source::entry::item_number;
+use crate::fs::source::scratch::{directory_of, item_path, place_in};
 use crate::fs::special::scratch::warning;
-use crate::fs::tree::now_ms;
-use crate::fs::tree::scratch::{directory_of, item_path, place_in};
+use crate::fs::time::now_ms;
+use crate::fs::tree;
 use crate::fs::write::deferred::Hidden;
 use crate::fs::write::scratch::FileId;
 use crate::model::api::parked::{PARKED_KEPT_MS, ParkRequest, ParkedChange, ParkedPlace};
@@ -26,17 +26,6 @@ use crate::model::{Error, Key, TableName};
 const IDLE: Duration = Duration::from_secs(5);
 /// Inodes whose memory is worth giving back.
 const INODES_MANY: usize = 20_000;
-
-/// The thread and what wakes it.
-#[derive(Debug, Default)]
-pub struct Keeper {
-    pub wake: Condvar,
-    pub stop: Mutex<bool>,
-    pub thread: Mutex<Option<JoinHandle<()>>>,
-    /// Held from taking a due delete until it is queued. Whoever takes an item back takes this first, so that its put is queued
-    /// behind the delete or the delete is not queued at all.
-    pub deleting: Mutex<()>,
-}
 
 /// Starts the keeper of a view. Without one, hidden items come back at the end.
 pub fn start(view: &Arc<View>) {
@@ -52,14 +41,14 @@ fn keep(view: &Weak<View>) {
     loop {
         let Some(view) = view.upgrade() else { return };
         view.delete_due();
-        view.tree.scratch.lock().expire(now_ms());
-        view.tree.drop_scratch_of_gone_directories();
+        view.mount.scratch.lock().expire(now_ms());
+        tree::drop_scratch_of_gone_directories(&view.mount);
         view.kept.forget_old();
-        view.tree.service.texts.forget_old();
+        view.mount.texts.forget_old();
         most_inodes = give_memory_back(most_inodes, view.known_inodes());
         let mut stop = view.keeper.stop.lock();
         // Asked under the lock of `stop`, which whoever hides an item takes before it wakes us.
-        let wait = match view.tree.with_deferred(|deferred| deferred.next_deadline_ms()) {
+        let wait = match view.mount.with_deferred(|deferred| deferred.next_deadline_ms()) {
             Some(deadline_ms) => Duration::from_millis(deadline_ms.saturating_sub(now_ms()).max(1)),
             None => IDLE,
         };
@@ -111,9 +100,9 @@ impl View {
     }
 
     /// Deletes the hidden items that are meant, their texts parked.
-    fn delete_those(self: &Arc<Self>, is_meant: impl Fn(&Place, &Hidden) -> bool) {
+    pub(super) fn delete_those(self: &Arc<Self>, is_meant: impl Fn(&Place, &Hidden) -> bool) {
         let _deleting = self.keeper.deleting.lock();
-        let due = self.tree.with_deferred(|deferred| deferred.take(is_meant));
+        let due = self.mount.with_deferred(|deferred| deferred.take(is_meant));
         for (place, hidden) in due {
             self.delete_hidden(place, hidden, unheard());
         }
@@ -132,20 +121,20 @@ impl View {
 
     /// What becomes of a hidden item's text: it is parked where its scratch file is.
     fn fate(&self, place: &Place, hidden: Hidden) -> Result<Fate, FsError> {
-        let found = self.tree.scratch.lock().place(hidden.file).map(|(directory, name)| (directory.clone(), name.to_owned()));
+        let found = self.mount.scratch.lock().place(hidden.file).map(|(directory, name)| (directory.clone(), name.to_owned()));
         // Removed, or moved onto an item, it is kept nowhere or there.
         let Some((directory, name)) = found else { return Ok(Fate::Gone) };
         let parked = place_in(&directory, &name).ok_or(FsError::Invalid("the file was moved to where none is kept"))?;
         let entry = EntryKey { index: None, base: place.1.clone() };
-        let (text, stat) = self.tree.db.text(&base(&place.0), &entry, hidden.form)?.ok_or(FsError::NotFound)?;
+        let (text, stat) = self.mount.db.text(&base(&place.0), &entry, hidden.form)?.ok_or(FsError::NotFound)?;
         if stat.version != hidden.version {
             return Err(FsError::Stale);
         }
-        Ok(Fate::Parked(parked, if self.tree.options.pretty { indent(&text) } else { text }))
+        Ok(Fate::Parked(parked, if self.mount.options.pretty { indent(&text) } else { text }))
     }
 
     fn delete_hidden_so(self: &Arc<Self>, place: Place, hidden: Hidden, fate: Fate, reply: Reply<()>) {
-        let schema = match self.tree.schema(&place.0) {
+        let schema = match self.mount.schema(&place.0) {
             Ok(schema) => schema,
             // The table is gone, and the item with it.
             Err(error) => {
@@ -181,14 +170,14 @@ impl View {
             reply(ended);
         });
         match fate {
-            Fate::Parked(place, content) => self.tree.db.park_item_then(ParkRequest { delete: request, place, content }, done),
-            Fate::Gone => self.tree.db.delete_item_then(request, done),
+            Fate::Parked(place, content) => self.mount.db.park_item_then(ParkRequest { delete: request, place, content }, done),
+            Fate::Gone => self.mount.db.delete_item_then(request, done),
         }
     }
 
     /// The item is hidden no more: it is gone, or to be seen again.
     fn show_again(&self, place: &Place, hidden: Hidden) {
-        self.tree.with_deferred(|deferred| {
+        self.mount.with_deferred(|deferred| {
             if deferred.hidden_version(place) == Some(hidden.version) {
                 deferred.cancel(place);
             }
@@ -199,7 +188,7 @@ impl View {
         // Whoever read it may make another.
         self.reads.forget_all(item_number(&place.0, &place.1));
         if composite {
-            self.tree.folders.lock().keep(&place.0, &place.1.partition, now_ms());
+            self.mount.folders.lock().keep(&place.0, &place.1.partition, now_ms());
         }
     }
 
@@ -207,7 +196,7 @@ impl View {
     /// store too.
     fn was_parked(self: &Arc<Self>, item: &Place, file: FileId, parked: ParkedPlace, text: &[u8]) {
         let now_at = {
-            let mut scratch = self.tree.scratch.lock();
+            let mut scratch = self.mount.scratch.lock();
             let now_at = scratch.place(file).map(|(directory, name)| (directory.clone(), name.to_owned()));
             if now_at.as_ref() == Some(&(directory_of(&parked), parked.name.clone())) {
                 scratch.remove_if_same(file, text);
@@ -225,13 +214,13 @@ impl View {
     fn warn_of_parked(&self, (table, key): &Place, parked: &ParkedPlace) {
         let entry = EntryKey { index: None, base: key.clone() };
         let sentence = warning(&directory_of(parked), &parked.name, now_ms().saturating_add(PARKED_KEPT_MS));
-        self.warn(&item_path(table, &entry), vec![sentence]);
+        warn(self, &item_path(table, &entry), vec![sentence]);
     }
 
     fn change_parked_later(self: &Arc<Self>, change: ParkedChange) {
         let view = Arc::clone(self);
         self.run_elsewhere(Box::new(move || {
-            if let Err(error) = view.tree.db.change_parked(change) {
+            if let Err(error) = view.mount.db.change_parked(change) {
                 log::warn!("a parked file could not be moved or removed: {error}");
             }
         }));
@@ -240,7 +229,7 @@ impl View {
     /// UNLINK of a scratch file. That of a hidden item takes the item with it, now.
     pub(super) fn unlink_scratch(self: &Arc<Self>, file: FileId, reply: Reply<()>) {
         let _deleting = self.keeper.deleting.lock();
-        let due = self.tree.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
+        let due = self.mount.with_deferred(|deferred| deferred.take(|_, hidden| hidden.file == file));
         let view = Arc::clone(self);
         let removed: Reply<()> = Box::new(move |ended| match ended {
             Ok(()) => view.forget_scratch(file, reply),
@@ -254,13 +243,13 @@ impl View {
 
     /// The name of a scratch file goes, and what is parked under it.
     pub(super) fn forget_scratch(self: &Arc<Self>, file: FileId, reply: Reply<()>) {
-        let place = self.tree.scratch.lock().place(file).and_then(|(directory, name)| place_in(directory, name));
-        let removed = self.tree.scratch.lock().remove(file);
-        match place.map(|place| (self.tree.db.parked_at(&place), place)) {
+        let place = self.mount.scratch.lock().place(file).and_then(|(directory, name)| place_in(directory, name));
+        let removed = self.mount.scratch.lock().remove(file);
+        match place.map(|place| (self.mount.db.parked_at(&place), place)) {
             Some((Ok(Some(_)), place)) if removed.is_ok() => {
                 let view = Arc::clone(self);
                 self.run_elsewhere(Box::new(move || {
-                    reply(view.tree.db.change_parked(ParkedChange::Remove(place)).map(drop).map_err(FsError::from));
+                    reply(view.mount.db.change_parked(ParkedChange::Remove(place)).map(drop).map_err(FsError::from));
                 }));
             }
             _ => reply(removed),
@@ -269,11 +258,11 @@ impl View {
 
     /// Performs the deletes that wait and are meant, and waits for them.
     pub(super) fn settle_deletes(self: &Arc<Self>, is_meant: impl Fn(&Place) -> bool) {
-        if !self.tree.hides_any() {
+        if !self.mount.hides_any() {
             return;
         }
         let deleting = self.keeper.deleting.lock();
-        let due = self.tree.with_deferred(|deferred| deferred.take(|place, _| is_meant(place)));
+        let due = self.mount.with_deferred(|deferred| deferred.take(|place, _| is_meant(place)));
         let (sender, receiver) = std::sync::mpsc::channel();
         let mut waiting = 0;
         for (place, hidden) in due {
@@ -291,11 +280,6 @@ impl View {
         }
     }
 
-    /// Performs the deletes that wait, now.
-    pub(in crate::fs) fn flush_deletes(self: &Arc<Self>) {
-        self.delete_those(|_, _| true);
-    }
-
     /// Ends the keeper and performs the deletes that wait. Call after the last request; the database is closed by its owner.
     pub fn shut_down(self: &Arc<Self>) {
         *self.keeper.stop.lock() = true;
@@ -307,9 +291,9 @@ impl View {
             log::error!("the keeper thread had failed");
         }
         self.settle_deletes(|_| true);
-        let dropped = self.tree.scratch.lock().all();
+        let dropped = self.mount.scratch.lock().all();
         if let Some(first) = dropped.first() {
-            let path = format!("{}/{}", self.tree.path(&first.directory), first.name);
+            let path = format!("{}/{}", self.mount.path(&first.directory), first.name);
             log::info!("dropped with the mount: {} scratch files in memory, the first {path}", dropped.len());
         }
     }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::fs::process::name_of;
 use crate::model::TableName;
 
 /// How long a process may take from one of these calls to the next.
@@ -23,8 +24,7 @@ const RESTORERS: [&str; 12] =
 
 /// Does this process write anew what it unlinks? Told by its name; one in another pid namespace is not known.
 pub fn is_restorer(pid: u32) -> bool {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    RESTORERS.contains(&name.trim_end())
+    RESTORERS.contains(&name_of(pid).as_str())
 }
 
 /// The program that insists.
@@ -34,7 +34,7 @@ const MADE_MAX: usize = 1_000_000;
 
 /// Does this process insist on making what is in a directory that it made?
 pub fn is_copier(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end() == COPIER
+    name_of(pid) == COPIER
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

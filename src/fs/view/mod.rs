@@ -14,6 +14,7 @@
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own.
 
+mod alarm;
 mod calls;
 mod change;
 mod changed;
@@ -21,64 +22,69 @@ mod commit;
 mod computed;
 mod copy;
 mod creations;
+mod host;
 mod keeper;
 mod marks;
+mod notes;
 mod open;
 mod put;
 mod reads;
 mod rekey;
 mod removal;
 mod rename;
-mod schema;
 mod seen;
+mod start;
 mod vetoes;
 mod waiting;
 mod workers;
 mod xattr;
 
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 
-pub use calls::Call as TimedCall;
-pub use commit::{Call, Outcome, Performer};
+pub use calls::TimedCall;
 pub use copy::RangeEnd;
-pub use open::{Bytes, Created, OpenFlags};
+pub use open::Created;
 pub use rename::RenameFlags;
-pub(in crate::fs) use waiting::has_signal;
-pub use waiting::{Awaited, WAITING_MAX};
 
-use super::FsError;
-use super::attr::Attr;
-use super::computed::Kept;
-use super::directory_stream::{DirectoryStream, Listed};
-use super::handle::{Handle, Handles};
-use super::inode_table::InodeTable;
-use super::journal::{Failed, Missed, process_of, session_of};
-use super::node::Node;
-use super::tree::{Tree, is_worth_telling, now_ms};
-use super::write::Failure;
-use super::write::scratch::FileId;
+use alarm::Keeper;
 use creations::Creations;
 use marks::Marks;
-use reads::Reads;
+use notes::Reads;
 use seen::Seen;
 use vetoes::Vetoes;
+use waiting::WaitingReads;
 use workers::Workers;
 
-pub use super::options::ViewOptions;
-pub use super::tree::Caller;
-use crate::database::Browse;
+use super::FsError;
+use super::mount::Mount;
+use super::mount::journal::{Failed, Missed};
+use super::node::Node;
+use super::node::attr::Attr;
+use super::node::inode_table::InodeTable;
+use super::open::computed::Kept;
+use super::open::directory::{DirectoryStream, Listed};
+use super::open::handle::{Handle, Handles};
+use super::open::host::{Host, noted};
+use super::process::{has_signal, process_of, session_of};
+use super::source::scratch;
+use super::time::now_ms;
+use super::tree::{self, explain, is_worth_telling};
+use super::write::Failure;
+use super::write::scratch::FileId;
 
-/// Told once how a call ended; from any thread, must not block.
-pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
+pub use super::open::{Bytes, OpenFlags, Reply};
+pub use super::options::ViewOptions;
+pub use super::process::Caller;
 
 /// The filesystem; see the module.
 #[derive(Debug)]
 pub struct View {
     me: Weak<Self>,
-    tree: Arc<Tree>,
+    mount: Arc<Mount>,
     inodes: InodeTable,
     handles: Handles,
     creations: Creations,
@@ -86,10 +92,11 @@ pub struct View {
     seen: Seen,
     vetoes: Vetoes,
     marks: Marks,
-    keeper: keeper::Keeper,
+    keeper: Keeper,
     workers: Workers,
-    waiting: waiting::WaitingReads,
-    unkept: xattr::Unkept,
+    waiting: Arc<WaitingReads>,
+    /// The process that was warned last that its extended attributes are not kept: once is enough.
+    warned_of_xattr: AtomicU32,
     kept: Kept,
 }
 
@@ -134,51 +141,10 @@ const NAME_BYTES_MAX: usize = 255;
 /// The longest name that the kernel passes on: clauses are never listed, and filters may be long.
 const CLAUSE_BYTES_MAX: usize = 1024;
 const STATFS_BLOCK_BYTES: u32 = 4096;
-/// What is wrong with a name that [`Tree::resolve`] finds no key in.
+/// What is wrong with a name that [`tree::resolve`] finds no key in.
 const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %XX";
 
 impl View {
-    /// A view of a database. Its keeper thread lives until [`View::shut_down`].
-    #[must_use]
-    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
-        let tree = Arc::new(Tree::new(db, options));
-        let handles = Handles::new(tree.budget.clone());
-        let view = Arc::new_cyclic(|me| Self {
-            me: me.clone(),
-            keeper: keeper::Keeper::default(),
-            workers: Workers::default(),
-            waiting: waiting::WaitingReads::default(),
-            unkept: xattr::Unkept::default(),
-            kept: Kept::default(),
-            tree,
-            inodes: InodeTable::default(),
-            handles,
-            creations: Creations::default(),
-            reads: Reads::default(),
-            seen: Seen::default(),
-            vetoes: Vetoes::default(),
-            marks: Marks::default(),
-        });
-        keeper::start(&view);
-        view
-    }
-
-    /// The tree behind the view.
-    #[must_use]
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
-    pub fn tell(&self, config: serde_json::Value) {
-        let _ = self.tree.service.config.set(config);
-    }
-
-    /// Where results are kept that are too long for memory, once: a directory.
-    pub fn keep_results_in(&self, directory: std::path::PathBuf) {
-        self.kept.spools.set_directory(directory);
-    }
-
     /// Inode numbers the kernel knows.
     #[must_use]
     pub fn known_inodes(&self) -> usize {
@@ -190,11 +156,16 @@ impl View {
         self.workers.run(work);
     }
 
+    /// What files ask of.
+    fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+        Arc::<Self>::clone(self)
+    }
+
     fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
         let node = self.inodes.get(ino).ok_or(FsError::Forgotten)?;
         match &*node {
-            Node::DraftFolder(table, path) => Ok(self.tree.created_folder(table, path)?.map_or(node, Arc::new)),
-            Node::AliasFolder(folder) => Ok(self.tree.known_folder(folder)?.map_or(node, Arc::new)),
+            Node::DraftFolder(table, path) => Ok(tree::created_folder(&self.mount, table, path)?.map_or(node, Arc::new)),
+            Node::AliasFolder(folder) => Ok(tree::known_folder(&self.mount, folder)?.map_or(node, Arc::new)),
             _ => Ok(node),
         }
     }
@@ -216,7 +187,7 @@ impl View {
         match (place, &*node) {
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
-                self.tree.resolve(&node, name).is_ok_and(|child| child.reads_many())
+                tree::resolve(&self.mount, &node, name).is_ok_and(|child| child.reads_many())
             }
             (Place::Name(..), _) => false,
             (Place::Directory(_), node) => matches!(node, Node::Root | Node::Indexes(..) | Node::Special(_)),
@@ -225,12 +196,12 @@ impl View {
 
     /// Attributes of what is stored, or of what is just being created; of what takes long without its size.
     fn attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
-        self.or_created(node, self.tree.quick_attr(node, caller))
+        self.or_created(node, tree::quick_attr(&self.mount, node, caller))
     }
 
     /// The same with the size.
     fn whole_attr_of(&self, node: &Node, caller: Caller) -> Result<Attr, FsError> {
-        self.or_created(node, self.tree.attr(node, caller))
+        self.or_created(node, tree::attr(&self.mount, node, caller))
     }
 
     fn or_created(&self, node: &Node, attr: Result<Attr, FsError>) -> Result<Attr, FsError> {
@@ -259,7 +230,7 @@ impl View {
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
-        let node = self.tree.resolve(parent, name)?;
+        let node = tree::resolve(&self.mount, parent, name)?;
         let attr = self.whole_attr_of(&node, caller)?;
         if self.is_gone_for(caller, &node) {
             return Err(FsError::NotFound);
@@ -270,16 +241,20 @@ impl View {
 
     /// What a person may have misspelt, or believed to be there, is kept for `.ddb/errors/last`.
     fn missed(&self, caller: Caller, parent: &Arc<Node>, name: &[u8]) {
-        if let Ok(name) = std::str::from_utf8(name)
-            && is_worth_telling(parent, name)
-        {
-            let missed = Missed { parent: Arc::clone(parent), name: name.to_owned(), time_ms: now_ms(), thread: caller.pid };
-            self.tree.journal.miss(self.tree.service.last.session(caller.pid), missed);
+        let Ok(name) = std::str::from_utf8(name) else { return };
+        if !is_worth_telling(parent, name) {
+            return;
         }
+        let (time_ms, thread) = (now_ms(), caller.pid);
+        // Weak: the journal is part of the mount.
+        let (mount, directory, of_explain) = (Arc::downgrade(&self.mount), Arc::clone(parent), name.to_owned());
+        let explain = Arc::new(move || explain(&*mount.upgrade()?, &directory, &of_explain, (time_ms, thread)));
+        let missed = Missed { parent: parent.ino(), name: name.to_owned(), time_ms, thread, explain };
+        self.mount.journal.miss(self.mount.last.session(caller.pid), missed);
     }
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
-        let path = || self.tree.path(&node);
+        let path = || self.mount.path(&node);
         let known = self.inodes.remember(node.clone());
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
@@ -294,7 +269,7 @@ impl View {
             && source.index.is_none()
             && let Some(value) = partition.first()
         {
-            self.tree.folders.lock().forget(&source.table, value);
+            self.mount.folders.lock().forget(&source.table, value);
         }
     }
 
@@ -311,10 +286,10 @@ impl View {
             handle = self.handles.of_process(ino, caller.pid);
         }
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
-            return crate::fs::tree::scratch::attr(&self.tree, *id, ino);
+            return scratch::attr(&self.mount, *id, ino);
         }
         if let Some(id) = self.written_copy(&node, ino) {
-            return crate::fs::tree::scratch::attr(&self.tree, id, ino);
+            return scratch::attr(&self.mount, id, ino);
         }
         let size = handle.and_then(|handle| handle.size());
         let attr = if size.is_some() { self.attr_of(&node, caller) } else { self.whole_attr_of(&node, caller) };
@@ -334,7 +309,7 @@ impl View {
     /// The copy in memory that somebody who opened a parked file writes.
     fn written_copy(&self, node: &Node, ino: u64) -> Option<FileId> {
         let Node::Special(special) = node else { return None };
-        special.0.parked()?;
+        special.parked()?;
         match *self.handles.of_inode(ino)?.0 {
             Handle::Scratch(id) => Some(id),
             _ => None,
@@ -346,7 +321,7 @@ impl View {
     /// # Errors
     /// Not a symlink.
     pub fn readlink(&self, ino: u64) -> Result<String, FsError> {
-        self.tree.link_target(&*self.node(ino)?)
+        tree::link_target(&self.mount, &*self.node(ino)?)
     }
 
     /// OPENDIR; a handle.
@@ -356,9 +331,9 @@ impl View {
     pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
         let node = self.node(ino)?;
         self.attr_of(&node, caller)?;
-        let dots = self.tree.dots(&node);
+        let dots = self.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
-        let make = Box::new(move |tree: &Tree| tree.lister(&node));
+        let make = Box::new(move |mount: &Mount| tree::lister(mount, &node));
         let stream = DirectoryStream::new(dots, make).slow(is_slow);
         self.handles.insert(Handle::Directory(Mutex::new(stream)), ino, caller.pid, now_ms())
     }
@@ -387,7 +362,7 @@ impl View {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
         self.noted_at(caller, "readdir", String::new, self.handles.reserve_read(handle))?;
-        let read = stream.lock().read(&self.tree, offset, &|| has_signal(caller.pid) != Some(true), emit);
+        let read = stream.lock().read(&self.mount, offset, &|| has_signal(caller.pid) != Some(true), emit);
         self.handles.settle(handle);
         self.noted_at(caller, "readdir", String::new, read)
     }
@@ -400,7 +375,7 @@ impl View {
     /// STATFS.
     #[must_use]
     pub fn statfs(&self) -> FilesystemStat {
-        let info = self.tree.db.store_info();
+        let info = self.mount.db.store_info();
         let block = u64::from(STATFS_BLOCK_BYTES);
         // Never zero: `df` hides such a filesystem and installers refuse it.
         let total = info.total_bytes.max(info.used_bytes + info.free_bytes).max(block);
@@ -425,7 +400,7 @@ impl View {
         result: Result<T, FsError>,
     ) -> Result<T, FsError> {
         if result.is_ok() && operation != "lookup" {
-            self.tree.journal.made(parent.ino(), name);
+            self.mount.journal.made(parent.ino(), name);
         }
         self.noted_at(caller, operation, || self.child_path(parent, name), result)
     }
@@ -438,36 +413,20 @@ impl View {
         path: impl FnOnce() -> String,
         result: Result<T, FsError>,
     ) -> Result<T, FsError> {
-        if let Err(error) = &result
-            && error.is_remarkable()
-        {
-            self.record(caller, operation, path(), error, error.explanation());
-        }
-        result
+        noted(self, caller, operation, path, result)
     }
 
-    /// Remembers a failed call on an open text with its own report.
-    fn noted_failure(&self, caller: Caller, operation: &'static str, path: &str, failure: Failure) -> FsError {
-        self.record(caller, operation, path.to_owned(), &failure.error, failure.report);
-        failure.error
-    }
-
-    /// Remembers sentences about a write that succeeds.
-    fn warn(&self, path: &str, warnings: Vec<String>) {
-        for warning in warnings {
-            log::info!("{path}: {warning}");
-            self.tree.journal.warn(path, warning, now_ms());
-        }
-    }
-
-    fn record(&self, caller: Caller, operation: &'static str, path: String, error: &FsError, text: String) {
-        let errno = error.errno().name();
-        let exception = error.exception();
-        let failed = Failed { operation, path, errno, exception, text, time_ms: now_ms(), thread: caller.pid };
+    /// Remembers a failed call with its report.
+    fn note_failure(&self, caller: Caller, operation: &'static str, path: String, failure: Failure) -> FsError {
+        let Failure { error, report } = failure;
+        let (errno, exception) = (error.errno().name(), error.exception());
+        let failed = Failed { operation, path, errno, exception, text: report, time_ms: now_ms(), thread: caller.pid };
         if self.follows_veto(caller, &failed.path) {
-            return self.tree.journal.append(failed);
+            self.mount.journal.append(failed);
+        } else {
+            self.mount.journal.record(session_of(caller.pid), failed);
         }
-        self.tree.journal.record(session_of(caller.pid), failed);
+        error
     }
 
     /// Is a failure on this path one more of a process that was told already why it may not delete that table?
@@ -477,7 +436,7 @@ impl View {
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {
-        let parent = self.tree.path(parent);
+        let parent = self.mount.path(parent);
         let name = String::from_utf8_lossy(name);
         if parent.is_empty() { name.into_owned() } else { format!("{parent}/{name}") }
     }

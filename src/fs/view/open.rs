@@ -1,79 +1,41 @@
 //! open, create, read, write, flush, fsync, release, and the size of setattr.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::commit::Call;
-use super::put::{item_number, key_of};
-use super::{Caller, NewAttr, Reply, View};
-use crate::database::{Source, TextForm};
+use super::{NewAttr, View};
+use crate::database::Source;
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
-use crate::fs::handle::{Handle, OpenText, Text};
-use crate::fs::node::{EntryNode, Kind, Node, base};
+use crate::fs::mount::text::Text;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::special::SpecialNode;
+use crate::fs::node::{EntryNode, Kind, Node};
+use crate::fs::open::Bytes;
+use crate::fs::open::OpenFlags;
+use crate::fs::open::Reply;
+use crate::fs::open::handle::Handle;
+use crate::fs::open::special::logged;
+use crate::fs::open::text::run;
+use crate::fs::open::text::{Call, OpenText};
+use crate::fs::path::names::split_suffix;
+use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
+use crate::fs::process::Caller;
+use crate::fs::source::entry::{item_number, key_of};
+use crate::fs::source::{entry, scratch};
 use crate::fs::special::dropped;
-use crate::fs::tree::names::split_suffix;
-use crate::fs::tree::{items, now_ms};
+use crate::fs::special::{room, schema};
+use crate::fs::time::now_ms;
+use crate::fs::tree;
 use crate::fs::write::draft::Draft;
 use crate::fs::write::scratch::FileId;
-use crate::fs::write::{
-    ItemTarget, ItemWriter, KeyPart, Opener, TEXT_BYTES_MAX, TargetKey, TextWriter, is_refused_probe, is_schema_scratch_name,
-    is_scratch_name,
-};
+use crate::fs::write::{ItemTarget, ItemWriter, Opener, TEXT_BYTES_MAX, TextWriter};
 use crate::model::TableName;
 use crate::model::api::Precondition;
-
-/// How a file is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OpenFlags {
-    pub write: bool,
-    /// O_TRUNC.
-    pub truncate: bool,
-    /// O_EXCL, of create.
-    pub exclusive: bool,
-    /// O_APPEND.
-    pub append: bool,
-}
 
 /// Answer of create: the file's attributes and its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Created {
     pub attr: Attr,
     pub handle: u64,
-}
-
-/// Bytes read, a part of something kept alive with them.
-#[derive(Debug)]
-pub struct Bytes {
-    of: BytesOf,
-    range: Range<usize>,
-}
-
-#[derive(Debug)]
-enum BytesOf {
-    Handle(Arc<Handle>),
-    Own(Vec<u8>),
-}
-
-impl Bytes {
-    /// These bytes.
-    #[must_use]
-    pub fn own(bytes: Vec<u8>) -> Self {
-        Self { range: 0..bytes.len(), of: BytesOf::Own(bytes) }
-    }
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        let all = match &self.of {
-            BytesOf::Own(bytes) => bytes.as_slice(),
-            BytesOf::Handle(handle) => match &**handle {
-                Handle::Text(text) => text.bytes.as_slice(),
-                _ => &[],
-            },
-        };
-        all.get(self.range.clone()).unwrap_or_default()
-    }
 }
 
 impl View {
@@ -86,28 +48,28 @@ impl View {
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
         let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller.pid, now_ms()));
-        self.noted_at(caller, "open", || self.tree.path(&node), opened)
+        self.noted_at(caller, "open", || self.mount.path(&node), opened)
     }
 
     fn open_for_reading(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         match node {
             node if node.is_computed() => self.open_computed(node),
-            Node::Scratch(id) => self.open_scratch(*id, false),
-            Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
+            Node::Scratch(id) => scratch::open(&self.mount, *id, false),
+            Node::Special(special) => self.open_special(caller, special, flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
-                let (text, stat) = items::counted_text(&self.tree, entry)?;
-                let text = Text::new(text, &self.tree.budget)?;
+                let (text, stat) = entry::counted_text(&self.mount, entry)?;
+                let text = Text::new(text, &self.mount.budget)?;
                 self.read_item(caller.pid, entry, stat.version, &text);
                 Ok(Handle::Text(text))
             }
-            _ => Ok(Handle::Text(Text::new(self.tree.text(node, caller)?, &self.tree.budget)?)),
+            _ => Ok(Handle::Text(Text::new(tree::text(&self.mount, node, caller)?, &self.mount.budget)?)),
         }
     }
 
     fn open_for_writing(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         self.opens(caller, node, node.ino());
         match self.open_writer(caller, node, flags) {
-            Err(FsError::Derived) if node.table().is_some_and(|table| self.tree.restores(table)) => Ok(dropped::sink()),
+            Err(FsError::Derived) if node.table().is_some_and(|table| self.mount.restores(table)) => Ok(dropped::sink()),
             opened => opened,
         }
     }
@@ -117,8 +79,8 @@ impl View {
             Node::Entry(entry) if entry.source.index.is_none() => self.open_item(caller, node, entry, flags),
             Node::Alias(_) => self.create_item(caller, node, flags),
             Node::Schema(source) if source.index.is_none() => self.open_schema(caller, node, &source.table, flags),
-            Node::Scratch(id) => self.open_scratch(*id, flags.truncate),
-            Node::Special(special) => special.0.open(self, caller, node.ino(), flags),
+            Node::Scratch(id) => scratch::open(&self.mount, *id, flags.truncate),
+            Node::Special(special) => self.open_special(caller, special, flags),
             Node::Root
             | Node::Table(_)
             | Node::DraftFolder(..)
@@ -141,16 +103,16 @@ impl View {
     /// An item that may be stored, or be being created.
     fn open_item(&self, caller: Caller, node: &Node, entry: &EntryNode, flags: OpenFlags) -> Result<Handle, FsError> {
         if flags.truncate {
-            let stored = items::stat(&self.tree, &entry.source, &entry.key);
+            let stored = entry::stat(&self.mount, &entry.source, &entry.key);
             return match stored {
                 Ok(_) => Ok(Handle::Item(self.item_handle(caller, node, flags, ItemWriter::stream)?)),
                 Err(FsError::NotFound) => self.create_item(caller, node, flags),
                 Err(error) => Err(error),
             };
         }
-        match items::text(&self.tree, entry) {
+        match entry::text(&self.mount, entry) {
             Ok((text, stat)) => {
-                let unchanged = (!self.tree.options.last_writer_wins).then_some(Precondition::Version(stat.version));
+                let unchanged = (!self.mount.options.last_writer_wins).then_some(Precondition::Version(stat.version));
                 if unchanged.is_some() {
                     self.keep_text(stat.version, entry.form, &text);
                 }
@@ -177,30 +139,29 @@ impl View {
         flags: OpenFlags,
         writer: impl FnOnce(ItemTarget, Opener) -> ItemWriter,
     ) -> Result<Arc<OpenText<ItemTarget>>, FsError> {
-        let target = self.item_target(node)?;
+        let target = entry::target(&self.mount, node)?;
         let writer = writer(target, Opener { pid: caller.pid, append: flags.append });
-        Ok(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer)))
+        Ok(Arc::new(OpenText::new(node.ino(), self.mount.path(node), caller.pid, writer)))
     }
 
     fn open_schema(&self, caller: Caller, node: &Node, table: &TableName, flags: OpenFlags) -> Result<Handle, FsError> {
         let opener = Opener { pid: caller.pid, append: flags.append };
-        let target = self.schema_target(table)?;
-        let text = if flags.truncate { None } else { self.tree.text(node, caller).ok() };
+        let target = schema::target(&self.mount, table)?;
+        let text = if flags.truncate { None } else { tree::text(&self.mount, node, caller).ok() };
         let writer = match text {
             Some(text) => TextWriter::edit(target, text, None, opener),
             None => TextWriter::stream(target, opener),
         };
-        Ok(Handle::Special(Arc::new(OpenText::new(node.ino(), self.tree.path(node), caller.pid, writer))))
+        Ok(Handle::Special(Arc::new(OpenText::new(node.ino(), self.mount.path(node), caller.pid, writer))))
     }
 
-    pub(in crate::fs) fn open_scratch(&self, id: FileId, truncate: bool) -> Result<Handle, FsError> {
-        let mut scratch = self.tree.scratch.lock();
-        // Parked since it was looked up: the kernel looks the name up again.
-        scratch.open(id, now_ms()).map_err(|_| FsError::Stale)?;
-        if truncate {
-            scratch.truncate(id, 0, now_ms())?;
+    fn open_special(self: &Arc<Self>, caller: Caller, special: &SpecialNode, flags: OpenFlags) -> Result<Handle, FsError> {
+        let (room, host) = (room(&special.feature)?, self.host());
+        match (special.kind, flags.write) {
+            (Kind::Directory, _) => Err(FsError::IsDirectory),
+            (_, true) => room.open_for_writing(special, &host, caller, flags),
+            (_, false) => room.open_for_reading(special, &host, caller),
         }
-        Ok(Handle::Scratch(id))
     }
 
     /// CREATE: a new file, open; or an old one when the kernel did not know of it.
@@ -235,7 +196,7 @@ impl View {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
-        let resolved = self.tree.resolve(parent, name);
+        let resolved = tree::resolve(&self.mount, parent, name);
         let is_new = resolved.is_err();
         let node = match resolved {
             Err(FsError::NotFound) => {
@@ -261,9 +222,9 @@ impl View {
         // tar makes a file in the place of a link, for the while.
         let node = match std::str::from_utf8(name) {
             Ok(name)
-                if node.kind() == Kind::Symlink && !exists && parent.table().is_some_and(|table| self.tree.restores(table)) =>
+                if node.kind() == Kind::Symlink && !exists && parent.table().is_some_and(|table| self.mount.restores(table)) =>
             {
-                dropped::make(&self.tree, parent, name, Kind::File)
+                dropped::make(&self.mount, parent, name, Kind::File)
             }
             _ => node,
         };
@@ -291,7 +252,7 @@ impl View {
         let (attr, handle) = self.noted(caller, "mknod", &parent, name, self.create_in(caller, &parent, name, mode, flags))?;
         match handle {
             Handle::Item(open) => self.creations.promise(&open),
-            Handle::Scratch(id) => self.tree.scratch.lock().release(id, now_ms()),
+            Handle::Scratch(id) => self.mount.scratch.lock().release(id, now_ms()),
             Handle::Special(open) => self.creations.remove_special(&open),
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {}
         }
@@ -301,8 +262,8 @@ impl View {
     /// A file that is forgotten, where the mount restores and there can be none.
     fn create_dropped(&self, parent: &Node, name: &[u8], error: FsError) -> Result<Node, FsError> {
         match (std::str::from_utf8(name), &error) {
-            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.tree.restores_in(parent) => {
-                Ok(dropped::make(&self.tree, parent, name, Kind::File))
+            (Ok(name), FsError::Derived | FsError::NotPermitted(_)) if self.mount.restores_in(parent) => {
+                Ok(dropped::make(&self.mount, parent, name, Kind::File))
             }
             _ => Err(error),
         }
@@ -322,13 +283,13 @@ impl View {
                 if !is_scratch_name(name) {
                     return Err(FsError::NotSupported);
                 }
-                self.tree.create_scratch(parent, name, mode, now_ms())
+                self.mount.create_scratch(parent, name, mode, now_ms())
             }
-            Node::Table(_) if is_schema_scratch_name(name) => self.tree.create_scratch(parent, name, mode, now_ms()),
+            Node::Table(_) if is_schema_scratch_name(name) => self.mount.create_scratch(parent, name, mode, now_ms()),
             Node::DraftFolder(..) => Err(Draft::file_refused()),
-            Node::Table(table) if self.tree.is_draft(table)? => Err(Draft::file_refused()),
+            Node::Table(table) if self.mount.is_draft(table)? => Err(Draft::file_refused()),
             Node::Root | Node::Table(_) => Err(FsError::NotPermitted("files of data are below items/")),
-            Node::Special(special) => Err(special.0.create_refused()),
+            Node::Special(special) => Err(room(&special.feature)?.create_refused()),
             _ => Err(FsError::Derived),
         }
     }
@@ -346,7 +307,7 @@ impl View {
     ) -> Option<Reply<T>> {
         if let Err(error) = reserved {
             let node = self.handles.ino(number).and_then(|ino| self.inodes.get(ino));
-            let path = || node.map_or_else(String::new, |node| self.tree.path(&node));
+            let path = || node.map_or_else(String::new, |node| self.mount.path(&node));
             reply(self.noted_at(caller, operation, path, Err(error)));
             return None;
         }
@@ -368,7 +329,7 @@ impl View {
             reply
         };
         match &*handle {
-            Handle::Special(open) => Arc::clone(open).read(self, caller, offset, size, reply),
+            Handle::Special(open) => Arc::clone(open).read(&self.host(), caller, offset, size, reply),
             Handle::Computed(_) => self.read_computed(caller, handle, (offset, size), reply),
             _ => reply(self.read_now(caller, &handle, offset, size)),
         }
@@ -376,13 +337,9 @@ impl View {
 
     fn read_now(&self, caller: Caller, handle: &Arc<Handle>, offset: u64, size: usize) -> Result<Bytes, FsError> {
         let bytes = match &**handle {
-            Handle::Text(text) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.bytes.len());
-                let end = start.saturating_add(size).min(text.bytes.len());
-                return Ok(Bytes { range: start..end, of: BytesOf::Handle(Arc::clone(handle)) });
-            }
+            Handle::Text(text) => return Ok(Bytes::of_text(text, offset, size)),
             Handle::Item(open) => self.read_text(caller, open, offset, size),
-            Handle::Scratch(id) => self.tree.scratch.lock().read(*id, offset, size, now_ms())?,
+            Handle::Scratch(id) => self.mount.scratch.lock().read(*id, offset, size, now_ms())?,
             Handle::Directory(_) => return Err(FsError::IsDirectory),
             Handle::Special(_) | Handle::Computed(_) => return Err(FsError::BadHandle),
         };
@@ -405,11 +362,11 @@ impl View {
         let reserved = self.handles.reserve(number, data.len());
         let Some(reply) = self.reserving(caller, (number, "write"), reserved, reply) else { return };
         match &*handle {
-            Handle::Item(open) => self.run(caller, open, Call::Write { offset, data: data.to_vec() }, reply),
-            Handle::Special(open) => Arc::clone(open).write(self, caller, offset, data, reply),
+            Handle::Item(open) => run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply),
+            Handle::Special(open) => Arc::clone(open).write(&self.host(), caller, offset, data, reply),
             Handle::Scratch(id) => {
-                let written = self.tree.scratch.lock().write(*id, offset, data, now_ms());
-                reply(self.noted_at(caller, "write", || self.tree.path(&Node::Scratch(*id)), written));
+                let written = self.mount.scratch.lock().write(*id, offset, data, now_ms());
+                reply(self.noted_at(caller, "write", || self.mount.path(&Node::Scratch(*id)), written));
             }
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Err(FsError::BadHandle)),
         }
@@ -428,9 +385,9 @@ impl View {
     fn settle(self: &Arc<Self>, caller: Caller, handle: u64, call: Call, reply: Reply<()>) {
         let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
         match &*handle {
-            Handle::Item(open) => self.run(caller, open, call, reply),
-            Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(self, caller, reply),
-            Handle::Special(open) => Arc::clone(open).fsync(self, caller, reply),
+            Handle::Item(open) => run(self, caller, open, call, reply),
+            Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(&self.host(), caller, reply),
+            Handle::Special(open) => Arc::clone(open).fsync(&self.host(), caller, reply),
             Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {
                 reply(Ok(()));
             }
@@ -448,14 +405,14 @@ impl View {
                     view.creations.remove(&again);
                     reply(ended);
                 });
-                self.run(caller, open, Call::Release, done);
+                run(self, caller, open, Call::Release, done);
             }
             Handle::Special(open) => {
                 self.creations.remove_special(open);
-                Arc::clone(open).release(self, caller, reply);
+                Arc::clone(open).release(&self.host(), caller, reply);
             }
             Handle::Scratch(id) => {
-                self.tree.scratch.lock().release(*id, now_ms());
+                self.mount.scratch.lock().release(*id, now_ms());
                 reply(Ok(()));
             }
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => reply(Ok(())),
@@ -471,7 +428,7 @@ impl View {
         };
         if let Node::Scratch(id) = &*node {
             let set = self.set_scratch_attr(*id, new);
-            let set = self.noted_at(caller, "setattr", || self.tree.path(&node), set);
+            let set = self.noted_at(caller, "setattr", || self.mount.path(&node), set);
             return reply(set.and_then(|()| self.getattr(caller, ino, handle)));
         }
         if new.size.is_some() {
@@ -490,8 +447,8 @@ impl View {
         };
         match (new.size, handle.and_then(|handle| self.handles.get(handle))) {
             (Some(size), Some(opened)) => match &*opened {
-                Handle::Item(open) => self.run(caller, open, Call::Truncate(size), answer),
-                Handle::Special(open) => Arc::clone(open).truncate(self, caller, size, answer),
+                Handle::Item(open) => run(self, caller, open, Call::Truncate(size), answer),
+                Handle::Special(open) => Arc::clone(open).truncate(&self.host(), caller, size, answer),
                 Handle::Scratch(id) => answer(self.set_scratch_attr(*id, new)),
                 _ => answer(Err(FsError::BadHandle)),
             },
@@ -511,7 +468,7 @@ impl View {
     }
 
     fn is_absent(&self, node: &Node, caller: Caller) -> bool {
-        matches!(self.tree.attr(node, caller), Err(FsError::NotFound))
+        matches!(tree::attr(&self.mount, node, caller), Err(FsError::NotFound))
             && self.creations.get(node.ino()).is_some_and(|open| open.state.lock().writer.len() == 0)
     }
 
@@ -520,44 +477,17 @@ impl View {
             Node::Entry(entry) => entry.source.index.is_some(),
             Node::Schema(source) => source.index.is_some(),
             Node::Alias(_) => false,
-            Node::Special(special) => !special.0.is_writable(),
+            Node::Special(special) => !special.is_writable,
             _ => true,
         }
     }
 
     fn set_scratch_attr(&self, id: FileId, new: NewAttr) -> Result<(), FsError> {
-        let mut scratch = self.tree.scratch.lock();
+        let mut scratch = self.mount.scratch.lock();
         if let Some(size) = new.size {
             scratch.truncate(id, size, now_ms())?;
         }
         let modified_ms = if new.touched { Some(now_ms()) } else { new.modified_ms };
         scratch.set_attributes(id, new.mode, modified_ms)
     }
-
-    /// The item of a base table, as a target for its text.
-    ///
-    /// # Errors
-    /// `Derived` of anything else.
-    pub(in crate::fs) fn item_target(&self, node: &Node) -> Result<ItemTarget, FsError> {
-        let (table, key, form): (TableName, TargetKey, TextForm) = match node {
-            Node::Entry(entry) if entry.source == base(&entry.source.table) => {
-                let sort = entry.key.base.sort.clone().map(KeyPart::Value);
-                let key = TargetKey { partition: KeyPart::Value(entry.key.base.partition.clone()), sort };
-                (entry.source.table.clone(), key, entry.form)
-            }
-            Node::Alias(alias) => (alias.table.clone(), alias.key.clone(), alias.form),
-            _ => return Err(FsError::Derived),
-        };
-        let key_schema = self.tree.schema(&table)?.key.clone();
-        Ok(ItemTarget { table, key_schema, key, form, strict_keys: self.tree.options.strict_keys })
-    }
-}
-
-fn logged(reply: Reply<()>, path: String) -> Reply<()> {
-    Box::new(move |ended| {
-        if let Err(error) = &ended {
-            log::warn!("{path}: text left at the last close was not stored: {error}");
-        }
-        reply(ended);
-    })
 }

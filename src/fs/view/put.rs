@@ -2,30 +2,24 @@
 
 use std::sync::Arc;
 
-use super::commit::Outcome;
-use super::{View, ViewOptions};
+use super::View;
 use crate::codec::key::partition_digest;
-use crate::database::{Done, EntryKey, TextForm};
+use crate::database::Done;
 use crate::fs::FsError;
-use crate::fs::node::{AliasFolder, Node, base, entry_ino};
-use crate::fs::special::last;
-use crate::fs::write::{ItemTarget, KeyPart};
+use crate::fs::mount::last;
+use crate::fs::node::{AliasFolder, Node, base};
+use crate::fs::open::host::Host;
+use crate::fs::open::host::on_behalf_of;
+use crate::fs::open::Outcome;
+use crate::fs::source::entry::key_of;
+use crate::fs::write::ItemTarget;
 use crate::model::api::{Precondition, PutItemRequest, PutItemResponse};
 use crate::model::{Error, Key, TableName};
 
-/// What an item is called in [`super::reads::Reads`].
-pub(super) fn item_number(table: &TableName, key: &Key) -> u64 {
-    entry_ino(&base(table), &EntryKey { index: None, base: key.clone() }, TextForm::PlainJson)
-}
-
 impl View {
-    pub(in crate::fs) fn options(&self) -> ViewOptions {
-        self.tree.options
-    }
-
     /// PutItem for a thread, of an item that may be hidden: it is written again.
-    pub(in crate::fs) fn put(self: &Arc<Self>, mut request: PutItemRequest, thread: u32, done: Outcome) {
-        let schema = match self.tree.schema(&request.table_name) {
+    pub(super) fn put_item(self: &Arc<Self>, mut request: PutItemRequest, thread: u32, done: Outcome) {
+        let schema = match self.mount.schema(&request.table_name) {
             Ok(schema) => schema,
             Err(FsError::Database(error)) => return done(Err(error)),
             Err(_) => return done(Err(Error::ResourceNotFound)),
@@ -37,31 +31,31 @@ impl View {
         }
         let again = (request.precondition != asked).then(|| PutItemRequest { precondition: asked, ..request.clone() });
         let view = Arc::clone(self);
-        let session = self.tree.service.last.session(thread);
+        let session = self.mount.last.session(thread);
         let stored: Done<PutItemResponse> = Box::new(move |outcome| match (outcome, again) {
             // The hidden item's delete was under way and came first: there is none, as asked.
             (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
                 let next = Arc::clone(&view);
-                view.run_elsewhere(Box::new(move || next.put(again, thread, done)));
+                view.run_elsewhere(Box::new(move || next.put_item(again, thread, done)));
             }
             (Ok(response), _) => {
-                view.tree.service.last.keep_write(session, "PutItem", Ok(last::of_put(&table, &response)));
+                view.mount.last.keep_write(session, "PutItem", Ok(last::of_put(&table, &response)));
                 if let Some(key) = &key {
-                    view.item_stored(&table, key);
+                    view.item_is_stored(&table, key);
                 }
                 done(Ok(response.version));
             }
             (Err(error), _) => {
-                view.tree.service.last.keep_write(session, "PutItem", Err(&error));
+                view.mount.last.keep_write(session, "PutItem", Err(&error));
                 done(Err(error));
             }
         });
-        self.on_behalf_of(thread, || self.tree.db.put_item_then(request, stored));
+        on_behalf_of(&**self, thread, || self.mount.db.put_item_then(request, stored));
     }
 
     /// An item was put through the mount: it is not being created, hidden or waiting for its delete any more.
-    pub(in crate::fs) fn item_stored(&self, table: &TableName, key: &Key) {
-        let mut folders = self.tree.folders.lock();
+    pub(super) fn item_is_stored(&self, table: &TableName, key: &Key) {
+        let mut folders = self.mount.folders.lock();
         if folders.since(table, &key.partition).is_some() {
             folders.remove(table, &key.partition);
         }
@@ -71,7 +65,7 @@ impl View {
         // The folder's files in memory go with it.
         let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
         let collection = Node::Collection(base(table), vec![key.partition.clone()]);
-        self.tree.scratch.lock().move_directory(&folder, &collection);
+        self.mount.scratch.lock().move_directory(&folder, &collection);
     }
 
     /// An item that was renamed away and could not be written anew stays as it was.
@@ -81,19 +75,14 @@ impl View {
         }
     }
 
-    /// Takes back a waiting delete of this item.
-    pub(in crate::fs) fn revive_item(&self, table: &TableName, key: &Key) {
-        self.revive(table, key, None);
-    }
-
     /// Takes back a waiting delete of this item, since it is written again. A put that must find no item finds the hidden one.
     pub(super) fn revive(&self, table: &TableName, key: &Key, precondition: Option<Precondition>) -> Option<Precondition> {
-        if !self.tree.hides_any() {
+        if !self.mount.hides_any() {
             return precondition;
         }
         let place = (table.clone(), key.clone());
         let _not_deleting = self.keeper.deleting.lock();
-        self.tree.with_deferred(|deferred| {
+        self.mount.with_deferred(|deferred| {
             let hidden = deferred.hidden_version(&place);
             deferred.cancel(&place);
             match (hidden, precondition) {
@@ -102,15 +91,4 @@ impl View {
             }
         })
     }
-}
-
-/// The key of a target whose name says it.
-pub(super) fn key_of(target: &ItemTarget) -> Option<Key> {
-    let sort = match &target.key.sort {
-        Some(KeyPart::Value(value)) => Some(value.clone()),
-        Some(KeyPart::Digest(_)) => return None,
-        None => None,
-    };
-    let KeyPart::Value(partition) = &target.key.partition else { return None };
-    Some(Key { partition: partition.clone(), sort })
 }

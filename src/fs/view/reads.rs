@@ -1,250 +1,16 @@
-//! Who read which version: a program that reads an item and then writes it must not undo what somebody else wrote in between, also when
-//! it opens the file anew for the write (docs/filesystem.md 4, put if unchanged).
-//!
-//! A note is of an item and a process, whichever of its threads reads or writes. A commit of that process is held against the version
-//! noted; a process that read nothing, as `echo >`, replaces what is there. What renews a note:
-//!
-//! - reading the item again;
-//! - a commit of the process itself by any route: the engine tells of it ([`crate::engine::witness`]);
-//! - looking at the item's attributes by path, as an editor does before it asks whether to write what somebody else has changed. That is a
-//!   LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so a look counts from the thread's next
-//!   call on.
-//!
-//! A note ends after [`NOTE_AGE_MAX`], with its process, or when the process deletes the item. Memory is bounded: beyond
-//! [`NOTES_MAX`] the notes of processes that have ended go, then the oldest.
+//! What calls tell [`super::notes::Reads`].
 
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
-use super::put::item_number;
-use super::{Caller, View};
+use super::View;
 use crate::database::{EntryKey, Source, TextForm};
-use crate::engine::witness::{Witness, testify};
-use crate::fs::handle::Text;
+use crate::engine::witness::Witness;
+use crate::fs::mount::text::Text;
 use crate::fs::node::{EntryNode, Node, base};
-use crate::fs::process::{Process, Processes};
-use crate::fs::tree::items;
+use crate::fs::process::Caller;
+use crate::fs::source::entry::{self, item_number};
 use crate::model::api::Version;
 use crate::model::{Key, TableName};
-
-/// Notes kept.
-const NOTES_MAX: usize = 10_000;
-/// What is left of them when there were too many.
-const NOTES_LEFT: usize = NOTES_MAX / 4 * 3;
-/// How long a note counts.
-const NOTE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
-/// Items of which it is known who wrote them last.
-const WRITERS_MAX: usize = 10_000;
-
-#[derive(Debug)]
-struct Note {
-    process: Process,
-    version: Version,
-    at: Instant,
-    look: Look,
-}
-
-/// What a thread of the process does about the item's attributes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    None,
-    /// It looked the name up.
-    Begun(u32),
-    /// Then it asked for the attributes, which were of this version.
-    Seen(u32, Version),
-}
-
-impl Note {
-    /// A look that has ended counts as a read.
-    fn settle(&mut self, now: Instant) {
-        if let Look::Seen(_, version) = std::mem::replace(&mut self.look, Look::None) {
-            (self.version, self.at) = (version, now);
-        }
-    }
-}
-
-/// Who wrote an item last through the mount.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writer {
-    /// What it wrote; `None` is a delete.
-    pub version: Option<Version>,
-    pub process: Process,
-    /// What the thread is called.
-    pub name: String,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// By item.
-    notes: HashMap<u64, Vec<Note>>,
-    count: usize,
-    /// By item, of those that somebody had read.
-    writers: HashMap<u64, Writer>,
-}
-
-/// See the module. An item is named by its inode number.
-#[derive(Debug, Default)]
-pub struct Reads {
-    processes: Processes,
-    state: Mutex<State>,
-}
-
-impl Reads {
-    /// A thread read this version.
-    pub fn note(&self, item: u64, thread: u32, version: Version) {
-        if let Some(process) = self.processes.of(thread) {
-            self.state.lock().note(item, process, version, Instant::now());
-        }
-    }
-
-    /// Has any process read the item? Then the caller's must be found out.
-    pub fn is_noted(&self, item: u64) -> bool {
-        self.state.lock().notes.contains_key(&item)
-    }
-
-    /// The version that a write by this thread is held against, if its process read the item.
-    pub fn version(&self, item: u64, thread: u32) -> Option<Version> {
-        self.with_note(item, thread, |note, now| {
-            note.settle(now);
-            note.version
-        })
-    }
-
-    /// A thread looked the name up.
-    pub fn looked_up(&self, item: u64, thread: u32) {
-        self.with_note(item, thread, |note, now| {
-            note.settle(now);
-            note.look = Look::Begun(thread);
-        });
-    }
-
-    /// A thread asked for the attributes, which are of this version or a later one.
-    pub fn looked_at(&self, item: u64, thread: u32, version: Version) {
-        self.with_note(item, thread, |note, _| {
-            if note.look == Look::Begun(thread) {
-                note.look = Look::Seen(thread, version);
-            }
-        });
-    }
-
-    /// A thread opened the file or set its size: that was why it looked.
-    pub fn opened(&self, item: u64, thread: u32) {
-        self.with_note(item, thread, |note, _| {
-            if matches!(note.look, Look::Begun(by) | Look::Seen(by, _) if by == thread) {
-                note.look = Look::None;
-            }
-        });
-    }
-
-    fn with_note<T>(&self, item: u64, thread: u32, work: impl FnOnce(&mut Note, Instant) -> T) -> Option<T> {
-        if !self.is_noted(item) {
-            return None;
-        }
-        let (process, now) = (self.processes.of(thread)?, Instant::now());
-        self.state.lock().of(item, process, now).map(|note| work(note, now))
-    }
-
-    /// A thread's process wrote the item, or deleted it: that is what it knows from now on, if it had read. Had anybody?
-    fn wrote(&self, item: u64, thread: u32, version: Option<Version>) -> bool {
-        let Some(process) = self.is_noted(item).then(|| self.processes.of(thread)).flatten() else { return false };
-        let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
-        let writer = Writer { version, process, name: name.trim_end().to_owned() };
-        self.state.lock().wrote(item, writer, Instant::now());
-        true
-    }
-
-    /// Who made an item what it is, if that was through this mount.
-    pub fn writer(&self, item: u64, version: Option<Version>) -> Option<Writer> {
-        self.state.lock().writers.get(&item).filter(|writer| writer.version == version).cloned()
-    }
-
-    /// The item is gone: whoever read it may make another.
-    pub fn forget_all(&self, item: u64) {
-        self.state.lock().retain(item, |_| false);
-    }
-}
-
-impl State {
-    fn note(&mut self, item: u64, process: Process, version: Version, now: Instant) {
-        if let Some(note) = self.of(item, process, now) {
-            // A file that was opened before may be read still.
-            *note = Note { process, version: version.max(note.version), at: now, look: Look::None };
-            return;
-        }
-        if self.count >= NOTES_MAX {
-            self.make_room(now);
-        }
-        self.notes.entry(item).or_default().push(Note { process, version, at: now, look: Look::None });
-        self.count += 1;
-    }
-
-    /// The note of a process, if it still counts.
-    fn of(&mut self, item: u64, process: Process, now: Instant) -> Option<&mut Note> {
-        let is_it = |note: &&mut Note| note.process == process;
-        let note = self.notes.get_mut(&item)?.iter_mut().find(is_it)?;
-        if now.duration_since(note.at) >= NOTE_AGE_MAX {
-            self.retain(item, |note| note.process != process);
-            return None;
-        }
-        self.notes.get_mut(&item)?.iter_mut().find(is_it)
-    }
-
-    fn wrote(&mut self, item: u64, writer: Writer, now: Instant) {
-        let process = writer.process;
-        match writer.version {
-            Some(version) => {
-                if let Some(note) = self.of(item, process, now) {
-                    *note = Note { process, version, at: now, look: Look::None };
-                }
-            }
-            None => self.retain(item, |note| note.process != process),
-        }
-        if self.writers.len() >= WRITERS_MAX {
-            self.writers.clear();
-        }
-        self.writers.insert(item, writer);
-    }
-
-    fn retain(&mut self, item: u64, keep: impl FnMut(&Note) -> bool) {
-        let Some(notes) = self.notes.get_mut(&item) else { return };
-        let before = notes.len();
-        notes.retain(keep);
-        self.count -= before - notes.len();
-        if notes.is_empty() {
-            self.notes.remove(&item);
-        }
-    }
-
-    fn retain_all(&mut self, mut keep: impl FnMut(&Note) -> bool) {
-        self.notes.retain(|_, notes| {
-            notes.retain(&mut keep);
-            !notes.is_empty()
-        });
-        self.count = self.notes.values().map(Vec::len).sum();
-    }
-
-    fn make_room(&mut self, now: Instant) {
-        let mut is_there: HashMap<Process, bool> = HashMap::new();
-        self.retain_all(|note| {
-            let is_there = is_there.entry(note.process).or_insert_with(|| note.process.is_there());
-            *is_there && now.duration_since(note.at) < NOTE_AGE_MAX
-        });
-        if self.count <= NOTES_LEFT {
-            return;
-        }
-        let mut times: Vec<Instant> = self.notes.values().flatten().map(|note| note.at).collect();
-        let (_, oldest_left, _) = times.select_nth_unstable(self.count - NOTES_LEFT);
-        let oldest_left = *oldest_left;
-        self.retain_all(|note| note.at >= oldest_left);
-        if self.count >= NOTES_MAX {
-            // All of one moment.
-            self.retain_all(|_| false);
-        }
-    }
-}
 
 /// Renews the notes of a thread's process.
 struct Renewing {
@@ -264,9 +30,9 @@ impl Witness for Renewing {
 }
 
 impl View {
-    /// Starts operations of a thread's process: what they write is what it knows from then on.
-    pub(in crate::fs) fn on_behalf_of<T>(&self, thread: u32, start: impl FnOnce() -> T) -> T {
-        testify(Arc::new(Renewing { view: self.me.clone(), thread }), start)
+    /// Who is to hear of what operations write for this thread's process: what they write is what it knows from then on.
+    pub(super) fn renewing(&self, thread: u32) -> Arc<dyn Witness> {
+        Arc::new(Renewing { view: self.me.clone(), thread })
     }
 
     /// The version of an item that a write of a thread's process must find, or none, if the process read it.
@@ -276,7 +42,7 @@ impl View {
 
     /// A thread read this text of an item.
     pub(super) fn read_item(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<Text>) {
-        if !self.tree.options.last_writer_wins {
+        if !self.mount.options.last_writer_wins {
             self.reads.note(item_number(&entry.source.table, &entry.key.base), thread, version);
             self.seen.keep(version, entry.form, text);
         }
@@ -286,7 +52,7 @@ impl View {
     fn see(&self, source: &Source, base: Key, version: Version) {
         let form = TextForm::PlainJson;
         if !self.seen.has(version)
-            && let Ok(Some((text, stat))) = self.tree.db.text(source, &EntryKey { index: None, base }, form)
+            && let Ok(Some((text, stat))) = self.mount.db.text(source, &EntryKey { index: None, base }, form)
         {
             self.keep_text(stat.version, form, &text);
         }
@@ -294,7 +60,7 @@ impl View {
 
     /// Remembers the text of a version, if there is room for it.
     pub(super) fn keep_text(&self, version: Version, form: TextForm, text: &[u8]) {
-        if let Ok(text) = Text::new(text.to_vec(), &self.tree.budget) {
+        if let Ok(text) = Text::new(text.to_vec(), &self.mount.budget) {
             self.seen.keep(version, form, &text);
         }
     }
@@ -310,7 +76,7 @@ impl View {
     pub(super) fn looks_at(&self, caller: Caller, node: &Node, ino: u64) {
         if let Some((item, entry)) = item_of(node, ino)
             && self.reads.is_noted(item)
-            && let Ok(stat) = items::stat(&self.tree, &entry.source, &entry.key)
+            && let Ok(stat) = entry::stat(&self.mount, &entry.source, &entry.key)
         {
             self.reads.looked_at(item, caller.pid, stat.version);
         }
@@ -331,97 +97,5 @@ fn item_of(node: &Node, ino: u64) -> Option<(u64, &EntryNode)> {
         Node::Entry(entry) if entry.form == TextForm::PlainJson => Some((ino, entry)),
         Node::Entry(entry) => Some((item_number(&entry.source.table, &entry.key.base), entry)),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ONE: Process = Process { id: 7, started: 1 };
-
-    /// This process: it is alive.
-    fn me() -> u32 {
-        std::process::id()
-    }
-
-    #[test]
-    fn a_process_is_told_the_version_it_read_last() {
-        let reads = Reads::default();
-        assert_eq!(reads.version(1, me()), None);
-        reads.note(1, me(), 7);
-        reads.note(1, me(), 8);
-        assert_eq!((reads.version(1, me()), reads.version(2, me())), (Some(8), None));
-        assert_eq!(reads.version(1, 1), None, "another process");
-        assert!(reads.wrote(1, me(), Some(9)));
-        assert_eq!(reads.version(1, me()), Some(9));
-        assert_eq!(reads.writer(1, Some(9)).unwrap().process.id, me());
-        assert_eq!((reads.writer(1, Some(8)), reads.writer(2, Some(9))), (None, None));
-        assert!(!reads.wrote(2, me(), Some(9)));
-        assert_eq!(reads.version(2, me()), None, "it had not read");
-        assert!(reads.wrote(1, me(), None));
-        assert_eq!(reads.version(1, me()), None);
-    }
-
-    #[test]
-    fn a_note_ends_with_its_process_and_after_ten_minutes() {
-        let (mut state, now) = (State::default(), Instant::now());
-        let mut check = |process: Process, after: Duration, expected: Option<Version>| {
-            state.note(1, ONE, 5, now);
-            assert_eq!(state.of(1, process, now + after).map(|note| note.version), expected, "{process:?} {after:?}");
-        };
-        check(ONE, Duration::from_secs(599), Some(5));
-        check(ONE, Duration::from_secs(600), None);
-        check(Process { started: 2, ..ONE }, Duration::ZERO, None);
-    }
-
-    #[test]
-    fn a_look_counts_unless_it_was_for_an_open() {
-        let check = |calls: &[&str], expected: Version| {
-            let reads = Reads::default();
-            reads.note(1, me(), 5);
-            for call in calls {
-                match *call {
-                    "lookup" => reads.looked_up(1, me()),
-                    "getattr" => reads.looked_at(1, me(), 6),
-                    _ => reads.opened(1, me()),
-                }
-            }
-            assert_eq!(reads.version(1, me()), Some(expected), "{calls:?}");
-        };
-        check(&["lookup", "getattr"], 6);
-        check(&["lookup", "getattr", "lookup", "open"], 6);
-        check(&["lookup", "getattr", "lookup", "getattr", "open"], 6);
-        check(&["lookup", "open", "getattr"], 5);
-        check(&["lookup", "getattr", "open"], 5);
-        check(&["lookup", "lookup", "open"], 5);
-        check(&["getattr"], 5);
-    }
-
-    #[test]
-    fn memory_is_bounded_and_who_has_ended_goes_first() {
-        let reads = Reads::default();
-        reads.note(u64::MAX, me(), 1);
-        let mut state = reads.state.lock();
-        for item in 0..3 * NOTES_MAX as u64 {
-            state.note(item, ONE, item, Instant::now());
-            state.note(item, ONE, item + 1, Instant::now());
-            state.wrote(item, Writer { version: Some(item), process: ONE, name: String::new() }, Instant::now());
-        }
-        assert!(state.count <= NOTES_MAX && state.notes.len() == state.count && state.writers.len() <= WRITERS_MAX);
-        drop(state);
-        assert_eq!(reads.version(u64::MAX, me()), Some(1));
-    }
-
-    #[test]
-    fn of_living_processes_the_oldest_notes_go() {
-        let (reads, later) = (Reads::default(), Duration::from_nanos(1));
-        let (process, now) = (reads.processes.of(me()).unwrap(), Instant::now());
-        let mut state = reads.state.lock();
-        for item in 0..3 * NOTES_MAX as u64 {
-            state.note(item, process, item, now + later * item as u32);
-        }
-        let last = 3 * NOTES_MAX as u64 - 1;
-        assert!(state.count <= NOTES_MAX && !state.notes.contains_key(&0) && state.notes.contains_key(&last));
     }
 }

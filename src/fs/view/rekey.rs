@@ -7,11 +7,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::rename::{Moved, moved, plain};
-use super::{Caller, RenameFlags, View};
+use super::{RenameFlags, View};
 use crate::database::{Done, Entries, EntryKey, Source};
 use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
-use crate::fs::tree::{items, now_ms};
+use crate::fs::open::host::Host;
+use crate::fs::open::host::on_behalf_of;
+use crate::fs::process::Caller;
+use crate::fs::source::entry;
+use crate::fs::time::now_ms;
 use crate::fs::write::Failure;
 use crate::model::api::{
     Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
@@ -132,16 +136,16 @@ impl View {
                 Some(failure) => (attempt.reply)(Err(failure)),
             },
         });
-        self.on_behalf_of(caller.pid, || self.tree.db.transact_write_items_then(request, done));
+        on_behalf_of(&**self, caller.pid, || self.mount.db.transact_write_items_then(request, done));
     }
 
     fn plan_rekey(&self, attempt: &Attempt) -> Result<Plan, FsError> {
-        let (schema, mut plan) = (self.tree.schema(&attempt.source.table)?, Plan::default());
-        let load = |key: &Key| items::load(&self.tree, &attempt.source, &EntryKey { index: None, base: key.clone() });
+        let (schema, mut plan) = (self.mount.schema(&attempt.source.table)?, Plan::default());
+        let load = |key: &Key| entry::load(&self.mount, &attempt.source, &EntryKey { index: None, base: key.clone() });
         match &attempt.rekey {
             Rekey::Item { from, to, no_replace } => {
                 let (item, stat) = load(from)?;
-                let hidden = self.tree.with_deferred(|deferred| deferred.hidden_version(&(schema.name.clone(), to.clone())));
+                let hidden = self.mount.with_deferred(|deferred| deferred.hidden_version(&(schema.name.clone(), to.clone())));
                 let absent = hidden.map_or(Precondition::Absent, Precondition::Version);
                 let precondition = no_replace.then_some(absent);
                 plan.put(&schema, item, to.clone(), precondition);
@@ -153,7 +157,7 @@ impl View {
                 plan.put(&schema, first, other.clone(), Some(Precondition::Version(second_stat.version)));
             }
             Rekey::Folder { from, to } => {
-                if self.tree.db.collection(&attempt.source, &vec![to.clone()])?.is_some() {
+                if self.mount.db.collection(&attempt.source, &vec![to.clone()])?.is_some() {
                     return Err(FsError::NotEmpty);
                 }
                 for key in self.keys_of(&attempt.source, from)? {
@@ -174,7 +178,7 @@ impl View {
     fn keys_of(&self, source: &Source, partition: &AttributeValue) -> Result<Vec<Key>, FsError> {
         let range = Entries::Collection { partition: vec![partition.clone()], sort_prefix: None };
         let mut keys = Vec::new();
-        self.tree.db.entries(source, &range, None, &mut |entry, _, _| {
+        self.mount.db.entries(source, &range, None, &mut |entry, _, _| {
             keys.push(entry.base);
             if keys.len() > FOLDER_ITEMS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -190,7 +194,7 @@ impl View {
         }
         match &attempt.rekey {
             Rekey::Item { from, to: _, no_replace: _ } if from.sort.is_some() => {
-                self.tree.folders.lock().keep(table, &from.partition, now_ms());
+                self.mount.folders.lock().keep(table, &from.partition, now_ms());
             }
             Rekey::Folder { from, to } => self.moved_folder(table, from, to, plan.stored.is_empty()),
             Rekey::Item { .. } | Rekey::Exchange { .. } => {}
@@ -198,14 +202,14 @@ impl View {
     }
 
     fn moved_folder(&self, table: &TableName, from: &AttributeValue, to: &AttributeValue, is_empty: bool) {
-        let mut folders = self.tree.folders.lock();
+        let mut folders = self.mount.folders.lock();
         folders.remove(table, from);
         if is_empty {
             folders.make(table, to.clone(), now_ms());
         }
         drop(folders);
         let folder = |value: &AttributeValue| Node::Collection(crate::fs::node::base(table), vec![value.clone()]);
-        self.tree.scratch.lock().move_directory(&folder(from), &folder(to));
+        self.mount.scratch.lock().move_directory(&folder(from), &folder(to));
     }
 }
 

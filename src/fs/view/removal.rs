@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::View;
 use super::marks::{is_copier, is_restorer};
-use super::{Caller, View};
 use crate::fs::FsError;
-use crate::fs::journal::process_of;
 use crate::fs::node::{Kind, Node};
+use crate::fs::process::{Caller, process_of};
+use crate::fs::tree;
 use crate::model::TableName;
-use crate::model::api::saved_query::{SavedForm, SavedQueryChange};
+use crate::model::api::saved_query::SavedQueryChange;
 
 impl View {
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
     pub(super) fn unlink_definition(&self, caller: Caller, node: &Node, table: &TableName) -> Result<(), FsError> {
         let (process, now) = (process_of(caller.pid), Instant::now());
-        if self.tree.options.allow_drop {
-            if self.tree.schema(table)?.deletion_protection {
+        if self.mount.options.allow_drop {
+            if self.mount.schema(table)?.deletion_protection {
                 self.veto(table, process, now);
                 return Err(FsError::Database(crate::model::Error::DeletionProtected));
             }
@@ -38,14 +39,14 @@ impl View {
         }
         let (process, now, ino) = (process_of(caller.pid), Instant::now(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
-        let is_part = is_definition || is_part_of_table(node) && node.table().is_some_and(|table| self.tree.restores(table));
+        let is_part = is_definition || is_part_of_table(node) && node.table().is_some_and(|table| self.mount.restores(table));
         let of_copy = node.table().filter(|_| is_part).is_some_and(|table| self.marks.is_to_be_made(table, ino, process, now));
         of_copy || self.marks.is_unlinked(ino, process, now)
     }
 
     /// A process made the directory of a draft.
     pub(super) fn made_draft(&self, caller: Caller, table: &TableName) {
-        self.tree.copies.begin(table, process_of(caller.pid));
+        self.mount.copies.begin(table, process_of(caller.pid));
         if is_copier(process_of(caller.pid)) {
             self.marks.copying(table, process_of(caller.pid), Instant::now());
         }
@@ -53,7 +54,7 @@ impl View {
 
     /// A directory that is there by itself, made by a caller for whom it was not.
     pub(super) fn made_by_itself(&self, caller: Caller, parent: &Node, name: &str) -> Option<Node> {
-        let node = self.tree.resolve(parent, name.as_bytes()).ok().filter(|_| self.marks.any())?;
+        let node = tree::resolve(&self.mount, parent, name.as_bytes()).ok().filter(|_| self.marks.any())?;
         let is_there = node.kind() == Kind::Directory && self.attr_of(&node, caller).is_ok() && self.is_gone_for(caller, &node);
         is_there.then(|| {
             self.marks.made(node.ino());
@@ -64,7 +65,7 @@ impl View {
     /// An attempt to be rid of a part that goes only with its table: further deletes of that process are vetoed.
     pub(super) fn veto_after(&self, caller: Caller, node: &Node) {
         if let Some(table) = node.table()
-            && !self.tree.restores(table)
+            && !self.mount.restores(table)
         {
             self.veto(table, process_of(caller.pid), Instant::now());
         }
@@ -76,21 +77,16 @@ impl View {
         if removed.is_empty() {
             return;
         }
-        let (tree, table) = (Arc::clone(&self.tree), table.clone());
+        let (mount, table) = (Arc::clone(&self.mount), table.clone());
         self.run_elsewhere(Box::new(move || {
             for (name, form) in removed {
                 // Who saved another one of that name meanwhile keeps it.
                 let change = SavedQueryChange::Put { name, form, replace: false };
-                if let Err(error) = tree.db.change_saved_queries(&table, change) {
+                if let Err(error) = mount.db.change_saved_queries(&table, change) {
                     log::error!("a saved query of {table} was removed and could not be put back: {error}");
                 }
             }
         }));
-    }
-
-    /// This process removed a saved query, which comes back if it turns out to delete the whole table.
-    pub(in crate::fs) fn removed_saved(&self, caller: Caller, table: &TableName, name: &str, form: SavedForm) {
-        self.vetoes.removed(table, process_of(caller.pid), Instant::now(), name, form);
     }
 
     /// Does the caller remove the table of this node?
@@ -112,7 +108,7 @@ impl View {
 
     /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
     pub(super) fn unlink_derived(self: &Arc<Self>, caller: Caller, node: &Node, error: FsError) -> Result<(), FsError> {
-        if !node.table().is_some_and(|table| self.tree.restores(table))
+        if !node.table().is_some_and(|table| self.mount.restores(table))
             || !matches!(error, FsError::Derived | FsError::NotPermitted(_))
         {
             return Err(error);
@@ -128,7 +124,7 @@ fn is_part_of_table(node: &Node) -> bool {
         Node::Entry(entry) => entry.source.index.is_some(),
         Node::Collection(source, _) => source.index.is_some(),
         Node::Items(_) | Node::Indexes(..) | Node::Index(_) | Node::Schema(_) | Node::Stats(_) | Node::Base(..) => true,
-        Node::Special(special) => special.0.table().is_some(),
+        Node::Special(special) => special.table().is_some(),
         _ => false,
     }
 }

@@ -3,16 +3,24 @@
 
 use std::sync::Arc;
 
-use super::{Caller, Reply, View};
+use super::View;
 use crate::database::Source;
 use crate::fs::FsError;
+use crate::fs::mount::is_place_of_dropped;
 use crate::fs::node::{EntryNode, Kind, Node, base};
+use crate::fs::open::Reply;
+use crate::fs::open::text::warn;
+use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
+use crate::fs::process::Caller;
+use crate::fs::source::entry;
+use crate::fs::source::scratch::place_in;
 use crate::fs::special::dropped;
-use crate::fs::tree::scratch::place_in;
-use crate::fs::tree::{items, now_ms};
+use crate::fs::special::{room, schema};
+use crate::fs::time::now_ms;
+use crate::fs::tree;
 use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
-use crate::fs::write::{Failure, Target, is_refused_probe, is_schema_scratch_name, is_scratch_name};
+use crate::fs::write::{Failure, Target};
 use crate::model::api::parked::{ParkedChange, ParkedPlace};
 use crate::model::api::{Precondition, PutItemRequest};
 use crate::model::error::ValueError;
@@ -44,14 +52,14 @@ impl View {
         let reply: Moved = Box::new(move |ended| {
             reply(match ended {
                 Ok(()) => {
-                    view.tree.journal.made(made_in, &made);
+                    view.mount.journal.made(made_in, &made);
                     Ok(())
                 }
                 Err(Failure { error, report }) if report.is_empty() => view.noted_at(caller, "rename", || path, Err(error)),
-                Err(failure) => Err(view.noted_failure(caller, "rename", &again, failure)),
+                Err(failure) => Err(view.note_failure(caller, "rename", again, failure)),
             });
         });
-        match self.tree.resolve(&old_parent, from.1) {
+        match tree::resolve(&self.mount, &old_parent, from.1) {
             Ok(old) => {
                 let names = Names { from: (&old_parent, from.1), to: (&new_parent, to.1), flags };
                 self.move_node(caller, &old, names, reply);
@@ -68,7 +76,7 @@ impl View {
         if let Err(error) = self.attr_of(to.0, caller) {
             return reply(Err(plain(error)));
         }
-        let new = self.tree.resolve(to.0, to.1);
+        let new = tree::resolve(&self.mount, to.0, to.1);
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
         // A parked file goes when another takes its place.
         let new = new.and_then(|new| if is_parked(&new) { Err(FsError::NotFound) } else { Ok(new) });
@@ -78,10 +86,10 @@ impl View {
         if flags.exchange && !exists {
             return reply(Err(plain(FsError::NotFound)));
         }
-        if dropped::is_dropped(&self.tree, old) && dropped::is_place(to.0) {
-            dropped::forget(&self.tree, old);
+        if dropped::is_dropped(&self.mount, old) && is_place_of_dropped(to.0) {
+            dropped::forget(&self.mount, old);
             if let (false, Ok(name)) = (exists, std::str::from_utf8(to.1)) {
-                dropped::make(&self.tree, to.0, name, old.kind());
+                dropped::make(&self.mount, to.0, name, old.kind());
             }
             return reply(Ok(()));
         }
@@ -97,14 +105,17 @@ impl View {
             (old @ Node::Collection(Source { index: None, .. }, _), Ok(new @ Node::Collection(Source { index: None, .. }, _))) => {
                 self.rekey_folder(caller, old, &new, reply);
             }
-            (Node::Special(special), new) if special.0.parked().is_some() => {
-                self.move_parked(caller, special.0.parked().cloned(), new, (to, flags.no_replace), reply);
+            (Node::Special(special), new) if special.parked().is_some() => {
+                self.move_parked(caller, special.parked().cloned(), new, (to, flags.no_replace), reply);
             }
             (Node::Special(special), _) if from.0 == to.0 => {
                 let (view, special, name) = (Arc::clone(self), special.clone(), to.1.to_vec());
                 self.run_elsewhere(Box::new(move || {
                     let name = std::str::from_utf8(&name).map_err(|_| FsError::Invalid(NOT_TEXT));
-                    reply(name.and_then(|name| special.0.rename(&view, name, !flags.no_replace)).map_err(plain));
+                    reply(
+                        name.and_then(|name| room(&special.feature)?.rename(&special, &*view, name, !flags.no_replace))
+                            .map_err(plain),
+                    );
                 }));
             }
             (Node::Special(_), _) => reply(Err(plain(FsError::CrossDevice))),
@@ -146,7 +157,7 @@ impl View {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
-        let schema = match self.tree.schema(&request.table_name) {
+        let schema = match self.mount.schema(&request.table_name) {
             Ok(schema) => schema,
             Err(error) => return reply(Err(plain(error))),
         };
@@ -154,7 +165,7 @@ impl View {
         let known = key.as_ref().and_then(|key| self.known_version(&table, key, caller.pid));
         request.precondition = request.precondition.or(known.map(Precondition::VersionOrAbsent));
         let view = Arc::clone(self);
-        self.put(
+        self.put_item(
             request,
             caller.pid,
             Box::new(move |outcome| match outcome {
@@ -184,43 +195,43 @@ impl View {
     }
 
     fn scratch_request(&self, moving: &Moving, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
-        let target = self.item_target(new).map_err(plain)?;
+        let target = entry::target(&self.mount, new).map_err(plain)?;
         let text = self.moving_text(moving).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
         let commit = target.request(&text, precondition).map_err(|error| {
             self.bring_back(&target);
             moved(error, &text, target.unchanged())
         })?;
-        self.warn(&self.tree.path(new), commit.warnings);
+        warn(self, &self.mount.path(new), commit.warnings);
         Ok(commit.request)
     }
 
     /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.
     fn put_schema(&self, id: FileId, table: TableName) -> Result<(), Failure> {
-        let text = self.tree.scratch.lock().content(id).map_err(plain)?;
-        let target = self.schema_target(&table).map_err(plain)?;
+        let text = self.mount.scratch.lock().content(id).map_err(plain)?;
+        let target = schema::target(&self.mount, &table).map_err(plain)?;
         let stored = target.request(&text, None).and_then(|commit| {
-            self.warn(&self.tree.path(&Node::Schema(base(&target.table))), commit.warnings);
-            Ok(self.store_schema(&target.table, commit.request)?)
+            warn(self, &self.mount.path(&Node::Schema(base(&target.table))), commit.warnings);
+            Ok(schema::store(self, &target.table, commit.request)?)
         });
         stored.map_err(|error| moved(error, &text, target.unchanged()))?;
         // It may have been unlinked meanwhile.
-        let _ = self.tree.scratch.lock().remove(id);
+        let _ = self.mount.scratch.lock().remove(id);
         Ok(())
     }
 
     fn moving_text(&self, moving: &Moving) -> Result<Vec<u8>, FsError> {
         match moving {
-            Moving::Memory(id) => self.tree.scratch.lock().content(*id),
-            Moving::Parked(place) => Ok(self.tree.db.parked_at(place)?.ok_or(FsError::NotFound)?.1),
+            Moving::Memory(id) => self.mount.scratch.lock().content(*id),
+            Moving::Parked(place) => Ok(self.mount.db.parked_at(place)?.ok_or(FsError::NotFound)?.1),
         }
     }
 
     /// A file in memory to another scratch name. What is parked under its old name follows, what is under the new one goes.
     fn move_scratch(self: &Arc<Self>, id: FileId, to: (&Node, &[u8]), reply: Moved) {
         let moved = scratch_name(to).and_then(|name| {
-            self.tree.remember_birth(to.0)?;
-            let mut scratch = self.tree.scratch.lock();
+            self.mount.remember_birth(to.0)?;
+            let mut scratch = self.mount.scratch.lock();
             let from = scratch.place(id).map(|(directory, name)| (directory.clone(), name.to_owned()));
             scratch.rename(id, (to.0.clone(), &name), now_ms())?;
             Ok((from.and_then(|(directory, name)| place_in(&directory, &name)), place_in(to.0, &name)))
@@ -229,7 +240,7 @@ impl View {
             Ok(places) => places,
             Err(error) => return reply(Err(plain(error))),
         };
-        let is_parked = |place: &ParkedPlace| matches!(self.tree.db.parked_at(place), Ok(Some(_)));
+        let is_parked = |place: &ParkedPlace| matches!(self.mount.db.parked_at(place), Ok(Some(_)));
         match places {
             (Some(from), Some(to)) if from != to && is_parked(&from) => {
                 self.change_parked(ParkedChange::Move { from, to }, Box::new(|ended| reply(ended.map_err(plain))));
@@ -262,7 +273,7 @@ impl View {
                     let done = move |ended: Result<(), FsError>| {
                         if let (Ok(()), Some(Node::Scratch(id))) = (&ended, hidden) {
                             // Its place is taken.
-                            let _ = view.tree.scratch.lock().remove(id);
+                            let _ = view.mount.scratch.lock().remove(id);
                         }
                         reply(ended.map_err(plain));
                     };
@@ -276,16 +287,16 @@ impl View {
 
     fn change_parked(self: &Arc<Self>, change: ParkedChange, reply: Reply<()>) {
         let view = Arc::clone(self);
-        self.run_elsewhere(Box::new(move || reply(view.tree.db.change_parked(change).map(drop).map_err(FsError::from))));
+        self.run_elsewhere(Box::new(move || reply(view.mount.db.change_parked(change).map(drop).map_err(FsError::from))));
     }
 
     /// The item's text goes into a scratch file; the item is hidden until its delete is due or it is written again.
     fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
         let name = parking_place(to)?.name;
-        let (text, stat) = items::text(&self.tree, old)?;
-        let file = self.tree.fill_scratch(to.0, &name, &text, now_ms())?;
+        let (text, stat) = entry::text(&self.mount, old)?;
+        let file = self.mount.fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
-        self.tree.with_deferred(|deferred| deferred.hide(place, stat.version, (file, old.form), now_ms()));
+        self.mount.with_deferred(|deferred| deferred.hide(place, stat.version, (file, old.form), now_ms()));
         drop(self.keeper.stop.lock());
         self.keeper.wake.notify_all();
         Ok(())
@@ -299,7 +310,7 @@ enum Moving {
 }
 
 fn is_parked(node: &Node) -> bool {
-    matches!(node, Node::Special(special) if special.0.parked().is_some())
+    matches!(node, Node::Special(special) if special.parked().is_some())
 }
 
 /// Where an item that is moved to this name is parked.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::codec::{dynamodb_json, plain_json};
 use crate::database::TextForm;
-use crate::fs::handle::Text;
+use crate::fs::mount::text::Text;
 use crate::model::Item;
 use crate::model::api::Version;
 
@@ -65,7 +65,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::budget::Budget;
+    use crate::fs::mount::budget::Budget;
 
     #[test]
     fn memory_is_bounded_and_the_newest_stay() {

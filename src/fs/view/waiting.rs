@@ -12,19 +12,16 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::{Bytes, Caller, Reply, View};
 use crate::fs::FsError;
-use crate::fs::tree::Tree;
+use crate::fs::mount::Mount;
+use crate::fs::open::host::{Awaited, WAITING_MAX};
+use crate::fs::open::{Bytes, Reply};
+use crate::fs::process::{Caller, has_signal};
 
-/// Reads that may wait at a time.
-pub const WAITING_MAX: usize = 64;
 /// How long nobody looks for signals: a reader ends so soon after Ctrl-C.
 const SLICE: Duration = Duration::from_millis(200);
 /// How long a read waits whose process cannot be looked at.
 const BLIND_SLICE: Duration = Duration::from_secs(1);
-
-/// What a read waits for: asked again and again until it has bytes or fails.
-pub type Awaited = Box<dyn FnMut(&Tree) -> Result<Option<Vec<u8>>, FsError> + Send>;
 
 struct Waiting {
     caller: Caller,
@@ -34,7 +31,7 @@ struct Waiting {
 }
 
 #[derive(Default)]
-struct State {
+struct Readers {
     waiting: Vec<Waiting>,
     /// Readers that the thread is looking at.
     in_hand: usize,
@@ -45,82 +42,95 @@ struct State {
 /// See the module.
 #[derive(Default)]
 pub struct WaitingReads {
-    state: Mutex<State>,
+    readers: Mutex<Readers>,
 }
 
 impl std::fmt::Debug for WaitingReads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WaitingReads").field("waiting", &self.state.lock().waiting.len()).finish_non_exhaustive()
+        f.debug_struct("WaitingReads").field("waiting", &self.readers.lock().waiting.len()).finish_non_exhaustive()
     }
 }
 
-impl View {
-    /// Answers when `awaited` has bytes: at once if it has.
-    pub(in crate::fs) fn wait(self: &Arc<Self>, caller: Caller, mut awaited: Awaited, reply: Reply<Bytes>) {
-        match awaited(&self.tree) {
+impl WaitingReads {
+    /// Answers when `awaited` has bytes: at once if it has. Gives the reply back when too many wait already.
+    #[must_use]
+    pub fn wait(
+        self: &Arc<Self>,
+        mount: &Arc<Mount>,
+        caller: Caller,
+        mut awaited: Awaited,
+        reply: Reply<Bytes>,
+    ) -> Option<Reply<Bytes>> {
+        match awaited(mount) {
             Ok(None) => {}
-            Ok(Some(bytes)) => return reply(Ok(Bytes::own(bytes))),
-            Err(error) => return reply(Err(error)),
-        }
-        let mut state = self.waiting.state.lock();
-        if state.is_ended {
-            drop(state);
-            return reply(Ok(Bytes::own(Vec::new())));
-        }
-        if state.waiting.len() + state.in_hand >= WAITING_MAX {
-            drop(state);
-            let refused = Err(FsError::Busy("64 readers wait already; end one of them"));
-            return reply(self.noted_at(caller, "read", String::new, refused));
-        }
-        state.waiting.push(Waiting { caller, since: Instant::now(), awaited, reply });
-        if state.is_served {
-            return;
-        }
-        let view = Arc::downgrade(self);
-        match std::thread::Builder::new().name("ddbfs-waiting".to_owned()).spawn(move || serve(&view)) {
-            Ok(_) => state.is_served = true,
+            Ok(Some(bytes)) => {
+                reply(Ok(Bytes::own(bytes)));
+                return None;
+            }
             Err(error) => {
-                log::error!("cannot start the thread of waiting reads: {error}");
-                let refused = std::mem::take(&mut state.waiting);
-                drop(state);
-                answer_all(refused, &|| Err(FsError::Busy("the system has no thread left")));
+                reply(Err(error));
+                return None;
             }
         }
+        let mut readers = self.readers.lock();
+        if readers.is_ended {
+            drop(readers);
+            reply(Ok(Bytes::own(Vec::new())));
+            return None;
+        }
+        if readers.waiting.len() + readers.in_hand >= WAITING_MAX {
+            return Some(reply);
+        }
+        readers.waiting.push(Waiting { caller, since: Instant::now(), awaited, reply });
+        // Under the lock: a thread that finds nobody waiting says so under it too, and ends.
+        if !readers.is_served {
+            let (reads, mount) = (Arc::downgrade(self), Arc::downgrade(mount));
+            match std::thread::Builder::new().name("ddbfs-waiting".to_owned()).spawn(move || serve(&reads, &mount)) {
+                Ok(_) => readers.is_served = true,
+                Err(error) => {
+                    log::error!("cannot start the thread of waiting reads: {error}");
+                    let refused = std::mem::take(&mut readers.waiting);
+                    drop(readers);
+                    answer_all(refused, &|| Err(FsError::Busy("the system has no thread left")));
+                }
+            }
+        }
+        None
     }
 
     /// Ends every read that waits, now and from now on, as at the end of a file: the mount is to go.
-    pub fn end_waiting(&self) {
-        let mut state = self.waiting.state.lock();
-        state.is_ended = true;
-        let waiting = std::mem::take(&mut state.waiting);
-        drop(state);
+    pub fn end(&self) {
+        let mut readers = self.readers.lock();
+        readers.is_ended = true;
+        let waiting = std::mem::take(&mut readers.waiting);
+        drop(readers);
         answer_all(waiting, &|| Ok(Bytes::own(Vec::new())));
     }
 
     /// Ends every read that waits now, as at the end of a file; later ones wait.
-    pub(in crate::fs) fn release_waiting(&self) {
-        let waiting = std::mem::take(&mut self.waiting.state.lock().waiting);
+    pub fn release(&self) {
+        let waiting = std::mem::take(&mut self.readers.lock().waiting);
         answer_all(waiting, &|| Ok(Bytes::own(Vec::new())));
     }
 
     /// One look at every reader; false when nobody waits any more.
-    fn look_at_waiting(&self) -> bool {
-        let readers = {
-            let mut state = self.waiting.state.lock();
-            state.in_hand = state.waiting.len();
-            std::mem::take(&mut state.waiting)
+    fn look_at_all(&self, mount: &Mount) -> bool {
+        let looked_at = {
+            let mut readers = self.readers.lock();
+            readers.in_hand = readers.waiting.len();
+            std::mem::take(&mut readers.waiting)
         };
-        let kept: Vec<Waiting> = readers.into_iter().filter_map(|waiting| look(&self.tree, waiting)).collect();
-        let mut state = self.waiting.state.lock();
-        state.in_hand = 0;
-        if state.is_ended {
-            drop(state);
+        let kept: Vec<Waiting> = looked_at.into_iter().filter_map(|waiting| look(mount, waiting)).collect();
+        let mut readers = self.readers.lock();
+        readers.in_hand = 0;
+        if readers.is_ended {
+            drop(readers);
             answer_all(kept, &|| Ok(Bytes::own(Vec::new())));
             return true;
         }
-        state.waiting.extend(kept);
-        state.is_served = !state.waiting.is_empty();
-        state.is_served
+        readers.waiting.extend(kept);
+        readers.is_served = !readers.waiting.is_empty();
+        readers.is_served
     }
 }
 
@@ -130,14 +140,15 @@ fn answer_all(waiting: Vec<Waiting>, answer: &dyn Fn() -> Result<Bytes, FsError>
     }
 }
 
-fn serve(view: &Weak<View>) {
+fn serve(reads: &Weak<WaitingReads>, mount: &Weak<Mount>) {
     loop {
-        let Some(view) = view.upgrade() else { return };
-        let commit_id = view.tree.db.commit_id();
-        if !view.look_at_waiting() {
+        let (Some(reads), Some(mount)) = (reads.upgrade(), mount.upgrade()) else { return };
+        // Asked before the look: a commit during it wakes us at once.
+        let commit_id = mount.db.commit_id();
+        if !reads.look_at_all(&mount) {
             return;
         }
-        if let Err(error) = view.tree.db.wait_for_commit(commit_id, SLICE) {
+        if let Err(error) = mount.db.wait_for_commit(commit_id, SLICE) {
             log::warn!("cannot wait for a commit: {error}");
             std::thread::sleep(SLICE);
         }
@@ -145,8 +156,8 @@ fn serve(view: &Weak<View>) {
 }
 
 /// Answers a reader if there is something to say; else gives it back.
-fn look(tree: &Tree, mut waiting: Waiting) -> Option<Waiting> {
-    match (waiting.awaited)(tree) {
+fn look(mount: &Mount, mut waiting: Waiting) -> Option<Waiting> {
+    match (waiting.awaited)(mount) {
         Ok(Some(bytes)) => (waiting.reply)(Ok(Bytes::own(bytes))),
         Err(error) => (waiting.reply)(Err(error)),
         Ok(None) => {
@@ -158,46 +169,4 @@ fn look(tree: &Tree, mut waiting: Waiting) -> Option<Waiting> {
         }
     }
     None
-}
-
-/// Has this thread a signal that it would act on? `None` when it cannot be looked at.
-pub(in crate::fs) fn has_signal(thread: u32) -> Option<bool> {
-    if thread == 0 {
-        return None;
-    }
-    pending_signal(&std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?)
-}
-
-/// The same of the text of `/proc/<thread>/status`.
-fn pending_signal(status: &str) -> Option<bool> {
-    let mask = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        u64::from_str_radix(line.trim(), 16).ok()
-    };
-    let (own, shared) = (mask("SigPnd")?, mask("ShdPnd")?);
-    Some((own | shared) & !mask("SigBlk")? & !mask("SigIgn")? != 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signals_count_unless_blocked_or_ignored() {
-        let check = |own: u64, shared: u64, blocked: u64, ignored: u64, expected: bool| {
-            let status = format!(
-                "Name:\tcat\nSigPnd:\t{own:016x}\nShdPnd:\t{shared:016x}\nSigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\n"
-            );
-            assert_eq!(pending_signal(&status), Some(expected), "{status}");
-        };
-        let interrupt = 1 << 1;
-        check(0, 0, 0, 0, false);
-        check(interrupt, 0, 0, 0, true);
-        check(0, interrupt, 0, 0, true);
-        check(0, interrupt, interrupt, 0, false);
-        check(0, interrupt, 0, interrupt, false);
-        assert_eq!(pending_signal("Name:\tcat\n"), None);
-        assert_eq!(has_signal(std::process::id()), Some(false));
-        assert_eq!(has_signal(0), None);
-    }
 }

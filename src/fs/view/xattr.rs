@@ -2,13 +2,14 @@
 //! `tar --xattrs` and `rsync -X` would carry them away. Others are not kept, and setting them is refused as by a filesystem that has none:
 //! `cp -a` and `mv` then go on in silence. Programs that complain all the same are told yes, and a warning says what was not kept.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
-use super::{Caller, View};
+use super::View;
 use crate::fs::FsError;
-use crate::fs::journal::{process_of, session_of};
+use crate::fs::open::text::warn;
+use crate::fs::process::{Caller, name_of, process_of, session_of};
 use crate::fs::special::item::facts::Facts;
-use crate::fs::tree::now_ms;
+use crate::fs::time::now_ms;
 
 /// What the names of our own begin with.
 const PREFIX: &[u8] = b"user.ddb.";
@@ -16,19 +17,8 @@ const PREFIX: &[u8] = b"user.ddb.";
 /// Programs that report every attribute that cannot be set, and those that then fail.
 const COMPLAINERS: [&str; 6] = ["rsync", "tar", "gtar", "bsdtar", "star", "unzip"];
 
-/// The process that was warned last that its attributes are not kept: once is enough.
-#[derive(Debug, Default)]
-pub struct Unkept(AtomicU32);
-
-impl Unkept {
-    fn is_news(&self, process: u32) -> bool {
-        self.0.swap(process, Ordering::Relaxed) != process
-    }
-}
-
 fn complains(pid: u32) -> bool {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    COMPLAINERS.contains(&name.trim_end())
+    COMPLAINERS.contains(&name_of(pid).as_str())
 }
 
 impl View {
@@ -42,8 +32,8 @@ impl View {
         };
         let node = self.node(ino)?;
         let value = match fact {
-            b"error" => self.tree.journal.last_at(session_of(caller.pid), &self.tree.path(&node), now_ms()),
-            fact => Facts::of_node(&self.tree, &node)?.get(&String::from_utf8_lossy(fact)),
+            b"error" => self.mount.journal.last_at(session_of(caller.pid), &self.mount.path(&node), now_ms()),
+            fact => Facts::of_node(&self.mount, &node)?.get(&String::from_utf8_lossy(fact)),
         };
         value.map(String::into_bytes).ok_or(FsError::NoAttribute)
     }
@@ -60,11 +50,11 @@ impl View {
         if !name.starts_with(b"user.") || !complains(process) {
             return Err(FsError::NotSupported);
         }
-        if self.unkept.is_news(process) {
-            let path = self.node(ino).map(|node| self.tree.path(&node)).unwrap_or_default();
+        if self.warned_of_xattr.swap(process, Ordering::Relaxed) != process {
+            let path = self.node(ino).map(|node| self.mount.path(&node)).unwrap_or_default();
             let name = String::from_utf8_lossy(name);
             let sentence = format!("files here keep no extended attributes: {name} of this and other files was not kept");
-            self.warn(&path, vec![sentence]);
+            warn(self, &path, vec![sentence]);
         }
         Ok(())
     }

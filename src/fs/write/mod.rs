@@ -6,7 +6,7 @@
 //! item_writer.rs  ItemWriter = TextWriter<ItemTarget>: X.json and X.ddbjson -> PutItemRequest: key attributes
 //!                 from the name, look-alikes of the other form
 //! report.rs       a failure as people read it back: the line, a caret, a hint
-//! scratch.rs      ScratchFiles: bounded files in memory; names.rs says which names are scratch and which are refused
+//! scratch.rs      ScratchFiles: bounded files in memory; path/scratch_name.rs says which names are
 //! deferred.rs     DeferredDeletes: items renamed away, deleted a little later unless written again
 //! draft.rs        Drafts: tables made by mkdir and not created yet
 //! schema_target.rs  the text of a schema.json -> CreateTable or a change; schema_change.rs: two definitions -> requests, refusals
@@ -25,7 +25,6 @@ pub mod deferred;
 pub mod draft;
 pub mod index_draft;
 pub mod item_writer;
-pub mod names;
 pub mod report;
 pub mod schema_change;
 pub mod schema_target;
@@ -35,7 +34,6 @@ pub mod text_writer;
 pub use deferred::DeferredDeletes;
 pub use draft::Drafts;
 pub use item_writer::{ItemTarget, ItemWriter, KeyPart, TargetKey};
-pub use names::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 pub use scratch::{FileId, ScratchFiles};
 pub use text_writer::TextWriter;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::Kind;
 use crate::codec::{item_line, plain_json};
 use crate::fs::FsError;
 use crate::fs::node::Node;
-use crate::fs::tree::Tree;
+use crate::fs::node::special::BatchKind;
+use crate::fs::open::host::Host;
 use crate::model::api::{
     ConditionParameter, DeleteItemRequest, Placeholders, Precondition, PutItemRequest, TransactAction, TransactWrite,
 };
@@ -27,33 +27,33 @@ pub enum Request {
 ///
 /// # Errors
 /// It is no item, key or path of this table.
-pub fn parse(tree: &Tree, schema: &TableSchema, kind: Kind, line: &[u8]) -> Result<Request, FsError> {
+pub fn parse(host: &dyn Host, schema: &TableSchema, kind: BatchKind, line: &[u8]) -> Result<Request, FsError> {
     let table = &schema.name;
     match kind {
-        Kind::Put => Ok(Request::Put(PutItemRequest::new(table.clone(), item_line::parse(line)?))),
-        Kind::Insert => {
+        BatchKind::Put => Ok(Request::Put(PutItemRequest::new(table.clone(), item_line::parse(line)?))),
+        BatchKind::Insert => {
             let mut request = PutItemRequest::new(table.clone(), item_line::parse(line)?);
             request.precondition = Some(Precondition::Absent);
             Ok(Request::Put(request))
         }
-        Kind::Delete => {
-            let key = key(tree, schema, line)?;
+        BatchKind::Delete => {
+            let key = key(host, schema, line)?;
             Ok(Request::Delete(DeleteItemRequest::new(table.clone(), key.to_item(&schema.key))))
         }
-        Kind::Get => Ok(Request::Get(key(tree, schema, line)?)),
-        Kind::Atomic if line.trim_ascii() == b"commit" => Ok(Request::Commit),
-        Kind::Atomic => action(schema, line).map(Request::Action),
+        BatchKind::Get => Ok(Request::Get(key(host, schema, line)?)),
+        BatchKind::Atomic if line.trim_ascii() == b"commit" => Ok(Request::Commit),
+        BatchKind::Atomic => action(schema, line).map(Request::Action),
     }
 }
 
 /// A key, a whole item, or a path below the table.
-fn key(tree: &Tree, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
+fn key(host: &dyn Host, schema: &TableSchema, line: &[u8]) -> Result<Key, FsError> {
     let line = line.trim_ascii();
     if line.starts_with(b"{") {
         return key_of(schema, &item_line::parse(line)?);
     }
     let start = Node::Table(schema.name.clone());
-    let node = line.split(|&byte| byte == b'/').try_fold(start, |parent, name| tree.resolve(&parent, name));
+    let node = line.split(|&byte| byte == b'/').try_fold(start, |parent, name| host.resolve(&parent, name));
     match node {
         Ok(Node::Entry(entry)) if entry.source.index.is_none() => Ok(entry.key.base),
         _ => {

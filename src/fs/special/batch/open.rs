@@ -12,19 +12,23 @@ use parking_lot::Mutex;
 use super::atomic::Transaction;
 use super::line::{self, Request};
 use super::lines::{Line, Lines};
-use super::report::{ITEMS_BYTES_MAX, Report};
-use super::{Kind, SHORT_WRITE_BYTES};
 use crate::codec::plain_json;
 use crate::database::{EntryKey, TextForm};
 use crate::fs::FsError;
-use crate::fs::handle::Waiting;
-use crate::fs::journal::{has_open, same_process, was_killed};
+use crate::fs::mount::reports::{ITEMS_BYTES_MAX, Report};
 use crate::fs::node::base;
-use crate::fs::special::OpenSpecial;
-use crate::fs::tree::{Caller, now_ms};
-use crate::fs::view::{Bytes, Reply, View};
+use crate::fs::node::special::BatchKind;
+use crate::fs::open::host::{Host, noted, on_behalf_of};
+use crate::fs::open::special::OpenSpecial;
+use crate::fs::open::text::Waiting;
+use crate::fs::open::{Bytes, Reply};
+use crate::fs::process::{Caller, has_open, same_process, was_killed};
+use crate::fs::time::now_ms;
 use crate::model::error::ValueError;
 use crate::model::{Error, Key, TableName, TableSchema};
+
+/// The least that programs write of a longer output at a time.
+const SHORT_WRITE_BYTES: usize = 4 * 1024;
 
 /// A call that has an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +45,7 @@ enum Call {
 #[derive(Debug)]
 pub struct OpenBatch {
     table: TableName,
-    kind: Kind,
+    kind: BatchKind,
     path: String,
     opener: Caller,
     turn: Mutex<Turn>,
@@ -87,13 +91,13 @@ impl Pending {
 }
 
 impl OpenBatch {
-    pub fn new(table: &TableName, kind: Kind, path: String, opener: Caller) -> Self {
+    pub fn new(table: &TableName, kind: BatchKind, path: String, opener: Caller) -> Self {
         Self { table: table.clone(), kind, path, opener, turn: Mutex::default(), work: Mutex::default() }
     }
 
     /// Carries out a call after those before it.
-    fn run(self: Arc<Self>, view: &Arc<View>, caller: Caller, call: Call, data: Vec<u8>, reply: Reply<()>) {
-        let again = Arc::clone(view);
+    fn run(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, data: Vec<u8>, reply: Reply<()>) {
+        let again = Arc::clone(host);
         let mut turn = self.turn.lock();
         if turn.is_taken {
             let this = Arc::clone(&self);
@@ -102,22 +106,22 @@ impl OpenBatch {
         }
         turn.is_taken = true;
         drop(turn);
-        view.run_elsewhere(Box::new(move || self.perform(&again, caller, call, &data, reply)));
+        host.run_elsewhere(Box::new(move || self.perform(&again, caller, call, &data, reply)));
     }
 
-    fn perform(self: Arc<Self>, view: &Arc<View>, caller: Caller, call: Call, data: &[u8], reply: Reply<()>) {
-        let lines = self.lines_of(view, caller, call, data);
-        let (view_then, this) = (Arc::clone(view), Arc::clone(&self));
+    fn perform(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, call: Call, data: &[u8], reply: Reply<()>) {
+        let lines = self.lines_of(&**host, caller, call, data);
+        let (host_then, this) = (Arc::clone(host), Arc::clone(&self));
         let finish = move || {
             let told = this.outcome(call);
             let ended = match call {
-                Call::Write { .. } => view_then.noted_at(caller, "write", || this.path.clone(), told),
-                Call::Flush => view_then.noted_at(caller, "close", || this.path.clone(), told),
+                Call::Write { .. } => noted(&*host_then, caller, "write", || this.path.clone(), told),
+                Call::Flush => noted(&*host_then, caller, "close", || this.path.clone(), told),
                 // Nobody hears of it; it can be read.
-                Call::Release => view_then.noted_at(caller, "release", || this.path.clone(), told).or(Ok(())),
+                Call::Release => noted(&*host_then, caller, "release", || this.path.clone(), told).or(Ok(())),
             };
             if call == Call::Release {
-                view_then.tree().service.batches.closed();
+                host_then.mount().batches.closed();
             }
             this.give_turn();
             reply(ended);
@@ -126,9 +130,9 @@ impl OpenBatch {
         let pending = Arc::new(Pending { left: AtomicUsize::new(lines.len() + 1), finish: Mutex::new(Some(Box::new(finish))) });
         // The end of the file is nobody's call.
         let writer = if caller.pid == 0 { self.opener.pid } else { caller.pid };
-        view.on_behalf_of(writer, || {
-            match view.tree().schema(&self.table) {
-                Ok(schema) => lines.into_iter().for_each(|line| self.start(view, &schema, line, &pending)),
+        on_behalf_of(&**host, writer, || {
+            match host.mount().schema(&self.table) {
+                Ok(schema) => lines.into_iter().for_each(|line| self.start(host, &schema, line, &pending)),
                 Err(error) => {
                     for (number, text) in lines {
                         self.failed(number, &text.unwrap_or_default(), error.clone());
@@ -136,23 +140,23 @@ impl OpenBatch {
                     }
                 }
             }
-            if self.kind == Kind::Atomic {
-                self.end_transaction(view, caller, call);
+            if self.kind == BatchKind::Atomic {
+                self.end_transaction(&**host, caller, call);
             }
         });
         pending.one_done();
     }
 
     /// The lines that this call completes.
-    fn lines_of(&self, view: &View, caller: Caller, call: Call, data: &[u8]) -> Vec<Line> {
+    fn lines_of(&self, host: &dyn Host, caller: Caller, call: Call, data: &[u8]) -> Vec<Line> {
         let mut work = self.work.lock();
         let is_whole = |text: &[u8]| plain_json::parse(text).is_ok();
         let lines = match call {
             Call::Write { .. } => {
                 if work.report.is_none() && !data.is_empty() {
-                    let session = view.tree().service.last.session(self.opener.pid);
+                    let session = host.mount().last.session(self.opener.pid);
                     let report = Report::new(self.table.clone(), self.kind, now_ms());
-                    work.report = Some(view.tree().service.batches.begin(session, report));
+                    work.report = Some(host.mount().batches.begin(session, report));
                 }
                 work.lines.take(data)
             }
@@ -168,7 +172,7 @@ impl OpenBatch {
     }
 
     /// Starts what a line asks for; `pending` hears when it has ended.
-    fn start(self: &Arc<Self>, view: &Arc<View>, schema: &TableSchema, (number, text): Line, pending: &Arc<Pending>) {
+    fn start(self: &Arc<Self>, host: &Arc<dyn Host>, schema: &TableSchema, (number, text): Line, pending: &Arc<Pending>) {
         let text = match text {
             Ok(text) => text,
             Err(error) => {
@@ -177,9 +181,9 @@ impl OpenBatch {
             }
         };
         let (this, pending) = (Arc::clone(self), Arc::clone(pending));
-        match line::parse(view.tree(), schema, self.kind, &text) {
+        match line::parse(&**host, schema, self.kind, &text) {
             Err(error) => self.failed(number, &text, error),
-            Ok(Request::Get(key)) => self.get(view, number, &text, key),
+            Ok(Request::Get(key)) => self.get(&**host, number, &text, key),
             Ok(Request::Action(write)) => {
                 let added = self.work.lock().transaction.add(number, &text, write);
                 if let Err(error) = added {
@@ -191,14 +195,14 @@ impl OpenBatch {
                 self.failed(number, &text, FsError::Body(refused.to_owned()));
                 self.work.lock().transaction.begin_anew();
             }
-            Ok(Request::Commit) => self.commit(view),
+            Ok(Request::Commit) => self.commit(&**host),
             Ok(Request::Put(request)) => {
                 let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
-                return view.tree().db.put_item_then(request, done);
+                return host.mount().db.put_item_then(request, done);
             }
             Ok(Request::Delete(request)) => {
                 let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
-                return view.tree().db.delete_item_then(request, done);
+                return host.mount().db.delete_item_then(request, done);
             }
         }
         pending.one_done();
@@ -207,16 +211,18 @@ impl OpenBatch {
     fn ended(&self, number: u64, text: &[u8], outcome: Result<(), Error>, pending: &Pending) {
         match outcome {
             Ok(()) => drop(self.report(|report| report.done += 1)),
-            Err(Error::ConditionalCheckFailed { .. }) if self.kind == Kind::Insert => self.failed(number, text, FsError::Exists),
+            Err(Error::ConditionalCheckFailed { .. }) if self.kind == BatchKind::Insert => {
+                self.failed(number, text, FsError::Exists)
+            }
             Err(Error::Value(ValueError::ItemTooLarge)) => self.failed(number, text, FsError::TooLarge),
             Err(error) => self.failed(number, text, FsError::Database(error)),
         }
         pending.one_done();
     }
 
-    fn get(&self, view: &View, number: u64, text: &[u8], key: Key) {
+    fn get(&self, host: &dyn Host, number: u64, text: &[u8], key: Key) {
         let source = base(&self.table);
-        let read = view.tree().db.text(&source, &EntryKey { index: None, base: key }, TextForm::PlainJson);
+        let read = host.mount().db.text(&source, &EntryKey { index: None, base: key }, TextForm::PlainJson);
         match read {
             Ok(Some((item, _))) => {
                 let is_full = self.report(|report| report.items.len() + item.len() > ITEMS_BYTES_MAX).unwrap_or(true);
@@ -242,7 +248,7 @@ impl OpenBatch {
 
     fn failed(&self, number: u64, text: &[u8], error: FsError) {
         let mut work = self.work.lock();
-        if self.kind == Kind::Atomic {
+        if self.kind == BatchKind::Atomic {
             work.transaction.spoil();
         }
         if let Some(report) = &work.report {
@@ -258,7 +264,7 @@ impl OpenBatch {
         let mut work = self.work.lock();
         let tells = match call {
             // A line of a transaction that is refused spoils the rest: it is told at once.
-            Call::Write { is_short } => is_short || self.kind == Kind::Atomic,
+            Call::Write { is_short } => is_short || self.kind == BatchKind::Atomic,
             Call::Flush | Call::Release => true,
         };
         if !tells {
@@ -266,7 +272,7 @@ impl OpenBatch {
         }
         match work.untold.take() {
             None => Ok(()),
-            Some((_, error)) if self.kind == Kind::Atomic => Err(work.transaction.refusal(error)),
+            Some((_, error)) if self.kind == BatchKind::Atomic => Err(work.transaction.refusal(error)),
             Some((number, error)) => Err(FsError::Line(number, Box::new(error))),
         }
     }
@@ -285,7 +291,7 @@ impl OpenBatch {
 
     /// The last close by who opened the file carries the transaction out; the end of the file does, when others went on with it. A
     /// writer that is being killed had more to say: nothing is done then.
-    fn end_transaction(&self, view: &View, caller: Caller, call: Call) {
+    fn end_transaction(&self, host: &dyn Host, caller: Caller, call: Call) {
         match call {
             Call::Write { .. } => {}
             Call::Flush if was_killed(caller.pid) => self.work.lock().transaction.spoil(),
@@ -293,18 +299,18 @@ impl OpenBatch {
             Call::Flush
                 if same_process(self.opener.pid, caller.pid) && has_open(caller.pid, &format!("/{}", self.path)) == Some(false) =>
             {
-                self.commit(view);
+                self.commit(host);
             }
             Call::Flush => {}
-            Call::Release => self.commit(view),
+            Call::Release => self.commit(host),
         }
     }
 
-    fn commit(&self, view: &View) {
+    fn commit(&self, host: &dyn Host) {
         let taken = self.work.lock().transaction.take();
         let Some((numbers, request)) = taken else { return };
         let count = numbers.len() as u64;
-        match view.tree().db.transact_write_items(request) {
+        match host.mount().db.transact_write_items(request) {
             Ok(_) => drop(self.report(|report| report.done += count)),
             Err(Error::TransactionCanceled(cancellation)) => {
                 for (number, reason) in numbers.iter().zip(&cancellation.0) {
@@ -323,7 +329,7 @@ impl OpenBatch {
 
 impl OpenSpecial for OpenBatch {
     /// The items that were asked for, each byte once; `get` only.
-    fn read(self: Arc<Self>, _view: &Arc<View>, _caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
+    fn read(self: Arc<Self>, _host: &Arc<dyn Host>, _caller: Caller, _offset: u64, size: usize, reply: Reply<Bytes>) {
         let taken = self.report(|report| {
             let count = size.min(report.items.len());
             report.items.drain(..count).collect::<Vec<u8>>()
@@ -331,17 +337,17 @@ impl OpenSpecial for OpenBatch {
         reply(Ok(Bytes::own(taken.unwrap_or_default())));
     }
 
-    fn write(self: Arc<Self>, view: &Arc<View>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
+    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
         let is_short = data.len() < SHORT_WRITE_BYTES && data.ends_with(b"\n");
-        self.run(view, caller, Call::Write { is_short }, data.to_vec(), reply);
+        self.run(host, caller, Call::Write { is_short }, data.to_vec(), reply);
     }
 
-    fn flush(self: Arc<Self>, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
-        self.run(view, caller, Call::Flush, Vec::new(), reply);
+    fn flush(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
+        self.run(host, caller, Call::Flush, Vec::new(), reply);
     }
 
-    fn release(self: Arc<Self>, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
-        self.run(view, caller, Call::Release, Vec::new(), reply);
+    fn release(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
+        self.run(host, caller, Call::Release, Vec::new(), reply);
     }
 
     fn held_bytes(&self) -> Option<usize> {

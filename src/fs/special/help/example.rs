@@ -9,25 +9,25 @@ use std::fmt::Write as _;
 use crate::codec::{dynamodb_json, file_name, plain_json};
 use crate::database::{EntryKey, Source};
 use crate::fs::FsError;
-use crate::fs::node::Node;
+use crate::fs::mount::Mount;
+use crate::fs::path::{names, table_name};
 use crate::fs::query::first_entry;
 use crate::fs::special::help::fill;
-use crate::fs::tree::{Tree, names, table_name};
 use crate::model::api::TableStatus;
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, IndexKind, Key, KeyAttribute, KeySchema, Number, TableName, TableSchema};
+use crate::model::{AttributeValue, IndexKind, IndexName, Key, KeyAttribute, KeySchema, Number, TableName, TableSchema};
 
 /// Tables that are looked at for the best example.
 const LOOKED_AT_MAX: usize = 32;
 
-/// The text of a help, for the file at that path in the directory `parent`.
+/// The text of a help, for the file at that path in a directory of that table or index, if it is of one.
 ///
 /// # Errors
 /// The database failed.
-pub fn filled(tree: &Tree, path: &str, parent: &Node, text: &str) -> Result<Vec<u8>, FsError> {
-    let example = Example::of(tree, parent)?;
+pub fn filled(mount: &Mount, path: &str, source: Option<&Source>, text: &str) -> Result<Vec<u8>, FsError> {
+    let example = Example::of(mount, source)?;
     let depth = path.matches('/').count();
-    let values = example.values(tree, parent.table().map(|_| depth))?;
+    let values = example.values(mount, source.map(|_| depth))?;
     Ok(fill::filled(text, &values).into_bytes())
 }
 
@@ -52,35 +52,35 @@ struct Example {
 
 impl Example {
     /// Of the table that the directory belongs to, else of the one that shows most.
-    fn of(tree: &Tree, parent: &Node) -> Result<Self, FsError> {
-        if let Some(table) = parent.table() {
-            return Self::of_table(tree, table, parent);
+    fn of(mount: &Mount, source: Option<&Source>) -> Result<Self, FsError> {
+        if let Some(source) = source {
+            return Self::of_table(mount, &source.table, source.index.as_ref());
         }
         let mut best: Option<Self> = None;
-        for table in tree.db.table_names()?.iter().take(LOOKED_AT_MAX) {
-            match Self::of_table(tree, table, parent) {
+        for table in mount.db.table_names()?.iter().take(LOOKED_AT_MAX) {
+            match Self::of_table(mount, table, None) {
                 Ok(example) if best.as_ref().is_none_or(|best| example.rank() > best.rank()) => best = Some(example),
                 // One that went meanwhile is no example.
                 Ok(_) | Err(FsError::NotFound) => {}
                 Err(error) => return Err(error),
             }
         }
-        best.map_or_else(|| Self::none(tree), Ok)
+        best.map_or_else(|| Self::none(mount), Ok)
     }
 
-    fn of_table(tree: &Tree, table: &TableName, parent: &Node) -> Result<Self, FsError> {
-        let schema = tree.schema(table)?;
+    fn of_table(mount: &Mount, table: &TableName, own: Option<&IndexName>) -> Result<Self, FsError> {
+        let schema = mount.schema(table)?;
         let source = Source { table: table.clone(), index: None };
-        let item = first_entry(&*tree.db, &source)?.map(|entry| entry.base);
-        let index = first_index(tree, &schema, parent)?;
+        let item = first_entry(&*mount.db, &source)?.map(|entry| entry.base);
+        let index = first_index(mount, &schema, own)?;
         Ok(Self { table: table.clone(), key: schema.key.clone(), schema: Some(schema), item, index })
     }
 
     /// What is made first when there is nothing.
-    fn none(tree: &Tree) -> Result<Self, FsError> {
+    fn none(mount: &Mount) -> Result<Self, FsError> {
         let attribute = |name: &str| KeyAttribute { name: name.to_owned(), attribute_type: KeyAttributeType::S };
         let key = KeySchema { partition: attribute("pk"), sort: Some(attribute("sk")) };
-        Ok(Self { table: free_table(tree, "Orders")?, key, schema: None, item: None, index: None })
+        Ok(Self { table: free_table(mount, "Orders")?, key, schema: None, item: None, index: None })
     }
 
     /// What it can show, in the order of what matters.
@@ -89,19 +89,19 @@ impl Example {
     }
 
     /// The values of all placeholders, for a text in the mount's root or so deep in the directory of the table.
-    fn values(&self, tree: &Tree, depth: Option<usize>) -> Result<fill::Values, FsError> {
+    fn values(&self, mount: &Mount, depth: Option<usize>) -> Result<fill::Values, FsError> {
         let directory = table_name(&self.table);
         let from_root = if directory.starts_with('-') { format!("./{directory}/") } else { format!("{directory}/") };
         let t = depth.map_or(from_root, |depth| "../".repeat(depth.saturating_sub(1)));
         let item = self.item.clone().unwrap_or_else(|| sample_key(&self.key));
-        let free = self.free_key(tree, &item)?;
+        let free = self.free_key(mount, &item)?;
         let note = self.free_attribute();
         let has_sort = self.key.sort.is_some();
         let index = self.index.as_ref();
         Ok(vec![
             ("make", self.make(&t, &item, note)),
             ("name", Some(self.table.to_string())),
-            ("fresh", Some(free_table(tree, "Example")?.to_string())),
+            ("fresh", Some(free_table(mount, "Example")?.to_string())),
             ("item", Some(stem(&item))),
             ("free", Some(stem(&free))),
             ("folder", has_sort.then(|| file_name::encode(&item.partition))),
@@ -137,14 +137,14 @@ impl Example {
     }
 
     /// A key beside that of the item which no item has.
-    fn free_key(&self, tree: &Tree, item: &Key) -> Result<Key, FsError> {
+    fn free_key(&self, mount: &Mount, item: &Key) -> Result<Key, FsError> {
         let source = Source { table: self.table.clone(), index: None };
         for number in 1..10 {
             let key = match &self.key.sort {
                 Some(sort) => Key { partition: item.partition.clone(), sort: Some(sample(sort, "example", number)) },
                 None => Key { partition: sample(&self.key.partition, "example", number), sort: None },
             };
-            let is_there = self.schema.is_some() && tree.db.stat(&source, &EntryKey { index: None, base: key.clone() })?.is_some();
+            let is_there = self.schema.is_some() && mount.db.stat(&source, &EntryKey { index: None, base: key.clone() })?.is_some();
             if !is_there {
                 return Ok(key);
             }
@@ -186,18 +186,14 @@ impl IndexExample {
 }
 
 /// The first index that can be read and has an entry; in an index's own directory that one.
-fn first_index(tree: &Tree, schema: &TableSchema, parent: &Node) -> Result<Option<IndexExample>, FsError> {
-    let own = match parent {
-        Node::Index(source) => source.index.as_ref(),
-        _ => None,
-    };
-    let described = tree.db.describe(&schema.name)?.ok_or(FsError::NotFound)?;
+fn first_index(mount: &Mount, schema: &TableSchema, own: Option<&IndexName>) -> Result<Option<IndexExample>, FsError> {
+    let described = mount.db.describe(&schema.name)?.ok_or(FsError::NotFound)?;
     for (index, about) in described.schema.indexes.iter().zip(&described.indexes) {
         if own.is_some_and(|own| *own != index.name) || about.status != TableStatus::Active {
             continue;
         }
         let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
-        let Some(entry) = first_entry(&*tree.db, &source)? else { continue };
+        let Some(entry) = first_entry(&*mount.db, &source)? else { continue };
         let kind = if index.kind == IndexKind::Global { "gsi" } else { "lsi" };
         let partition_names = index.partition.iter().map(|attribute| attribute.name.clone()).collect();
         return Ok(Some(IndexExample { path: format!("{kind}/{}", index.name), partition_names, entry }));
@@ -206,11 +202,11 @@ fn first_index(tree: &Tree, schema: &TableSchema, parent: &Node) -> Result<Optio
 }
 
 /// A name that no table has and no draft.
-fn free_table(tree: &Tree, name: &str) -> Result<TableName, FsError> {
+fn free_table(mount: &Mount, name: &str) -> Result<TableName, FsError> {
     let candidates = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}{number}")));
     for candidate in candidates {
         let table = TableName::new(&candidate).map_err(|_| FsError::NotFound)?;
-        if tree.db.schema(&table)?.is_none() && tree.drafts.lock().get(&table).is_none() {
+        if mount.db.schema(&table)?.is_none() && mount.drafts.lock().get(&table).is_none() {
             return Ok(table);
         }
     }

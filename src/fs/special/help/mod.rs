@@ -4,14 +4,15 @@
 pub mod example;
 mod fill;
 
-use super::{Special, SpecialNode, service};
+use super::room::Room;
+use crate::database::Source;
 use crate::fs::FsError;
-use crate::fs::directory_stream::{FixedLister, Lister};
-use crate::fs::node::{Kind, Node};
-use crate::fs::tree::{Caller, Tree, listed};
-
-/// The name in any directory that has one. Of a directory of keys it would be a key, so those have none: the table's speaks of them.
-pub const NAME: &str = "help";
+use crate::fs::mount::Mount;
+use crate::fs::node::Node;
+use crate::fs::node::special::{Feature, HelpText, Special, SpecialNode};
+use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::path::HELP_NAME;
+use crate::fs::process::Caller;
 
 /// The topics: name and text.
 pub const TOPICS: [(&str, &str); 12] = [
@@ -36,66 +37,34 @@ pub const BATCH: &str = include_str!("batch.md");
 pub const QUERIES: &str = include_str!("queries.md");
 pub const STREAM: &str = include_str!("streams.md");
 
-#[derive(Debug)]
-struct Help {
-    path: String,
-    parent: Node,
-    text: &'static str,
-}
-
-/// `help` of the directory `parent` at that path.
+/// `help` of the directory at that path, which is of that table or index.
 #[must_use]
-pub fn node(directory: &str, text: &'static str, parent: Node) -> Node {
-    let path = if directory.is_empty() { NAME.to_owned() } else { format!("{directory}/{NAME}") };
-    SpecialNode::node(Help { path, parent, text })
+pub fn node(directory: &str, text: &'static str, source: Option<Source>) -> Node {
+    let path = if directory.is_empty() { HELP_NAME.to_owned() } else { format!("{directory}/{HELP_NAME}") };
+    Special::file(path, None, Feature::Help(HelpText { text, source })).into()
 }
 
 /// `.ddb/help/`
 #[derive(Debug)]
-struct Topics;
+pub struct Topics;
 
-#[must_use]
-pub fn topics_node() -> Node {
-    SpecialNode::node(Topics)
+fn topic(at: &Special, (name, text): (&str, &'static str)) -> Node {
+    at.child(name, Feature::Help(HelpText { text, source: None })).into()
 }
 
-fn topic_node((name, text): (&str, &'static str)) -> Node {
-    SpecialNode::node(Help { path: format!(".ddb/{NAME}/{name}"), parent: topics_node(), text })
-}
-
-impl Special for Topics {
-    fn path(&self) -> &str {
-        ".ddb/help"
-    }
-
-    fn parent(&self) -> Node {
-        service::node()
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn resolve(&self, _tree: &Tree, name: &str) -> Result<Node, FsError> {
+impl Room for Topics {
+    fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
         let found = TOPICS.iter().find(|(known, _)| *known == name || known.strip_suffix(".md") == Some(name));
-        found.copied().map(topic_node).ok_or(FsError::NotFound)
+        found.map(|found| topic(at, *found)).ok_or(FsError::NotFound)
     }
 
-    fn lister(&self, _tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        Ok(Box::new(FixedLister::new(TOPICS.iter().map(|topic| listed(&topic_node(*topic), topic.0)).collect())))
+    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        Ok(Box::new(FixedLister::new(TOPICS.iter().map(|found| listed(&topic(at, *found), found.0)).collect())))
     }
 }
 
-impl Special for Help {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        self.parent.clone()
-    }
-
-    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        example::filled(tree, &self.path, &self.parent, self.text)
+impl Room for HelpText {
+    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        example::filled(mount, &at.path, self.source.as_ref(), self.text)
     }
 }

@@ -11,49 +11,29 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::{Special, SpecialNode};
 use super::attribute_value::{self, Kind as ValueKind};
-use super::{Place, update};
+use super::place::{Place, open_writer};
 use crate::codec::file_name;
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
-use crate::fs::directory_stream::{FixedLister, Lister};
-use crate::fs::handle::{Handle, OpenText};
-use crate::fs::node::{Kind, Node};
-use crate::fs::tree::{Caller, Tree, listed};
-use crate::fs::view::{OpenFlags, Outcome, Performer, Reply, View};
+use crate::fs::mount::Mount;
+use crate::fs::node::Node;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::special::{Feature, ItemFile, ItemPart, Special, SpecialNode};
+use crate::fs::open::OpenFlags;
+use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::{Host, on_behalf_of};
+use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::Outcome;
+use crate::fs::process::Caller;
 use crate::fs::write::check::TextCheck;
 use crate::fs::write::{Commit, Opener, Target, TextWriter};
 use crate::model::api::{ConditionParameter, Placeholders, Precondition, UpdateItemRequest, UpdateParameter};
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, DocumentPath, Error, Item, KeySchema, PathElement, TableName};
+use crate::model::{AttributeValue, DocumentPath, Error, Item, KeySchema, PathElement};
 
 /// What a directory's name ends with.
 const FOLDER_SUFFIX: &str = ".d";
-
-/// The attributes of an item, or the members of a map or list in it.
-#[derive(Debug, Clone)]
-struct Folder {
-    place: Place,
-    /// `None`: the item itself.
-    of: Option<DocumentPath>,
-    path: String,
-}
-
-/// One attribute, member or element.
-#[derive(Debug, Clone)]
-struct Attribute {
-    folder: Folder,
-    of: DocumentPath,
-    /// What the name asks for.
-    kind: Option<ValueKind>,
-    path: String,
-}
-
-pub fn node(place: Place) -> Node {
-    let path = place.path(FOLDER_SUFFIX);
-    SpecialNode::node(Folder { place, of: None, path })
-}
 
 /// What is in a folder.
 enum Members<'i> {
@@ -69,44 +49,38 @@ fn find<'i>(item: &'i Item, path: &DocumentPath) -> Option<&'i AttributeValue> {
     })
 }
 
-impl Folder {
-    fn members<'i>(&self, item: &'i Item) -> Result<Members<'i>, FsError> {
-        let Some(path) = &self.of else { return Ok(Members::Named(&item.0)) };
-        match find(item, path) {
-            Some(AttributeValue::M(map)) => Ok(Members::Named(map)),
-            Some(AttributeValue::L(list)) => Ok(Members::Listed(list)),
-            Some(_) | None => Err(FsError::NotFound),
+fn members<'i>(item: &'i Item, of: Option<&DocumentPath>) -> Result<Members<'i>, FsError> {
+    let Some(path) = of else { return Ok(Members::Named(&item.0)) };
+    match find(item, path) {
+        Some(AttributeValue::M(map)) => Ok(Members::Named(map)),
+        Some(AttributeValue::L(list)) => Ok(Members::Listed(list)),
+        Some(_) | None => Err(FsError::NotFound),
+    }
+}
+
+/// The document path of a member of what is at `of`, by its name as a file.
+fn member(of: Option<&DocumentPath>, members: &Members<'_>, name: &str) -> Result<DocumentPath, FsError> {
+    let element = match members {
+        Members::Listed(_) => PathElement::Index(index(name).ok_or(FsError::NotFound)?),
+        Members::Named(map) => PathElement::Name(attribute_name(map.keys(), name)?),
+    };
+    match (of, element) {
+        (None, PathElement::Name(head)) => Ok(DocumentPath::top_level(head)),
+        (None, PathElement::Index(_)) => Err(FsError::NotFound),
+        (Some(path), element) => {
+            let mut path = path.clone();
+            path.rest.push(element);
+            Ok(path)
         }
     }
+}
 
-    /// The document path of a member, by its name as a file.
-    fn member(&self, members: &Members<'_>, name: &str) -> Result<DocumentPath, FsError> {
-        let element = match members {
-            Members::Listed(_) => PathElement::Index(index(name).ok_or(FsError::NotFound)?),
-            Members::Named(map) => PathElement::Name(attribute_name(map.keys(), name)?),
-        };
-        match (&self.of, element) {
-            (None, PathElement::Name(head)) => Ok(DocumentPath::top_level(head)),
-            (None, PathElement::Index(_)) => Err(FsError::NotFound),
-            (Some(path), element) => {
-                let mut path = path.clone();
-                path.rest.push(element);
-                Ok(path)
-            }
-        }
-    }
-
-    fn attribute(&self, of: DocumentPath, kind: Option<ValueKind>, name: &str) -> Node {
-        let path = format!("{}/{name}", self.path);
-        SpecialNode::node(Attribute { folder: self.clone(), of, kind, path })
-    }
-
-    fn change(&self, view: &View, caller: Caller, change: Change) -> Result<(), FsError> {
-        let schema = view.tree().schema(self.place.table())?;
-        let request = change.request(&self.place, &schema.key);
-        view.on_behalf_of(caller.pid, || view.tree().db.update_item(request))?;
-        Ok(())
-    }
+/// Changes the item by an update of its own.
+fn update(place: &Place, host: &dyn Host, caller: Caller, edit: Edit) -> Result<(), FsError> {
+    let schema = host.mount().schema(place.table())?;
+    let request = edit.request(place, &schema.key);
+    on_behalf_of(host, caller.pid, || host.mount().db.update_item(request))?;
+    Ok(())
 }
 
 /// An element's number, as it is listed.
@@ -131,142 +105,134 @@ fn file_of(name: &str) -> String {
     file_name::hash_item_stem(&AttributeValue::S(name.to_owned()))
 }
 
-impl Special for Folder {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        let Some(of) = &self.of else { return self.place.parent() };
-        let mut above = of.clone();
-        let of = above.rest.pop().map(|_| above);
-        let path = self.path.rsplit_once('/').map_or("", |(path, _)| path).to_owned();
-        SpecialNode::node(Self { place: self.place.clone(), of, path })
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        Some(self.place.table())
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn modified_ms(&self, tree: &Tree) -> Result<u64, FsError> {
-        let (item, stat) = self.place.load(tree)?;
-        self.members(&item)?;
-        Ok(stat.modified_ms)
-    }
-
-    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
-        if name.starts_with('.') {
-            return Err(FsError::NotFound);
-        }
-        let (item, _) = self.place.load(tree)?;
-        let members = self.members(&item)?;
-        if let Ok(path) = self.member(&members, name)
-            && find(&item, &path).is_some()
-        {
-            return Ok(self.attribute(path, None, name));
-        }
-        if let Some(stem) = name.strip_suffix(FOLDER_SUFFIX) {
-            let of = Some(self.member(&members, stem)?);
-            return Ok(SpecialNode::node(Self { place: self.place.clone(), of, path: format!("{}/{name}", self.path) }));
-        }
-        if let Some((stem, word)) = name.rsplit_once(',') {
-            let kind = ValueKind::named(word)
-                .ok_or(FsError::Invalid("the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C"))?;
-            return Ok(self.attribute(self.member(&members, stem)?, Some(kind), name));
-        }
-        Ok(self.attribute(self.member(&members, name)?, None, name))
-    }
-
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        let (item, _) = self.place.load(tree)?;
-        let members = self.members(&item)?;
-        let names: Vec<String> = match &members {
-            Members::Named(map) => map.keys().map(|name| file_of(name)).collect(),
-            Members::Listed(list) => (0..list.len()).map(|index| index.to_string()).collect(),
-        };
-        let entry = |name: String| Ok(listed(&self.attribute(self.member(&members, &name)?, None, &name), &name));
-        Ok(Box::new(FixedLister::new(names.into_iter().map(entry).collect::<Result<_, FsError>>()?)))
-    }
-
-    fn mkdir(&self, view: &View, caller: Caller, name: &str) -> Result<Node, FsError> {
-        let stem = name.strip_suffix(FOLDER_SUFFIX);
-        let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
-        let (item, _) = self.place.load(view.tree())?;
-        let path = self.member(&self.members(&item)?, stem)?;
-        if find(&item, &path).is_some() {
-            return Err(FsError::Exists);
-        }
-        self.change(view, caller, Change::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
-        self.resolve(view.tree(), name)
-    }
-
-    fn rmdir(&self, view: &View, caller: Caller) -> Result<(), FsError> {
-        let path = self.of.clone().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
-        let (item, _) = self.place.load(view.tree())?;
-        let is_empty = match self.members(&item)? {
-            Members::Named(map) => map.is_empty(),
-            Members::Listed(list) => list.is_empty(),
-        };
-        if !is_empty {
-            return Err(FsError::NotEmpty);
-        }
-        self.change(view, caller, Change { path, value: None, must: Must::BeEmpty })
+/// Which folder it is.
+fn of_folder(file: &ItemFile) -> Option<&DocumentPath> {
+    match &file.of {
+        ItemPart::Attributes(of) => of.as_ref(),
+        _ => None,
     }
 }
 
-impl Special for Attribute {
-    fn path(&self) -> &str {
-        &self.path
-    }
+fn feature(file: &ItemFile, of: ItemPart) -> Feature {
+    Feature::Item(Box::new(ItemFile { key: file.key.clone(), of }))
+}
 
-    fn parent(&self) -> Node {
-        SpecialNode::node(self.folder.clone())
-    }
+fn attribute_node(at: &Special, file: &ItemFile, of: DocumentPath, asked: Option<&str>, name: &str) -> Node {
+    at.child(name, feature(file, ItemPart::Attribute(of, asked.map(str::to_owned)))).writable().into()
+}
 
-    fn table(&self) -> Option<&TableName> {
-        Some(self.folder.place.table())
-    }
+/// When the item was changed that has this folder.
+pub fn modified_ms(place: &Place, of: Option<&DocumentPath>, mount: &Mount) -> Result<u64, FsError> {
+    let (item, stat) = place.load(mount)?;
+    members(&item, of)?;
+    Ok(stat.modified_ms)
+}
 
-    fn is_writable(&self) -> bool {
-        true
+pub fn resolve(at: &SpecialNode, file: &ItemFile, mount: &Mount, name: &str) -> Result<Node, FsError> {
+    if name.starts_with('.') {
+        return Err(FsError::NotFound);
     }
-
-    fn attr(&self, tree: &Tree, _caller: Caller, ino: u64) -> Result<Attr, FsError> {
-        let (item, stat) = self.folder.place.load(tree)?;
-        let value = find(&item, &self.of).ok_or(FsError::NotFound)?;
-        Ok(Attr::file(ino, attribute_value::text(value).len() as u64, stat.modified_ms))
+    let (item, _) = Place::of(at, file)?.load(mount)?;
+    let of = of_folder(file);
+    let members = members(&item, of)?;
+    if let Ok(path) = member(of, &members, name)
+        && find(&item, &path).is_some()
+    {
+        return Ok(attribute_node(at, file, path, None, name));
     }
-
-    fn text(&self, tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        let (item, _) = self.folder.place.load(tree)?;
-        find(&item, &self.of).map(attribute_value::text).ok_or(FsError::NotFound)
+    if let Some(stem) = name.strip_suffix(FOLDER_SUFFIX) {
+        let of = Some(member(of, &members, stem)?);
+        return Ok(at.child_directory(name, feature(file, ItemPart::Attributes(of))).into());
     }
+    if let Some((stem, word)) = name.rsplit_once(',') {
+        ValueKind::named(word)
+            .ok_or(FsError::Invalid("the types after a comma are S, N, B, BOOL and JSON; a comma itself is %2C"))?;
+        return Ok(attribute_node(at, file, member(of, &members, stem)?, Some(word), name));
+    }
+    Ok(attribute_node(at, file, member(of, &members, name)?, None, name))
+}
 
-    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        let place = self.folder.place.clone();
-        let (item, _) = place.load(view.tree())?;
-        let value = find(&item, &self.of);
-        let kind = self.kind.unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
-        let key_schema = view.tree().schema(place.table())?.key.clone();
-        let target = AttributeTarget { place, key_schema, of: self.of.clone(), kind };
-        let opener = Opener { pid: caller.pid, append: flags.append };
-        let writer = match value.filter(|_| !flags.truncate) {
+pub fn lister(at: &SpecialNode, file: &ItemFile, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+    let (item, _) = Place::of(at, file)?.load(mount)?;
+    let of = of_folder(file);
+    let members = members(&item, of)?;
+    let names: Vec<String> = match &members {
+        Members::Named(map) => map.keys().map(|name| file_of(name)).collect(),
+        Members::Listed(list) => (0..list.len()).map(|index| index.to_string()).collect(),
+    };
+    let entry = |name: String| Ok(listed(&attribute_node(at, file, member(of, &members, &name)?, None, &name), &name));
+    Ok(Box::new(FixedLister::new(names.into_iter().map(entry).collect::<Result<_, FsError>>()?)))
+}
+
+/// MKDIR: an empty map.
+pub fn mkdir(at: &SpecialNode, file: &ItemFile, host: &dyn Host, caller: Caller, name: &str) -> Result<Node, FsError> {
+    let stem = name.strip_suffix(FOLDER_SUFFIX);
+    let stem = stem.ok_or(FsError::NotPermitted("a map's folder is its name and .d"))?;
+    let place = Place::of(at, file)?;
+    let (item, _) = place.load(host.mount())?;
+    let of = of_folder(file);
+    let path = member(of, &members(&item, of)?, stem)?;
+    if find(&item, &path).is_some() {
+        return Err(FsError::Exists);
+    }
+    update(&place, host, caller, Edit::set(path, AttributeValue::M(BTreeMap::new()), Must::BeAbsent))?;
+    resolve(at, file, host.mount(), name)
+}
+
+/// RMDIR: removes an empty map or list.
+pub fn rmdir(place: &Place, of: Option<&DocumentPath>, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
+    let path = of.cloned().ok_or(FsError::NotPermitted("this folder goes with its item"))?;
+    let (item, _) = place.load(host.mount())?;
+    let is_empty = match members(&item, of)? {
+        Members::Named(map) => map.is_empty(),
+        Members::Listed(list) => list.is_empty(),
+    };
+    if !is_empty {
+        return Err(FsError::NotEmpty);
+    }
+    update(place, host, caller, Edit { path, value: None, must: Must::BeEmpty })
+}
+
+pub fn attr(place: &Place, of: &DocumentPath, mount: &Mount, ino: u64) -> Result<Attr, FsError> {
+    let (item, stat) = place.load(mount)?;
+    let value = find(&item, of).ok_or(FsError::NotFound)?;
+    Ok(Attr::file(ino, attribute_value::text(value).len() as u64, stat.modified_ms))
+}
+
+pub fn text(place: &Place, of: &DocumentPath, mount: &Mount) -> Result<Vec<u8>, FsError> {
+    let (item, _) = place.load(mount)?;
+    find(&item, of).map(attribute_value::text).ok_or(FsError::NotFound)
+}
+
+/// OPEN of a writer; `asked` is the type that the name asks for.
+pub fn open(
+    at: &Special,
+    place: Place,
+    (of, asked): (&DocumentPath, Option<&str>),
+    mount: &Mount,
+    caller: Caller,
+    flags: OpenFlags,
+) -> Result<Handle, FsError> {
+    let (item, _) = place.load(mount)?;
+    let value = find(&item, of);
+    let kind = asked.and_then(ValueKind::named).unwrap_or_else(|| value.map_or(ValueKind::Text, ValueKind::of));
+    let key_schema = mount.schema(place.table())?.key.clone();
+    let target = AttributeTarget { place, key_schema, of: of.clone(), kind };
+    let opener = Opener { pid: caller.pid, append: flags.append };
+    Ok(open_writer(
+        at,
+        caller,
+        match value.filter(|_| !flags.truncate) {
             Some(value) => TextWriter::edit(target, attribute_value::text(value), None, opener),
             None => TextWriter::stream(target, opener),
-        };
-        Ok(Handle::Special(Arc::new(OpenText::new(ino, self.path.clone(), caller.pid, writer))))
-    }
+        },
+    ))
+}
 
-    fn unlink(&self, view: &Arc<View>, caller: Caller, reply: Reply<()>) {
-        let removed = self
-            .text(view.tree(), caller)
-            .and_then(|_| self.folder.change(view, caller, Change { path: self.of.clone(), value: None, must: Must::BeThere }));
-        reply(removed);
-    }
+/// UNLINK: removes the attribute, member or element.
+pub fn remove(place: &Place, of: &DocumentPath, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
+    text(place, of, host.mount())?;
+    update(place, host, caller, Edit { path: of.clone(), value: None, must: Must::BeThere })
 }
 
 #[derive(Debug)]
@@ -281,8 +247,8 @@ impl Target for AttributeTarget {
     type Request = UpdateItemRequest;
 
     fn request(&self, text: &[u8], _precondition: Option<Precondition>) -> Result<Commit<UpdateItemRequest>, FsError> {
-        let change = Change::set(self.of.clone(), self.kind.parse(text)?, Must::HaveItem);
-        Ok(Commit { request: change.request(&self.place, &self.key_schema), warnings: Vec::new() })
+        let edit = Edit::set(self.of.clone(), self.kind.parse(text)?, Must::HaveItem);
+        Ok(Commit { request: edit.request(&self.place, &self.key_schema), warnings: Vec::new() })
     }
 
     fn check(&self) -> Box<dyn TextCheck> {
@@ -294,8 +260,8 @@ impl Target for AttributeTarget {
     }
 }
 
-impl Performer for AttributeTarget {
-    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+impl Performer<dyn Host> for AttributeTarget {
+    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
         // The item is gone: nothing is made of one attribute.
         let done: Outcome = Box::new(|outcome| {
@@ -304,11 +270,11 @@ impl Performer for AttributeTarget {
                 error => error,
             }));
         });
-        update::perform(view, &place, open.writer(), request, done);
+        super::update::perform(host, &place, open.writer(), request, done);
     }
 }
 
-/// What must be true of the item for a change.
+/// What must be true of the item for an edit.
 #[derive(Debug, Clone, Copy)]
 enum Must {
     HaveItem,
@@ -319,13 +285,13 @@ enum Must {
 
 /// An attribute set, or removed.
 #[derive(Debug)]
-struct Change {
+struct Edit {
     path: DocumentPath,
     value: Option<AttributeValue>,
     must: Must,
 }
 
-impl Change {
+impl Edit {
     fn set(path: DocumentPath, value: AttributeValue, must: Must) -> Self {
         Self { path, value: Some(value), must }
     }

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::Place;
+use super::place::Place;
 use crate::codec::digest::hex;
 use crate::codec::key::partition_digest;
 use crate::codec::plain_json;
 use crate::database::{EntryKey, EntryStat, Source, TextForm};
 use crate::fs::FsError;
+use crate::fs::mount::Mount;
 use crate::fs::node::{EntryNode, Node};
-use crate::fs::special::partitions;
-use crate::fs::tree::Tree;
+use crate::fs::special::partition_text::partition_name;
 use crate::model::api::DescribeTimeToLiveRequest;
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use crate::model::{AttributeValue, Item, TableSchema};
@@ -52,9 +52,9 @@ const NAMES: [(&str, Fact); 9] = [
 ];
 
 impl Facts {
-    pub(super) fn of(tree: &Tree, place: &Place) -> Result<Self, FsError> {
-        let (item, stat) = place.load(tree)?;
-        let schema = tree.schema(place.table())?;
+    pub(super) fn of(mount: &Mount, place: &Place) -> Result<Self, FsError> {
+        let (item, stat) = place.load(mount)?;
+        let schema = mount.schema(place.table())?;
         let key = place.key().to_item(&schema.key);
         let mut line = Vec::new();
         let names: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
@@ -62,12 +62,12 @@ impl Facts {
         let hash = partition_digest(&[&place.key().partition]);
         Ok(Self {
             key: String::from_utf8_lossy(line.trim_ascii_end()).into_owned(),
-            path: tree.path(&Node::Entry(Box::new(place.entry(TextForm::PlainJson)))),
+            path: mount.path(&Node::Entry(Box::new(place.entry(TextForm::PlainJson)))),
             stat,
             hash: hex(&hash),
-            partition: partition_of(tree, place),
-            indexes: index_entries(tree, &schema, place, &item),
-            ttl: time_to_live(tree, place, &item)?,
+            partition: partition_of(mount, place),
+            indexes: index_entries(mount, &schema, place, &item),
+            ttl: time_to_live(mount, place, &item)?,
         })
     }
 
@@ -75,10 +75,10 @@ impl Facts {
     ///
     /// # Errors
     /// `NoAttribute` of anything else, `NotFound` when it is not stored.
-    pub fn of_node(tree: &Tree, node: &Node) -> Result<Self, FsError> {
+    pub fn of_node(mount: &Mount, node: &Node) -> Result<Self, FsError> {
         match node {
             Node::Entry(entry) if entry.source.index.is_none() => {
-                Self::of(tree, &Place { source: entry.source.clone(), key: entry.key.clone() })
+                Self::of(mount, &Place { source: entry.source.clone(), key: entry.key.clone() })
             }
             _ => Err(FsError::NoAttribute),
         }
@@ -129,10 +129,10 @@ impl Facts {
 }
 
 /// Where the database tells it.
-fn partition_of(tree: &Tree, place: &Place) -> Option<String> {
+fn partition_of(mount: &Mount, place: &Place) -> Option<String> {
     let entry = place.entry(TextForm::PlainJson);
-    let id = tree.db.layout()?.partition_of_entry(&entry.source, &entry.key).ok()?;
-    Some(partitions::partition_name(id))
+    let id = mount.db.layout()?.partition_of_entry(&entry.source, &entry.key).ok()?;
+    Some(partition_name(id))
 }
 
 /// Capacity units are at most 100: exact.
@@ -147,7 +147,7 @@ fn units(consistent: usize) -> String {
 }
 
 /// The entries that the indexes hold of an item: it is in an index if it has all of the index's key attributes.
-fn index_entries(tree: &Tree, schema: &TableSchema, place: &Place, item: &Item) -> Vec<(String, String)> {
+fn index_entries(mount: &Mount, schema: &TableSchema, place: &Place, item: &Item) -> Vec<(String, String)> {
     let entry = |index: &crate::model::IndexSchema| {
         let values = |attributes: &[crate::model::KeyAttribute]| {
             attributes.iter().map(|attribute| item.get(&attribute.name).cloned()).collect::<Option<Vec<_>>>()
@@ -156,13 +156,13 @@ fn index_entries(tree: &Tree, schema: &TableSchema, place: &Place, item: &Item) 
         let source = Source { table: schema.name.clone(), index: Some(index.name.clone()) };
         let key = EntryKey { index: Some(index_key), base: place.key().clone() };
         let node = Node::Entry(Box::new(EntryNode { source, key, form: TextForm::PlainJson }));
-        Some((index.name.to_string(), tree.path(&node)))
+        Some((index.name.to_string(), mount.path(&node)))
     };
     schema.indexes.iter().filter_map(entry).collect()
 }
 
-fn time_to_live(tree: &Tree, place: &Place, item: &Item) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
-    let described = tree.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: place.table().clone() })?;
+fn time_to_live(mount: &Mount, place: &Place, item: &Item) -> Result<Option<(String, Option<AttributeValue>)>, FsError> {
+    let described = mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: place.table().clone() })?;
     Ok(described.attribute_name.map(|name| {
         let value = item.get(&name).cloned();
         (name, value)

@@ -13,96 +13,115 @@ mod attribute_value;
 mod attributes;
 mod cas;
 pub mod facts;
-mod meta;
 mod patch;
+mod place;
 mod update;
 
 use std::sync::Arc;
 
-use crate::database::{EntryKey, EntryStat, Source, TextForm};
+use facts::Facts;
+use place::Place;
+
+use super::room::Room;
+use crate::database::TextForm;
 use crate::fs::FsError;
-use crate::fs::handle::{Handle, OpenText};
-use crate::fs::node::{EntryNode, Node};
-use crate::fs::tree::names::{self, Suffix};
-use crate::fs::tree::{Caller, Tree, items};
-use crate::fs::view::{OpenFlags, Performer};
-use crate::fs::write::{Opener, TextWriter};
-use crate::model::{Item, Key, TableName};
+use crate::fs::mount::Mount;
+use crate::fs::node::Node;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::special::{ItemFile, ItemPart, Special, SpecialNode};
+use crate::fs::open::directory::Lister;
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::Host;
+use crate::fs::open::{OpenFlags, Reply};
+use crate::fs::process::Caller;
+use crate::fs::source::entry;
 
-/// The file or directory of that suffix beside an item.
-///
-/// # Errors
-/// [`FsError::NotFound`]: there is none beside an index entry, or the suffix is an item's own.
-pub fn node(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsError> {
-    if source.index.is_some() {
-        return Err(FsError::NotFound);
-    }
-    let place = Place { source: source.clone(), key };
-    match suffix {
-        Suffix::Patch => Ok(patch::node(place)),
-        Suffix::Update => Ok(update::node(place)),
-        Suffix::Meta => Ok(meta::node(place)),
-        Suffix::Attributes => Ok(attributes::node(place)),
-        Suffix::Replacing(version) => Ok(cas::node(place, version)),
-        Suffix::Json | Suffix::DdbJson | Suffix::Base => Err(FsError::NotFound),
-    }
-}
-
-/// A base item, stored or not.
-#[derive(Debug, Clone)]
-pub struct Place {
-    source: Source,
-    key: EntryKey,
-}
-
-impl Place {
-    fn table(&self) -> &TableName {
-        &self.source.table
-    }
-
-    fn key(&self) -> &Key {
-        &self.key.base
-    }
-
-    /// The path below the mount of the file with this suffix.
-    fn path(&self, suffix: &str) -> String {
-        let path = names::entry_path(&self.key, TextForm::PlainJson);
-        let stem = path.strip_suffix(".json").unwrap_or(&path);
-        format!("{}/items/{stem}{suffix}", self.table())
-    }
-
-    /// The directory it is in.
-    fn parent(&self) -> Node {
-        match &self.key().sort {
-            Some(_) => Node::Collection(self.source.clone(), vec![self.key().partition.clone()]),
-            None => Node::Items(self.source.clone()),
+impl Room for ItemFile {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        let place = Place::of(at, self)?;
+        match &self.of {
+            ItemPart::Meta => Ok(place.stat(mount)?.modified_ms),
+            ItemPart::Attributes(of) => attributes::modified_ms(&place, of.as_ref(), mount),
+            _ => mount.table_time(place.table()),
         }
     }
 
-    fn entry(&self, form: TextForm) -> EntryNode {
-        EntryNode { source: self.source.clone(), key: self.key.clone(), form }
+    fn attr(&self, at: &SpecialNode, mount: &Mount, caller: Caller) -> Result<Attr, FsError> {
+        let (place, ino) = (Place::of(at, self)?, at.ino());
+        match &self.of {
+            // There as long as the item is, so that a write to a version that is gone says so.
+            ItemPart::Replacing(_) => Ok(Attr { ino, ..entry::attr(mount, &place.entry(TextForm::PlainJson))? }),
+            ItemPart::Attribute(of, _) => attributes::attr(&place, of, mount, ino),
+            ItemPart::Attributes(_) => Ok(Attr::directory(ino, self.modified_ms(at, mount)?)),
+            ItemPart::Patch | ItemPart::Update | ItemPart::Meta => {
+                let (modified_ms, size) = (self.modified_ms(at, mount)?, self.text(at, mount, caller)?.len() as u64);
+                Ok(Attr { writable: at.is_writable, ..Attr::read_only(ino, size, modified_ms) })
+            }
+        }
     }
 
-    fn stat(&self, tree: &Tree) -> Result<EntryStat, FsError> {
-        items::stat(tree, &self.source, &self.key)
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        match &self.of {
+            ItemPart::Attributes(_) => attributes::resolve(at, self, mount, name),
+            _ => Err(FsError::NotDirectory),
+        }
     }
 
-    /// The item and the stat of its version.
-    ///
-    /// # Errors
-    /// `NotFound`, or the database's.
-    fn load(&self, tree: &Tree) -> Result<(Item, EntryStat), FsError> {
-        items::load(tree, &self.source, &self.key)
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        match &self.of {
+            ItemPart::Attributes(_) => attributes::lister(at, self, mount),
+            _ => Err(FsError::NotDirectory),
+        }
     }
-}
 
-/// Opens a file that takes a text of its own, which is not what it shows.
-fn open_stream<T>(path: &str, caller: Caller, ino: u64, flags: OpenFlags, target: T) -> Handle
-where
-    T: Performer + std::fmt::Debug + Sync,
-    T::Request: Send,
-{
-    let opener = Opener { pid: caller.pid, append: flags.append };
-    let writer = TextWriter::stream(target, opener);
-    Handle::Special(Arc::new(OpenText::new(ino, path.to_owned(), caller.pid, writer)))
+    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        let place = Place::of(at, self)?;
+        match &self.of {
+            ItemPart::Patch => Ok(patch::USAGE.as_bytes().to_vec()),
+            ItemPart::Update => Ok(update::USAGE.as_bytes().to_vec()),
+            ItemPart::Meta => Ok(Facts::of(mount, &place)?.to_json().into_bytes()),
+            ItemPart::Replacing(version) => cas::text(&place, *version, mount),
+            ItemPart::Attribute(of, _) => attributes::text(&place, of, mount),
+            ItemPart::Attributes(_) => Err(FsError::IsDirectory),
+        }
+    }
+
+    fn open_for_writing(
+        &self,
+        at: &SpecialNode,
+        host: &Arc<dyn Host>,
+        caller: Caller,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
+        let (place, mount) = (Place::of(at, self)?, host.mount());
+        match &self.of {
+            ItemPart::Patch => patch::open(at, place, mount, caller, flags),
+            ItemPart::Update => update::open(at, place, mount, caller, flags),
+            ItemPart::Replacing(version) => cas::open(at, &place, *version, mount, caller, flags),
+            ItemPart::Attribute(of, asked) => attributes::open(at, place, (of, asked.as_deref()), mount, caller, flags),
+            ItemPart::Meta | ItemPart::Attributes(_) => Err(FsError::Derived),
+        }
+    }
+
+    fn unlink(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
+        reply(match &self.of {
+            ItemPart::Attribute(of, _) => Place::of(at, self).and_then(|place| attributes::remove(&place, of, &**host, caller)),
+            ItemPart::Attributes(_) => Err(FsError::IsDirectory),
+            _ => Err(FsError::Derived),
+        });
+    }
+
+    fn mkdir(&self, at: &SpecialNode, host: &dyn Host, caller: Caller, name: &str) -> Result<Node, FsError> {
+        match &self.of {
+            ItemPart::Attributes(_) => attributes::mkdir(at, self, host, caller, name),
+            _ => Err(FsError::Derived),
+        }
+    }
+
+    fn rmdir(&self, at: &SpecialNode, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
+        match &self.of {
+            ItemPart::Attributes(of) => attributes::rmdir(&Place::of(at, self)?, of.as_ref(), host, caller),
+            _ => Err(FsError::NotDirectory),
+        }
+    }
 }

@@ -2,65 +2,36 @@
 
 use std::sync::Arc;
 
-use super::super::{Special, SpecialNode};
-use super::{Place, open_stream};
+use super::place::{Place, open_stream};
 use crate::codec::plain_json::{MemberPatch, Patch, parse_patch};
 use crate::fs::FsError;
-use crate::fs::handle::{Handle, OpenText};
-use crate::fs::node::Node;
-use crate::fs::tree::{Caller, Tree};
-use crate::fs::view::{OpenFlags, Outcome, Performer, View};
+use crate::fs::mount::Mount;
+use crate::fs::node::special::Special;
+use crate::fs::open::OpenFlags;
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::Host;
+use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::Outcome;
+use crate::fs::process::Caller;
 use crate::fs::write::{Commit, Target};
 use crate::model::api::{Precondition, PutItemRequest};
-use crate::model::{AttributeValue, Error, KeySchema, TableName};
+use crate::model::{AttributeValue, Error, KeySchema};
 
 /// How often an item may be changed between reading and putting; each time somebody else's write succeeded.
 const TRIES_MAX: usize = 1_000;
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 write a JSON object here to merge it into the item (RFC 7396), in one step:
   echo '{\"status\":\"shipped\",\"tmp\":null}' > X.patch
 null removes an attribute, {\"$null\":true} stores NULL, objects are merged into maps, anything else replaces.
 An item that is not there is made.
 ";
 
-#[derive(Debug)]
-struct PatchFile {
-    place: Place,
-    path: String,
-}
-
-pub fn node(place: Place) -> Node {
-    let path = place.path(".patch");
-    SpecialNode::node(PatchFile { place, path })
-}
-
-impl Special for PatchFile {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        self.place.parent()
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        Some(self.place.table())
-    }
-
-    fn is_writable(&self) -> bool {
-        true
-    }
-
-    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(USAGE.as_bytes().to_vec())
-    }
-
-    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        let key_schema = view.tree().schema(self.place.table())?.key.clone();
-        let target = PatchTarget { place: self.place.clone(), key_schema, strict_keys: view.options().strict_keys };
-        Ok(open_stream(&self.path, caller, ino, flags, target))
-    }
+/// OPEN of a writer.
+pub fn open(at: &Special, place: Place, mount: &Mount, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    let key_schema = mount.schema(place.table())?.key.clone();
+    let target = PatchTarget { place, key_schema, strict_keys: mount.options.strict_keys };
+    Ok(open_stream(at, caller, flags, target))
 }
 
 #[derive(Debug)]
@@ -110,14 +81,14 @@ impl PatchTarget {
     }
 }
 
-impl Performer for PatchTarget {
-    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
+impl Performer<dyn Host> for PatchTarget {
+    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
         let (place, schema) = {
             let state = open.state.lock();
             (state.writer.target().place.clone(), state.writer.target().key_schema.clone())
         };
         let merge = Merge { place, schema, patch, writer: open.writer() };
-        merge.attempt(view, TRIES_MAX, done);
+        merge.attempt(host, TRIES_MAX, done);
     }
 }
 
@@ -130,8 +101,8 @@ struct Merge {
 }
 
 impl Merge {
-    fn attempt(self, view: &Arc<View>, tries: usize, done: Outcome) {
-        let (mut item, precondition) = match self.place.load(view.tree()) {
+    fn attempt(self, host: &Arc<dyn Host>, tries: usize, done: Outcome) {
+        let (mut item, precondition) = match self.place.load(host.mount()) {
             Ok((item, stat)) => (item, Precondition::Version(stat.version)),
             Err(FsError::NotFound) => (self.place.key().to_item(&self.schema), Precondition::Absent),
             Err(FsError::Database(error)) => return done(Err(error)),
@@ -140,14 +111,14 @@ impl Merge {
         self.patch.apply(&mut item);
         let mut request = PutItemRequest::new(self.place.table().clone(), item);
         request.precondition = Some(precondition);
-        let again = Arc::clone(view);
-        view.put(
+        let again = Arc::clone(host);
+        Arc::clone(host).put(
             request,
             self.writer,
             Box::new(move |outcome| match outcome {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
-                    let view = Arc::clone(&again);
-                    again.run_elsewhere(Box::new(move || self.attempt(&view, tries - 1, done)));
+                    let host = Arc::clone(&again);
+                    again.run_elsewhere(Box::new(move || self.attempt(&host, tries - 1, done)));
                 }
                 outcome => done(outcome),
             }),

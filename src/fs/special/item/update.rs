@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::{Special, SpecialNode, last};
-use super::{Place, open_stream};
+use super::place::{Place, open_stream};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Document;
 use crate::codec::json::prefix::{JsonPrefix, PrefixState};
@@ -18,18 +17,22 @@ use crate::database::Done;
 use crate::expr::literals::{self, ExtractedUpdate};
 use crate::expr::{PlaceholderUse, condition, update};
 use crate::fs::FsError;
-use crate::fs::handle::{Handle, OpenText};
-use crate::fs::node::Node;
-use crate::fs::tree::{Caller, Tree};
-use crate::fs::view::{OpenFlags, Outcome, Performer, View};
+use crate::fs::mount::{Mount, last};
+use crate::fs::node::special::Special;
+use crate::fs::open::OpenFlags;
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::{Host, on_behalf_of};
+use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::Outcome;
+use crate::fs::process::Caller;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
 use crate::fs::write::{Commit, Target};
 use crate::model::api::{ConditionParameter, Precondition, UpdateItemRequest, UpdateItemResponse, UpdateParameter};
 use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
-use crate::model::{Error, KeySchema, TableName};
+use crate::model::{Error, KeySchema};
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 write an update here to carry it out, once:
   echo 'SET n = n + 1, status = \"open\" REMOVE tmp IF n < 10' > X.update
   echo 'ADD views 1, tags {\"$ss\":[\"new\"]}' > X.update
@@ -39,43 +42,10 @@ When IF fails the error is ECANCELED. Or write an UpdateItem request in JSON, wi
 An item that is not there is made, unless the update only removes.
 ";
 
-#[derive(Debug)]
-struct UpdateFile {
-    place: Place,
-    path: String,
-}
-
-pub fn node(place: Place) -> Node {
-    let path = place.path(".update");
-    SpecialNode::node(UpdateFile { place, path })
-}
-
-impl Special for UpdateFile {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn parent(&self) -> Node {
-        self.place.parent()
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        Some(self.place.table())
-    }
-
-    fn is_writable(&self) -> bool {
-        true
-    }
-
-    fn text(&self, _tree: &Tree, _caller: Caller) -> Result<Vec<u8>, FsError> {
-        Ok(USAGE.as_bytes().to_vec())
-    }
-
-    fn open_for_writing(&self, view: &Arc<View>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<Handle, FsError> {
-        let key_schema = view.tree().schema(self.place.table())?.key.clone();
-        let target = UpdateTarget { place: self.place.clone(), key_schema };
-        Ok(open_stream(&self.path, caller, ino, flags, target))
-    }
+/// OPEN of a writer.
+pub fn open(at: &Special, place: Place, mount: &Mount, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
+    let key_schema = mount.schema(place.table())?.key.clone();
+    Ok(open_stream(at, caller, flags, UpdateTarget { place, key_schema }))
 }
 
 #[derive(Debug)]
@@ -197,26 +167,26 @@ fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
     }
 }
 
-impl Performer for UpdateTarget {
-    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+impl Performer<dyn Host> for UpdateTarget {
+    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
-        perform(view, &place, open.writer(), request, done);
+        perform(host, &place, open.writer(), request, done);
     }
 }
 
 /// Carries out an update of the item; an item that is hidden is itself again.
-pub(super) fn perform(view: &Arc<View>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
-    view.revive_item(place.table(), place.key());
-    let (again, place) = (Arc::clone(view), place.clone());
-    let session = view.tree().service.last.session(writer);
+pub(super) fn perform(host: &Arc<dyn Host>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
+    host.revive_item(place.table(), place.key());
+    let (again, place) = (Arc::clone(host), place.clone());
+    let session = host.mount().last.session(writer);
     let stored: Done<UpdateItemResponse> = Box::new(move |outcome| {
         let answer = outcome.as_ref().map(|response| last::of_update(place.table(), response));
-        again.tree().service.last.keep_write(session, "UpdateItem", answer);
+        again.mount().last.keep_write(session, "UpdateItem", answer);
         let version = outcome.map(|response| response.version);
         if let Ok(Some(_)) = version {
             again.item_stored(place.table(), place.key());
         }
         done(version.map(Option::unwrap_or_default));
     });
-    view.on_behalf_of(writer, || view.tree().db.update_item_then(request, stored));
+    on_behalf_of(&**host, writer, || host.mount().db.update_item_then(request, stored));
 }

@@ -8,91 +8,166 @@
 //! What is listed is finite for every program: a symlink is no directory to `find`, `tar` and `rsync`. A link is checked when it is made:
 //! a bad clause is refused then. A name ends in `.json` exactly when it is a request's.
 
-mod file;
-mod link;
+mod request;
 
 use std::sync::Arc;
 
-use super::{Special, SpecialNode, help};
+use request::{RequestTarget, SUFFIX};
+
+use super::help;
+use super::room::Room;
 use crate::fs::FsError;
-use crate::fs::directory_stream::{FixedLister, Lister};
+use crate::fs::mount::Mount;
+use crate::fs::node::special::{Feature, SavedFile, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
+use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::{Host, noted};
+use crate::fs::open::text::OpenText;
+use crate::fs::open::{OpenFlags, Reply};
+use crate::fs::path::{HELP_NAME, QUERIES_NAME};
+use crate::fs::process::Caller;
 use crate::fs::query::QueryPath;
-use crate::fs::tree::table_name;
-use crate::fs::tree::{Tree, listed};
-use crate::fs::view::View;
+use crate::fs::write::{Opener, TextWriter};
 use crate::model::TableName;
 use crate::model::api::saved_query::{SavedForm, SavedQuery, SavedQueryChange, SavedQueryOutcome};
 
-/// The name in its table's directory.
-pub const NAME: &str = "queries";
-const SUFFIX: &str = ".json";
 /// What a link may point to: the kernel's PATH_MAX without the NUL.
 const TARGET_BYTES_MAX: usize = 4095;
 
 /// What is said of a name that can be neither a link's nor a file's.
 const NAMES: &str = "a saved query is a link, ln -s '../query/@pk=u1' queries/u1, or a request in queries/u1.json";
 
-#[derive(Debug)]
-struct Directory {
-    table: TableName,
-    path: String,
-}
-
-/// Of that table.
+/// `queries/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Directory { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
+    Special::directory_in_table(table, QUERIES_NAME, Feature::Queries(SavedFile::Directory)).into()
 }
 
-impl Special for Directory {
-    fn path(&self) -> &str {
-        &self.path
-    }
+/// The file of a request, which need not be there.
+fn request_node(at: &Special, name: &str) -> Node {
+    at.child(name, Feature::Queries(SavedFile::Request(name.to_owned()))).writable().into()
+}
 
-    fn parent(&self) -> Node {
-        Node::Table(self.table.clone())
-    }
+fn link_node(at: &Special, name: &str) -> Node {
+    at.child(name, Feature::Queries(SavedFile::Link(name.to_owned()))).of_kind(Kind::Symlink).into()
+}
 
-    fn table(&self) -> Option<&TableName> {
-        Some(&self.table)
+fn listed_node(at: &Special, name: &str, form: &SavedForm) -> Node {
+    match form {
+        SavedForm::Link(_) => link_node(at, name),
+        SavedForm::Request(_) => request_node(at, name),
     }
+}
 
-    fn kind(&self) -> Kind {
-        Kind::Directory
+fn table_of(at: &Special) -> Result<&TableName, FsError> {
+    at.table().ok_or(FsError::NotFound)
+}
+
+impl Room for SavedFile {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        match self {
+            Self::Directory => mount.table_time(table_of(at)?),
+            Self::Request(_) | Self::Link(_) => Ok(self.saved(at, mount)?.modified_ms),
+        }
     }
 
     /// A link, or what a saved request gives, or else a request's file, which need not be there.
-    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        let (Self::Directory, table) = (self, table_of(at)?) else { return Err(FsError::NotDirectory) };
         if name.ends_with(SUFFIX) {
-            return Ok(file::node(&self.table, name));
+            return Ok(request_node(at, name));
         }
-        if let Some(SavedQuery { form: SavedForm::Link(_), .. }) = saved(tree, &self.table, name)? {
-            return Ok(link::node(&self.table, name));
+        if let Some(SavedQuery { form: SavedForm::Link(_), .. }) = saved(mount, table, name)? {
+            return Ok(link_node(at, name));
         }
-        match saved(tree, &self.table, &format!("{name}{SUFFIX}"))? {
+        match saved(mount, table, &format!("{name}{SUFFIX}"))? {
             Some(SavedQuery { form: SavedForm::Request(text), .. }) => {
-                let path = QueryPath::of_request(tree.schema(&self.table)?, name, text.as_bytes())?;
+                let path = QueryPath::of_request(mount.schema(table)?, name, text.as_bytes())?;
                 Ok(Node::Query(Box::new(path)))
             }
-            _ if name == help::NAME => Ok(help::node(&self.path, help::QUERIES, node(&self.table))),
+            _ if name == HELP_NAME => Ok(help::node(&at.path, help::QUERIES, at.source.clone())),
             _ => Err(FsError::NotFound),
         }
     }
 
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        tree.schema(&self.table)?;
-        let all = tree.db.saved_queries(&self.table)?;
-        let names = all.iter().map(|(name, query)| listed(&listed_node(&self.table, name, &query.form), name));
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        let (Self::Directory, table) = (self, table_of(at)?) else { return Err(FsError::NotDirectory) };
+        mount.schema(table)?;
+        let all = mount.db.saved_queries(table)?;
+        let names = all.iter().map(|(name, query)| listed(&listed_node(at, name, &query.form), name));
         Ok(Box::new(FixedLister::new(names.collect())))
     }
 
-    fn symlink(&self, view: &View, name: &str, target: &str) -> Result<Node, FsError> {
+    fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        match self {
+            Self::Directory => Err(FsError::IsDirectory),
+            Self::Link(_) => Err(FsError::BadHandle),
+            Self::Request(_) => match self.saved(at, mount)?.form {
+                SavedForm::Request(text) => Ok(text.into_bytes()),
+                SavedForm::Link(_) => Err(FsError::NotFound),
+            },
+        }
+    }
+
+    fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
+        match self {
+            Self::Link(_) => match self.saved(at, mount)?.form {
+                SavedForm::Link(target) => Ok(target),
+                SavedForm::Request(_) => Err(FsError::NotFound),
+            },
+            Self::Directory | Self::Request(_) => Err(FsError::Invalid("not a symbolic link")),
+        }
+    }
+
+    fn open_for_writing(
+        &self,
+        at: &SpecialNode,
+        host: &Arc<dyn Host>,
+        caller: Caller,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
+        let (Self::Request(name), mount) = (self, host.mount()) else { return Err(FsError::Derived) };
+        check_name(name)?;
+        let target = RequestTarget { schema: mount.schema(table_of(at)?)?, name: name.clone() };
+        let opener = Opener { pid: caller.pid, append: flags.append };
+        let writer = match self.text(at, mount, caller) {
+            Ok(text) if !flags.truncate => TextWriter::edit(target, text, None, opener),
+            _ => TextWriter::stream(target, opener),
+        };
+        Ok(Handle::Special(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer))))
+    }
+
+    /// On a thread for what takes long.
+    fn unlink(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
+        let name = match self {
+            Self::Directory => return reply(Err(FsError::IsDirectory)),
+            Self::Request(name) | Self::Link(name) => name.clone(),
+        };
+        let (again, at) = (Arc::clone(host), at.clone());
+        host.run_elsewhere(Box::new(move || {
+            let removed = remove(&at, &name, &*again, caller);
+            reply(noted(&*again, caller, "unlink", || at.path.clone(), removed));
+        }));
+    }
+
+    fn symlink(&self, at: &SpecialNode, host: &dyn Host, name: &str, target: &str) -> Result<Node, FsError> {
         check_link_name(name)?;
-        check_target(view.tree(), &self.table, target)?;
+        check_target(host, table_of(at)?, target)?;
         let change = SavedQueryChange::Put { name: name.to_owned(), form: SavedForm::Link(target.to_owned()), replace: false };
-        change_saved(view, &self.table, change)?;
-        Ok(link::node(&self.table, name))
+        change_saved(host.mount(), table_of(at)?, change)?;
+        Ok(link_node(at, name))
+    }
+
+    /// Only to a name of its own form.
+    fn rename(&self, at: &SpecialNode, host: &dyn Host, to: &str, replace: bool) -> Result<(), FsError> {
+        let (Self::Request(from) | Self::Link(from)) = self else { return Err(FsError::Derived) };
+        if from.ends_with(SUFFIX) != to.ends_with(SUFFIX) {
+            return Err(FsError::Invalid("the name of a saved request ends in .json, that of a link does not"));
+        }
+        check_name(to)?;
+        let change = SavedQueryChange::Rename { from: from.clone(), to: to.to_owned(), replace };
+        change_saved(host.mount(), table_of(at)?, change)
     }
 
     fn create_refused(&self) -> FsError {
@@ -100,20 +175,20 @@ impl Special for Directory {
     }
 }
 
-fn listed_node(table: &TableName, name: &str, form: &SavedForm) -> Node {
-    match form {
-        SavedForm::Link(_) => link::node(table, name),
-        SavedForm::Request(_) => file::node(table, name),
+impl SavedFile {
+    fn saved(&self, at: &Special, mount: &Mount) -> Result<SavedQuery, FsError> {
+        let (Self::Request(name) | Self::Link(name)) = self else { return Err(FsError::NotFound) };
+        saved(mount, table_of(at)?, name)?.ok_or(FsError::NotFound)
     }
 }
 
 /// The query saved under a name.
-fn saved(tree: &Tree, table: &TableName, name: &str) -> Result<Option<SavedQuery>, FsError> {
-    Ok(tree.db.saved_queries(table)?.get(name).cloned())
+fn saved(mount: &Mount, table: &TableName, name: &str) -> Result<Option<SavedQuery>, FsError> {
+    Ok(mount.db.saved_queries(table)?.get(name).cloned())
 }
 
-fn change_saved(view: &View, table: &TableName, change: SavedQueryChange) -> Result<(), FsError> {
-    match view.tree().db.change_saved_queries(table, change)? {
+fn change_saved(mount: &Mount, table: &TableName, change: SavedQueryChange) -> Result<(), FsError> {
+    match mount.db.change_saved_queries(table, change)? {
         SavedQueryOutcome::Done => Ok(()),
         SavedQueryOutcome::Absent => Err(FsError::NotFound),
         SavedQueryOutcome::Exists => Err(FsError::Exists),
@@ -121,13 +196,13 @@ fn change_saved(view: &View, table: &TableName, change: SavedQueryChange) -> Res
     }
 }
 
-/// Another name for a saved query; only of its own form.
-fn rename(view: &View, table: &TableName, from: &str, to: &str, replace: bool) -> Result<(), FsError> {
-    if from.ends_with(SUFFIX) != to.ends_with(SUFFIX) {
-        return Err(FsError::Invalid("the name of a saved request ends in .json, that of a link does not"));
-    }
-    check_name(to)?;
-    change_saved(view, table, SavedQueryChange::Rename { from: from.to_owned(), to: to.to_owned(), replace })
+fn remove(at: &Special, name: &str, host: &dyn Host, caller: Caller) -> Result<(), FsError> {
+    let table = table_of(at)?;
+    host.may_delete(table, caller)?;
+    let saved = saved(host.mount(), table, name)?.ok_or(FsError::NotFound)?;
+    change_saved(host.mount(), table, SavedQueryChange::Remove { name: name.to_owned() })?;
+    host.removed_saved(caller, table, name, saved.form);
+    Ok(())
 }
 
 fn check_name(name: &str) -> Result<(), FsError> {
@@ -143,7 +218,7 @@ fn check_link_name(name: &str) -> Result<(), FsError> {
 }
 
 /// A target is a path to a query of the same table, whose clauses are all right, or to one of its results.
-fn check_target(tree: &Tree, table: &TableName, target: &str) -> Result<(), FsError> {
+fn check_target(host: &dyn Host, table: &TableName, target: &str) -> Result<(), FsError> {
     let fault = |message: String| FsError::Clause {
         message,
         hint: "a saved query points to a query of its own table: ln -s '../query/@pk=u1/desc' queries/latest".to_owned(),
@@ -154,7 +229,7 @@ fn check_target(tree: &Tree, table: &TableName, target: &str) -> Result<(), FsEr
     }
     let mut at = Node::Table(table.clone());
     for name in names {
-        at = match tree.resolve(&at, name.as_bytes()) {
+        at = match host.resolve(&at, name.as_bytes()) {
             Ok(node) => node,
             Err(FsError::NotFound | FsError::NotDirectory) => return Err(fault(format!("there is no '{name}' in '{target}'"))),
             Err(error) => return Err(error),
@@ -163,40 +238,5 @@ fn check_target(tree: &Tree, table: &TableName, target: &str) -> Result<(), FsEr
     match at {
         Node::Query(_) | Node::QueryResult(..) => Ok(()),
         _ => Err(fault(format!("'{target}' is no query"))),
-    }
-}
-
-/// The state that a saved query's node and its file share.
-#[derive(Debug, Clone)]
-struct Entry {
-    table: TableName,
-    name: String,
-    path: String,
-}
-
-impl Entry {
-    fn new(table: &TableName, name: &str) -> Self {
-        Self { table: table.clone(), name: name.to_owned(), path: format!("{}/{NAME}/{name}", table_name(table)) }
-    }
-
-    fn saved(&self, tree: &Tree) -> Result<SavedQuery, FsError> {
-        saved(tree, &self.table, &self.name)?.ok_or(FsError::NotFound)
-    }
-
-    /// Removes it, on a thread for what takes long.
-    fn unlink(&self, view: &Arc<View>, caller: super::Caller, reply: super::Reply<()>) {
-        let (again, entry) = (Arc::clone(view), self.clone());
-        view.run_elsewhere(Box::new(move || {
-            let removed = entry.remove(&again, caller);
-            reply(again.noted_at(caller, "unlink", || entry.path.clone(), removed));
-        }));
-    }
-
-    fn remove(&self, view: &View, caller: super::Caller) -> Result<(), FsError> {
-        view.may_delete(&self.table, caller)?;
-        let saved = self.saved(view.tree())?;
-        change_saved(view, &self.table, SavedQueryChange::Remove { name: self.name.clone() })?;
-        view.removed_saved(caller, &self.table, &self.name, saved.form);
-        Ok(())
     }
 }

@@ -1,207 +1,55 @@
-//! `<Table>/stream/log.ndjson`: today's changes (UTC), a line each. The file only grows; at midnight its name stands for a new,
-//! empty one with another inode number, as if rotated, and who has the old one open reads it to its end. So does a new stream.
-//! Records are kept for 24 hours, so none of today's is ever missing; older ones are in `since/`.
-//!
-//! | difficulty | solved by |
-//! |---|---|
-//! | `st_size` is exact, and the lines have no fixed length | a `Log` counts the bytes of each new record once, when somebody looks |
-//! | a read may begin anywhere | a mark every `MARK_RECORDS` records: offset and sequence number |
-//! | memory | marks only; logs that nobody has open are forgotten and counted again |
+//! `<Table>/stream/log.ndjson`: today's changes (UTC), as `mount/stream/log.rs` counts them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::records::Records;
-use super::{Special, SpecialNode, line};
 use crate::fs::FsError;
-use crate::fs::attr::Attr;
-use crate::fs::handle::Handle;
+use crate::fs::mount::Mount;
+use crate::fs::mount::stream::log::{DAY_MS, Log, LogName};
 use crate::fs::node::Node;
-use crate::fs::special::{Effort, OpenSpecial};
-use crate::fs::tree::{Caller, Tree, now_ms};
-use crate::fs::view::{Bytes, Reply, View};
-use crate::model::TableName;
-use crate::model::api::{SequenceNumber, ShardPosition, StreamName};
+use crate::fs::node::attr::Attr;
+use crate::fs::node::special::{Effort, Feature, Special, StreamFile};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::{Host, noted};
+use crate::fs::open::special::OpenSpecial;
+use crate::fs::open::{Bytes, Reply};
+use crate::fs::process::Caller;
+use crate::fs::time::now_ms;
+use crate::model::api::StreamName;
 
 /// The name in `stream/`.
 pub const NAME: &str = "log.ndjson";
 
-const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
-/// Records of one page while counting.
-const PAGE_RECORDS: u32 = 1_000;
-/// Records from one mark to the next: as many may be rendered in vain to begin a read.
-const MARK_RECORDS: u64 = 64;
-/// Logs whose marks are kept.
-const LOGS_MAX: usize = 256;
-
-/// One file: of one stream and one day.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct LogName {
-    stream: StreamName,
-    /// Days since the epoch.
-    day: u64,
+/// Today's, of that stream.
+pub fn node(directory: &Special, stream: StreamName) -> Node {
+    of_time(directory, stream, now_ms())
 }
 
-/// The logs that somebody looked at.
-#[derive(Debug, Default)]
-pub struct Logs {
-    known: Mutex<HashMap<LogName, Arc<Mutex<Log>>>>,
+/// The first look counts all of the day's records. Another day or stream is another file under the same name.
+fn of_time(directory: &Special, stream: StreamName, now_ms: u64) -> Node {
+    let day = now_ms / DAY_MS;
+    let identity = format!("{}/{}/{}/{day}", directory.path, NAME, stream.label);
+    let log = directory.child(NAME, Feature::Stream(StreamFile::Log(stream, day)));
+    log.told_by(identity).taking(Effort::TableNow).into()
 }
 
-impl Logs {
-    fn get(&self, name: &LogName) -> Arc<Mutex<Log>> {
-        let mut known = self.known.lock();
-        if known.len() >= LOGS_MAX {
-            known.retain(|_, log| Arc::strong_count(log) > 1);
-        }
-        Arc::clone(known.entry(name.clone()).or_insert_with(|| Arc::new(Mutex::new(Log::new(name.clone())))))
-    }
+fn log_of(mount: &Mount, stream: &StreamName, day: u64) -> Result<Arc<Mutex<Log>>, FsError> {
+    let log = mount.logs.get(&LogName { stream: stream.clone(), day });
+    log.lock().look(&*mount.db)?;
+    Ok(log)
 }
 
-/// What is known of one file.
-#[derive(Debug)]
-struct Log {
-    name: LogName,
-    /// Behind the last record counted; `None` before the first look and after the day's end.
-    records: Option<Records>,
-    /// The day is over and every record counted.
-    is_sealed: bool,
-    count: u64,
-    bytes: u64,
-    /// Time of the last record, milliseconds since the epoch; of the day's start before any.
-    modified_ms: u64,
-    /// (offset, sequence number) of a record, ascending.
-    marks: Vec<(u64, SequenceNumber)>,
+pub fn attr(at: &Special, mount: &Mount, stream: &StreamName, day: u64) -> Result<Attr, FsError> {
+    let log = log_of(mount, stream, day)?;
+    let log = log.lock();
+    Ok(Attr::read_only(at.ino(), log.bytes, log.modified_ms))
 }
 
-impl Log {
-    fn new(name: LogName) -> Self {
-        let modified_ms = name.day * DAY_MS;
-        Self { name, records: None, is_sealed: false, count: 0, bytes: 0, modified_ms, marks: Vec::new() }
-    }
-
-    /// Counts the records that are new.
-    fn look(&mut self, tree: &Tree) -> Result<(), FsError> {
-        if self.is_sealed {
-            return Ok(());
-        }
-        let mut records = match self.records.take() {
-            Some(records) => records,
-            None => Records::at(tree, self.name.stream.clone(), ShardPosition::AtTimestamp(self.name.day * DAY_MS))?,
-        };
-        let end_ms = (self.name.day + 1) * DAY_MS;
-        let mut text = Vec::new();
-        loop {
-            let page = records.next(tree, PAGE_RECORDS)?;
-            for record in &page {
-                if record.created_ms >= end_ms {
-                    self.is_sealed = true;
-                    return Ok(());
-                }
-                if self.count.is_multiple_of(MARK_RECORDS) {
-                    self.marks.push((self.bytes, record.sequence_number));
-                }
-                text.clear();
-                line::write(record, &mut text);
-                self.count += 1;
-                self.bytes += text.len() as u64;
-                self.modified_ms = record.created_ms;
-            }
-            if page.is_empty() {
-                self.records = Some(records);
-                return Ok(());
-            }
-        }
-    }
-
-    /// Bytes from `offset` on, to the end that was counted.
-    fn read(&mut self, tree: &Tree, offset: u64, size: usize) -> Result<Vec<u8>, FsError> {
-        self.look(tree)?;
-        let end = offset.saturating_add(size as u64).min(self.bytes);
-        let place = self.marks.partition_point(|(at, _)| *at <= offset);
-        let Some(&(mut at, sequence)) = place.checked_sub(1).and_then(|place| self.marks.get(place)) else {
-            return Ok(Vec::new());
-        };
-        if offset >= end {
-            return Ok(Vec::new());
-        }
-        let mut records = Records::at(tree, self.name.stream.clone(), ShardPosition::AtSequenceNumber(sequence))?;
-        let (mut out, mut text) = (Vec::new(), Vec::new());
-        while at < end {
-            let page = records.next(tree, MARK_RECORDS as u32)?;
-            if page.is_empty() {
-                break;
-            }
-            for record in page {
-                text.clear();
-                line::write(&record, &mut text);
-                let part = |place: u64| usize::try_from(place.clamp(at, at + text.len() as u64) - at).unwrap_or(usize::MAX);
-                out.extend_from_slice(text.get(part(offset)..part(end)).unwrap_or_default());
-                at += text.len() as u64;
-            }
-        }
-        Ok(out)
-    }
-}
-
-#[derive(Debug, Clone)]
-struct LogFile {
-    name: LogName,
-    path: String,
-    identity: String,
-}
-
-/// Today's, of a table's newest stream.
-///
-/// # Errors
-/// There is no table; it has no stream.
-pub fn node(tree: &Tree, table: &TableName) -> Result<Node, FsError> {
-    Ok(of_time(super::of_table(tree, table)?, now_ms()))
-}
-
-fn of_time(stream: StreamName, now_ms: u64) -> Node {
-    let path = format!("{}/{}/{NAME}", stream.table_name, super::NAME);
-    let name = LogName { stream, day: now_ms / DAY_MS };
-    let identity = format!("{path}/{}/{}", name.stream.label, name.day);
-    SpecialNode::node(LogFile { name, path, identity })
-}
-
-impl Special for LogFile {
-    fn path(&self) -> &str {
-        &self.path
-    }
-
-    fn identity(&self) -> &str {
-        &self.identity
-    }
-
-    fn parent(&self) -> Node {
-        super::node(&self.name.stream.table_name)
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        Some(&self.name.stream.table_name)
-    }
-
-    /// The first look counts all of today's records.
-    fn effort(&self) -> Effort {
-        Effort::TableNow
-    }
-
-    fn attr(&self, tree: &Tree, _caller: Caller, ino: u64) -> Result<Attr, FsError> {
-        let log = tree.service.logs.get(&self.name);
-        let mut log = log.lock();
-        log.look(tree)?;
-        Ok(Attr::read_only(ino, log.bytes, log.modified_ms))
-    }
-
-    fn open_for_reading(&self, view: &Arc<View>, _caller: Caller) -> Result<Handle, FsError> {
-        let log = view.tree().service.logs.get(&self.name);
-        log.lock().look(view.tree())?;
-        Ok(Handle::Special(Arc::new(OpenLog { path: self.path.clone(), log })))
-    }
+/// OPEN of a reader.
+pub fn open(at: &Special, mount: &Mount, stream: &StreamName, day: u64) -> Result<Handle, FsError> {
+    let log = log_of(mount, stream, day)?;
+    Ok(Handle::Special(Arc::new(OpenLog { path: at.path.clone(), log })))
 }
 
 #[derive(Debug)]
@@ -211,14 +59,30 @@ struct OpenLog {
 }
 
 impl OpenSpecial for OpenLog {
-    fn read(self: Arc<Self>, view: &Arc<View>, caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
-        let again = Arc::clone(view);
-        view.run_long(Box::new(move || {
-            let read = self.log.lock().read(again.tree(), offset, size).map(Bytes::own);
-            reply(again.noted_at(caller, "read", || self.path.clone(), read));
+    fn read(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, offset: u64, size: usize, reply: Reply<Bytes>) {
+        let again = Arc::clone(host);
+        host.run_long(Box::new(move || {
+            let read = self.log.lock().read(&*again.mount().db, offset, size).map(Bytes::own);
+            reply(noted(&*again, caller, "read", || self.path.clone(), read));
         }));
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::model::TableName;
+
+    #[test]
+    fn another_day_and_another_stream_are_other_files() {
+        let table = TableName::new("Log").unwrap();
+        let stream = StreamName { table_name: table.clone(), label: "2026-01-02T03:04:05.678".to_owned() };
+        let Node::Special(directory) = super::super::node(&table) else { panic!("stream/ is special") };
+        let ino = |stream: &StreamName, now_ms: u64| of_time(&directory, stream.clone(), now_ms).ino();
+        let today = now_ms() / DAY_MS;
+        assert_eq!(ino(&stream, today * DAY_MS), ino(&stream, (today + 1) * DAY_MS - 1));
+        assert_ne!(ino(&stream, today * DAY_MS), ino(&stream, (today + 1) * DAY_MS));
+        let renewed = StreamName { label: "2030-01-01T00:00:00.000".to_owned(), ..stream.clone() };
+        assert_ne!(ino(&stream, today * DAY_MS), ino(&renewed, today * DAY_MS));
+    }
+}

@@ -3,88 +3,134 @@
 //! ```text
 //! log.ndjson       log.rs      today's changes: a file that only grows
 //! follow           follow.rs   changes from now on: waits for them. Never listed
-//! since/<seq>.ndjson  since.rs changes after a sequence number. Never listed
-//! records.rs       a place in a stream, page by page         line.rs   a change as a line
+//! since/<seq>.ndjson           changes after a sequence number. Never listed
+//! newest.rs        the table's stream; what is read of it, and the lines, are in mount/stream
 //! ```
 //! A table has a new stream each time one is enabled; these files are of the newest.
 
-pub mod follow;
-pub mod line;
-pub mod log;
-pub mod records;
-pub mod since;
+mod follow;
+mod log;
+mod newest;
 
-use super::{Special, SpecialNode, help};
+use std::sync::Arc;
+
+use newest::of_table;
+
+use super::help;
+use super::room::Room;
+use crate::database::Bill;
 use crate::fs::FsError;
-use crate::fs::directory_stream::{FixedLister, Lister};
-use crate::fs::node::{Kind, Node};
-use crate::fs::tree::table_name;
-use crate::fs::tree::{Tree, listed};
+use crate::fs::mount::Mount;
+use crate::fs::mount::stream::line;
+use crate::fs::mount::stream::records::{Records, after};
+use crate::fs::node::Node;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::special::{Feature, Special, SpecialNode, StreamFile};
+use crate::fs::open::computed::Producer;
+use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::Host;
+use crate::fs::path::{HELP_NAME, STREAM_NAME};
+use crate::fs::process::Caller;
 use crate::model::TableName;
-use crate::model::api::StreamName;
 
-/// The name in its table's directory.
-pub const NAME: &str = "stream";
+const FOLLOW_NAME: &str = "follow";
+const SINCE_NAME: &str = "since";
+const SINCE_SUFFIX: &str = ".ndjson";
+/// Records of one page of a file in `since/`.
+const PAGE_RECORDS: u32 = 1_000;
 
-#[derive(Debug)]
-struct Directory {
-    table: TableName,
-    path: String,
-}
-
-/// Of that table.
+/// `stream/` of that table.
 #[must_use]
 pub fn node(table: &TableName) -> Node {
-    SpecialNode::node(Directory { table: table.clone(), path: format!("{}/{NAME}", table_name(table)) })
+    Special::directory_in_table(table, STREAM_NAME, Feature::Stream(StreamFile::Directory)).into()
 }
 
-/// The newest stream of a table.
-///
-/// # Errors
-/// There is no table; it has no stream.
-pub fn of_table(tree: &Tree, table: &TableName) -> Result<StreamName, FsError> {
-    let description = tree.db.describe(table)?.ok_or(FsError::NotFound)?;
-    match description.latest_stream_label {
-        Some(label) => Ok(StreamName { table_name: table.clone(), label }),
-        None => Err(FsError::Clause {
-            message: format!("the table {table} has no stream: its changes are not recorded"),
-            hint: format!(
-                "enable one: echo '{{\"TableName\":\"{table}\",\"StreamSpecification\":{{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}}}' > .ddb/api/UpdateTable"
-            ),
-        }),
-    }
+fn table_of(at: &Special) -> Result<&TableName, FsError> {
+    at.table().ok_or(FsError::NotFound)
 }
 
-impl Special for Directory {
-    fn path(&self) -> &str {
-        &self.path
+/// Today's log of the table's newest stream.
+fn log_node(at: &Special, mount: &Mount) -> Result<Node, FsError> {
+    Ok(log::node(at, of_table(mount, table_of(at)?)?))
+}
+
+impl Room for StreamFile {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        match self {
+            Self::Follow => return Ok(mount.started_ms),
+            Self::Since(_) => drop(of_table(mount, table_of(at)?)?),
+            Self::Directory | Self::Log(..) | Self::SinceDirectory => {}
+        }
+        mount.table_time(table_of(at)?)
     }
 
-    fn parent(&self) -> Node {
-        Node::Table(self.table.clone())
-    }
-
-    fn table(&self) -> Option<&TableName> {
-        Some(&self.table)
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Directory
-    }
-
-    fn resolve(&self, tree: &Tree, name: &str) -> Result<Node, FsError> {
-        match name {
-            log::NAME => log::node(tree, &self.table),
-            follow::NAME => follow::node(tree, &self.table),
-            since::NAME => Ok(since::node(&self.table)),
-            help::NAME => Ok(help::node(&self.path, help::STREAM, node(&self.table))),
-            _ => Err(FsError::NotFound),
+    fn attr(&self, at: &SpecialNode, mount: &Mount, _caller: Caller) -> Result<Attr, FsError> {
+        match self {
+            Self::Log(stream, day) => log::attr(at, mount, stream, *day),
+            Self::Follow | Self::Since(_) => Ok(Attr::read_only(at.ino(), 0, self.modified_ms(at, mount)?)),
+            Self::Directory | Self::SinceDirectory => Ok(Attr::directory(at.ino(), self.modified_ms(at, mount)?)),
         }
     }
 
-    fn lister(&self, tree: &Tree) -> Result<Box<dyn Lister>, FsError> {
-        // Without a stream there is nothing to list; a lookup says how to get one.
-        let log = log::node(tree, &self.table).ok();
-        Ok(Box::new(FixedLister::new(log.iter().map(|log| listed(log, log::NAME)).collect())))
+    fn resolve(&self, at: &SpecialNode, mount: &Mount, name: &str) -> Result<Node, FsError> {
+        let child = |file| at.child(name, Feature::Stream(file));
+        match (self, name) {
+            (Self::Directory, log::NAME) => log_node(at, mount),
+            (Self::Directory, FOLLOW_NAME) => of_table(mount, table_of(at)?).map(|_| child(Self::Follow).into()),
+            (Self::Directory, SINCE_NAME) => Ok(at.child_directory(name, Feature::Stream(Self::SinceDirectory)).into()),
+            (Self::Directory, HELP_NAME) => Ok(help::node(&at.path, help::STREAM, at.source.clone())),
+            (Self::Directory, _) => Err(FsError::NotFound),
+            (Self::SinceDirectory, _) => {
+                let position = after(name.strip_suffix(SINCE_SUFFIX).ok_or(FsError::NotFound)?)?;
+                Ok(child(Self::Since(position)).into())
+            }
+            (Self::Log(..) | Self::Follow | Self::Since(_), _) => Err(FsError::NotDirectory),
+        }
+    }
+
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        match self {
+            Self::Directory => {
+                // Without a stream there is nothing to list; a lookup says how to get one.
+                let log = log_node(at, mount).ok();
+                Ok(Box::new(FixedLister::new(log.iter().map(|log| listed(log, log::NAME)).collect())))
+            }
+            Self::SinceDirectory => Ok(Box::<FixedLister>::default()),
+            Self::Log(..) | Self::Follow | Self::Since(_) => Err(FsError::NotDirectory),
+        }
+    }
+
+    fn text(&self, _at: &Special, _mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
+        match self {
+            Self::Directory | Self::SinceDirectory => Err(FsError::IsDirectory),
+            Self::Follow => Ok(Vec::new()),
+            Self::Log(..) | Self::Since(_) => Err(FsError::BadHandle),
+        }
+    }
+
+    fn producer(&self, at: &Special, mount: &Mount) -> Result<Box<dyn Producer>, FsError> {
+        let Self::Since(position) = self else { return Err(FsError::BadHandle) };
+        Ok(Box::new(Reading(Records::at(&*mount.db, of_table(mount, table_of(at)?)?, *position)?)))
+    }
+
+    fn open_for_reading(&self, at: &SpecialNode, host: &Arc<dyn Host>, caller: Caller) -> Result<Handle, FsError> {
+        match self {
+            Self::Log(stream, day) => log::open(at, host.mount(), stream, *day),
+            Self::Follow => follow::open(host.mount(), table_of(at)?),
+            _ => Ok(Handle::Text(self.made(at, host.mount(), caller)?)),
+        }
+    }
+}
+
+/// Lines are made a page of records at a time, as far as there are any then.
+#[derive(Debug)]
+struct Reading(Records);
+
+impl Producer for Reading {
+    fn advance(&mut self, mount: &Mount, _bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+        let page = self.0.next(&*mount.db, PAGE_RECORDS)?;
+        page.iter().for_each(|record| line::write(record, out));
+        Ok(!page.is_empty())
     }
 }

@@ -1,0 +1,311 @@
+//! The failures people can read back: `.ddb/errors/last` of the reader's own session, `.ddb/errors.ndjson` of all; and
+//! `.ddb/warnings.ndjson`.
+//!
+//! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
+//! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::codec::calendar;
+
+/// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
+pub const ENTRIES_MAX: usize = 1_000;
+/// Sessions whose last failure is kept; the oldest is dropped.
+pub const SESSIONS_MAX: usize = 1_000;
+/// A failure's text; longer ones are cut.
+const TEXT_BYTES_MAX: usize = 4 * 1024;
+
+/// How long after a failed call a name that the same program misses belongs to it, milliseconds.
+const SAME_MATTER_MS: u64 = 2_000;
+
+/// One failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// The call: `write`, `mkdir`.
+    pub operation: &'static str,
+    /// Path below the mount.
+    pub path: String,
+    /// `EINVAL`.
+    pub errno: &'static str,
+    /// `ValidationException`, if DynamoDB has a word for it.
+    pub exception: Option<&'static str>,
+    /// Lines of explanation, each with its newline.
+    pub text: String,
+    /// Milliseconds since the epoch.
+    pub time_ms: u64,
+    /// The thread that called.
+    pub thread: u32,
+}
+
+/// A name that was looked up and is not there: a mistake, or a program that only wants to know. Told when nothing says more.
+#[derive(Clone)]
+pub struct Missed {
+    /// Inode number of the directory.
+    pub parent: u64,
+    pub name: String,
+    /// Milliseconds since the epoch.
+    pub time_ms: u64,
+    /// The thread that called.
+    pub thread: u32,
+    /// Found out when somebody asks, which is seldom: what is wrong with the name. `None` when it is there by now.
+    pub explain: Arc<dyn Fn() -> Option<Failed> + Send + Sync>,
+}
+
+impl std::fmt::Debug for Missed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Missed").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Failed {
+    /// The text of `.ddb/errors/last`, at a time in milliseconds since the epoch. Its length does not depend on that time.
+    #[must_use]
+    pub fn render(&self, now_ms: u64) -> String {
+        let exception = self.exception.map(|word| format!(" {word}")).unwrap_or_default();
+        let mut out = format!("{} {}: {}{exception}\n", self.operation, escape(&self.path), self.errno);
+        for line in self.text.lines() {
+            if !line.starts_with("  ") {
+                out.push_str("  ");
+            }
+            out.push_str(&escape(line));
+            out.push('\n');
+        }
+        cut(&mut out);
+        out.push_str(&format!("  {}, {:>6} ago\n", calendar::iso(self.time_ms), age(now_ms.saturating_sub(self.time_ms))));
+        out
+    }
+
+    fn render_line(&self) -> String {
+        let mut text = self.text.clone();
+        cut(&mut text);
+        let line = serde_json::json!({
+            "time": calendar::iso(self.time_ms),
+            "time_ms": self.time_ms,
+            "operation": self.operation,
+            "path": self.path,
+            "errno": self.errno,
+            "exception": self.exception,
+            "text": text,
+        });
+        format!("{line}\n")
+    }
+}
+
+impl Missed {
+    /// Was the name missed after that failure, and not by what the failed program did next? A shell does one thing after another.
+    fn is_another_matter(&self, failed: &Failed, session: u32) -> bool {
+        let is_shell = self.thread == session;
+        let is_same_program = self.thread == failed.thread && !is_shell;
+        self.time_ms >= failed.time_ms && !(is_same_program && self.time_ms - failed.time_ms < SAME_MATTER_MS)
+    }
+}
+
+/// A span of time in its largest unit.
+fn age(ms: u64) -> String {
+    match ms / 1000 {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min", seconds / 60),
+        seconds @ 3600..86_400 => format!("{} h", seconds / 3600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+fn cut(text: &mut String) {
+    if text.len() > TEXT_BYTES_MAX {
+        let mut end = TEXT_BYTES_MAX;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('\n');
+    }
+}
+
+/// Control bytes would run as terminal commands.
+fn escape(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let control = c.is_control();
+            let escaped = control.then(|| c.escape_default());
+            let plain = (!control).then_some(c);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect()
+}
+
+#[derive(Debug, Default)]
+struct State {
+    all: VecDeque<Failed>,
+    /// (path, sentence, milliseconds since the epoch)
+    warnings: VecDeque<(String, String, u64)>,
+    last: HashMap<u32, Failed>,
+    /// The last name missed by each session.
+    missed: HashMap<u32, Missed>,
+    /// Sessions, the one whose failure is oldest first.
+    order: VecDeque<u32>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Journal {
+    state: Mutex<State>,
+}
+
+impl Journal {
+    /// Keeps a failure that follows from another one, which stays the last of its session.
+    pub fn append(&self, failed: Failed) {
+        let mut state = self.state.lock();
+        if state.all.len() == ENTRIES_MAX {
+            state.all.pop_front();
+        }
+        state.all.push_back(failed);
+    }
+
+    /// Keeps a failure of a session.
+    pub fn record(&self, session: u32, failed: Failed) {
+        self.append(failed.clone());
+        let mut state = self.state.lock();
+        state.order.retain(|&known| known != session);
+        state.order.push_back(session);
+        state.last.insert(session, failed);
+        if state.order.len() > SESSIONS_MAX
+            && let Some(oldest) = state.order.pop_front()
+        {
+            state.last.remove(&oldest);
+        }
+    }
+
+    /// Keeps a warning about a call that succeeded.
+    pub fn warn(&self, path: &str, sentence: String, time_ms: u64) {
+        let mut state = self.state.lock();
+        if state.warnings.len() == ENTRIES_MAX {
+            state.warnings.pop_front();
+        }
+        state.warnings.push_back((path.to_owned(), sentence, time_ms));
+    }
+
+    /// Forgets all but the last failure of each session.
+    pub fn clear(&self) {
+        let mut state = self.state.lock();
+        state.all.clear();
+        state.warnings.clear();
+    }
+
+    /// `.ddb/warnings.ndjson`, the oldest first.
+    #[must_use]
+    pub fn warnings(&self) -> String {
+        let state = self.state.lock();
+        let lines = state.warnings.iter().map(|(path, sentence, time_ms)| {
+            let line = serde_json::json!({"time_ms": time_ms, "path": path, "text": sentence});
+            format!("{line}\n")
+        });
+        lines.collect()
+    }
+
+    /// A session missed a name.
+    pub fn miss(&self, session: u32, missed: Missed) {
+        let mut state = self.state.lock();
+        if state.missed.len() >= SESSIONS_MAX {
+            state.missed.clear();
+        }
+        state.missed.insert(session, missed);
+    }
+
+    /// The name was made: whoever missed it before was about to, or need not be told any more.
+    pub fn made(&self, parent_ino: u64, name: &[u8]) {
+        let mut state = self.state.lock();
+        if !state.missed.is_empty() {
+            state.missed.retain(|_, missed| missed.parent != parent_ino || missed.name.as_bytes() != name);
+        }
+    }
+
+    /// The text of `.ddb/errors/last` for a session, at a time in milliseconds since the epoch; empty when nothing failed.
+    #[must_use]
+    pub fn last(&self, session: u32, now_ms: u64) -> String {
+        let (failed, missed) = {
+            let state = self.state.lock();
+            (state.last.get(&session).cloned(), state.missed.get(&session).cloned())
+        };
+        let missed = missed.filter(|missed| failed.as_ref().is_none_or(|failed| missed.is_another_matter(failed, session)));
+        // Explained without the lock: that asks the database.
+        let told = missed.and_then(|missed| (missed.explain)()).or(failed);
+        told.map(|failed| failed.render(now_ms)).unwrap_or_default()
+    }
+
+    /// The same, if it was a call on this path.
+    #[must_use]
+    pub fn last_at(&self, session: u32, path: &str, now_ms: u64) -> Option<String> {
+        self.state.lock().last.get(&session).filter(|failed| failed.path == path).map(|failed| failed.render(now_ms))
+    }
+
+    /// `.ddb/errors.ndjson`, the oldest first.
+    #[must_use]
+    pub fn all(&self) -> String {
+        self.state.lock().all.iter().map(Failed::render_line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(path: &str) -> Failed {
+        Failed {
+            operation: "write",
+            path: path.to_owned(),
+            errno: "EINVAL",
+            exception: Some("ValidationException"),
+            text: "  {\"status\":open}\n            ^ expected a JSON value at byte 10\nhint: strings need quotes.\n".to_owned(),
+            time_ms: 1_767_323_045_678,
+            thread: 1,
+        }
+    }
+
+    fn last(journal: &Journal, session: u32) -> String {
+        journal.last(session, 1_767_323_045_678 + 12_000)
+    }
+
+    #[test]
+    fn ages() {
+        for (seconds, expected) in [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (200_000, "2 d")] {
+            assert_eq!(age(seconds * 1000), expected);
+        }
+    }
+
+    #[test]
+    fn the_last_failure_reads_as_the_contract_shows_it() {
+        let journal = Journal::default();
+        journal.record(7, failed("Orders/items/u1/o1.json"));
+        let expected = "write Orders/items/u1/o1.json: EINVAL ValidationException\n  {\"status\":open}\n            ^ expected a JSON value at byte 10\n  hint: strings need quotes.\n  2026-01-02T03:04:05.678Z,   12 s ago\n";
+        assert_eq!(last(&journal, 7), expected);
+    }
+
+    #[test]
+    fn sessions_never_see_each_other() {
+        let journal = Journal::default();
+        journal.record(7, failed("a"));
+        assert_eq!(last(&journal, 8), "");
+        assert_eq!(journal.all().lines().count(), 1);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_stay() {
+        let journal = Journal::default();
+        for session in 0..3_000 {
+            journal.record(session, failed(&format!("p{session}")));
+        }
+        assert_eq!(journal.all().lines().count(), ENTRIES_MAX);
+        assert_eq!(last(&journal, 0), "");
+        assert!(last(&journal, 2_999).starts_with("write p2999: "));
+    }
+
+    #[test]
+    fn control_bytes_are_shown_not_sent() {
+        let journal = Journal::default();
+        journal.record(1, failed("a\u{1b}[2Jb"));
+        assert!(last(&journal, 1).starts_with("write a\\u{1b}[2Jb: "));
+    }
+}

@@ -1,0 +1,238 @@
+//! What a mount is: the database, and what lives in memory beside it. Each part of the memory is bounded for itself.
+//!
+//! ```text
+//! text.rs  budget.rs  memory_limit.rs   texts of open files, and how much they may hold
+//! texts.rs                              texts that read a whole table, made once for all who ask
+//! folders.rs  scratch.rs                folders without items, scratch files
+//! index_drafts.rs  plans.rs             what becomes an index, what a definition would do
+//! dropped_names.rs                      what a program restores in the place of derived files
+//! journal.rs  calls.rs  last.rs  reports.rs   failures, slow calls, answers and batches that people read back
+//! stream/                               today's changes of a table as a file that grows
+//! paths.rs                              the path of a node, for people
+//! ```
+//!
+//! Locks are leaves: none is held while another is taken or the database is asked, save that of [`Drafts`] in CreateTable (a draft
+//! and its table must not both be missing in between), and that of a stream's log while its records are read.
+
+pub mod budget;
+pub mod calls;
+pub mod dropped_names;
+pub mod folders;
+pub mod index_drafts;
+pub mod journal;
+pub mod last;
+mod memory_limit;
+mod paths;
+pub mod plans;
+pub mod reports;
+mod scratch;
+pub mod stream;
+pub mod text;
+pub mod texts;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use budget::Budget;
+use calls::Calls;
+use dropped_names::{Copies, DroppedNames};
+use folders::Folders;
+use index_drafts::IndexDrafts;
+use journal::Journal;
+use last::LastAnswers;
+use plans::Plans;
+use reports::Reports;
+use stream::log::Logs;
+use texts::LongTexts;
+
+use crate::database::layout::Layout;
+use crate::database::{Browse, EntryKey, Source};
+use crate::fs::FsError;
+use crate::fs::node::{Kind, Node};
+use crate::fs::options::ViewOptions;
+use crate::fs::time::now_ms;
+use crate::fs::write::{DeferredDeletes, Drafts, ScratchFiles};
+use crate::model::{Key, TableName, TableSchema};
+
+/// See the module.
+pub struct Mount {
+    pub db: Arc<dyn Browse>,
+    pub options: ViewOptions,
+    /// What the program that mounts tells of itself: an object.
+    pub config: OnceLock<Value>,
+    /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
+    pub started_ms: u64,
+    /// What open files and directories may hold.
+    pub budget: Budget,
+    pub texts: LongTexts,
+    pub folders: Mutex<Folders>,
+    pub drafts: Mutex<Drafts>,
+    pub index_drafts: IndexDrafts,
+    pub plans: Mutex<Plans>,
+    pub scratch: Mutex<ScratchFiles<Node>>,
+    /// When the tables with scratch files were made, milliseconds since the epoch.
+    scratch_births: Mutex<HashMap<TableName, u64>>,
+    deferred: Mutex<DeferredDeletes<(TableName, Key)>>,
+    /// Entries of `deferred`, so that nobody locks it while it is empty.
+    hidden: AtomicUsize,
+    pub dropped: Mutex<DroppedNames>,
+    /// Tables that a program copies others into.
+    pub copies: Copies,
+    pub journal: Journal,
+    pub calls: Calls,
+    pub last: LastAnswers,
+    pub batches: Reports,
+    pub logs: Logs,
+    created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
+}
+
+impl std::fmt::Debug for Mount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mount").field("started_ms", &self.started_ms).finish_non_exhaustive()
+    }
+}
+
+/// May a name that means nothing be made in this directory, and forgotten?
+#[must_use]
+pub fn is_place_of_dropped(directory: &Node) -> bool {
+    match directory {
+        Node::Index(_) | Node::Indexes(..) | Node::Table(_) => true,
+        Node::Items(source) | Node::Collection(source, _) => source.index.is_some(),
+        Node::DraftFolder(_, path) => path != "items" && !path.starts_with("items/"),
+        Node::Special(special) => special.table().is_some() && special.kind == Kind::Directory,
+        _ => false,
+    }
+}
+
+impl Mount {
+    #[must_use]
+    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Self {
+        Self {
+            db,
+            options,
+            config: OnceLock::new(),
+            started_ms: now_ms(),
+            budget: Budget::default(),
+            texts: LongTexts::default(),
+            folders: Mutex::default(),
+            drafts: Mutex::default(),
+            index_drafts: IndexDrafts::default(),
+            plans: Mutex::default(),
+            scratch: Mutex::default(),
+            scratch_births: Mutex::default(),
+            deferred: Mutex::default(),
+            hidden: AtomicUsize::new(0),
+            dropped: Mutex::default(),
+            copies: Copies::default(),
+            journal: Journal::default(),
+            calls: Calls::default(),
+            last: LastAnswers::default(),
+            batches: Reports::default(),
+            logs: Logs::default(),
+            created: Mutex::default(),
+        }
+    }
+
+    /// May a name that means nothing be made in this directory, and forgotten?
+    pub(in crate::fs) fn restores_in(&self, directory: &Node) -> bool {
+        is_place_of_dropped(directory) && directory.table().is_some_and(|table| self.restores(table))
+    }
+
+    /// Is what is written to derived files of this table taken and dropped?
+    pub(in crate::fs) fn restores(&self, table: &TableName) -> bool {
+        self.options.restore || self.copies.holds(table)
+    }
+
+    /// What the database tells of its layout.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when it tells nothing.
+    pub(in crate::fs) fn layout(&self) -> Result<&dyn Layout, FsError> {
+        self.db.layout().ok_or(FsError::NotFound)
+    }
+
+    /// The table's definition.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when there is no such table.
+    pub fn schema(&self, table: &TableName) -> Result<Arc<TableSchema>, FsError> {
+        self.db.schema(table)?.ok_or(FsError::NotFound)
+    }
+
+    /// Is there a draft of this name and no table?
+    pub(in crate::fs) fn is_draft(&self, table: &TableName) -> Result<bool, FsError> {
+        if self.drafts.lock().get(table).is_none() {
+            return Ok(false);
+        }
+        Ok(self.db.schema(table)?.is_none())
+    }
+
+    /// The definition of the table that `source` reads; the index exists in it.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`] when there is no such table or index.
+    pub fn source_schema(&self, source: &Source) -> Result<Arc<TableSchema>, FsError> {
+        let schema = self.schema(&source.table)?;
+        match &source.index {
+            Some(index) if schema.index(index.as_str()).is_none() => Err(FsError::NotFound),
+            _ => Ok(schema),
+        }
+    }
+
+    /// When the table of `source` was created, milliseconds since the epoch. Directories and statistics carry this time: a time that
+    /// moved with every write would make backup programs complain.
+    pub(in crate::fs) fn source_time(&self, source: &Source) -> Result<u64, FsError> {
+        self.source_schema(source)?;
+        self.table_time(&source.table)
+    }
+
+    /// When what `schema.json` shows was last changed, milliseconds since the epoch.
+    pub(in crate::fs) fn definition_time(&self, table: &TableName) -> Result<u64, FsError> {
+        let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
+        Ok(description.control.changed_ms.unwrap_or(description.created_ms))
+    }
+
+    /// When the table was created, milliseconds since the epoch.
+    pub(in crate::fs) fn table_time(&self, table: &TableName) -> Result<u64, FsError> {
+        let schema = self.schema(table)?;
+        if let Some((known, created_ms)) = self.created.lock().get(table)
+            && Arc::ptr_eq(known, &schema)
+        {
+            return Ok(*created_ms);
+        }
+        let description = self.db.describe(table)?.ok_or(FsError::NotFound)?;
+        let mut created = self.created.lock();
+        if created.len() >= CREATED_MAX {
+            created.clear();
+        }
+        created.insert(table.clone(), (schema, description.created_ms));
+        Ok(description.created_ms)
+    }
+
+    /// Is this version of a base item hidden by a delete that waits?
+    pub(in crate::fs) fn is_hidden(&self, source: &Source, key: &EntryKey, version: u64) -> bool {
+        source.index.is_none()
+            && self.hidden.load(Ordering::Acquire) > 0
+            && self.deferred.lock().is_hidden(&(source.table.clone(), key.base.clone()), version)
+    }
+
+    /// Does any delete wait? Listings then ask of each entry.
+    pub(in crate::fs) fn hides_any(&self) -> bool {
+        self.hidden.load(Ordering::Acquire) > 0
+    }
+
+    /// Works on the waiting deletes.
+    pub(in crate::fs) fn with_deferred<T>(&self, work: impl FnOnce(&mut DeferredDeletes<(TableName, Key)>) -> T) -> T {
+        let mut deferred = self.deferred.lock();
+        let out = work(&mut deferred);
+        self.hidden.store(usize::from(!deferred.is_empty()), Ordering::Release);
+        out
+    }
+}
+
+/// Tables whose creation time is remembered.
+const CREATED_MAX: usize = 10_000;

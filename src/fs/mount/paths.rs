@@ -1,0 +1,139 @@
+//! The path of a node below the mount, for people; and what directory it is in.
+
+use super::Mount;
+use crate::database::Source;
+use crate::fs::node::ino::{self, Tag};
+use crate::fs::node::{Node, base};
+use crate::fs::path::{
+    ITEMS_NAME, QUERIES_NAME, QUERY_NAME, README_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME, kind_name, names, table_name,
+};
+use crate::fs::query::{Child, QueryKind, QueryPath};
+use crate::fs::write::scratch::FileId;
+use crate::model::{IndexKind, TableName};
+
+impl Mount {
+    /// The path of a node below the mount, for people.
+    #[must_use]
+    pub fn path(&self, node: &Node) -> String {
+        match node {
+            Node::Root => String::new(),
+            Node::Readme => README_NAME.to_owned(),
+            Node::Table(table) => table_name(table),
+            Node::DraftFolder(table, path) => format!("{}/{path}", table_name(table)),
+            Node::Schema(source) => format!("{}/{}", self.source_path(source), SCHEMA_NAME),
+            Node::Stats(source) => format!("{}/{}", self.source_path(source), STATS_NAME),
+            Node::Items(source) => format!("{}/{}", self.source_path(source), ITEMS_NAME),
+            Node::Indexes(table, kind) => format!("{}/{}", table_name(table), kind_name(*kind)),
+            Node::Index(source) => self.source_path(source),
+            Node::Collection(source, partition) => {
+                format!("{}/{}/{}", self.source_path(source), ITEMS_NAME, names::collection_name(partition))
+            }
+            Node::Entry(entry) => {
+                let path = names::entry_path(&entry.key, entry.form);
+                format!("{}/{}/{path}", self.source_path(&entry.source), ITEMS_NAME)
+            }
+            Node::Alias(alias) => format!("{}/{}/{}", alias.table, ITEMS_NAME, alias.path),
+            Node::Base(source, key) => {
+                let path = names::base_path(key);
+                format!("{}/{}/{path}", self.source_path(source), ITEMS_NAME)
+            }
+            Node::AliasFolder(folder) => format!("{}/{}/{}", folder.table, ITEMS_NAME, folder.name),
+            Node::Scratch(id) => self.scratch_path(*id),
+            Node::Query(path) => self.query_path(path),
+            Node::QueryResult(path, kind) => format!("{}/{}", self.query_path(path), kind.name()),
+            Node::QueryLink(path, name) => format!("{}/{name}", self.query_path(path)),
+            Node::Special(special) => special.path.clone(),
+        }
+    }
+
+    fn scratch_path(&self, id: FileId) -> String {
+        let place = self.scratch.lock().place(id).map(|(directory, name)| (directory.clone(), name.to_owned()));
+        match place {
+            Some((directory, name)) => format!("{}/{name}", self.path(&directory)),
+            None => String::from("(removed)"),
+        }
+    }
+
+    pub(in crate::fs) fn source_path(&self, source: &Source) -> String {
+        let table = table_name(&source.table);
+        let Some(index) = &source.index else { return table };
+        match self.index_kind(source) {
+            Some(kind) => format!("{table}/{}/{index}", kind_name(kind)),
+            None => format!("{table}/{index}"),
+        }
+    }
+
+    fn query_path(&self, path: &QueryPath) -> String {
+        let kind = match path.kind() {
+            QueryKind::Query => QUERY_NAME,
+            QueryKind::Scan => SCAN_NAME,
+        };
+        let mut out = match path.saved_name() {
+            Some(name) => format!("{}/{QUERIES_NAME}/{name}", path.schema().name),
+            None => format!("{}/{kind}", self.source_path(&source_of(path))),
+        };
+        for name in path.names() {
+            out.push('/');
+            out.push_str(name);
+        }
+        out
+    }
+
+    /// The inode numbers of "." and ".." of a directory.
+    #[must_use]
+    pub fn dots(&self, node: &Node) -> [u64; 2] {
+        [node.ino(), self.above(node)]
+    }
+
+    /// The inode number of the directory that a directory is in.
+    fn above(&self, node: &Node) -> u64 {
+        let above = match node {
+            Node::Indexes(table, _) => Node::Table(table.clone()),
+            Node::DraftFolder(table, path) => match path.rsplit_once('/') {
+                Some((parent, _)) => Node::DraftFolder(table.clone(), parent.to_owned()),
+                None => Node::Table(table.clone()),
+            },
+            Node::Items(source) if source.index.is_none() => Node::Table(source.table.clone()),
+            Node::Items(source) => Node::Index(source.clone()),
+            Node::Collection(source, _) => Node::Items(source.clone()),
+            Node::AliasFolder(folder) => Node::Items(base(&folder.table)),
+            Node::Index(source) => Node::Indexes(source.table.clone(), self.index_kind(source).unwrap_or(IndexKind::Global)),
+            Node::Query(path) => return above_query(path),
+            Node::Special(special) => return special.above,
+            _ => Node::Root,
+        };
+        above.ino()
+    }
+
+    fn index_kind(&self, source: &Source) -> Option<IndexKind> {
+        let schema = self.db.schema(&source.table).ok().flatten()?;
+        schema.index(source.index.as_ref()?.as_str()).map(|index| index.kind)
+    }
+}
+
+fn source_of(path: &QueryPath) -> Source {
+    Source { table: path.schema().name.clone(), index: path.index().cloned() }
+}
+
+/// The directory with one clause less, or the one that the clauses begin in.
+fn above_query(path: &QueryPath) -> u64 {
+    let above = path.names().split_last().and_then(|(_, names)| {
+        let start = path.start_of_clauses();
+        names.iter().try_fold(start, |path, name| match path.child(name.as_bytes()) {
+            Ok(Child::Dir(path)) => Some(path),
+            _ => None,
+        })
+    });
+    let source = source_of(path);
+    match above {
+        Some(path) => ino::query(&path),
+        None if path.saved_name().is_some() => queries_ino(&source.table),
+        None if source.index.is_some() => Node::Index(source).ino(),
+        None => Node::Table(source.table).ino(),
+    }
+}
+
+/// Of `queries/`, which is named by its path.
+fn queries_ino(table: &TableName) -> u64 {
+    ino::alone(Tag::Special, format!("{}/{QUERIES_NAME}", table_name(table)).as_bytes())
+}

@@ -1,0 +1,181 @@
+//! How a batch went: `<Table>/batch/result.json`, of the last one of the reader's session.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::text::pretty;
+use crate::codec::calendar;
+use crate::fs::FsError;
+use crate::fs::node::special::BatchKind;
+use crate::fs::path::BATCH_NAME;
+use crate::model::TableName;
+
+/// Failed lines that are told one by one; the rest is counted.
+const ERRORS_MAX: usize = 1_000;
+/// A failed line's own text; longer ones are cut.
+const LINE_TEXT_MAX: usize = 200;
+/// Batches kept, of all sessions and tables.
+const REPORTS_MAX: usize = 200;
+/// Items that were read and not taken, of batches that nobody has open any more: beyond, the oldest batches are forgotten.
+const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Text of items that were read and wait to be taken, of one batch.
+pub const ITEMS_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+#[derive(Debug)]
+struct LineError {
+    line: u64,
+    error: FsError,
+    text: String,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Report {
+    table: TableName,
+    kind: BatchKind,
+    started_ms: u64,
+    pub lines: u64,
+    pub done: u64,
+    failed: u64,
+    errors: Vec<LineError>,
+    /// Lines whose item is not there, of `get`; the first ones.
+    missing: Vec<u64>,
+    missing_count: u64,
+    /// Items that were read, a line each, and were not taken yet.
+    pub items: Vec<u8>,
+}
+
+impl Report {
+    pub fn new(table: TableName, kind: BatchKind, started_ms: u64) -> Self {
+        Self {
+            table,
+            kind,
+            started_ms,
+            lines: 0,
+            done: 0,
+            failed: 0,
+            errors: Vec::new(),
+            missing: Vec::new(),
+            missing_count: 0,
+            items: Vec::new(),
+        }
+    }
+
+    /// A line that was not carried out.
+    pub fn fail(&mut self, line: u64, text: &[u8], error: FsError) {
+        self.failed += 1;
+        if self.errors.len() < ERRORS_MAX {
+            let text = text.get(..LINE_TEXT_MAX.min(text.len())).unwrap_or_default();
+            self.errors.push(LineError { line, error, text: String::from_utf8_lossy(text).into_owned() });
+        }
+    }
+
+    /// A key without an item.
+    pub fn miss(&mut self, line: u64) {
+        self.missing_count += 1;
+        if self.missing.len() < ERRORS_MAX {
+            self.missing.push(line);
+        }
+    }
+
+    fn render(&self) -> Vec<u8> {
+        let mut errors: Vec<&LineError> = self.errors.iter().collect();
+        errors.sort_by_key(|error| error.line);
+        let errors: Vec<Value> = errors.into_iter().map(LineError::to_json).collect();
+        let mut out = json!({
+            "file": format!("{}/{}/{}", self.table, BATCH_NAME, self.kind.name()),
+            "started": calendar::iso(self.started_ms),
+            "lines": self.lines,
+            done_name(self.kind): self.done,
+            "failed": self.failed,
+            "errors": errors,
+        });
+        if self.failed > self.errors.len() as u64 {
+            out["errors_left_out"] = json!(self.failed - self.errors.len() as u64);
+        }
+        if self.kind == BatchKind::Get {
+            out["missing"] = json!(self.missing_count);
+            out["missing_lines"] = json!(self.missing);
+            let items = self.items.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+            out["items"] = items.map(|line| serde_json::from_slice::<Value>(line).unwrap_or_default()).collect();
+        }
+        pretty(&out)
+    }
+}
+
+impl LineError {
+    fn to_json(&self) -> Value {
+        json!({
+            "line": self.line,
+            "errno": self.error.errno().name(),
+            "exception": self.error.exception(),
+            "error": self.error.to_string(),
+            "text": self.text,
+        })
+    }
+}
+
+/// What the lines that were done are called.
+fn done_name(kind: BatchKind) -> &'static str {
+    match kind {
+        BatchKind::Put | BatchKind::Insert | BatchKind::Delete | BatchKind::Atomic => "committed",
+        BatchKind::Get => "found",
+    }
+}
+
+type Place = (u32, TableName);
+
+#[derive(Debug, Default)]
+struct State {
+    reports: HashMap<Place, Arc<Mutex<Report>>>,
+    order: VecDeque<Place>,
+}
+
+impl State {
+    fn forget_oldest(&mut self) -> Option<Arc<Mutex<Report>>> {
+        let oldest = self.order.pop_front()?;
+        self.reports.remove(&oldest)
+    }
+}
+
+/// The last batch of each session and table.
+#[derive(Debug, Default)]
+pub struct Reports {
+    state: Mutex<State>,
+}
+
+impl Reports {
+    /// A session begins a batch.
+    pub fn begin(&self, session: u32, report: Report) -> Arc<Mutex<Report>> {
+        let place = (session, report.table.clone());
+        let report = Arc::new(Mutex::new(report));
+        let mut state = self.state.lock();
+        state.order.retain(|known| *known != place);
+        state.order.push_back(place.clone());
+        state.reports.insert(place, Arc::clone(&report));
+        if state.order.len() > REPORTS_MAX {
+            state.forget_oldest();
+        }
+        report
+    }
+
+    /// A batch was closed: what it holds is kept for its session in bounded memory.
+    pub fn closed(&self) {
+        let mut state = self.state.lock();
+        let bytes = |report: &Arc<Mutex<Report>>| report.lock().items.capacity();
+        let mut kept: usize = state.reports.values().map(bytes).sum();
+        while kept > KEPT_BYTES_MAX && state.order.len() > 1 {
+            kept -= state.forget_oldest().as_ref().map_or(0, bytes);
+        }
+    }
+
+    /// What `result.json` says to a session.
+    #[must_use]
+    pub fn text(&self, session: u32, table: &TableName) -> Vec<u8> {
+        let report = self.state.lock().reports.get(&(session, table.clone())).cloned();
+        report.map_or_else(|| b"{}\n".to_vec(), |report| report.lock().render())
+    }
+}

@@ -1,0 +1,33 @@
+//! The whole of a file.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::budget::{Budget, Permit};
+use crate::fs::FsError;
+
+/// The whole of a file, counted as long as anybody has it open.
+#[derive(Debug, Default)]
+pub struct Text {
+    pub bytes: Vec<u8>,
+    _permit: Permit,
+}
+
+impl Text {
+    /// Counts the text.
+    ///
+    /// # Errors
+    /// `TooManyOpen`.
+    pub fn new(mut bytes: Vec<u8>, budget: &Budget) -> Result<Arc<Self>, FsError> {
+        bytes.shrink_to_fit();
+        let permit = budget.permit(bytes.len()).map_err(|_| FsError::TooManyOpen)?;
+        Ok(Arc::new(Self { bytes, _permit: permit }))
+    }
+}
+
+/// JSON as files show it.
+#[must_use]
+pub fn pretty(json: &Value) -> Vec<u8> {
+    format!("{json:#}\n").into_bytes()
+}

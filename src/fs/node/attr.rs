@@ -1,0 +1,81 @@
+//! What stat shows.
+
+use super::ino;
+use super::kind::Kind;
+use crate::database::EntryStat;
+
+/// Bytes that `st_blocks` counts in.
+const BLOCK_BYTES: u64 = 512;
+
+/// Attributes of a node; owner and permissions come from the mount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attr {
+    pub ino: u64,
+    pub kind: Kind,
+    /// Bytes; 0 of a directory.
+    pub size: u64,
+    /// Commit time, milliseconds since the epoch: mtime, ctime and atime.
+    pub modified_ms: u64,
+    /// False for index entries and everything else that is derived.
+    pub writable: bool,
+    /// Names; 0 of a file that is open and has none any more.
+    pub links: u32,
+}
+
+impl Attr {
+    /// A directory.
+    #[must_use]
+    pub fn directory(ino: u64, modified_ms: u64) -> Self {
+        Self { ino, kind: Kind::Directory, size: 0, modified_ms, writable: true, links: 1 }
+    }
+
+    /// A file that cannot be written.
+    #[must_use]
+    pub fn read_only(ino: u64, size: u64, modified_ms: u64) -> Self {
+        Self { ino, kind: Kind::File, size, modified_ms, writable: false, links: 1 }
+    }
+
+    /// A file that can be written.
+    #[must_use]
+    pub fn file(ino: u64, size: u64, modified_ms: u64) -> Self {
+        Self { ino, kind: Kind::File, size, modified_ms, writable: true, links: 1 }
+    }
+
+    /// A symlink; its size is the target's length.
+    #[must_use]
+    pub fn symlink(ino: u64, target: &str, modified_ms: u64) -> Self {
+        Self { ino, kind: Kind::Symlink, size: target.len() as u64, modified_ms, writable: true, links: 1 }
+    }
+
+    /// `X.json`.
+    #[must_use]
+    pub fn entry(ino: u64, stat: &EntryStat, writable: bool) -> Self {
+        Self { ino, kind: Kind::File, size: stat.plain_json_bytes, modified_ms: stat.modified_ms, writable, links: 1 }
+    }
+
+    /// May a name that was found keep standing for this inode without being looked up again? So it is with the directories of tables
+    /// and indexes: whatever is asked of such a directory afterwards is answered by whether it exists then, be it the attributes, a
+    /// listing or a name below it.
+    #[must_use]
+    pub fn name_lasts(&self) -> bool {
+        self.kind == Kind::Directory && ino::is_structure(self.ino)
+    }
+
+    /// `st_blocks`: units of 512 bytes, rounded up.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.size.div_ceil(BLOCK_BYTES)
+    }
+
+    /// The permission bits before the mount's umask: anybody may read, and write what can be written.
+    #[must_use]
+    pub fn permissions(&self) -> u16 {
+        match (self.kind, self.writable) {
+            (Kind::Directory, true) => 0o777,
+            (Kind::Directory, false) => 0o555,
+            (Kind::File, true) => 0o666,
+            (Kind::File, false) => 0o444,
+            (Kind::Symlink, _) => 0o777,
+        }
+    }
+}

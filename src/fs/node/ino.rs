@@ -1,0 +1,185 @@
+//! Inode numbers: a function of what a node names, equal across mounts, so that `d_ino` and `st_ino` always agree.
+//!
+//! ```text
+//! 1, 2                                      the root and README.md
+//! 0 1 | 58 bits of digest | 4 bits role     tables and indexes: one digest per table or index, the role orders its files,
+//!                                           schema.json lowest of its directory
+//! 1 | 63 bits of digest                     items, collections, index entries, query paths, special files
+//! ```
+
+use crate::codec::digest::digest;
+use crate::codec::key;
+use crate::database::{EntryKey, PartitionKey, Source, TextForm};
+use crate::fs::query::{QueryKind, QueryPath, ResultKind};
+use crate::model::AttributeValue;
+
+/// The root's inode number, FUSE's own.
+pub const ROOT_INO: u64 = 1;
+pub const README_INO: u64 = 2;
+
+/// Is this the inode number of the root, a service file, or something of a table or index that stands for no data?
+#[must_use]
+pub fn is_structure(ino: u64) -> bool {
+    ino & DATA == 0
+}
+
+/// The inode number of a listed entry, without building its node.
+#[must_use]
+pub fn entry_ino(source: &Source, key: &EntryKey, form: TextForm) -> u64 {
+    let tag = match form {
+        TextForm::PlainJson => Tag::PlainJson,
+        TextForm::DynamoDbJson => Tag::DynamoDbJson,
+    };
+    data(&entry_identity(tag, source, key))
+}
+
+/// Of an item collection.
+#[must_use]
+pub fn collection(source: &Source, partition: &PartitionKey) -> u64 {
+    let mut bytes = identity(Tag::Collection, source);
+    encode_all(partition, &mut bytes);
+    data(&bytes)
+}
+
+/// Of what is named by a path in a table.
+#[must_use]
+pub fn named(tag: Tag, source: &Source, path: &str) -> u64 {
+    let mut bytes = identity(tag, source);
+    bytes.extend_from_slice(path.as_bytes());
+    data(&bytes)
+}
+
+/// Of what has an identity of its own.
+#[must_use]
+pub fn alone(tag: Tag, own: &[u8]) -> u64 {
+    let mut bytes = vec![tag as u8];
+    bytes.extend_from_slice(own);
+    data(&bytes)
+}
+
+/// Of `X.base` beside an index entry.
+#[must_use]
+pub fn base_link(source: &Source, key: &EntryKey) -> u64 {
+    data(&entry_identity(Tag::Base, source, key))
+}
+
+/// Of a directory of a query.
+#[must_use]
+pub fn query(path: &QueryPath) -> u64 {
+    data(&query_identity(Tag::Query, path))
+}
+
+/// Of a result file in a query directory.
+#[must_use]
+pub fn query_result(path: &QueryPath, kind: ResultKind) -> u64 {
+    let mut bytes = query_identity(Tag::QueryResult, path);
+    bytes.extend_from_slice(kind.name().as_bytes());
+    data(&bytes)
+}
+
+/// The inode number of a link in a query directory.
+#[must_use]
+pub fn query_link_ino(path: &QueryPath, name: &str) -> u64 {
+    let mut bytes = query_identity(Tag::QueryLink, path);
+    bytes.extend_from_slice(name.as_bytes());
+    data(&bytes)
+}
+
+/// The files of a table's or index's directory, in the order of their inode numbers.
+#[derive(Debug, Clone, Copy)]
+pub enum Role {
+    Directory = 0,
+    Schema = 1,
+    Stats = 2,
+    Items = 3,
+    Global = 4,
+    Local = 5,
+}
+
+/// Keeps identities of different kinds apart.
+#[derive(Debug, Clone, Copy)]
+pub enum Tag {
+    Structure = 1,
+    Collection,
+    PlainJson,
+    DynamoDbJson,
+    Base,
+    Scratch,
+    Query,
+    QueryResult,
+    QueryLink,
+    Alias,
+    DraftFolder,
+    AliasFolder,
+    Special,
+}
+
+const ROLE_BITS: u32 = 4;
+/// The bit that inode numbers of data have.
+const DATA: u64 = 1 << 63;
+
+/// The first 8 bytes of a digest.
+fn hash64(bytes: &[u8]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = digest(bytes);
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Of a directory or file that is there because its table or index is.
+#[must_use]
+pub fn structure(source: &Source, role: Role) -> u64 {
+    let hash = hash64(&identity(Tag::Structure, source));
+    (1 << 62) | ((hash >> 2) & !((1 << ROLE_BITS) - 1)) & !(3 << 62) | role as u64
+}
+
+fn data(bytes: &[u8]) -> u64 {
+    DATA | hash64(bytes)
+}
+
+/// Names cannot hold NUL, so the parts are told apart.
+fn identity(tag: Tag, source: &Source) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(128);
+    bytes.push(tag as u8);
+    bytes.extend_from_slice(source.table.as_str().as_bytes());
+    bytes.push(0);
+    if let Some(index) = &source.index {
+        bytes.extend_from_slice(index.as_str().as_bytes());
+    }
+    bytes.push(0);
+    bytes
+}
+
+fn entry_identity(tag: Tag, source: &Source, entry: &EntryKey) -> Vec<u8> {
+    let mut bytes = identity(tag, source);
+    if let Some((partition, sort)) = &entry.index {
+        encode_all(partition, &mut bytes);
+        encode_all(sort, &mut bytes);
+    }
+    key::encode(&entry.base.partition, &mut bytes);
+    if let Some(sort) = &entry.base.sort {
+        key::encode(sort, &mut bytes);
+    }
+    bytes
+}
+
+fn encode_all(values: &[AttributeValue], bytes: &mut Vec<u8>) {
+    for value in values {
+        key::encode(value, bytes);
+    }
+}
+
+fn query_identity(tag: Tag, path: &QueryPath) -> Vec<u8> {
+    let source = Source { table: path.schema().name.clone(), index: path.index().cloned() };
+    let mut bytes = identity(tag, &source);
+    bytes.push(match path.kind() {
+        QueryKind::Query => b'q',
+        QueryKind::Scan => b's',
+    });
+    bytes.extend_from_slice(&path.saved_identity());
+    bytes.push(b'/');
+    for name in path.names() {
+        // A file name cannot hold a slash.
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.push(b'/');
+    }
+    bytes
+}

@@ -1,0 +1,211 @@
+//! What a filesystem path means, and its inode number.
+//!
+//! A [`Node`] holds the whole identity of what it names and no state, so it may be built from a directory listing, thrown away and
+//! built again. It is plain data: what it reads is found out above, by matching on it.
+//!
+//! ```text
+//! ino.rs          its inode number, a function of its identity
+//! special.rs      what is beside tables, items and queries
+//! attr.rs         what stat shows of it
+//! inode_table.rs  the nodes that the kernel knows by number; known.rs packs them
+//! ```
+
+pub mod attr;
+pub mod ino;
+pub mod inode_table;
+mod kind;
+mod known;
+pub mod special;
+
+pub use ino::{ROOT_INO, entry_ino, is_structure, query_link_ino};
+pub use kind::Kind;
+
+use ino::{Role, Tag};
+use special::{Effort, Special, SpecialNode};
+
+use crate::codec::digest::Digest;
+use crate::database::{EntryKey, PartitionKey, Source, TextForm};
+use crate::fs::query::{QueryPath, ResultKind};
+use crate::fs::write::TargetKey;
+use crate::fs::write::scratch::FileId;
+use crate::model::{IndexKind, TableName};
+
+/// What a filesystem path means.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Node {
+    Root,
+    Readme,
+    /// A table's directory, or a draft's.
+    Table(TableName),
+    /// A folder made below a draft, its path relative to the draft.
+    DraftFolder(TableName, String),
+    /// `schema.json` of a table, a draft or an index.
+    Schema(Source),
+    /// `stats.json` of a table or an index.
+    Stats(Source),
+    /// `items/` of a table or an index.
+    Items(Source),
+    /// `gsi/` or `lsi/`.
+    Indexes(TableName, IndexKind),
+    /// `gsi/<index>/` or `lsi/<index>/`; the source has an index.
+    Index(Source),
+    /// `items/K(pk)/` of a composite table or an index.
+    Collection(Source, PartitionKey),
+    /// A collection's folder by a shortened name, none of its items stored: their bodies will say the key.
+    AliasFolder(Box<AliasFolder>),
+    /// `X.json` or `X.ddbjson`.
+    Entry(Box<EntryNode>),
+    /// `X.json` by a shortened name, its item not stored: it can only be created.
+    Alias(Box<AliasNode>),
+    /// `X.base` beside an index entry: a symlink to the base item.
+    Base(Source, Box<EntryKey>),
+    /// A file that lives in memory.
+    Scratch(FileId),
+    /// `query/`, `scan/` and the directories of clauses below.
+    Query(Box<QueryPath>),
+    /// A result file in a query directory.
+    QueryResult(Box<QueryPath>, ResultKind),
+    /// `000001,<name>.json` in a query directory: a symlink.
+    QueryLink(Box<QueryPath>, String),
+    /// Anything else: a file or directory with a source file of its own.
+    Special(SpecialNode),
+}
+
+/// A base item or index entry in one of its text forms.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EntryNode {
+    pub source: Source,
+    pub key: EntryKey,
+    pub form: TextForm,
+}
+
+/// A base item that is not stored, named by the digest of its key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AliasNode {
+    pub table: TableName,
+    pub key: TargetKey,
+    pub form: TextForm,
+    /// Path below `items/`.
+    pub path: String,
+}
+
+/// The folder of a collection whose partition key is known by its digest only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AliasFolder {
+    pub table: TableName,
+    pub digest: Digest,
+    /// The name it was looked up by.
+    pub name: String,
+}
+
+impl Node {
+    /// File, directory or symlink.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Root
+            | Self::Table(_)
+            | Self::Items(_)
+            | Self::Indexes(..)
+            | Self::Index(_)
+            | Self::Collection(..)
+            | Self::AliasFolder(_)
+            | Self::DraftFolder(..)
+            | Self::Query(_) => Kind::Directory,
+            Self::Base(..) | Self::QueryLink(..) => Kind::Symlink,
+            Self::Readme
+            | Self::Schema(_)
+            | Self::Stats(_)
+            | Self::Entry(_)
+            | Self::Alias(_)
+            | Self::Scratch(_)
+            | Self::QueryResult(..) => Kind::File,
+            Self::Special(special) => special.kind,
+        }
+    }
+
+    /// Are its bytes made when somebody wants them? Then its size is not known before.
+    #[must_use]
+    pub fn is_computed(&self) -> bool {
+        match self {
+            Self::QueryResult(..) => true,
+            Self::Special(special) => special.is_computed(),
+            _ => false,
+        }
+    }
+
+    /// Is it a file that only ddbfs writes, anew for each who opens it?
+    #[must_use]
+    pub fn is_rendered(&self) -> bool {
+        match self {
+            Self::Stats(_) | Self::QueryResult(..) => true,
+            Self::Special(special) => special.kind == Kind::File && !special.is_writable,
+            _ => false,
+        }
+    }
+
+    /// Is more than a bounded number of records read for its attributes or its text?
+    #[must_use]
+    pub fn reads_many(&self) -> bool {
+        matches!(self, Self::Special(special) if special.effort != Effort::Small)
+    }
+
+    /// The table this node belongs to.
+    #[must_use]
+    pub fn table(&self) -> Option<&TableName> {
+        match self {
+            Self::Root | Self::Readme | Self::Scratch(_) => None,
+            Self::Table(table) | Self::Indexes(table, _) | Self::DraftFolder(table, _) => Some(table),
+            Self::Schema(source)
+            | Self::Stats(source)
+            | Self::Items(source)
+            | Self::Index(source)
+            | Self::Collection(source, _)
+            | Self::Base(source, _) => Some(&source.table),
+            Self::Entry(entry) => Some(&entry.source.table),
+            Self::Alias(alias) => Some(&alias.table),
+            Self::AliasFolder(folder) => Some(&folder.table),
+            Self::Query(path) | Self::QueryResult(path, _) | Self::QueryLink(path, _) => Some(&path.schema().name),
+            Self::Special(special) => special.table(),
+        }
+    }
+
+    /// The inode number.
+    #[must_use]
+    pub fn ino(&self) -> u64 {
+        match self {
+            Self::Root => ino::ROOT_INO,
+            Self::Readme => ino::README_INO,
+            Self::Schema(source) => ino::structure(source, Role::Schema),
+            Self::Stats(source) => ino::structure(source, Role::Stats),
+            Self::Items(source) => ino::structure(source, Role::Items),
+            Self::Index(source) => ino::structure(source, Role::Directory),
+            Self::Table(table) => ino::structure(&base(table), Role::Directory),
+            Self::Indexes(table, IndexKind::Global) => ino::structure(&base(table), Role::Global),
+            Self::Indexes(table, IndexKind::Local) => ino::structure(&base(table), Role::Local),
+            Self::Collection(source, partition) => ino::collection(source, partition),
+            Self::Entry(entry) => ino::entry_ino(&entry.source, &entry.key, entry.form),
+            Self::Alias(alias) => ino::named(Tag::Alias, &base(&alias.table), &alias.path),
+            Self::AliasFolder(folder) => ino::named(Tag::AliasFolder, &base(&folder.table), &folder.name),
+            Self::DraftFolder(table, path) => ino::named(Tag::DraftFolder, &base(table), path),
+            Self::Base(source, key) => ino::base_link(source, key),
+            Self::Scratch(id) => ino::alone(Tag::Scratch, &id.0.to_be_bytes()),
+            Self::Query(path) => ino::query(path),
+            Self::QueryResult(path, kind) => ino::query_result(path, *kind),
+            Self::QueryLink(path, name) => ino::query_link_ino(path, name),
+            Self::Special(special) => special.ino(),
+        }
+    }
+}
+
+impl From<Special> for Node {
+    fn from(special: Special) -> Self {
+        Self::Special(special.into())
+    }
+}
+
+/// The base table as a source.
+#[must_use]
+pub fn base(table: &TableName) -> Source {
+    Source { table: table.clone(), index: None }
+}

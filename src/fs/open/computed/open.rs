@@ -1,0 +1,107 @@
+//! An open computed file.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::computation::Computation;
+use super::producer::MakeProducer;
+use super::window::Window;
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::query::Wanted;
+
+/// See the module.
+pub struct OpenComputed {
+    pub computation: Arc<Computation>,
+    /// For who reads beyond what the computation keeps, and goes back.
+    make: MakeProducer,
+    /// The path below the mount, for people.
+    pub path: String,
+    reading: Mutex<Reading>,
+}
+
+impl fmt::Debug for OpenComputed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenComputed").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Reading {
+    /// Bills of the computation that were settled for this reader.
+    settled: usize,
+    /// What is read beyond the spool.
+    beyond: Option<Box<Window>>,
+    was_told: bool,
+}
+
+/// What a read gives.
+#[derive(Debug)]
+pub struct Answer {
+    pub bytes: Vec<u8>,
+    /// What all of it consumed, once, at its end.
+    pub consumed: Option<Arc<Vec<u8>>>,
+}
+
+impl OpenComputed {
+    #[must_use]
+    pub fn new(computation: Arc<Computation>, make: MakeProducer, path: String) -> Self {
+        Self { computation, make, path, reading: Mutex::default() }
+    }
+
+    /// Bytes of memory of what is read beyond the spool, which has a budget of its own. `None` while a read makes more.
+    #[must_use]
+    pub fn held_bytes(&self) -> Option<usize> {
+        let reading = self.reading.try_lock()?;
+        Some(reading.beyond.as_ref().map_or(0, |window| window.held_bytes()))
+    }
+
+    /// The bytes at `offset`, which the spool has, or it is known that it will not.
+    ///
+    /// # Errors
+    /// `Throttled`; those of the disk and of the steps beyond the spool.
+    pub fn read(&self, mount: &Mount, (offset, size): (u64, usize), wanted: &Wanted<'_>) -> Result<Answer, FsError> {
+        let mut reading = self.reading.lock();
+        let spool = &self.computation.spool;
+        if offset >= spool.len() && !self.computation.is_whole() {
+            return self.read_beyond(&mut reading, mount, (offset, size), wanted);
+        }
+        let end = offset.saturating_add(size as u64);
+        self.settle(&mut reading, end)?;
+        let bytes = spool.read(offset, size).map_err(|error| {
+            log::error!("{}: cannot read what was kept: {error}", self.path);
+            FsError::Internal
+        })?;
+        let is_told = end >= spool.len() && !std::mem::replace(&mut reading.was_told, end >= spool.len());
+        Ok(Answer { bytes, consumed: if is_told { self.computation.consumed() } else { None } })
+    }
+
+    /// Counts what the bytes before `end` consumed.
+    fn settle(&self, reading: &mut Reading, end: u64) -> Result<(), FsError> {
+        for bill in self.computation.bills(reading.settled, end) {
+            bill.settle()?;
+            reading.settled += 1;
+        }
+        Ok(())
+    }
+
+    fn read_beyond(
+        &self,
+        reading: &mut Reading,
+        mount: &Mount,
+        (offset, size): (u64, usize),
+        wanted: &Wanted<'_>,
+    ) -> Result<Answer, FsError> {
+        self.settle(reading, u64::MAX)?;
+        let window = reading.beyond.take().or_else(|| self.computation.take_rest()).filter(|window| window.start() <= offset);
+        let window = match window {
+            Some(window) => window,
+            None => Box::new(Window::new((self.make)(mount)?)),
+        };
+        let window = reading.beyond.insert(window);
+        let bytes = window.read(mount, offset, size, wanted)?;
+        Ok(Answer { bytes, consumed: window.take_consumed().map(Arc::new) })
+    }
+}

@@ -1,0 +1,209 @@
+//! Open files and directories.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+
+use super::computed::OpenComputed;
+use super::directory::DirectoryStream;
+use super::special::OpenSpecial;
+use super::text::OpenText;
+use crate::fs::FsError;
+use crate::fs::mount::budget::{Budget, Permit};
+use crate::fs::mount::text::Text;
+use crate::fs::process::same_process;
+use crate::fs::write::ItemTarget;
+use crate::fs::write::scratch::FileId;
+
+/// What a handle number stands for.
+#[derive(Debug)]
+pub enum Handle {
+    /// A file as it was when it was opened: a reader never sees parts of two versions.
+    Text(Arc<Text>),
+    /// A file that is made as it is read: a query's result.
+    Computed(Box<OpenComputed>),
+    Directory(Mutex<DirectoryStream>),
+    Item(Arc<OpenText<ItemTarget>>),
+    Scratch(FileId),
+    Special(Arc<dyn OpenSpecial>),
+}
+
+/// What a handle costs beside what it holds: its place in the tables, its names.
+const HANDLE_COST_BYTES: usize = 1024;
+/// What a reader may make before any of it is counted: a page of results as it is read and as it is written.
+const READ_AHEAD_BYTES: usize = 2 * 1024 * 1024;
+
+/// An open file.
+#[derive(Debug)]
+struct Opened {
+    handle: Arc<Handle>,
+    ino: u64,
+    /// The thread that opened it, as the kernel names it.
+    opener: u32,
+    since_ms: u64,
+    permit: Mutex<Permit>,
+}
+
+/// Handle numbers; never reused within a mount. Who opens, writes or reads pays from a [`Budget`] before anything is built
+/// ([`Handles::reserve`]); what is held in truth is counted after each call ([`Handles::settle`]).
+#[derive(Debug, Default)]
+pub struct Handles {
+    open: RwLock<HashMap<u64, Arc<Opened>>>,
+    last: AtomicU64,
+    budget: Budget,
+}
+
+impl Handles {
+    #[must_use]
+    pub fn new(budget: Budget) -> Self {
+        Self { budget, ..Self::default() }
+    }
+
+    /// A number for a new handle of an inode, opened by a thread at `since_ms`.
+    ///
+    /// # Errors
+    /// `TooManyOpen`.
+    pub fn insert(&self, handle: Handle, ino: u64, opener: u32, since_ms: u64) -> Result<u64, FsError> {
+        let opened = Opened { handle: Arc::new(handle), ino, opener, since_ms, permit: Mutex::default() };
+        let bytes = HANDLE_COST_BYTES + opened.handle.held_bytes().unwrap_or(0);
+        self.budget.resize(&mut opened.permit.lock(), bytes).map_err(|_| FsError::TooManyOpen)?;
+        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        self.open.write().insert(number, Arc::new(opened));
+        Ok(number)
+    }
+
+    #[must_use]
+    pub fn get(&self, number: u64) -> Option<Arc<Handle>> {
+        self.open.read().get(&number).map(|opened| Arc::clone(&opened.handle))
+    }
+
+    /// A handle of this inode and since when it is open. Looks at every handle.
+    #[must_use]
+    pub fn of_inode(&self, ino: u64) -> Option<(Arc<Handle>, u64)> {
+        let open = self.open.read();
+        open.values().find(|opened| opened.ino == ino).map(|opened| (Arc::clone(&opened.handle), opened.since_ms))
+    }
+
+    /// The handle of this inode that the process of this thread opened last. Looks at every handle.
+    #[must_use]
+    pub fn of_process(&self, ino: u64, thread: u32) -> Option<Arc<Handle>> {
+        let open = self.open.read();
+        let mut own: Vec<(u64, u32, Arc<Handle>)> = open
+            .iter()
+            .filter(|(_, opened)| opened.ino == ino)
+            .map(|(number, opened)| (*number, opened.opener, Arc::clone(&opened.handle)))
+            .collect();
+        drop(open);
+        own.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
+        own.into_iter().find(|(_, opener, _)| same_process(*opener, thread)).map(|(.., handle)| handle)
+    }
+
+    pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
+        self.open.write().remove(&number).map(|opened| Arc::clone(&opened.handle))
+    }
+
+    /// The inode that a handle is of.
+    #[must_use]
+    pub fn ino(&self, number: u64) -> Option<u64> {
+        self.open.read().get(&number).map(|opened| opened.ino)
+    }
+
+    fn opened(&self, number: u64) -> Option<Arc<Opened>> {
+        self.open.read().get(&number).cloned()
+    }
+
+    /// A call is about to make a handle hold so many bytes more.
+    ///
+    /// # Errors
+    /// `OpenFull`.
+    pub fn reserve(&self, number: u64, bytes: usize) -> Result<(), FsError> {
+        let Some(opened) = self.opened(number) else { return Ok(()) };
+        let mut permit = opened.permit.lock();
+        let all = permit.bytes().saturating_add(bytes);
+        self.budget.resize(&mut permit, all)
+    }
+
+    /// The same before a read, of a handle that makes what it gives as it is read.
+    ///
+    /// # Errors
+    /// `ReadFull`.
+    pub fn reserve_read(&self, number: u64) -> Result<(), FsError> {
+        self.reserve(number, READ_AHEAD_BYTES).map_err(|_| FsError::ReadFull)
+    }
+
+    /// A call has ended: counts what the handle holds now.
+    pub fn settle(&self, number: u64) {
+        if let Some(opened) = self.opened(number) {
+            let mut permit = opened.permit.lock();
+            if let Some(bytes) = opened.handle.held_bytes() {
+                self.budget.count(&mut permit, HANDLE_COST_BYTES + bytes);
+            }
+        }
+    }
+}
+
+impl Handle {
+    /// Bytes that it holds now; a text's own are counted with the text. `None` while a call makes it hold more.
+    fn held_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Text(_) | Self::Scratch(_) => Some(0),
+            Self::Computed(open) => open.held_bytes(),
+            Self::Directory(stream) => stream.try_lock().map(|stream| stream.held_bytes()),
+            Self::Item(open) => Some(open.held_bytes()),
+            Self::Special(open) => open.held_bytes(),
+        }
+    }
+
+    /// Does it make what it gives as it is read, so that reading it makes it hold more?
+    #[must_use]
+    pub fn reads_ahead(&self) -> bool {
+        match self {
+            Self::Computed(_) | Self::Directory(_) => true,
+            Self::Special(open) => open.reads_ahead(),
+            Self::Text(_) | Self::Item(_) | Self::Scratch(_) => false,
+        }
+    }
+
+    /// Size of the file as this handle sees it, if it sees its own.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Text(text) => Some(text.bytes.len() as u64),
+            Self::Item(open) => Some(open.state.lock().writer.len() as u64),
+            Self::Special(open) => open.size(),
+            Self::Computed(open) => open.computation.size().and_then(Result::ok),
+            Self::Directory(_) | Self::Scratch(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_open_files_is_bounded_and_given_back() {
+        let budget = Budget::new(100_000);
+        let handles = Handles::new(budget.clone());
+        let text = |bytes| Ok::<_, FsError>(Handle::Text(Text::new(vec![b'x'; bytes], &budget)?));
+        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(20_000).unwrap(), ino, 1, 0).unwrap()).collect();
+        assert_eq!(text(20_000).unwrap_err(), FsError::TooManyOpen);
+        assert_eq!(handles.reserve(open[0], 20_000), Err(FsError::OpenFull));
+        assert_eq!(handles.reserve_read(open[0]), Err(FsError::ReadFull));
+        handles.remove(open[0]).unwrap();
+        assert_eq!(handles.reserve(open[1], 20_000), Ok(()));
+        handles.settle(open[1]);
+        handles.insert(text(1).unwrap(), 9, 1, 7).unwrap();
+        assert_eq!(handles.of_inode(9).map(|(handle, since)| (handle.size(), since)), Some((Some(1), 7)));
+        assert!(handles.of_inode(0).is_none());
+    }
+
+    #[test]
+    fn handles_are_bounded_though_they_hold_nothing() {
+        let handles = Handles::new(Budget::new(10 * HANDLE_COST_BYTES));
+        let open: Vec<_> = (0..11).map(|ino| handles.insert(Handle::Text(Arc::default()), ino, 1, 0)).collect();
+        assert_eq!((open[9].is_ok(), open[10].clone()), (true, Err(FsError::TooManyOpen)));
+    }
+}

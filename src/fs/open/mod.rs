@@ -1,0 +1,82 @@
+//! Open files and directories, and what they are made of.
+//!
+//! ```text
+//! handle.rs     what a handle number stands for, and what all of them may hold
+//! directory.rs  a directory: readdir over listings of any size
+//! computed/     a file that is made when somebody wants it: its bytes, its size, who pays
+//! text.rs       a file that holds one text and takes it by the write state machine: calls in line, commits
+//! special.rs    any other file: what may be called on it
+//! host.rs       what such a file may ask of the mount that it is in
+//! ```
+
+pub mod computed;
+pub mod directory;
+pub mod handle;
+pub mod host;
+pub mod special;
+pub mod text;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::FsError;
+use super::mount::text::Text;
+use crate::model::Error;
+use crate::model::api::Version;
+
+/// Told once how a call ended; from any thread, must not block.
+pub type Reply<T> = Box<dyn FnOnce(Result<T, FsError>) + Send>;
+
+/// Told the version stored by a request.
+pub type Outcome = Box<dyn FnOnce(Result<Version, Error>) + Send>;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenFlags {
+    pub write: bool,
+    /// O_TRUNC.
+    pub truncate: bool,
+    /// O_EXCL, of create.
+    pub exclusive: bool,
+    /// O_APPEND.
+    pub append: bool,
+}
+
+/// Bytes read, a part of something kept alive with them.
+#[derive(Debug)]
+pub struct Bytes {
+    of: BytesOf,
+    range: Range<usize>,
+}
+
+#[derive(Debug)]
+enum BytesOf {
+    Text(Arc<Text>),
+    Own(Vec<u8>),
+}
+
+impl Bytes {
+    /// These bytes.
+    #[must_use]
+    pub fn own(bytes: Vec<u8>) -> Self {
+        Self { range: 0..bytes.len(), of: BytesOf::Own(bytes) }
+    }
+
+    /// The bytes of a text at `offset`, fewer than `size` only at its end.
+    #[must_use]
+    pub fn of_text(text: &Arc<Text>, offset: u64, size: usize) -> Self {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(text.bytes.len());
+        let end = start.saturating_add(size).min(text.bytes.len());
+        Self { range: start..end, of: BytesOf::Text(Arc::clone(text)) }
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        let all = match &self.of {
+            BytesOf::Own(bytes) => bytes.as_slice(),
+            BytesOf::Text(text) => text.bytes.as_slice(),
+        };
+        all.get(self.range.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,196 @@
+//! An open file that holds one text: calls on it in their order, and commits by the write state machine of [`crate::fs::write`].
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use parking_lot::Mutex;
+
+use super::{Outcome, Reply};
+use super::host::Host;
+use crate::fs::process::{Caller, same_process};
+use crate::fs::time::now_ms;
+use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
+use crate::model::Error;
+use crate::model::api::Version;
+
+/// A call that waits for an earlier one of its handle.
+pub type Waiting = Box<dyn FnOnce() + Send>;
+
+/// A file open for writing that holds one JSON object.
+///
+/// A call whose commit is under way has not returned yet, but others of the same handle may come, from other threads and
+/// processes: they wait in line, without a thread.
+#[derive(Debug)]
+pub struct OpenText<T> {
+    /// Inode number of the node.
+    pub ino: u64,
+    /// Path below the mount, for people.
+    pub path: String,
+    /// The thread that opened it, as the kernel names it.
+    pub opener: u32,
+    pub state: Mutex<OpenState<T>>,
+    /// The thread that wrote last.
+    writer: AtomicU32,
+}
+
+/// What an [`OpenText`] guards.
+pub struct OpenState<T> {
+    pub writer: TextWriter<T>,
+    pub committing: bool,
+    pub waiting: VecDeque<Waiting>,
+}
+
+impl<T> std::fmt::Debug for OpenState<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenState").field("committing", &self.committing).finish_non_exhaustive()
+    }
+}
+
+impl<T> OpenText<T> {
+    /// Bytes of memory of the text.
+    pub fn held_bytes(&self) -> usize {
+        self.state.lock().writer.held_bytes()
+    }
+}
+
+impl<T: Target> OpenText<T> {
+    pub fn new(ino: u64, path: String, opener: u32, writer: TextWriter<T>) -> Self {
+        let state = OpenState { writer, committing: false, waiting: VecDeque::new() };
+        Self { ino, path, opener, state: Mutex::new(state), writer: AtomicU32::new(opener) }
+    }
+
+    /// The thread that wrote last, else the one that opened it.
+    pub fn writer(&self) -> u32 {
+        self.writer.load(Ordering::Relaxed)
+    }
+
+    /// A thread writes.
+    pub fn written_by(&self, thread: u32) {
+        self.writer.store(thread, Ordering::Relaxed);
+    }
+}
+
+/// A call on an open text.
+#[derive(Debug)]
+pub enum Call {
+    Write { offset: u64, data: Vec<u8> },
+    Truncate(u64),
+    Flush,
+    Fsync,
+    Release,
+}
+
+impl Call {
+    pub fn is_flush(&self) -> bool {
+        matches!(self, Self::Flush)
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Write { .. } => "write",
+            Self::Truncate(_) => "truncate",
+            Self::Flush => "close",
+            Self::Fsync => "fsync",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// Performs the request of a text, for what `H` is.
+pub trait Performer<H: ?Sized>: Target + Sized + Send + 'static {
+    /// Starts it; `done` hears of the outcome.
+    fn perform(host: &Arc<H>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
+
+    /// The text was refused before any request was made of it.
+    fn refused(_host: &H, _open: &OpenText<Self>) {}
+
+    /// Tells more of a refused request than its error says.
+    fn explained(_host: &H, _open: &OpenText<Self>, failure: Failure) -> Failure {
+        failure
+    }
+}
+
+/// Runs a call on an open text, after the calls before it.
+pub fn run<H, T>(host: &Arc<H>, caller: Caller, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>)
+where
+    H: Host + ?Sized + 'static,
+    T: Performer<H>,
+{
+    let mut state = open.state.lock();
+    if state.committing {
+        let (host, again) = (Arc::clone(host), Arc::clone(open));
+        state.waiting.push_back(Box::new(move || run(&host, caller, &again, call, reply)));
+        return;
+    }
+    let operation = call.name();
+    if matches!(call, Call::Write { .. }) {
+        open.written_by(caller.pid);
+    }
+    match advance(&mut state, open.opener, caller, call) {
+        WriteStep::Done => {
+            drop(state);
+            reply(Ok(()));
+        }
+        WriteStep::Fail(failure) => {
+            drop(state);
+            T::refused(host, open);
+            reply(Err(host.record(caller, operation, open.path.clone(), failure)));
+        }
+        WriteStep::FailAgain(error) => {
+            drop(state);
+            reply(Err(error));
+        }
+        WriteStep::Commit(Commit { request, warnings }) => {
+            // From here to `finish` later calls wait: the lock itself must not be held, the committer takes it to end the commit.
+            state.committing = true;
+            drop(state);
+            warn(&**host, &open.path, warnings);
+            let (again, of_done) = (Arc::clone(host), Arc::clone(open));
+            let done: Outcome = Box::new(move |outcome| {
+                finish(&again, &of_done, outcome, |ended| {
+                    reply(ended.map_err(|failure| again.record(caller, operation, of_done.path.clone(), failure)));
+                });
+            });
+            T::perform(host, open, request, done);
+        }
+    }
+}
+
+/// The commit ended: its call is answered, then those that waited go on.
+fn finish<H, T>(host: &Arc<H>, open: &Arc<OpenText<T>>, outcome: Result<Version, Error>, answer: impl FnOnce(Result<(), Failure>))
+where
+    H: Host + ?Sized + 'static,
+    T: Performer<H>,
+{
+    let (ended, waiting) = {
+        let mut state = open.state.lock();
+        let ended = state.writer.committed(outcome);
+        state.committing = false;
+        (ended, std::mem::take(&mut state.waiting))
+    };
+    answer(ended.map_err(|failure| T::explained(host, open, failure)));
+    // One of them may commit again; the rest then queue up behind it in their order.
+    for call in waiting {
+        call();
+    }
+}
+
+fn advance<T: Target>(state: &mut OpenState<T>, opener: u32, caller: Caller, call: Call) -> WriteStep<T::Request> {
+    match call {
+        Call::Write { offset, data } => state.writer.write(offset, &data),
+        Call::Truncate(size) => state.writer.truncate(size),
+        Call::Flush if same_process(opener, caller.pid) => state.writer.flush(opener),
+        Call::Flush => state.writer.flush(caller.pid),
+        Call::Fsync => state.writer.fsync(),
+        Call::Release => state.writer.release(),
+    }
+}
+
+/// Remembers sentences about a write that succeeds.
+pub fn warn<H: Host + ?Sized>(host: &H, path: &str, warnings: Vec<String>) {
+    for warning in warnings {
+        log::info!("{path}: {warning}");
+        host.mount().journal.warn(path, warning, now_ms());
+    }
+}

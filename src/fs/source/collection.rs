@@ -1,0 +1,158 @@
+//! `items/K(pk)/`: an item collection of a composite table, or of an index.
+
+use std::ops::ControlFlow;
+
+use super::{entry, scratch};
+use crate::database::{Entries, EntryKey, PartitionKey, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::{AliasNode, Kind, Node, entry_ino};
+use crate::fs::open::directory::{BATCH, Cursor, Found, Listed, Lister};
+use crate::fs::path::names;
+use crate::fs::path::names::{Parsed, Suffix};
+use crate::fs::query::Wanted;
+use crate::fs::write::{KeyPart, TargetKey};
+use crate::model::schema::KeyAttributeType;
+use crate::model::{Key, TableSchema};
+
+/// `K(sk).json` of the base table; `K(ixsk),K(pk),K(sk).json` of an index, without the parts that its keys lack.
+pub fn resolve(mount: &Mount, source: &Source, partition: &PartitionKey, name: &str) -> Result<Node, FsError> {
+    let Some((stem, suffix)) = names::split_suffix(name) else {
+        return scratch::resolve(mount, source, Some(partition), name);
+    };
+    let schema = mount.source_schema(source)?;
+    let types = stem_types(&schema, source)?;
+    let key = match names::parse(stem, &types)? {
+        Parsed::Values(values) => entry_key(&schema, source, partition, values)?,
+        Parsed::Alias(alias) => match find_alias(mount, &schema, (source, partition), &alias)? {
+            Some(key) => key,
+            None => return unstored(source, partition, (name, suffix), &alias),
+        },
+    };
+    entry::by_suffix(source, key, suffix)
+}
+
+/// The types of the values that an entry's name holds.
+fn stem_types(schema: &TableSchema, source: &Source) -> Result<Vec<KeyAttributeType>, FsError> {
+    let base = schema.key.attributes().map(|attribute| attribute.attribute_type);
+    let Some(index) = &source.index else { return Ok(base.skip(1).collect()) };
+    let index = schema.index(index.as_str()).ok_or(FsError::NotFound)?;
+    Ok(index.sort.iter().map(|attribute| attribute.attribute_type).chain(base).collect())
+}
+
+/// The key that the values of a name say, in the order of [`stem_types`].
+fn entry_key(
+    schema: &TableSchema,
+    source: &Source,
+    partition: &PartitionKey,
+    values: Vec<crate::model::AttributeValue>,
+) -> Result<EntryKey, FsError> {
+    let mut values = values.into_iter();
+    let Some(index) = &source.index else {
+        let base = Key { partition: partition.first().ok_or(FsError::NotFound)?.clone(), sort: values.next() };
+        return Ok(EntryKey { index: None, base });
+    };
+    let index = schema.index(index.as_str()).ok_or(FsError::NotFound)?;
+    let sort = values.by_ref().take(index.sort.len()).collect();
+    let base = Key { partition: values.next().ok_or(FsError::NotFound)?, sort: values.next() };
+    Ok(EntryKey { index: Some((partition.clone(), sort)), base })
+}
+
+/// The stored entry whose shortened name this is. Its key begins with what the name shows of it, which is less in the links of query
+/// folders than in listings; the digest is the same.
+fn find_alias(
+    mount: &Mount,
+    schema: &TableSchema,
+    (source, partition): (&Source, &PartitionKey),
+    alias: &names::Alias,
+) -> Result<Option<EntryKey>, FsError> {
+    // Entries of an index without a sort key begin with the base key, by which they are not in order.
+    let is_sorted = source.index.as_ref().and_then(|index| schema.index(index.as_str())).is_none_or(|index| !index.sort.is_empty());
+    let sort_prefix = alias.prefix.clone().filter(|_| is_sorted);
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix };
+    let mut found = None;
+    mount.db.entries(source, &range, None, &mut |key, _, _| {
+        if names::entry_digest(&key) == alias.digest {
+            found = Some(key);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// A shortened name of a base item that is not stored: it can still be created, its body holding the key.
+fn unstored(
+    source: &Source,
+    partition: &PartitionKey,
+    (name, suffix): (&str, Suffix),
+    alias: &names::Alias,
+) -> Result<Node, FsError> {
+    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
+    let key = TargetKey { partition: KeyPart::Value(value.clone()), sort: Some(KeyPart::Digest(alias.digest)) };
+    let path = format!("{}/{name}", names::collection_name(partition));
+    let form = suffix.form().ok_or(FsError::NotFound)?;
+    Ok(Node::Alias(Box::new(AliasNode { table: source.table.clone(), key, form, path })))
+}
+
+pub fn attr(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Attr, FsError> {
+    let node = Node::Collection(source.clone(), partition.clone());
+    if let Some(collection) = mount.db.collection(source, partition)? {
+        return Ok(Attr::directory(node.ino(), collection.modified_ms));
+    }
+    let (None, Some(value)) = (&source.index, partition.first()) else { return Err(FsError::NotFound) };
+    // The table may be gone.
+    mount.schema(&source.table)?;
+    let since_ms = mount.folders.lock().since(&source.table, value);
+    let since_ms = match since_ms {
+        Some(since_ms) => since_ms,
+        None => scratch::parked_in_ms(mount, source, partition)?.ok_or(FsError::NotFound)?,
+    };
+    Ok(Attr::directory(node.ino(), since_ms))
+}
+
+/// Lists entries of a source: a whole hash-only table, or one collection.
+#[derive(Debug)]
+pub struct EntryLister {
+    source: Source,
+    range: Entries,
+}
+
+impl EntryLister {
+    pub fn new(source: Source, range: Entries) -> Self {
+        Self { source, range }
+    }
+}
+
+pub fn lister(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<EntryLister, FsError> {
+    mount.source_schema(source)?;
+    let range = Entries::Collection { partition: partition.clone(), sort_prefix: None };
+    Ok(EntryLister::new(source.clone(), range))
+}
+
+impl Lister for EntryLister {
+    fn start(&mut self, _mount: &Mount) -> Result<(), FsError> {
+        Ok(())
+    }
+
+    fn fetch(&mut self, mount: &Mount, from: &Cursor, _wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+        let after = match from {
+            Cursor::Start => None,
+            Cursor::After(position) => Some(position),
+            Cursor::Tail(_) => return Ok(()),
+        };
+        let hides = mount.hides_any();
+        let source = &self.source;
+        mount.db.entries(source, &self.range, after, &mut |key, stat, position| {
+            if hides && mount.is_hidden(source, &key, stat.version) {
+                return ControlFlow::Continue(());
+            }
+            let name = names::entry_name(&key, TextForm::PlainJson);
+            let ino = entry_ino(source, &key, TextForm::PlainJson);
+            out.push((Listed { ino, kind: Kind::File, name }, Cursor::After(position)));
+            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! A base item or an index entry as a file.
+
+use super::beside;
+use crate::codec::dynamodb_json;
+use crate::codec::json::indent::indent;
+use crate::database::{EntryKey, EntryStat, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::ino;
+use crate::fs::node::{EntryNode, Node, base, entry_ino};
+use crate::fs::path::ITEMS_NAME;
+use crate::fs::path::names::{self, Suffix};
+use crate::fs::write::{ItemTarget, KeyPart, TargetKey};
+use crate::model::error::StoreError;
+use crate::model::{Error, Item, Key, TableName};
+
+/// The node of an entry.
+pub fn node(source: &Source, key: EntryKey, form: TextForm) -> Node {
+    Node::Entry(Box::new(EntryNode { source: source.clone(), key, form }))
+}
+
+/// The node of an entry's file by its suffix.
+pub fn by_suffix(source: &Source, key: EntryKey, suffix: Suffix) -> Result<Node, FsError> {
+    match (suffix.form(), suffix) {
+        (Some(form), _) => Ok(node(source, key, form)),
+        (None, Suffix::Base) if source.index.is_some() => Ok(Node::Base(source.clone(), Box::new(key))),
+        (None, _) => beside::node(source, key, suffix),
+    }
+}
+
+/// What an item is called where the view remembers who read it: its inode number as plain JSON.
+pub fn item_number(table: &TableName, key: &Key) -> u64 {
+    entry_ino(&base(table), &EntryKey { index: None, base: key.clone() }, TextForm::PlainJson)
+}
+
+/// What is stored under this key, if no waiting delete hides it.
+pub fn stat(mount: &Mount, source: &Source, key: &EntryKey) -> Result<EntryStat, FsError> {
+    let stat = mount.db.stat(source, key)?.ok_or(FsError::NotFound)?;
+    if mount.is_hidden(source, key, stat.version) { Err(FsError::NotFound) } else { Ok(stat) }
+}
+
+pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
+    let ino = entry_ino(&entry.source, &entry.key, entry.form);
+    let writable = entry.source.index.is_none();
+    match entry.form {
+        TextForm::PlainJson if !mount.options.pretty => Ok(Attr::entry(ino, &stat(mount, &entry.source, &entry.key)?, writable)),
+        TextForm::PlainJson | TextForm::DynamoDbJson => {
+            let (text, stat) = text(mount, entry)?;
+            let size = text.len() as u64;
+            Ok(Attr { size, ..Attr::entry(ino, &stat, writable) })
+        }
+    }
+}
+
+/// The text of an entry for somebody who reads the file: a GetItem, as far as capacity goes.
+pub fn counted_text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
+    let (text, stat) = text(mount, entry)?;
+    mount.db.count_get(&entry.source, &entry.key, stat.item_bytes)?;
+    Ok((text, stat))
+}
+
+/// The text of an entry and the version it is of.
+pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
+    let (text, stat) = mount.db.text(&entry.source, &entry.key, entry.form)?.ok_or(FsError::NotFound)?;
+    if mount.is_hidden(&entry.source, &entry.key, stat.version) {
+        return Err(FsError::NotFound);
+    }
+    let text = if mount.options.pretty { indent(&text) } else { text };
+    Ok((text, stat))
+}
+
+/// The attributes of an entry and the version they are of.
+pub fn load(mount: &Mount, source: &Source, key: &EntryKey) -> Result<(Item, EntryStat), FsError> {
+    let entry = EntryNode { source: source.clone(), key: key.clone(), form: TextForm::DynamoDbJson };
+    let (text, stat) = text(mount, &entry)?;
+    let item = dynamodb_json::parse(&text);
+    Ok((item.map_err(|_| Error::Store(StoreError::Corrupt("an item does not read back")))?, stat))
+}
+
+/// The item of a base table, as a target for its text.
+///
+/// # Errors
+/// `Derived` of anything else.
+pub fn target(mount: &Mount, node: &Node) -> Result<ItemTarget, FsError> {
+    let (table, key, form) = match node {
+        Node::Entry(entry) if entry.source.index.is_none() => {
+            let sort = entry.key.base.sort.clone().map(KeyPart::Value);
+            let key = TargetKey { partition: KeyPart::Value(entry.key.base.partition.clone()), sort };
+            (entry.source.table.clone(), key, entry.form)
+        }
+        Node::Alias(alias) => (alias.table.clone(), alias.key.clone(), alias.form),
+        _ => return Err(FsError::Derived),
+    };
+    let key_schema = mount.schema(&table)?.key.clone();
+    Ok(ItemTarget { table, key_schema, key, form, strict_keys: mount.options.strict_keys })
+}
+
+/// The key of a target whose name says it.
+pub fn key_of(target: &ItemTarget) -> Option<Key> {
+    let KeyPart::Value(partition) = &target.key.partition else { return None };
+    let sort = match &target.key.sort {
+        Some(KeyPart::Value(value)) => Some(value.clone()),
+        Some(KeyPart::Digest(_)) => return None,
+        None => None,
+    };
+    Some(Key { partition: partition.clone(), sort })
+}
+
+/// `X.base` exists while its entry does.
+pub fn base_attr(mount: &Mount, source: &Source, key: &EntryKey) -> Result<Attr, FsError> {
+    let stat = stat(mount, source, key)?;
+    Ok(Attr::symlink(ino::base_link(source, key), &base_target(key), stat.modified_ms))
+}
+
+/// From `<Table>/gsi/<index>/items/K(ixpk)/` up to the table and down to the item.
+pub fn base_target(key: &EntryKey) -> String {
+    let base = EntryKey { index: None, base: key.base.clone() };
+    format!("../../../../{ITEMS_NAME}/{}", names::entry_path(&base, TextForm::PlainJson))
+}

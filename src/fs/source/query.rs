@@ -1,0 +1,96 @@
+//! `query/` and `scan/`: the nodes of `fs::query`'s paths.
+
+use std::ops::ControlFlow;
+
+use crate::database::{Bill, Source};
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::{Kind, Node, query_link_ino};
+use crate::fs::open::computed::Producer;
+use crate::fs::open::directory::{BATCH, Cursor, Found, Listed, Lister};
+use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted};
+
+/// The `query/` or `scan/` directory of a table or index.
+pub fn directory(mount: &Mount, source: &Source, kind: QueryKind) -> Result<Node, FsError> {
+    let schema = mount.source_schema(source)?;
+    Ok(Node::Query(Box::new(QueryPath::new(schema, source.index.as_ref(), kind)?)))
+}
+
+pub fn resolve(path: &QueryPath, name: &str) -> Result<Node, FsError> {
+    Ok(match path.child(name.as_bytes())? {
+        Child::Dir(path) => Node::Query(Box::new(path)),
+        Child::Result(path, kind) => Node::QueryResult(Box::new(path), kind),
+        Child::Link { .. } => Node::QueryLink(Box::new(path.clone()), name.to_owned()),
+    })
+}
+
+pub fn attr(mount: &Mount, node: &Node) -> Result<Attr, FsError> {
+    let (Node::Query(path) | Node::QueryResult(path, _) | Node::QueryLink(path, _)) = node else {
+        return Err(FsError::NotFound);
+    };
+    let modified_ms = mount.table_time(&path.schema().name)?;
+    Ok(match node {
+        Node::QueryResult(..) => Attr::read_only(node.ino(), 0, modified_ms),
+        Node::QueryLink(path, name) => Attr::symlink(node.ino(), &target(path, name)?, modified_ms),
+        _ => Attr { writable: false, ..Attr::directory(node.ino(), modified_ms) },
+    })
+}
+
+impl Producer for ResultReader {
+    fn advance(&mut self, mount: &Mount, bills: &mut Vec<Bill>, out: &mut Vec<u8>) -> Result<bool, FsError> {
+        Self::advance(self, &*mount.db, bills, out)
+    }
+
+    fn take_consumed(&mut self) -> Option<Vec<u8>> {
+        Self::take_consumed(self)
+    }
+}
+
+pub fn target(path: &QueryPath, name: &str) -> Result<String, FsError> {
+    match path.child(name.as_bytes())? {
+        Child::Link { target } => Ok(target),
+        Child::Dir(_) | Child::Result(..) => Err(FsError::NotFound),
+    }
+}
+
+/// Lists the results of a query as symlinks.
+#[derive(Debug)]
+pub struct QueryLister {
+    path: QueryPath,
+    live: LiveListing,
+}
+
+impl QueryLister {
+    pub fn new(path: QueryPath) -> Self {
+        Self { path, live: LiveListing::default() }
+    }
+}
+
+impl Lister for QueryLister {
+    fn held_bytes(&self) -> usize {
+        self.live.held_bytes()
+    }
+
+    fn start(&mut self, _mount: &Mount) -> Result<(), FsError> {
+        Ok(())
+    }
+
+    fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+        let after = match from {
+            Cursor::Start => None,
+            Cursor::After(position) => Some(position),
+            Cursor::Tail(_) => return Ok(()),
+        };
+        let path = &self.path;
+        let listed = path.listing_with(&mut self.live, &*mount.db, after, wanted, &mut |name, position| {
+            let ino = query_link_ino(path, &name);
+            out.push((Listed { ino, kind: Kind::Symlink, name }, Cursor::After(position)));
+            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match listed {
+            Err(FsError::Interrupted) if !out.is_empty() => Ok(()),
+            listed => listed,
+        }
+    }
+}

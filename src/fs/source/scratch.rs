@@ -1,0 +1,180 @@
+//! Scratch files in the tree: those in memory, and parked ones, which the store keeps. A name of the first hides one of the second.
+//!
+//! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
+
+
+use crate::database::{EntryKey, PartitionKey, Source, TextForm};
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::node::attr::Attr;
+use crate::fs::node::special::{Feature, Special};
+use crate::fs::node::{Node, base};
+use crate::fs::open::handle::Handle;
+use crate::fs::path::ITEMS_NAME;
+use crate::fs::path::names;
+use crate::fs::path::scratch_name::{is_refused_probe, is_scratch_name};
+use crate::fs::time::now_ms;
+use crate::fs::write::scratch::{FileId, Placed};
+use crate::model::TableName;
+use crate::model::api::parked::{ParkedPlace, ParkedStat};
+
+/// A name that is no item: a file in memory or parked, if it was made. What programs probe for everywhere is refused here and not
+/// earlier: `CVS` and `4913` are keys too, and tables.
+pub fn resolve(mount: &Mount, source: &Source, partition: Option<&PartitionKey>, name: &str) -> Result<Node, FsError> {
+    resolve_in(mount, &directory(source, partition).ok_or(FsError::NotFound)?, name)
+}
+
+/// A scratch file in this directory, if it was made.
+pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, FsError> {
+    if !is_scratch_name(name) || is_refused_probe(name) {
+        return Err(FsError::NotFound);
+    }
+    if let Some(id) = mount.find_scratch(directory, name) {
+        return Ok(Node::Scratch(id));
+    }
+    let place = place_in(directory, name).ok_or(FsError::NotFound)?;
+    match mount.db.parked_at(&place)? {
+        Some((stat, _)) if stat.is_placed => Ok(parked_node(place)),
+        _ => Err(FsError::NotFound),
+    }
+}
+
+/// A file in memory beside `schema.json`, if it was made.
+pub fn resolve_beside_schema(mount: &Mount, table: &TableName, name: &str) -> Result<Node, FsError> {
+    mount.find_scratch(&Node::Table(table.clone()), name).map(Node::Scratch).ok_or(FsError::NotFound)
+}
+
+/// The node of a parked file. It is another than one in memory of the same path.
+#[must_use]
+pub fn parked_node(place: ParkedPlace) -> Node {
+    let folder = folder_name(&directory_of(&place)).map(|folder| folder + "/").unwrap_or_default();
+    let path = format!("{}/{ITEMS_NAME}/{folder}{}", place.table, place.name);
+    let identity = format!("parked {path}");
+    Special::file(path, Some(base(&place.table)), Feature::Parked(place)).told_by(identity).writable().into()
+}
+
+/// OPEN of a file in memory.
+///
+/// # Errors
+/// `Stale`: it was parked since it was looked up, and the kernel looks the name up again.
+pub fn open(mount: &Mount, id: FileId, truncate: bool) -> Result<Handle, FsError> {
+    let mut scratch = mount.scratch.lock();
+    scratch.open(id, now_ms()).map_err(|_| FsError::Stale)?;
+    if truncate {
+        scratch.truncate(id, 0, now_ms())?;
+    }
+    Ok(Handle::Scratch(id))
+}
+
+/// The directory that a scratch file is in. `None` where there are none: below an index.
+fn directory(source: &Source, partition: Option<&PartitionKey>) -> Option<Node> {
+    if source.index.is_some() {
+        return None;
+    }
+    Some(match partition {
+        Some(partition) => Node::Collection(source.clone(), partition.clone()),
+        None => Node::Items(source.clone()),
+    })
+}
+
+/// Where a file of this name in that directory is parked. `None` where none is: beside a definition, and in a folder whose partition
+/// key is not known yet.
+pub fn place_in(directory: &Node, name: &str) -> Option<ParkedPlace> {
+    let (table, folder) = match directory {
+        Node::Items(Source { table, index: None }) => (table, None),
+        Node::Collection(Source { table, index: None }, partition) => (table, Some(partition.first()?.clone())),
+        _ => return None,
+    };
+    Some(ParkedPlace { table: table.clone(), folder, name: name.to_owned() })
+}
+
+/// The directory of a parked file.
+pub fn directory_of(place: &ParkedPlace) -> Node {
+    match &place.folder {
+        Some(value) => Node::Collection(base(&place.table), vec![value.clone()]),
+        None => Node::Items(base(&place.table)),
+    }
+}
+
+pub fn attr(mount: &Mount, id: FileId, ino: u64) -> Result<Attr, FsError> {
+    let attributes = mount.scratch.lock().attributes(id)?;
+    let links = u32::from(attributes.linked);
+    Ok(Attr { links, ..Attr::file(ino, attributes.size, attributes.modified_ms) })
+}
+
+/// When the last file was parked in a folder, if there is one: such a folder exists without items.
+pub fn parked_in_ms(mount: &Mount, source: &Source, partition: &PartitionKey) -> Result<Option<u64>, FsError> {
+    let mut newest = None;
+    mount.db.parked(&source.table, Some(partition.first()), &mut |stat| {
+        newest = newest.max(stat.is_placed.then_some(stat.parked_ms));
+        std::ops::ControlFlow::Continue(())
+    })?;
+    Ok(newest)
+}
+
+/// A listed file.
+#[derive(Debug)]
+pub struct Listing {
+    pub directory: Node,
+    pub name: String,
+    pub node: Node,
+    pub bytes: u64,
+    pub modified_ms: u64,
+    /// Until when it is kept whatever happens, milliseconds since the epoch; `None` of one that is in memory only.
+    pub until_ms: Option<u64>,
+}
+
+impl Listing {
+    fn of_parked(stat: &ParkedStat) -> Self {
+        Self {
+            directory: directory_of(&stat.place),
+            name: stat.place.name.clone(),
+            node: parked_node(stat.place.clone()),
+            bytes: stat.bytes,
+            modified_ms: stat.parked_ms,
+            until_ms: Some(stat.until_ms()),
+        }
+    }
+
+    fn of_memory(mount: &Mount, placed: &Placed<Node>) -> Option<Self> {
+        let attributes = mount.scratch.lock().attributes(placed.id).ok()?;
+        Some(Self {
+            directory: (*placed.directory).clone(),
+            name: placed.name.to_string(),
+            node: Node::Scratch(placed.id),
+            bytes: attributes.size,
+            modified_ms: attributes.modified_ms,
+            until_ms: None,
+        })
+    }
+}
+
+/// Every scratch file, parked ones of all processes among them, by table.
+pub fn list(mount: &Mount) -> Result<Vec<Listing>, FsError> {
+    let in_memory = mount.scratch.lock().all();
+    let mut found: Vec<Listing> = in_memory.iter().filter_map(|placed| Listing::of_memory(mount, placed)).collect();
+    for table in mount.db.table_names()? {
+        mount.db.parked(&table, None, &mut |stat| {
+            let hidden = mount.scratch.lock().find(&directory_of(&stat.place), &stat.place.name).is_some();
+            if !hidden {
+                found.push(Listing::of_parked(&stat));
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+    }
+    Ok(found)
+}
+
+/// The path of an item below the mount.
+pub fn item_path(table: &TableName, entry: &EntryKey) -> String {
+    format!("{table}/{}/{}", ITEMS_NAME, names::entry_path(entry, TextForm::PlainJson))
+}
+
+/// The name of an item collection's folder; `None` of another directory.
+pub fn folder_name(directory: &Node) -> Option<String> {
+    match directory {
+        Node::Collection(_, partition) => Some(names::collection_name(partition)),
+        Node::AliasFolder(folder) => Some(folder.name.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,83 @@
+//! `stats.json`: the counters of a table or an index. Its times never change, and who has it open sees the size of the text that it has,
+//! so that a backup of a table in use finds nothing wrong.
+
+use serde_json::{Value, json};
+
+use crate::database::Source;
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::mount::text::pretty;
+use crate::fs::node::Node;
+use crate::fs::node::attr::Attr;
+use crate::fs::path::kind_name;
+use crate::model::IndexKind;
+use crate::model::api::{IndexDescription, TableDescription, TableStatus};
+
+pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
+    let modified_ms = mount.source_time(source)?;
+    Ok(Attr::read_only(Node::Stats(source.clone()).ino(), text(mount, source)?.len() as u64, modified_ms))
+}
+
+pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
+    let table = mount.db.describe(&source.table)?.ok_or(FsError::NotFound)?;
+    let stats = mount.db.stats(source)?;
+    let json = match &source.index {
+        None => table_json(&table, stats.bytes, stats.partition_keys),
+        Some(name) => {
+            let place = table.schema.indexes.iter().position(|index| index.name == *name).ok_or(FsError::NotFound)?;
+            let description = table.indexes.get(place).ok_or(FsError::NotFound)?;
+            index_json(&table, place, description, stats.bytes)
+        }
+    };
+    Ok(pretty(&json))
+}
+
+fn table_json(table: &TableDescription, bytes: u64, partition_keys: u64) -> Value {
+    json!({
+        "name": table.schema.name.as_str(),
+        "status": status(table.status),
+        "items": table.item_count,
+        "bytes": bytes,
+        "average_item_bytes": average(bytes, table.item_count),
+        "partition_keys": partition_keys,
+        "gsi": table.schema.indexes_of(IndexKind::Global).count(),
+        "lsi": table.schema.indexes_of(IndexKind::Local).count(),
+    })
+}
+
+fn index_json(table: &TableDescription, place: usize, index: &IndexDescription, bytes: u64) -> Value {
+    let schema = &table.schema.indexes[place];
+    let progress = index.progress.map(|progress| json!({ "done": progress.done, "total": progress.total, "percent": progress.percent(), "write_units": progress.write_units }));
+    let lag = table
+        .index_lag
+        .filter(|_| schema.kind == IndexKind::Global)
+        .map(|lag| json!({ "ms": lag.lag_ms, "pending": lag.pending, "paused": lag.is_paused }));
+    let sparsity = if table.item_count == 0 { 0.0 } else { 1.0 - index.item_count as f64 / table.item_count as f64 };
+    json!({
+        "name": schema.name.as_str(),
+        "kind": kind_name(schema.kind),
+        "status": status(index.status),
+        "backfilling": index.backfilling,
+        "progress": progress,
+        "lag": lag,
+        "violations": index.violations,
+        "entries": index.item_count,
+        "table_items": table.item_count,
+        "sparsity": (sparsity.max(0.0) * 1e6).round() / 1e6,
+        "bytes": bytes,
+        "partition_keys": index.partition_keys,
+    })
+}
+
+fn average(bytes: u64, items: u64) -> u64 {
+    bytes.checked_div(items).unwrap_or(0)
+}
+
+fn status(status: TableStatus) -> &'static str {
+    match status {
+        TableStatus::Creating => "CREATING",
+        TableStatus::Active => "ACTIVE",
+        TableStatus::Deleting => "DELETING",
+        TableStatus::Updating => "UPDATING",
+    }
+}

@@ -1,0 +1,217 @@
+//! Files that are a text made from the database or the mount, and perhaps take commands: one row each, which is all that has to be
+//! said to have another one. The function of a row is in the file of its feature.
+
+use std::sync::Arc;
+
+use super::{about, absence, advice, control, describe, heat, last, metrics, mount_control, plan, scratch, ttl};
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::node::Node;
+use crate::fs::node::special::{Effort, Feature, Special, SpecialNode};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::{Host, noted};
+use crate::fs::open::special::OpenSpecial;
+use crate::fs::open::{OpenFlags, Reply};
+use crate::fs::process::{Caller, session_of};
+use crate::fs::source::draft;
+use crate::fs::special::room::Room;
+use crate::fs::time::now_ms;
+
+/// In the directory of a table or a draft; listed when the mount shows all.
+pub static OF_TABLE: [Derived; 8] = [
+    Derived::text("describe.json", describe::text),
+    Derived::text("schema.plan", plan::text).of_drafts_too().opened(plan::open),
+    Derived::text("ctl", control::usage).of_drafts_too().taking(Runs::Long, control::command),
+    Derived::text("advice.md", advice::text).reading(Effort::Table),
+    Derived::text("ttl", ttl::text).taking(Runs::Elsewhere, ttl::command),
+    Derived::text("capacity.json", metrics::capacity_text).of_mount(),
+    Derived::text("metrics.ndjson", metrics::points_text).of_mount(),
+    Derived::text("heat.svg", heat::picture).of_mount().reading(Effort::TableNow),
+];
+
+/// In the directory of an index; listed when the mount shows all.
+pub static OF_INDEX: [Derived; 2] = [
+    Derived::text("violations.ndjson", absence::violations).reading(Effort::Table),
+    Derived::text("missing.ndjson", absence::missing).reading(Effort::Table),
+];
+
+/// In `partitions/`, never listed.
+pub static OF_PARTITIONS: [Derived; 4] = [
+    Derived::text("heat.tsv", heat::heat).of_mount().reading(Effort::TableNow),
+    Derived::text("hot.tsv", heat::hot).of_mount().reading(Effort::TableNow),
+    Derived::text("hot-items.tsv", heat::hot_items).of_mount().reading(Effort::TableNow),
+    Derived::text("big.tsv", heat::big).of_mount().reading(Effort::TableNow),
+];
+
+/// Below `.ddb/`, by their paths; listed.
+pub static OF_SERVICE: [Derived; 12] = [
+    Derived::text(".ddb/config.json", about::config),
+    Derived::text(".ddb/ctl", mount_control::usage).taking(Runs::Here, mount_control::command),
+    Derived::text(".ddb/errors/last", |mount, _, caller| Ok(mount.journal.last(session_of(caller.pid), now_ms()).into_bytes())),
+    Derived::text(".ddb/errors.ndjson", |mount, _, _| Ok(mount.journal.all().into_bytes())),
+    Derived::text(".ddb/last/capacity.json", last::capacity),
+    Derived::text(".ddb/last/response.json", last::response),
+    Derived::text(".ddb/scratch.ndjson", scratch::lines),
+    Derived::text(".ddb/slowlog.ndjson", |mount, _, _| Ok(mount.calls.slow_lines().into_bytes())),
+    Derived::text(".ddb/stats.json", about::stats),
+    Derived::text(".ddb/stats.prom", metrics::prometheus_text),
+    Derived::text(".ddb/version", |_, _, _| Ok(concat!("ddbfs ", env!("CARGO_PKG_VERSION"), "\n").into())),
+    Derived::text(".ddb/warnings.ndjson", |mount, _, _| {
+        Ok((mount.journal.warnings() + &scratch::warnings(mount) + &heat::warnings(mount)).into_bytes())
+    }),
+];
+
+/// Makes the text of a file.
+type MakeText = fn(&Mount, &Special, Caller) -> Result<Vec<u8>, FsError>;
+/// Does what one write says.
+type Run = fn(&Arc<dyn Host>, &Special, &[u8]) -> Result<(), FsError>;
+type Open = fn(&Arc<dyn Host>, &SpecialNode, Caller, OpenFlags) -> Result<Handle, FsError>;
+
+/// A row; see the module.
+#[derive(Debug)]
+pub struct Derived {
+    /// In its directory.
+    pub name: &'static str,
+    text: MakeText,
+    written: Written,
+    effort: Effort,
+    modified: Modified,
+}
+
+/// What writing it does.
+#[derive(Debug, Clone, Copy)]
+enum Written {
+    Nothing,
+    /// One write is one command.
+    Command(Runs, Run),
+    /// It has an open file of its own.
+    Open(Open),
+}
+
+/// Where a command is carried out.
+#[derive(Debug, Clone, Copy)]
+pub enum Runs {
+    Here,
+    /// It waits for a commit at most.
+    Elsewhere,
+    /// It may take as long as dropping a table.
+    Long,
+}
+
+/// What its time is.
+#[derive(Debug, Clone, Copy)]
+enum Modified {
+    /// When the table was made.
+    Table,
+    /// The same, or when the draft was.
+    Draft,
+    /// It changes with what is asked, not with the table: when this mount began.
+    Mount,
+}
+
+impl Derived {
+    const fn text(name: &'static str, text: MakeText) -> Self {
+        Self { name, text, written: Written::Nothing, effort: Effort::Small, modified: Modified::Table }
+    }
+
+    const fn taking(self, runs: Runs, run: Run) -> Self {
+        Self { written: Written::Command(runs, run), ..self }
+    }
+
+    const fn opened(self, open: Open) -> Self {
+        Self { written: Written::Open(open), ..self }
+    }
+
+    const fn reading(self, effort: Effort) -> Self {
+        Self { effort, ..self }
+    }
+
+    const fn of_drafts_too(self) -> Self {
+        Self { modified: Modified::Draft, ..self }
+    }
+
+    const fn of_mount(self) -> Self {
+        Self { modified: Modified::Mount, ..self }
+    }
+
+    /// Has a draft this file too?
+    #[must_use]
+    pub fn is_of_drafts(&self) -> bool {
+        matches!(self.modified, Modified::Draft)
+    }
+
+    /// The row as a feature of a file.
+    #[must_use]
+    pub fn feature(&self) -> Feature {
+        Feature::Derived(self.name)
+    }
+
+    /// The file of this row, which is otherwise made.
+    #[must_use]
+    pub fn node(&self, file: Special) -> Node {
+        let file = file.taking(self.effort);
+        if matches!(self.written, Written::Nothing) { file.into() } else { file.writable().into() }
+    }
+}
+
+/// The row of a file.
+#[must_use]
+pub fn row(name: &str) -> Option<&'static Derived> {
+    OF_TABLE.iter().chain(&OF_INDEX).chain(&OF_PARTITIONS).chain(&OF_SERVICE).find(|row| row.name == name)
+}
+
+impl Room for Derived {
+    fn modified_ms(&self, at: &Special, mount: &Mount) -> Result<u64, FsError> {
+        match (&at.source, self.modified) {
+            (None, _) | (_, Modified::Mount) => Ok(mount.started_ms),
+            (Some(source), Modified::Table) => mount.source_time(source),
+            (Some(source), Modified::Draft) => Ok(draft::or_table_attr(mount, &source.table)?.modified_ms),
+        }
+    }
+
+    fn text(&self, at: &Special, mount: &Mount, caller: Caller) -> Result<Vec<u8>, FsError> {
+        (self.text)(mount, at, caller)
+    }
+
+    fn open_for_writing(
+        &self,
+        at: &SpecialNode,
+        host: &Arc<dyn Host>,
+        caller: Caller,
+        flags: OpenFlags,
+    ) -> Result<Handle, FsError> {
+        match self.written {
+            Written::Nothing => Err(FsError::Derived),
+            Written::Command(runs, run) => Ok(Handle::Special(Arc::new(OpenCommand { at: at.clone(), runs, run }))),
+            Written::Open(open) => open(host, at, caller, flags),
+        }
+    }
+}
+
+/// A file that takes commands, open.
+struct OpenCommand {
+    at: SpecialNode,
+    runs: Runs,
+    run: Run,
+}
+
+impl std::fmt::Debug for OpenCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenCommand").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl OpenSpecial for OpenCommand {
+    fn write(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, _offset: u64, data: &[u8], reply: Reply<()>) {
+        let (again, data, runs) = (Arc::clone(host), data.to_vec(), self.runs);
+        let work = move || {
+            let ended = (self.run)(&again, &self.at, &data);
+            reply(noted(&*again, caller, "write", || self.at.path.clone(), ended));
+        };
+        match runs {
+            Runs::Here => work(),
+            Runs::Elsewhere => host.run_elsewhere(Box::new(work)),
+            Runs::Long => host.run_long(Box::new(work)),
+        }
+    }
+}

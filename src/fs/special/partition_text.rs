@@ -1,0 +1,49 @@
+//! What partitions, the keys in them and their boundaries are called.
+
+use crate::codec::digest::hex;
+use crate::database::{PartitionKey, Source};
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::path::names;
+use crate::model::layout::SplitCandidate;
+
+/// `p07`; more digits where there are more partitions.
+#[must_use]
+pub fn partition_name(id: u32) -> String {
+    format!("p{id:02}")
+}
+
+/// Is it about to be split, and why?
+#[must_use]
+pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
+    match candidate {
+        SplitCandidate::Single => "no: one item at most",
+        SplitCandidate::HeldByLocalIndex => "no: one collection, held together by a local index",
+        SplitCandidate::NotNeeded => "no",
+        SplitCandidate::Because(origin) => origin.name(),
+    }
+}
+
+/// 32 digits of hash; behind them where in the collection the boundary is, at most as many.
+#[must_use]
+pub fn hex_bound(place: &[u8]) -> String {
+    let mut digest = [0; 16];
+    let bytes = place.len().min(16);
+    digest[..bytes].copy_from_slice(&place[..bytes]);
+    match place.get(16..) {
+        Some(order) if !order.is_empty() => format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)])),
+        _ => hex(&digest),
+    }
+}
+
+/// As below `items/`: a folder, or a file where the table has no sort key.
+#[must_use]
+pub fn key_name(is_flat: bool, key: &PartitionKey) -> String {
+    let name = names::collection_name(key);
+    if is_flat { format!("{name}.json") } else { name }
+}
+
+/// Has the table no sort key, so that each item is a collection?
+pub fn is_flat(mount: &Mount, source: &Source) -> Result<bool, FsError> {
+    Ok(source.index.is_none() && mount.schema(&source.table)?.key.sort.is_none())
+}

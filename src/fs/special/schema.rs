@@ -1,0 +1,231 @@
+//! CreateTable and UpdateTable by a written `schema.json`, and the plan of one (`schema.plan`).
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::codec::json::document::Document;
+use crate::codec::{file_name, wire};
+use crate::database::admin::Administration;
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::mount::text::pretty;
+use crate::fs::open::host::Host;
+use crate::fs::open::text::warn;
+use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::Outcome;
+use crate::fs::path::table_name;
+use crate::fs::process::session_of;
+use crate::fs::source::schema;
+use crate::fs::special::dropped;
+use crate::fs::time::now_ms;
+use crate::fs::write::Drafts;
+use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, Step};
+use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
+use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
+use crate::model::schema::KeyType;
+use crate::model::{Error, TableName};
+
+impl Performer<dyn Host> for SchemaTarget {
+    /// An index may take a while to be defined: on a thread of its own.
+    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+        let (again, open) = (Arc::clone(host), Arc::clone(open));
+        host.run_long(Box::new(move || {
+            let table = open.state.lock().writer.target().table.clone();
+            let ended = store(&*again, &table, request);
+            done(ended.map(|()| 0));
+        }));
+    }
+}
+
+impl Performer<dyn Host> for PlanTarget {
+    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+        let table = open.state.lock().writer.target().0.table.clone();
+        let planned = plan(host.mount(), &table, request);
+        if let Ok(text) = &planned {
+            host.mount().plans.lock().keep(&table, session_of(open.opener), text.clone());
+        }
+        done(planned.map(|_| 0));
+    }
+}
+
+/// The target of a `schema.json` as the table is now.
+pub fn target(mount: &Mount, table: &TableName) -> Result<SchemaTarget, FsError> {
+    Ok(SchemaTarget { table: table.clone(), stored: schema::definition(mount, table)? })
+}
+
+/// Performs what a written `schema.json` asks for. A change is checked as a whole before its first step.
+pub fn store(host: &dyn Host, table: &TableName, request: SchemaRequest) -> Result<(), Error> {
+    let mount = host.mount();
+    match request {
+        SchemaRequest::Create { request, expiry, .. } => {
+            create_table(mount, *request)?;
+            let Some(attribute_name) = expiry else { return Ok(()) };
+            let specification = TimeToLiveSpecification { enabled: true, attribute_name };
+            mount.db.update_time_to_live(UpdateTimeToLiveRequest { table_name: table.clone(), specification }).map(drop)
+        }
+        SchemaRequest::Change(SchemaChange { steps, .. }) if steps.is_empty() => Ok(()),
+        SchemaRequest::Change(SchemaChange { steps, .. }) => {
+            let administration = administration(mount)?;
+            let requests: Vec<UpdateTableRequest> = steps.iter().filter_map(update_request).collect::<Result<_, _>>()?;
+            administration.check_update_table(&requests).map_err(|(_, error)| error)?;
+            for (done, step) in steps.iter().enumerate() {
+                perform_step(mount, administration, step).inspect_err(|_| warn_of_part(host, table, &steps[..done]))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn administration(mount: &Mount) -> Result<&dyn Administration, Error> {
+    mount.db.administration().ok_or(Error::NotSupported("changing a table's definition"))
+}
+
+/// Somebody else changed the table between the check and the steps.
+fn warn_of_part(host: &dyn Host, table: &TableName, done: &[Step]) {
+    if !done.is_empty() {
+        let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
+        warn(
+            host,
+            &format!("{}/schema.json", table_name(table)),
+            vec![format!("these steps were done before the failure: {}", names.join(", "))],
+        );
+    }
+}
+
+fn perform_step(mount: &Mount, administration: &dyn Administration, step: &Step) -> Result<(), Error> {
+    let document = Document::of(&step.request);
+    let json = document.root();
+    match step.operation {
+        "UpdateTable" => administration.update_table(wire::update_table::request(json).map_err(wire_error)?).map(drop),
+        "TagResource" => administration.tag_resource(wire::resource::tag_request(json).map_err(wire_error)?),
+        "UntagResource" => administration.untag_resource(wire::resource::untag_request(json).map_err(wire_error)?),
+        "PutResourcePolicy" => administration.put_policy(wire::resource::put_policy_request(json).map_err(wire_error)?).map(drop),
+        "DeleteResourcePolicy" => administration.delete_policy(wire::resource::policy_request(json).map_err(wire_error)?).map(drop),
+        "UpdateTimeToLive" => {
+            let request = wire::time_to_live::update_request(json).map_err(wire_error)?;
+            mount.db.update_time_to_live(request).map(drop)
+        }
+        _ => Err(Error::NotSupported(step.operation)),
+    }
+}
+
+/// What a written `schema.plan` says when it is read.
+fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<u8>, Error> {
+    let items = mount.db.describe(table)?.map_or(0, |description| description.item_count);
+    let (would, change) = match request {
+        SchemaRequest::Create { request, json, expiry } => ("create the table", plan_creation(mount, *request, json, expiry)?),
+        SchemaRequest::Change(change) => ("change the table", with_refusals(mount, change)?),
+    };
+    let would = match (change.refusals.is_empty(), change.steps.is_empty()) {
+        (false, _) => "be refused",
+        (true, true) => "change nothing",
+        (true, false) => would,
+    };
+    let steps: Vec<Value> = change.steps.iter().enumerate().map(|(place, step)| step_json(place + 1, step, items)).collect();
+    let refusals = change.refusals.iter().map(|refusal| {
+        let Refusal { member, why, hint } = refusal;
+        json!({ "member": member, "why": why, "hint": hint })
+    });
+    Ok(pretty(&json!({
+        "table": table.as_str(),
+        "would": would,
+        "steps": steps,
+        "refusals": refusals.collect::<Vec<_>>(),
+    })))
+}
+
+/// What only the database can say against the steps.
+fn with_refusals(mount: &Mount, mut change: SchemaChange) -> Result<SchemaChange, Error> {
+    if change.refusals.is_empty() {
+        let requests: Vec<UpdateTableRequest> = change.steps.iter().filter_map(update_request).collect::<Result<_, _>>()?;
+        match administration(mount)?.check_update_table(&requests) {
+            Ok(()) => {}
+            Err((_, Error::Store(error))) => return Err(Error::Store(error)),
+            Err((place, error)) => change.refusals.push(refused(format!("UpdateTable, request {}", place + 1), &error)),
+        }
+    }
+    Ok(change)
+}
+
+fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry: Option<String>) -> Result<SchemaChange, Error> {
+    let mut change = SchemaChange::default();
+    match administration(mount)?.check_create_table(request.clone()) {
+        Ok(()) => {}
+        Err(Error::Store(error)) => return Err(Error::Store(error)),
+        Err(error) => {
+            change.refusals.push(refused("CreateTable".to_owned(), &error));
+            return Ok(change);
+        }
+    }
+    let step = |operation, request, effect: &str| Step { operation, request, reach: Reach::Settings, effect: effect.to_owned() };
+    change.steps.push(step("CreateTable", json, "the draft becomes a table; its folders stay"));
+    if let Some(attribute) = expiry {
+        let specification = json!({ "Enabled": true, "AttributeName": attribute });
+        let request = json!({ "TableName": request.table_name.as_str(), "TimeToLiveSpecification": specification });
+        change.steps.push(step("UpdateTimeToLive", request, "items whose time has passed are deleted"));
+    }
+    Ok(change)
+}
+
+/// CreateTable; the draft of that name becomes the table. Its folders are collections before it is a table, so that a program
+/// that is at work in them finds them at every moment.
+pub fn create_table(mount: &Mount, request: CreateTableRequest) -> Result<(), Error> {
+    let table = request.table_name.clone();
+    let made = keep_draft_folders(mount, &mount.drafts.lock(), &request);
+    if let Err(error) = mount.db.create_table(request.clone()) {
+        if made {
+            mount.folders.lock().drop_table(&table);
+        }
+        return Err(error);
+    }
+    // Other processes went on making folders in the draft.
+    let mut drafts = mount.drafts.lock();
+    keep_draft_folders(mount, &drafts, &request);
+    drafts.created(&table);
+    Ok(())
+}
+
+/// The folders `items/K(pk)` of a draft as empty collections; false when there is no draft, or the table has no sort key.
+fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableRequest) -> bool {
+    if let (true, Some(draft)) = (mount.restores(&request.table_name), drafts.get(&request.table_name)) {
+        dropped::keep_folders(mount, &request.table_name, draft.folders());
+    }
+    let key = |kind| request.key_schema.iter().find(|element| element.key_type == kind).map(|element| &element.attribute_name);
+    let (Some(partition), Some(_)) = (key(KeyType::Hash), key(KeyType::Range)) else { return false };
+    let Some(definition) = request.attribute_definitions.iter().find(|one| one.name == *partition) else { return false };
+    let Some(draft) = drafts.get(&request.table_name) else { return false };
+    let mut kept = mount.folders.lock();
+    for name in draft.children("items") {
+        if let Some(digest) = file_name::alias_digest(name) {
+            kept.make_alias(&request.table_name, digest, name, now_ms());
+        } else if let Ok(value) = file_name::decode_value(name, definition.attribute_type) {
+            kept.make(&request.table_name, value, now_ms());
+        }
+    }
+    true
+}
+
+fn update_request(step: &Step) -> Option<Result<UpdateTableRequest, Error>> {
+    (step.operation == "UpdateTable").then(|| wire::update_table::request(Document::of(&step.request).root()).map_err(wire_error))
+}
+
+/// The body was checked as a CreateTable request; as a part of another it can only fail by a rule of that operation.
+fn wire_error(error: wire::WireError) -> Error {
+    match error {
+        wire::WireError::Request(error) => error,
+        _ => Error::NotSupported("this change of a table's definition"),
+    }
+}
+
+fn refused(member: String, error: &Error) -> Refusal {
+    Refusal { member, why: error.to_string(), hint: "change what it says and plan again".to_owned() }
+}
+
+fn step_json(number: usize, step: &Step, items: u64) -> Value {
+    let items = match step.reach {
+        Reach::Settings => 0,
+        Reach::EveryItem => items,
+    };
+    json!({ "step": number, "operation": step.operation, "request": step.request, "items": items, "effect": step.effect })
+}

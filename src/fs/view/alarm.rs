@@ -1,0 +1,16 @@
+//! What wakes the keeper, and what it holds.
+
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex};
+
+/// The keeper's thread and what wakes it. `deleting` is taken before the lock of the deferred deletes, `stop` before neither.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    pub wake: Condvar,
+    pub stop: Mutex<bool>,
+    pub thread: Mutex<Option<JoinHandle<()>>>,
+    /// Held from taking a due delete until it is queued. Whoever takes an item back takes this first, so that its put is queued
+    /// behind the delete or the delete is not queued at all.
+    pub deleting: Mutex<()>,
+}

@@ -1,0 +1,54 @@
+//! The beginning of a view, and what it is told then.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{View, keeper};
+use crate::database::Browse;
+use crate::fs::mount::Mount;
+use crate::fs::open::handle::Handles;
+use crate::fs::options::ViewOptions;
+
+impl View {
+    /// A view of a database. Its keeper thread lives until [`View::shut_down`].
+    #[must_use]
+    pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
+        let mount = Arc::new(Mount::new(db, options));
+        let handles = Handles::new(mount.budget.clone());
+        let view = Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            mount,
+            inodes: Default::default(),
+            handles,
+            creations: Default::default(),
+            reads: Default::default(),
+            seen: Default::default(),
+            vetoes: Default::default(),
+            marks: Default::default(),
+            keeper: Default::default(),
+            workers: Default::default(),
+            waiting: Default::default(),
+            warned_of_xattr: Default::default(),
+            kept: Default::default(),
+        });
+        keeper::start(&view);
+        view
+    }
+
+    /// What the program that mounts tells of itself, for `.ddb/config.json`: a JSON object, once.
+    pub fn tell(&self, config: Value) {
+        let _ = self.mount.config.set(config);
+    }
+
+    /// Where results are kept that are too long for memory, once: a directory.
+    pub fn keep_results_in(&self, directory: PathBuf) {
+        self.kept.spools.set_directory(directory);
+    }
+
+    /// Ends every read that waits, now and from now on, as at the end of a file: the mount is to go.
+    pub fn end_waiting(&self) {
+        self.waiting.end();
+    }
+}
