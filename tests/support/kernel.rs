@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use ddbfs::database::Browse;
-use ddbfs::fs::node::attr::Attr;
 use ddbfs::fs::node::ROOT_INO;
+use ddbfs::fs::node::attr::Attr;
 use ddbfs::fs::view::{Caller, NewAttr, OpenFlags, RenameFlags, Reply, ViewOptions};
 use ddbfs::fs::{FsError, View};
 

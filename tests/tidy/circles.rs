@@ -12,24 +12,27 @@ use super::{Source, rust_sources};
 /// the others; `mod` is the folder's own file, on top unless it is named.
 const INNER_LAYERS: &[(&str, &[&str])] = &[
     (
-    "src/engine",
-    &[
-        "base",
-        "catalog",
-        "account index partitions",
-        "meter throttle",
-        "runtime",
-        "history index_write parked purge read streams time_to_live tokens",
-        "index_lag table_states",
-        "index_life",
-        "write",
-        "background jobs statements",
-        "check open ops",
-    ],
+        "src/engine",
+        &[
+            "base",
+            "catalog",
+            "account index partitions",
+            "meter throttle",
+            "runtime",
+            "history index_write parked purge read streams time_to_live tokens",
+            "index_lag table_states",
+            "index_life",
+            "write",
+            "background jobs statements",
+            "check open ops",
+        ],
     ),
     (
-    "src/fs",
-    &["error", "options", "time", "process", "path", "query", "write", "node", "mount", "open", "source", "special", "tree", "view"],
+        "src/fs",
+        &[
+            "error", "options", "time", "process", "path", "query", "write", "node", "mount", "open", "source", "special", "tree",
+            "view",
+        ],
     ),
 ];
 

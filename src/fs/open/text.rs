@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-use super::{Outcome, Reply};
 use super::host::Host;
+use super::{Outcome, Reply};
 use crate::fs::process::{Caller, same_process};
 use crate::fs::time::now_ms;
 use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};

@@ -2,7 +2,6 @@
 //!
 //! A directory of scratch files is that of a table, `items/`, or the folder of an item collection. Its files go with it.
 
-
 use crate::database::{EntryKey, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
