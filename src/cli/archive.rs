@@ -168,6 +168,7 @@ fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -
             None => break,
         }
     }
+    // In this order: gzip's end, what the buffer holds, what the kernel holds.
     let file = out.finish().map_err(CliError::io(doing()))?;
     let file = file.into_inner().map_err(|error| CliError::io(doing())(error.into_error()))?;
     file.sync_all().map_err(CliError::io(doing()))?;
@@ -216,6 +217,7 @@ fn delete(
                 match outcome {
                     // Relaxed: leaving the gate orders the counts before the last look at them.
                     Ok(_) => drop(deleted.fetch_add(1, Ordering::Relaxed)),
+                    // Changed since it was written out: it stays.
                     Err(Error::ConditionalCheckFailed { .. }) => drop(left.fetch_add(1, Ordering::Relaxed)),
                     Err(error) => drop(failed.lock().get_or_insert(error)),
                 }

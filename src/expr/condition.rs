@@ -165,7 +165,7 @@ fn resolve(condition: &syntax::Condition<'_>, scope: &mut Scope<'_>) -> Result<C
             list.iter().try_for_each(|other| check_distinct(&tested, other, "IN"))?;
             Ok(Condition::In { operand: tested, list })
         }
-        syntax::Condition::Call(call) => resolve_call(call, scope),
+        syntax::Condition::Call(call) => of_call(call.function, operands(&call.operands, scope)?),
         syntax::Condition::And(list) => resolve_list(list, scope).map(Condition::And),
         syntax::Condition::Or(list) => resolve_list(list, scope).map(Condition::Or),
         syntax::Condition::Not(inner) => Ok(Condition::Not(Box::new(resolve(inner, scope)?))),
@@ -231,14 +231,6 @@ pub(super) fn resolve_between(operand: Operand, lower: Operand, upper: Operand) 
         }
     }
     Ok(Condition::Between { operand, lower, upper })
-}
-
-fn resolve_call(call: &syntax::Call<'_>, scope: &mut Scope<'_>) -> Result<Condition, ExpressionFault> {
-    let name = call.function;
-    if Function::from_name(name).is_none() {
-        return Err(ExpressionFault::UnknownFunction(name.to_owned()));
-    }
-    of_call(name, operands(&call.operands, scope)?)
 }
 
 /// The condition that a function of these operands is.

@@ -381,7 +381,8 @@ fn check_type(attribute: &KeyAttribute, range: &SortRange) -> Result<(), Express
     if range.values().all(|value| value.attribute_type() == expected) { Ok(()) } else { Err(ExpressionError::ConditionType) }
 }
 
-fn check_value(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), KeyError> {
+/// An empty value is no key.
+pub(super) fn check_value(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), KeyError> {
     match value {
         AttributeValue::S(text) if text.is_empty() => Err(KeyError::EmptyString(attribute.name.clone())),
         AttributeValue::B(bytes) if bytes.is_empty() => Err(KeyError::EmptyBinary(attribute.name.clone())),

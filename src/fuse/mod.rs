@@ -93,6 +93,7 @@ impl WhenFinished {
 /// No such directory, something is mounted there, files are in it, the data is below it, or the kernel refuses.
 pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref(), options.nonempty)?;
+    // Mounted from here on; requests wait in the kernel until the session runs.
     let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();

@@ -152,6 +152,7 @@ impl TimeoutStream {
 
     fn outcome(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(outcome) = written {
+            // Whatever was taken, the next bytes have their ten seconds anew; the least rate counts on.
             self.write_deadline = None;
             if let (Some((_, taken)), Ok(bytes)) = (&mut self.behind, &outcome) {
                 *taken += bytes;

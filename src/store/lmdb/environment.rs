@@ -30,7 +30,7 @@ const GROWTH_BYTES_MIN: usize = 64 * 1024 * 1024;
 /// How often one batch may grow or follow the map: from the smallest map to more than a machine can address.
 const RETRIES_MAX: u32 = 48;
 
-/// Stale readers are cleared after this many commits.
+/// Stale readers are cleared after this many commits: one pinned 215 MB within 500.
 const COMMITS_PER_READER_CHECK: u64 = 1024;
 
 /// A write that fails with EIO while less than this is free (beside its own size) hit a full disk: LMDB reports a short write as

@@ -15,7 +15,7 @@ pub struct LmdbOptions {
     /// Bytes of the first map. It doubles when full.
     pub map_bytes: usize,
     /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a
-    /// scheduler's tick. Nothing is lost where that is not allowed.
+    /// scheduler's tick (0.1 ms becomes 4 to 8). Nothing is lost where that is not allowed.
     pub real_time: bool,
 }
 
