@@ -27,6 +27,7 @@ mod rules;
 mod samples;
 mod statements;
 mod statements_model;
+mod stored_bytes;
 mod stored_forms;
 mod streams;
 #[path = "../support/mod.rs"]
