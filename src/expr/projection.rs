@@ -105,69 +105,10 @@ mod tests {
         AttributeValue::N(value.to_string().parse().expect("a number"))
     }
 
-    fn map<const N: usize>(pairs: [(&str, AttributeValue); N]) -> AttributeValue {
-        AttributeValue::M(Item::from(pairs).0)
-    }
-
-    fn list<const N: usize>(values: [AttributeValue; N]) -> AttributeValue {
-        AttributeValue::L(values.into())
-    }
-
-    /// The item of docs/dynamodb.md B.3.
-    fn item() -> Item {
-        Item::from([
-            ("pk", AttributeValue::S("k".into())),
-            ("a", number(1)),
-            ("l", list([map([("x", number(1)), ("y", number(2))]), number(10), number(20), number(30)])),
-            ("m", map([("p", map([("q", number(1)), ("r", number(2))])), ("s", number(3))])),
-        ])
-    }
-
     fn parse_with_names(text: &str) -> Result<ProjectionPaths, String> {
         let names = [("#n".to_owned(), "m".to_owned()), ("#dot".to_owned(), "m.p".to_owned())];
         let placeholders = Placeholders { names: Some(names.into()), values: None };
         parse(text, &placeholders, &mut PlaceholderUse::default()).map_err(|error| error.to_string())
-    }
-
-    fn check<const N: usize>(text: &str, expected: [(&str, AttributeValue); N]) {
-        assert_eq!(parse_with_names(text).map(|paths| paths.apply(&item())), Ok(Item::from(expected)), "{text}");
-    }
-
-    fn check_error(text: &str, expected: &str) {
-        assert_eq!(parse_with_names(text), Err(format!("Invalid ProjectionExpression: {expected}")), "{text}");
-    }
-
-    #[test]
-    fn table_of_projections() {
-        check("a, m.p.q", [("a", number(1)), ("m", map([("p", map([("q", number(1))]))]))]);
-        check("l[3], l[1]", [("l", list([number(10), number(30)]))]);
-        check("l[0].x, l[0].y", [("l", list([map([("x", number(1)), ("y", number(2))])]))]);
-        check("l[0].y, l[2]", [("l", list([map([("y", number(2))]), number(20)]))]);
-        check("nope", []);
-        check("m.nope, l[9], a.b", []);
-        check("m[0], l.x, a[0]", []);
-        check(" pk ,\n#n . s", [("pk", AttributeValue::S("k".into())), ("m", map([("s", number(3))]))]);
-        check("#dot", []);
-    }
-
-    #[test]
-    fn table_of_errors() {
-        let overlap = "Two document paths overlap with each other; must remove or rewrite one of these paths; ";
-        let conflict = "Two document paths conflict with each other; must remove or rewrite one of these paths; ";
-        check_error("m.p, m.p.q", &format!("{overlap}path one: [m, p], path two: [m, p, q]"));
-        check_error("m.p.q, m", &format!("{overlap}path one: [m, p, q], path two: [m]"));
-        check_error("m.p, m[0]", &format!("{conflict}path one: [m, p], path two: [m, [0]]"));
-        check_error("m[0], #n.p", &format!("{conflict}path one: [m, [0]], path two: [m, p]"));
-        check_error("a, a", &format!("{overlap}path one: [a], path two: [a]"));
-        check_error("m.p, m[0], a, a", &format!("{overlap}path one: [a], path two: [a]"));
-        check_error("#x", "An expression attribute name used in the document path is not defined; attribute name: #x");
-        check_error("#x, b.Year", "Attribute name is a reserved keyword; reserved keyword: Year");
-        check_error("", "The expression can not be empty;");
-        check_error("a,", "Syntax error; token: \"<EOF>\", near: \",\"");
-        check_error("a b", "Syntax error; token: \"b\", near: \"a b\"");
-        check_error("a, :v", "Syntax error; token: \":v\", near: \", :v\"");
-        check_error(&"a".repeat(4097), "Expression size has exceeded the maximum allowed size; expression size: 4097");
-        check_error(&format!("a{}", "[0]".repeat(32)), "The document path has too many nesting levels; nesting levels: 33");
     }
 
     #[test]

@@ -5,9 +5,11 @@
 pub mod control;
 pub mod daemon;
 pub mod engine;
+pub mod golden_file;
 pub mod http;
 pub mod kernel;
 pub mod mounted;
 pub mod own_process;
+pub mod query_paths;
 pub mod seeded;
 pub mod vector_file;

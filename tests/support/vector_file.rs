@@ -91,9 +91,15 @@ fn count_at(text: &str) -> Option<(usize, usize)> {
 
 /// The files, by name.
 pub fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
+    files_of("tests/vectors", "vectors")
+}
+
+/// The files of a folder of the package that end so, by name.
+pub fn files_of(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "vectors"));
+    files.retain(|file| file.extension().is_some_and(|extension| extension == ending));
     files.sort();
+    assert!(!files.is_empty(), "{ending} files");
     files
 }

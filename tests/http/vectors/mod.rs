@@ -1,17 +1,15 @@
 //! What the tables of vectors share: a server, and calls that must succeed or fail.
 
-mod conditions;
 mod corrections;
 mod disagreements;
+mod expressions;
 mod files;
 mod index_texts;
 mod indexes;
 mod numbers;
-mod reads;
 mod tables;
 mod texts;
 mod transactions;
-mod updates;
 
 use ddbfs::http::{HttpOptions, RunningServer, Server};
 use serde_json::{Value, json};
@@ -113,12 +111,6 @@ pub fn with(mut request: Value, more: Value) -> Value {
     let more = more.as_object().unwrap().iter().filter(|(_, value)| !value.is_null());
     request.as_object_mut().unwrap().extend(more.map(|(name, value)| (name.clone(), value.clone())));
     request
-}
-
-/// `ExpressionAttributeValues` of a vector; null for none.
-#[track_caller]
-pub fn values(text: &str) -> Value {
-    if text.is_empty() { Value::Null } else { parse(&format!("{{{text}}}")) }
 }
 
 /// A request must come to this, by the rules of [`Service::check`], written as [`expected_text`] reads it.
