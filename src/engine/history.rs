@@ -57,6 +57,7 @@ impl<'b> Past<'b> {
 /// Those of the store.
 pub fn note(transaction: &mut Transaction<'_>, table: &TableEntry, version: Version, past: Past<'_>) -> Result<(), StoreError> {
     transaction.batch.put(&StoreKey::History(table.source, version).encode(), &past.encode()?)?;
+    // Not while a job reads: it may be on its way to what would be forgotten.
     if let (Some(recovery), 0) = (table.control.recovery, table.control.readers) {
         let horizon = past.time_ms.saturating_sub(recovery.period_days * DAY_MS);
         for key in expired(transaction.batch.as_read(), table.source, horizon)? {

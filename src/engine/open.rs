@@ -20,11 +20,13 @@ impl Engine {
     /// `Format` when a newer version wrote the store; those of the store.
     pub fn open(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self, Error> {
         let mut engine = Self { background: None, shared: Arc::new(Shared::new(store, options)) };
+        // First: what a newer version wrote is not to be touched.
         engine.check_format()?;
         purge::resume(&engine.shared)?;
         if let Some(period) = engine.shared.options.background_period {
             engine.background = Some(Background::start(&engine.shared, period, &background::ROUNDS)?);
         }
+        // Tokens, jobs and removals go on by themselves on the writer thread; the rest is for the rounds of the threads.
         tokens::resume(&engine.shared)?;
         jobs::resume(&engine.shared)?;
         Ok(engine)

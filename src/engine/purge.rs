@@ -91,6 +91,7 @@ fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<b
 /// Those of the store.
 pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
     transaction.removes();
+    // As many keys as a transaction may touch, whatever they are: each may be a page that is written anew.
     let mut left = transaction.shared.pieces.keys();
     let entries = [keys::entries(source), keys::collections(source)];
     let lists =

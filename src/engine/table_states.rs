@@ -49,12 +49,14 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
 /// Those of the store.
 pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
     let list = entry.expiry_list().map(|list| list.id);
+    // Indexes are made anew by a restore; only the items are kept.
     let is_kept = keep_items(transaction, entry)?;
     let items = (!is_kept).then_some(entry.source);
     let own = items.into_iter().chain(entry.index_sources.iter().copied());
     let sources: Vec<SourceId> = own.chain(list).chain(entry.index_life.sources()).collect();
     streams::disable(transaction, &mut entry.clone())?;
     transaction.batch.delete(&StoreKey::Table(entry.schema.name.as_str()).encode())?;
+    // In the transaction that drops the table: otherwise nobody would know its entries after a crash.
     for source in &sources {
         transaction.batch.put(&StoreKey::Purge(*source).encode(), purge::MARK)?;
     }

@@ -57,6 +57,7 @@ pub enum UnitKind {
 #[derive(Debug)]
 pub struct Throttle {
     options: ThrottleOptions,
+    // One lock for all: a request needs three buckets as they are at one moment.
     buckets: Mutex<HashMap<BucketId, Bucket>>,
 }
 

@@ -97,6 +97,7 @@ pub fn find(read: &dyn Read, token: &str, now_ms: u64) -> Result<Option<Remember
 /// # Errors
 /// Those of the store.
 pub fn remember(batch: &mut dyn Write, token: &str, remembered: &Remembered, now_ms: u64) -> Result<(), StoreError> {
+    // Each that comes takes more away than it adds, so there is no thread for them.
     sweep(batch, now_ms)?;
     let key = StoreKey::Token(token).encode();
     if let Some(old) = batch.get(&key)?.map(Remembered::decode).transpose()? {

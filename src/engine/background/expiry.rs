@@ -92,6 +92,7 @@ fn expire(shared: &Arc<Shared>, name: &TableName) -> Result<(), Error> {
 fn expire_piece(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(u64, bool), Error> {
     let Ok(table) = catalog::active(transaction.table(name)?) else { return Ok((0, false)) };
     let due = due(transaction.batch.as_read(), transaction.shared, &table, ITEMS_PER_JOB)?;
+    // Stream records tell these deletes from those of clients, and they consume nothing, as the service's.
     transaction.origin = Origin::TimeToLive;
     transaction.charges.turn_off();
     let mut expired = 0;

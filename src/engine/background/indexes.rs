@@ -96,6 +96,7 @@ fn state_step(shared: &Arc<Shared>, name: &TableName, end_ms: u64) -> Result<Out
     }
     let name = name.clone();
     let sources = shared.submit_in_background(move |transaction| Ok(table_states::end(transaction, &name)?))?;
+    // After the commit that marked them: should the process end here, the next open starts them.
     sources.into_iter().for_each(|source| purge::start(Arc::clone(shared), source));
     Ok(Outcome::Done)
 }
@@ -123,6 +124,7 @@ fn life_step(shared: &Arc<Shared>, name: &TableName, table: &TableEntry) -> Resu
         (Stage::Allocation, until_ms) if until_ms > now_ms => {
             return Ok(Outcome::Later(Duration::from_millis(until_ms - now_ms)));
         }
+        // After the time, so that a held allocation counts no steps while it lasts.
         (stage, _) if !shared.options.index_hold.passes(stage) => return Ok(Outcome::Done),
         (Stage::Allocation | Stage::Backfill | Stage::Removal, _) => {}
     }

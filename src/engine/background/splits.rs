@@ -38,6 +38,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
         return Ok(());
     }
     let mut changed = Vec::new();
+    // Nothing is held over the round but entries: it may take long, and reads by short views.
     let (tables, next) = tables(shared)?;
     for table in &tables {
         let global = table.indexes().filter(|(index, _)| index.kind == IndexKind::Global).map(|(_, source)| source);
@@ -178,6 +179,7 @@ fn split_hot(
 
 /// Writes the maps, unless another process was quicker; then tells the meters.
 fn store(shared: &Arc<Shared>, changed: Vec<Changed>) -> Result<(), Error> {
+    // All maps in one transaction: one sync.
     let stored = shared.submit_in_background(move |transaction| {
         let mut stored = Vec::new();
         for change in &changed {

@@ -35,6 +35,7 @@ impl CatalogCache {
     /// # Errors
     /// Those of the store.
     pub fn table(&self, read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+        // From the snapshot that is read, not from the newest: an older one has a catalog of its own, and reads past the cache.
         let generation = generation(read)?;
         {
             let mut cached = self.0.lock();
@@ -47,6 +48,7 @@ impl CatalogCache {
                 return Ok(entry.clone());
             }
         }
+        // Read without the lock, which is everybody's. The cache may be of another generation by now.
         let entry = read_table(read, name)?;
         let mut cached = self.0.lock();
         if cached.generation == generation {
@@ -58,6 +60,7 @@ impl CatalogCache {
     /// A table's entry when the cache is known to be right at `commit`.
     #[must_use]
     pub fn table_at(&self, commit: u64, name: &TableName) -> Option<Option<Arc<TableEntry>>> {
+        // No snapshot is taken for this: a commit id is a word in shared memory.
         let cached = self.0.lock();
         if cached.commit != Some(commit) {
             return None;

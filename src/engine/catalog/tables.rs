@@ -74,6 +74,7 @@ pub fn next_source(read: &dyn Read) -> Result<SourceId, StoreError> {
 /// # Errors
 /// Those of the store.
 pub fn take_sources(batch: &mut dyn Write, count: usize) -> Result<Vec<SourceId>, StoreError> {
+    // Never given twice, even when what had it is gone: its entries may still be on their way out (`purge`).
     let SourceId(first) = next_source(batch.as_read())?;
     let exhausted = || StoreError::Corrupt("source ids are used up");
     let next = u32::try_from(count).ok().and_then(|count| first.checked_add(count)).ok_or_else(exhausted)?;

@@ -66,6 +66,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<NextS
     if delay_ms > 0 && has_late {
         return Ok(NextStep::Later(delay_ms));
     }
+    // In the transaction that found none: a write that comes next finds the table without lag, and changes its indexes itself.
     if !has_pending(transaction.batch.as_read(), table.source)? {
         let mut new = (*table).clone();
         new.index_life.lag = None;

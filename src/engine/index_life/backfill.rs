@@ -37,6 +37,7 @@ pub fn begin(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), 
     building.phase = Phase::Backfill;
     let Some((_, source)) = table.index(&building.index) else { return Err(unknown()) };
     let mut progress = Progress::default();
+    // An estimate: items come and go while it lasts.
     progress.counts.total = source_counters(transaction.batch.as_read(), table.source)?.entries;
     progress.write(transaction.batch, source)?;
     transaction.replace_table(&new)
@@ -177,6 +178,7 @@ impl Target<'_> {
             }
             return Ok(None);
         };
+        // By a write that came first: it may have another version, and is right.
         if transaction.batch.get(&entry.address.encode())?.is_some() {
             return Ok(None);
         }
@@ -209,6 +211,7 @@ fn units(whole: u64) -> f64 {
 
 fn finish(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, source: SourceId) -> Result<(), StoreError> {
     let mut new = (**table).clone();
+    // Until now every write changed the index at once, whether or not others lag. Those before are not to be applied to it again.
     let since: Version = transaction.shared.batch.next_version(transaction.batch.as_read())? - 1;
     if let Some(building) = new.index_life.building.take()
         && let Some(made) = new.index_life.made.get_mut(building.index.as_str())

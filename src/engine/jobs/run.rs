@@ -44,6 +44,7 @@ pub fn start(shared: Arc<Shared>, id: u32) {
         }
         Err(error) => stopped(&again, id, &error),
     });
+    // `next` starts the piece after it from the writer thread. That only queues: no recursion, and whatever waits gets in between.
     shared.submit(move |transaction| piece(transaction, id), next);
 }
 
@@ -75,6 +76,7 @@ fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
 
 fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<AfterPiece, Error> {
     let name = id.to_string();
+    // Another process may have ended it. Its record, written with each piece, is what decides.
     let Some(value) = account::get(transaction.batch.as_read(), RecordKind::Job, &name)? else { return Ok(DONE) };
     match job_of(&value)? {
         Job::Copy(copy) => copy::piece(transaction, id, copy),

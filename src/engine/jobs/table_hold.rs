@@ -41,6 +41,7 @@ pub fn hold(transaction: &mut Transaction<'_>, name: &TableName) -> Result<(), S
 pub fn release(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Option<u32>, StoreError> {
     let Some(old) = transaction.table(name)? else { return Ok(None) };
     let mut new = (*old).clone();
+    // Readers are counted: the history goes with the last of them.
     new.control.readers = new.control.readers.saturating_sub(1);
     transaction.replace_table(&new)?;
     trim(transaction, &new)

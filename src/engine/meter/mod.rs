@@ -58,6 +58,7 @@ impl Meter {
             Some(base) => SourceMeter::beside(self.source(read, table, base)?),
             None => SourceMeter::new(partitions::load(read, table, source)?),
         };
+        // Outside the lock: it reads the store. Of two that are made at the same time the first stays, and nothing was counted in the other.
         meter.count_items(insights::counts_items(read, table, source)?);
         Ok(Arc::clone(self.sources.write().entry(source).or_insert_with(|| Arc::new(meter))))
     }
@@ -186,6 +187,7 @@ impl SourceMeter {
             false => usage.read_throttles += 1,
         });
         counts.count_item(place, now_ms, &load);
+        // `heat` takes this lock again, or that of the base: never two at a time.
         drop(counts);
         self.heat(place, now_ms, &load);
     }

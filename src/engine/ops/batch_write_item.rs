@@ -83,7 +83,7 @@ fn write(transaction: &mut Transaction<'_>, request: &BatchWriteItemRequest) -> 
     let (mut refused, mut throttled, mut is_empty) = (None, None, true);
     for write in &planned {
         let stored = Stored::look_at(transaction, &write.table, &write.key);
-        let replace = |stored: Stored| write::replace(transaction, &write.table, &write.key, &stored, write.new);
+        let replace = |stored: Stored| write::replace_checked(transaction, &write.table, &write.key, &stored, write.new);
         match stored.and_then(replace) {
             Ok(applied) => {
                 is_empty = false;

@@ -58,7 +58,7 @@ fn put(transaction: &mut Transaction<'_>, request: &PutItemRequest, guard: &Guar
         ReturnValues::AllOld => stored.item()?.cloned(),
         ReturnValues::None => None,
     };
-    let applied = write::replace(transaction, &table, &key, &stored, Some(&request.item))?;
+    let applied = write::replace_checked(transaction, &table, &key, &stored, Some(&request.item))?;
     let item_collection_metrics = match request.return_item_collection_metrics {
         true => write::collection_metrics(transaction.batch.as_read(), &table, &key)?,
         false => None,

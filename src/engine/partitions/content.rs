@@ -16,7 +16,8 @@ use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::{Error, IndexKind};
 use crate::store::{Direction, KeyRange, Read, try_walk};
 
-/// Collections or entries looked at in one step: some milliseconds.
+/// Collections or entries looked at in one step: some milliseconds. Longer reads would keep pages from being used again, and the data
+/// file would grow by them.
 const STEP: usize = 20_000;
 
 /// A collection, or a part of one; a collection cut by steps comes as several.

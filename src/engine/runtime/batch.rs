@@ -71,6 +71,7 @@ impl BatchHook for BatchState {
         if let Some(version) = gathered.last_version.filter(|_| gathered.is_version_taken) {
             batch.put(&StoreKey::Meta(Meta::VersionSequence).encode(), &version.to_be_bytes())?;
         }
+        // One put for a source, however many jobs of the transaction wrote to it.
         for (source, delta) in gathered.counters {
             let counters = delta.apply(source_counters(batch.as_read(), source)?)?;
             batch.put(&StoreKey::Counters(source).encode(), &counters.encode())?;

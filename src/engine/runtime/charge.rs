@@ -23,6 +23,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         self.shared.admit(self.batch.as_read(), table, (address.source, &address.place(), UnitKind::Write))?;
+        // Units of the item that is there: what a condition costs that fails. The write itself adds the rest.
         let bytes = record.map(Record::parse).transpose()?.map_or(0, |record| record.item_bytes() as usize);
         let units = write_units(bytes) * self.charges.factor();
         let charge = self.charge(table, address, units)?;

@@ -48,6 +48,7 @@ impl Engine {
 
     /// Runs what is queued to its end; the engine takes no writes after it.
     pub fn close(&self) {
+        // The threads first: a round in the middle would have its writes refused.
         if let Some(background) = &self.background {
             background.end();
         }

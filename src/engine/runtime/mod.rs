@@ -24,6 +24,5 @@ pub use engine::Engine;
 pub use options::{BACKGROUND_PERIOD, COLLECTION_BYTES_MAX, EngineOptions};
 pub use shared::Shared;
 pub use threads::{Background, Round};
-pub use timer::Timer;
 pub use transaction::Transaction;
 pub use view::View;

@@ -51,6 +51,7 @@ impl Shared {
     /// On a store that the engine's hook is given to.
     pub(in crate::engine) fn new(store: Arc<dyn Store>, options: EngineOptions) -> Self {
         let batch = Arc::new(BatchState::default());
+        // Before any job: its counters are written by the hook.
         store.set_hook(Arc::<BatchState>::clone(&batch));
         let started_ms = options.clock.now_ms();
         let throttle = options.throttle.map(Throttle::new);

@@ -10,6 +10,7 @@ use parking_lot::{Condvar, Mutex};
 pub struct Signal {
     state: Mutex<Requested>,
     changed: Condvar,
+    /// Beside `end`, which waits for the lock: asked between the steps of a round.
     is_ending: AtomicBool,
 }
 
@@ -41,6 +42,7 @@ impl Signal {
     /// Waits for the next round, `seen` being how many were asked for when the last began; false at the end.
     pub(super) fn wait(&self, period: Duration, seen: &mut u64) -> bool {
         let mut state = self.state.lock();
+        // Rounds are counted, not flagged: one that was asked for during a round is not lost, and each thread sees it.
         if state.rounds == *seen && !state.end {
             self.changed.wait_for(&mut state, period);
         }

@@ -29,6 +29,7 @@ impl Shared {
             outcome: None,
             charges: Charges::default(),
             is_removal: false,
+            // The witness is this thread's, and the job runs on another.
             witness: witness::current(),
             written: Vec::new(),
             done,
@@ -62,6 +63,8 @@ impl Shared {
             let _ = sender.send(outcome);
         });
         self.submit(run, done);
+        // Not simply waited for: the engine may be dropped by a `done`, on the writer thread, which then waits in `Background::end` for
+        // this thread, and would never come to the write.
         loop {
             match receiver.recv_timeout(PATIENCE) {
                 Ok(outcome) => return outcome,
@@ -94,6 +97,7 @@ where
     F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
 {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        // All of it anew: the store runs a job again when its map grew, or when another job of the batch failed.
         let written = self.witness.as_ref().map(|_| Vec::new());
         let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
         let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose, written };
@@ -102,6 +106,7 @@ where
         self.charges = transaction.charges;
         self.written = transaction.written.unwrap_or_default();
         match outcome {
+            // Only a fault of the store undoes the transaction, which is that of other jobs too. A refusal is an outcome like any other.
             Err(Error::Store(error)) => Err(error),
             outcome => {
                 self.outcome = Some(outcome);
@@ -120,6 +125,7 @@ where
             (Ok(()), Some(outcome)) => outcome,
             (Ok(()), None) => Err(Error::Store(StoreError::Closed)),
         };
+        // Before who waits is told: whoever has the answer finds the write counted, and knows its own write from those of others.
         if !matches!(outcome, Err(Error::Store(_))) {
             self.charges.count(self.shared.options.clock.now_ms(), outcome.as_ref().err());
             // A batch may have written some of its items and fail.

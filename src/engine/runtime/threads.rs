@@ -29,6 +29,7 @@ impl Background {
     pub fn start(shared: &Arc<Shared>, period: Duration, all: &[(&str, Round)]) -> Result<Self, StoreError> {
         let background = Self { signal: Arc::clone(&shared.signal), threads: Mutex::default() };
         for &(name, round) in all {
+            // Weak: a thread of its own must not keep a store open that everybody else has let go.
             let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&background.signal));
             let thread = std::thread::Builder::new()
                 .name(name.to_owned())

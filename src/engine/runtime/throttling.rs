@@ -38,6 +38,7 @@ impl Shared {
     pub(crate) fn take_units(&self, table: &TableEntry, (source, place, kind): (SourceId, &[u8], UnitKind), units: f64) {
         let Some(throttle) = &self.throttle else { return };
         let source = table.base_of_local_index(source).unwrap_or(source);
+        // Whoever takes was admitted, which made the meter.
         let Some(meter) = self.meter.known_source(source) else { return };
         let asked = UnitRequest { table, source, map: &meter.map(), place, kind };
         throttle.take(&asked, &self.options.partition_limits, units, self.options.clock.now_ms());

@@ -42,6 +42,7 @@ impl Timer {
         returned: impl Fn(&T) -> Option<u64>,
     ) -> Result<T, Error> {
         let kind = outcome.as_ref().map_or_else(Outcome::of, |_| Outcome::Success);
+        // CloudWatch counts them for the account alone, not by table.
         if kind == Outcome::UserError {
             self.shared.meter.user_error();
             return outcome;

@@ -57,6 +57,7 @@ impl Transaction<'_> {
     /// # Errors
     /// Those of the store.
     pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+        // The cache is of commits. What this transaction changed may still be lost with it, so it does not get in.
         if self.shared.batch.is_catalog_changed() {
             return catalog::read_table(self.batch.as_read(), name);
         }

@@ -66,6 +66,7 @@ pub fn disable(transaction: &mut Transaction<'_>, table: &mut TableEntry) -> Res
     let Some(mut definition) = read_definition(transaction.batch.as_read(), &name)? else { return Ok(()) };
     let next = transaction.shared.batch.next_version(transaction.batch.as_read())?;
     let ending = next.saturating_sub(1).max(definition.first);
+    // The last version given, so that a reader who is behind it has seen all.
     definition.closed = Some((ending, transaction.shared.options.clock.now_ms()));
     write_definition(transaction, &name, &definition)
 }

@@ -36,11 +36,11 @@ pub struct Applied {
     pub consumed_capacity: ConsumedCapacity,
 }
 
-/// Puts `new` in the place of the stored item, or deletes it. The item has passed its checks; its names pass theirs again here,
-/// where every write comes by, as an item with a bad one could never be put back.
+/// Puts `new` in the place of the stored item, or deletes it. The names of the item are checked here, where every write comes by that
+/// has not held it against all limits: an item with a bad one could never be put back.
 ///
 /// # Errors
-/// `Value` for such names, `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
+/// `Value` for such names; as [`replace_checked`].
 pub fn replace(
     transaction: &mut Transaction<'_>,
     table: &TableEntry,
@@ -49,14 +49,30 @@ pub fn replace(
     new: Option<&Item>,
 ) -> Result<Applied, Error> {
     new.map_or(Ok(()), Item::check_names)?;
+    replace_checked(transaction, table, key, stored, new)
+}
+
+/// As [`replace`], of an item that [`Item::check_limits`] accepted for the same operation.
+///
+/// # Errors
+/// `ItemCollectionSizeLimitExceeded`, `Throttled` by an index, before anything is written; those of the store.
+pub fn replace_checked(
+    transaction: &mut Transaction<'_>,
+    table: &TableEntry,
+    key: &Key,
+    stored: &Stored,
+    new: Option<&Item>,
+) -> Result<Applied, Error> {
     let mut change = ItemChange::prepare(transaction, table, stored, new)?;
     let table_units = change.applied.consumed_capacity.table;
     let version = new.map(|_| change.applied.version);
+    // No version and no stream record, as with the service; but the write is paid for.
     if change.is_nothing() {
         transaction.charge_table(table, &stored.address, table_units)?;
         transaction.wrote(&table.schema.name, key, version);
         return Ok(change.applied);
     }
+    // Decoded for indexes alone: records say by themselves whether they differ, and how large they are.
     let old_item = if table.schema.indexes.is_empty() { None } else { stored.item()? };
     let effects = Effects::of(table, key, old_item, new);
     if table.has_local_index() {
@@ -69,6 +85,7 @@ pub fn replace(
         }
     }
 
+    // The last that can refuse. From here on it writes, and a job that wrote must not fail: others share its transaction.
     effects.0.iter().try_for_each(|(view, transition)| transaction.admit_index(table, view, transition))?;
     match new {
         Some(_) => transaction.adds(),
@@ -78,6 +95,7 @@ pub fn replace(
     change.write_base(transaction, table, key, stored)?;
     change.write_lists(transaction, table, key, stored)?;
     violations::maintain(transaction, table, keys::place_in_source(&stored.address.encode()), old_item, new)?;
+    // One pending write is for all indexes that are late; the others follow at once.
     let lags = index_lag::is_on(transaction.shared, table);
     if lags {
         change.leave_pending(transaction, table, stored)?;
@@ -87,6 +105,7 @@ pub fn replace(
         if is_late {
             change.charge(view, transition);
             transaction.charge_index(table, view, transition)?;
+        // Never late, so that it is complete when the backfill is; nobody reads it before.
         } else if table.index_life.is_building(&view.index.name) {
             let transition = index_life::tracked(transaction.batch.as_read(), view, key, old_item, new)?;
             change.write_index(transaction, view, &transition, new)?;

@@ -27,6 +27,7 @@ impl Stored {
     /// Those of the store.
     pub fn read(read: &dyn Read, table: &TableEntry, key: &Key) -> Result<Self, StoreError> {
         let address = EntryAddress::of_item(table.source, key);
+        // Copied: the writes that follow need the batch for themselves, and change the page that it lies on.
         let bytes = read.get(&address.encode())?.map(<[u8]>::to_vec);
         Ok(Self { address, bytes, item: OnceCell::new() })
     }

@@ -20,6 +20,7 @@ use export_files::Written;
 
 /// Writes an export's files on a thread of its own, then removes its copy.
 pub fn write(shared: &Arc<Shared>, arn: String) {
+    // Called on the writer thread, where files must not be written.
     let shared = Arc::clone(shared);
     let run = move || {
         if let Err(error) = write_all(&shared, &arn) {
@@ -42,6 +43,7 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
     };
     let (arn, source) = (arn.to_owned(), record.source);
     shared.submit_and_wait(move |transaction| {
+        // The copy goes, so that this has room on a full disk.
         transaction.removes();
         let now_ms = transaction.now_ms();
         ExportRecord::change(transaction.batch, &arn, |record| {

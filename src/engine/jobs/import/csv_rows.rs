@@ -61,31 +61,14 @@ impl<R: BufRead> Rows<R> {
             row.ends += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => self.more_text(&mut row),
-                ReadRecordResult::OutputEndsFull => self.more_ends(&mut row),
+                ReadRecordResult::OutputFull => more_room(&mut self.text, ROW_BYTES_MAX, &mut row.text, &mut row.fault, RowError::TooLong),
+                ReadRecordResult::OutputEndsFull => {
+                    more_room(&mut self.ends, COLUMNS_MAX, &mut row.ends, &mut row.fault, RowError::TooManyColumns);
+                }
                 ReadRecordResult::Record => return Ok(Some(row.fault.map_or_else(|| self.fields(row.ends), Err))),
                 ReadRecordResult::End => return Ok(None),
             }
         }
-    }
-
-    /// Room for the row, or none any more: then what comes is written over what there is.
-    fn more_text(&mut self, row: &mut Progress) {
-        if row.fault.is_none() && self.text.len() < ROW_BYTES_MAX {
-            self.text.resize(self.text.len() * 2, 0);
-            return;
-        }
-        row.fault = row.fault.or(Some(RowError::TooLong));
-        row.text = 0;
-    }
-
-    fn more_ends(&mut self, row: &mut Progress) {
-        if row.fault.is_none() && self.ends.len() < COLUMNS_MAX {
-            self.ends.resize(self.ends.len() * 2, 0);
-            return;
-        }
-        row.fault = row.fault.or(Some(RowError::TooManyColumns));
-        row.ends = 0;
     }
 
     fn fields(&self, count: usize) -> Result<Vec<&str>, RowError> {
@@ -97,6 +80,23 @@ impl<R: BufRead> Rows<R> {
         };
         self.ends.iter().take(count).enumerate().map(field).collect()
     }
+}
+
+/// Doubles a buffer up to `max`. Beyond it the row is at fault, and what comes is written over what there is, so that the reader still
+/// finds where the row ends.
+fn more_room<T: Clone + Default>(
+    buffer: &mut Vec<T>,
+    max: usize,
+    used: &mut usize,
+    fault: &mut Option<RowError>,
+    beyond: RowError,
+) {
+    if fault.is_none() && buffer.len() < max {
+        buffer.resize(buffer.len() * 2, T::default());
+        return;
+    }
+    fault.get_or_insert(beyond);
+    *used = 0;
 }
 
 #[cfg(test)]

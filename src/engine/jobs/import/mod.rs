@@ -81,6 +81,7 @@ fn read_all(shared: &Arc<Shared>, import: Import) -> Result<(), Error> {
     let schema = build_schema(request.table.clone())?;
     let root = buckets::root(shared)?.to_owned();
     let id = import.arn.rsplit('/').next().unwrap_or_default();
+    // Beside the buckets: what the service writes to CloudWatch Logs is in nobody's bucket.
     let log = root.join(LOGS).join(id);
     // An earlier run of the same import began it; that there is none is no fault.
     let _ = fs::remove_file(log.join("error"));
@@ -229,7 +230,7 @@ fn put_all(transaction: &mut Transaction<'_>, name: &TableName, items: &[Waiting
             let key = item_key::key_of_item(&table.schema.key, item)?;
             index::check_item(&table, item)?;
             let stored = Stored::read(transaction.batch.as_read(), &table, &key)?;
-            write::replace(transaction, &table, &key, &stored, Some(item)).map(|_| ())
+            write::replace_checked(transaction, &table, &key, &stored, Some(item)).map(|_| ())
         };
         match put() {
             Err(Error::Store(error)) => return Err(error.into()),
