@@ -221,7 +221,7 @@ impl View<'_> {
 /// Removes files whose time is over. Looks at them only when one may be.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.options.clock.now_ms();
     if now_ms < shared.parked_due_ms.load(Ordering::Acquire) {

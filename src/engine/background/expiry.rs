@@ -21,7 +21,7 @@ const ITEMS_PER_JOB: usize = 100;
 /// Builds lists that are to be built and deletes every item whose time is over.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn sweep(shared: &Arc<Shared>) -> Result<(), Error> {
     for Work { name, unbuilt } in work(shared)? {
         if let Some(list) = unbuilt {

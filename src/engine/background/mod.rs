@@ -23,7 +23,7 @@ pub const ROUNDS: [(&str, Round); 2] = [("engine-background", housekeeping), ("e
 /// Does what there is to do for all threads.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     ROUNDS.iter().try_for_each(|(_, round)| round(shared).map(drop))
 }

@@ -19,7 +19,7 @@ use crate::model::{Error, IndexKind, TableName};
 const SPLITS_MAX: usize = 64;
 
 /// A map that is to be stored.
-struct Changed {
+struct ChangedMap {
     table: TableName,
     source: SourceId,
     /// The stored bytes that it was made of.
@@ -30,7 +30,7 @@ struct Changed {
 /// Looks at every table and index.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     let commit = shared.store.commit_id();
     let is_new = shared.split_rounds.is_new(commit);
@@ -69,7 +69,7 @@ fn tables(shared: &Shared) -> Result<(Vec<Arc<TableEntry>>, SourceId), Error> {
 }
 
 /// What is to be changed of a table's base or global index.
-fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Option<Changed>, Error> {
+fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Option<ChangedMap>, Error> {
     let (before, mut map, bytes) = {
         let view = View::new(shared, shared.store.snapshot()?);
         let before = view.read().get(&StoreKey::Partitions(source).encode())?.map(<[u8]>::to_vec);
@@ -95,7 +95,7 @@ fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Opti
         }
         return Ok(None);
     }
-    Ok(Some(Changed { table: table.schema.name.clone(), source, before, map }))
+    Ok(Some(ChangedMap { table: table.schema.name.clone(), source, before, map }))
 }
 
 /// With overhead; of a base table with its local indexes.
@@ -178,7 +178,7 @@ fn split_hot(
 }
 
 /// Writes the maps, unless another process was quicker; then tells the meters.
-fn store(shared: &Arc<Shared>, changed: Vec<Changed>) -> Result<(), Error> {
+fn store(shared: &Arc<Shared>, changed: Vec<ChangedMap>) -> Result<(), Error> {
     // All maps in one transaction: one sync.
     let stored = shared.submit_in_background(move |transaction| {
         let mut stored = Vec::new();
@@ -199,7 +199,7 @@ fn store(shared: &Arc<Shared>, changed: Vec<Changed>) -> Result<(), Error> {
     Ok(())
 }
 
-fn write(transaction: &mut Transaction<'_>, change: &Changed) -> Result<bool, Error> {
+fn write(transaction: &mut Transaction<'_>, change: &ChangedMap) -> Result<bool, Error> {
     let key = StoreKey::Partitions(change.source).encode();
     let is_as_before = transaction.batch.get(&key)? == change.before.as_deref();
     // A table that was dropped meanwhile must leave nothing behind.

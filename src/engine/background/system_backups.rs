@@ -14,7 +14,7 @@ use crate::model::Error;
 /// Removes those whose time is over. Looks at the records only when one may be.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
     let now_ms = shared.options.clock.now_ms();
     if now_ms < shared.system_backups_due_ms.load(Ordering::Acquire) {
@@ -35,6 +35,7 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
         ControlFlow::Continue(())
     })?;
     shared.system_backups_due_ms.fetch_min(next, Ordering::AcqRel);
+    // One by one, outside the walk: each is a write of its own, and the snapshot is let go.
     for record in over {
         let (arn, source) = (record.arn, record.source);
         let is_removed = shared.submit_in_background(move |transaction| {

@@ -25,7 +25,7 @@ impl KeyRole {
     }
 }
 
-/// Why a value cannot be a key: of no use beside its type and size.
+/// Is it an empty string or binary, which can be no key?
 pub fn is_empty_key(value: &AttributeValue) -> bool {
     match value {
         AttributeValue::S(text) => text.is_empty(),

@@ -42,6 +42,7 @@ pub fn tracked<'i>(
     new: Option<&'i Item>,
 ) -> Result<Transition<'i>, StoreError> {
     let entry = old.and_then(|item| view.entry_with_key(item, key));
+    // Looked up: how far the backfill is says nothing of an item that was written meanwhile.
     let is_there = match entry {
         Some(entry) => read.get(&entry.address.encode())?.is_some(),
         None => false,

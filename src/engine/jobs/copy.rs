@@ -138,6 +138,7 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &[(Vec
         CopyTarget::Backup { source, .. } | CopyTarget::Export { source, .. } => {
             for (place, record) in items {
                 let key = keys::entry_at(*source, place);
+                // Seen before, in the items or the history, or before a restart, it was the same.
                 if transaction.batch.get(&key)?.is_none() {
                     transaction.batch.put(&key, record)?;
                     written.0 += 1;

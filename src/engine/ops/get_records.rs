@@ -24,6 +24,7 @@ impl Engine {
         let iterator = ShardIterator::decode(&request.shard_iterator, now_ms)?;
         let view = self.view()?;
         let definition = streams::known(view.read(), &iterator.stream)?;
+        // 0 is TRIM_HORIZON: wherever the stream begins now.
         if iterator.position != 0 && iterator.position <= definition.trimmed {
             return Err(StreamError::Trimmed.into());
         }
@@ -34,6 +35,7 @@ impl Engine {
         let position = match page.records.last() {
             Some(last) if has_more => Some(last.sequence_number.0 + 1),
             _ if definition.closed.is_some() => None,
+            // Behind every version of this view, though the last record may be far before: what comes next has a later one.
             _ => Some(streams::behind(view.read())?.max(iterator.position)),
         };
         let records = page.records;

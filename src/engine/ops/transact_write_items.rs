@@ -98,6 +98,7 @@ pub(super) struct Actions<'r> {
 pub(super) fn run(transaction: &mut Transaction<'_>, request: &Actions<'_>) -> Result<TransactWriteItemsResponse, Error> {
     let (actions, checked) = (request.actions, request.checked);
     let now_ms = transaction.shared.options.clock.now_ms();
+    // Before anything else is looked at: what was carried out is answered the same though tables and items have changed since.
     if let Some((token, digest)) = request.token
         && let Some(remembered) = tokens::find(transaction.batch.as_read(), token, now_ms)?
     {
@@ -110,6 +111,7 @@ pub(super) fn run(transaction: &mut Transaction<'_>, request: &Actions<'_>) -> R
     check_collections(transaction, &planned)?;
     check_indexes(transaction, &planned)?;
 
+    // Everything was decided on the state before, and nothing can refuse any more.
     let consumed_capacity = apply(transaction, &planned)?;
     if let Some((token, digest)) = request.token {
         let remembered = Remembered::at(now_ms, *digest, units_of_replay(&planned)?);

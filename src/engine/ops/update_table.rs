@@ -147,6 +147,7 @@ fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Re
     transaction.replace_table(&new)?;
 
     let mut table_description = description(transaction.batch.as_read(), &new, now_ms)?;
+    // The answer shows what is still in force while the table is UPDATING, as the service's does.
     table_description.schema.throughput = old.schema.throughput;
     if request.deletion_protection.is_none() && !only_indexes(request) {
         table_description.status = TableStatus::Updating;

@@ -84,6 +84,7 @@ impl PartitionMap {
         if self.partitions[position].from == place || self.partitions.len() >= PARTITIONS_MAX {
             return false;
         }
+        // Both halves rest: their load before the split is not told apart.
         self.partitions[position].since_ms = now_ms;
         let new = Partition { id: self.next_id, from: place, since_ms: now_ms, origin };
         self.partitions.insert(position + 1, new);

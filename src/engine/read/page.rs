@@ -104,7 +104,7 @@ pub struct Part {
 /// Reads one range of a page of which `bytes_before` are used; rows go to `rows` in order.
 ///
 /// # Errors
-/// Those of the store.
+/// `Throttled`; those of the store.
 pub fn read_part(view: &View<'_>, plan: &PagePlan, bytes_before: usize, rows: &mut Rows<'_>) -> Result<Part, Error> {
     view.admit(&plan.source.table, plan.source.id(), keys::place_in_source(start_of(plan)))?;
     let mut walk = PageWalk::new(view, plan, bytes_before);
@@ -242,6 +242,7 @@ impl<'w> PageWalk<'w> {
     }
 
     fn cursor(&self) -> Result<Option<Item>, StoreError> {
+        // Read again: a record does not outlive its visit, and most pages need no cursor.
         match self.view.read().get(&self.last)? {
             Some(bytes) => Ok(Some(self.plan.source.cursor(&Record::parse(bytes)?)?)),
             None => Ok(None),

@@ -11,7 +11,7 @@ use crate::model::error::StoreError;
 
 /// An item that changed: its records before and after, one of them at least.
 #[derive(Debug, Clone, Copy)]
-pub struct Changed<'c> {
+pub struct CapturedChange<'c> {
     pub key: &'c Key,
     pub old: Option<&'c [u8]>,
     pub new: Option<&'c [u8]>,
@@ -25,7 +25,7 @@ pub struct Changed<'c> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn capture(transaction: &mut Transaction<'_>, table: &TableEntry, changed: &Changed<'_>) -> Result<(), StoreError> {
+pub fn capture(transaction: &mut Transaction<'_>, table: &TableEntry, changed: &CapturedChange<'_>) -> Result<(), StoreError> {
     let Some(stream) = table.enabled_stream() else { return Ok(()) };
     let event = match (changed.old, changed.new) {
         (None, Some(_)) => StreamEvent::Insert,

@@ -19,7 +19,7 @@ const RECORDS_PER_JOB: usize = 1_000;
 /// Trims every stream.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
     for name in due(shared)? {
         loop {

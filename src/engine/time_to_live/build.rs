@@ -19,7 +19,7 @@ const BYTES_PER_JOB: usize = 8 * 1024 * 1024;
 /// Builds a table's list to its end. Interrupted, it is built again from the start, which changes nothing of what is there.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store; `Closed` when the engine ends meanwhile.
 pub fn build(shared: &Arc<Shared>, name: &TableName, list: SourceId) -> Result<(), Error> {
     let mut after: Option<Vec<u8>> = None;
     loop {

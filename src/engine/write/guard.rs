@@ -97,6 +97,7 @@ impl Guard {
         let Some(condition) = &self.condition else { return Ok(true) };
         let names: BTreeSet<&str> = condition.attribute_names();
         let item = match stored.record()? {
+            // Only what the condition looks at is decoded.
             Some(record) => record.attributes(&|name| names.contains(name))?,
             None => Item::default(),
         };

@@ -14,7 +14,7 @@ use super::index_lag::{self, Pending};
 use super::index_life::{self, violations};
 use super::index_write::{Stamp, grow_collection};
 use super::runtime::Transaction;
-use super::streams::capture::{Changed, capture};
+use super::streams::capture::{CapturedChange, capture};
 use super::time_to_live;
 use crate::codec::digest::Digest;
 use crate::codec::record::{self, Record};
@@ -254,6 +254,7 @@ impl ItemChange {
         if table.control.keeps_history() {
             let place = keys::place_in_source(&store_key);
             let past = Past { time_ms: self.modified_ms, place, old: stored.bytes() };
+            // A delete has no record that takes its version: its history does.
             history::note(transaction, table, self.applied.version, past)?;
             transaction.shared.batch.take_version(self.applied.version);
         }
@@ -288,7 +289,7 @@ impl ItemChange {
     ) -> Result<(), StoreError> {
         let (old, new) = (stored.bytes(), self.record.as_deref());
         let (version, modified_ms) = (self.applied.version, self.modified_ms);
-        capture(transaction, table, &Changed { key, old, new, version, modified_ms })?;
+        capture(transaction, table, &CapturedChange { key, old, new, version, modified_ms })?;
         time_to_live::maintain(transaction, table, &stored.address, old, new)
     }
 

@@ -35,7 +35,7 @@ impl Stored {
     /// As [`Self::read`], within a transaction, which notes that it looked at the item.
     ///
     /// # Errors
-    /// Those of the store.
+    /// `Throttled`; those of the store.
     pub fn look_at(transaction: &mut Transaction<'_>, table: &TableEntry, key: &Key) -> Result<Self, Error> {
         let stored = Self::read(transaction.batch.as_read(), table, key)?;
         transaction.look_at(table, &stored.address, stored.bytes())?;

@@ -132,6 +132,7 @@ impl UpdatePlan {
 fn check_updated(table: &TableEntry, update: &Update, (old, new): (&Item, &Item)) -> Result<(), Error> {
     let written: BTreeSet<&str> = update.targets().map(|path| path.head.as_str()).collect();
     new.check_names()?;
+    // What was not written had its depth checked when it was.
     written.iter().filter_map(|name| new.get(name)).try_for_each(AttributeValue::check_nesting)?;
     index::check_update(table, old, new).map_err(|error| of_stored_value(error, update))?;
     if new.size() > ITEM_BYTES_MAX { Err(UpdateError::ItemTooLarge.into()) } else { Ok(()) }

@@ -61,7 +61,9 @@ impl<R: BufRead> Rows<R> {
             row.ends += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => more_room(&mut self.text, ROW_BYTES_MAX, &mut row.text, &mut row.fault, RowError::TooLong),
+                ReadRecordResult::OutputFull => {
+                    more_room(&mut self.text, ROW_BYTES_MAX, &mut row.text, &mut row.fault, RowError::TooLong)
+                }
                 ReadRecordResult::OutputEndsFull => {
                     more_room(&mut self.ends, COLUMNS_MAX, &mut row.ends, &mut row.fault, RowError::TooManyColumns);
                 }
