@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, print};
 use crate::inspect::advice::{Facts, markdown};
 use crate::model::Error;
 
@@ -22,6 +22,6 @@ pub fn run(args: AdviseArgs) -> Result<Outcome, CliError> {
     let facts = Facts::read(&*opened.database, &table);
     opened.close();
     let facts = facts?.ok_or_else(|| Error::TableNotFound(table.to_string()))?;
-    print!("{}", markdown(&facts));
+    print(markdown(&facts).as_bytes())?;
     Ok(Outcome::Done)
 }

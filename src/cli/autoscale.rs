@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, print};
 use crate::codec::calendar;
 use crate::codec::metrics::prices;
 use crate::inspect::auto_scaling::{
@@ -64,12 +64,14 @@ pub fn run(args: AutoscaleArgs) -> Result<Outcome, CliError> {
     }
     let policy = Policy { min: args.min, max: args.max, target_percent: args.target };
     let minutes = run_policy(&load, policy, args.start.unwrap_or(args.min));
+    let mut text = String::new();
     for minute in &minutes {
         if let Some(action) = minute.action {
-            println!("{}", line(minute, action));
+            text += &line(minute, action);
         }
     }
-    println!("{}", summary(&minutes, policy, args.units));
+    text += &summary(&minutes, policy, args.units);
+    print(text.as_bytes())?;
     Ok(Outcome::Done)
 }
 
@@ -124,7 +126,7 @@ fn line(minute: &Minute, action: Action) -> String {
         Action::LowerRefused(units) => format!("would lower to {units}; the decreases of this day are used up"),
     };
     let at = calendar::iso(minute.minute * MINUTE_MS);
-    format!("{at}  {:.1} of {} units a second used, {:.0} %: {done}", minute.consumed, minute.capacity, minute.utilisation())
+    format!("{at}  {:.1} of {} units a second used, {:.0} %: {done}\n", minute.consumed, minute.capacity, minute.utilisation())
 }
 
 fn summary(minutes: &[Minute], policy: Policy, units: Units) -> String {
@@ -137,7 +139,7 @@ fn summary(minutes: &[Minute], policy: Policy, units: Units) -> String {
     let (scaled, fixed) = (unit_hours(minutes), unit_hours(&fixed));
     let over = minutes.iter().filter(|minute| minute.utilisation() > 100.0).count();
     format!(
-        "{} minutes: {scaled:.1} unit-hours, {:.4} {currency}; always {}: {fixed:.1} unit-hours, {:.4} {currency}; {over} minutes had more load than capacity",
+        "{} minutes: {scaled:.1} unit-hours, {:.4} {currency}; always {}: {fixed:.1} unit-hours, {:.4} {currency}; {over} minutes had more load than capacity\n",
         minutes.len(),
         scaled * price,
         policy.max,

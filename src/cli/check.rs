@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, print};
 use crate::engine::check::check;
 use crate::model::Error;
 
@@ -19,12 +19,11 @@ pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
     let report = opened.store.check_pages().map_err(Error::from).and_then(|()| check(opened.database.engine()));
     opened.close();
     let report = report?;
-    for difference in &report.differences {
-        println!("{difference}");
-    }
-    println!(
-        "{} tables, {} items, {} index entries: {} differences",
+    let mut text: String = report.differences.iter().map(|difference| format!("{difference}\n")).collect();
+    text += &format!(
+        "{} tables, {} items, {} index entries: {} differences\n",
         report.tables, report.items, report.index_entries, report.total
     );
+    print(text.as_bytes())?;
     Ok(if report.is_clean() { Outcome::Done } else { Outcome::Failed })
 }

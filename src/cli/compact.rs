@@ -23,6 +23,7 @@ pub fn run(args: &CompactArgs) -> Result<Outcome, CliError> {
         StoreError::Io(why) => cannot(why),
         other => cannot(other.to_string()),
     };
+    // Not `data_dir::open`: nobody may have the directory open, this process neither.
     let compaction = Compaction::begin(&dir).map_err(store)?;
     let (before, needed, free) = (compaction.before_bytes, compaction.needed_bytes, compaction.free_bytes);
     if free < needed {

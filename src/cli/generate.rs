@@ -1,13 +1,12 @@
 //! `ddbfs completions` and `ddbfs man`: made from the definition of the commands, so that they cannot be out of date.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::Resettable;
 use clap_complete::Shell;
 
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, print};
 
 /// The section of manual pages for commands.
 const SECTION: &str = "1";
@@ -30,7 +29,8 @@ pub struct ManArgs {
 pub fn completions(args: &CompletionsArgs, mut program: clap::Command) -> Result<Outcome, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "ddbfs", &mut script);
-    print(&script)
+    print(&script)?;
+    Ok(Outcome::Done)
 }
 
 pub fn man(args: &ManArgs, program: clap::Command) -> Result<Outcome, CliError> {
@@ -40,7 +40,10 @@ pub fn man(args: &ManArgs, program: clap::Command) -> Result<Outcome, CliError> 
     }
     let wanted = ["ddbfs"].into_iter().chain(args.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
     match pages.iter().find(|(name, _)| *name == wanted) {
-        Some((_, command)) => print(&page(command)?),
+        Some((_, command)) => {
+            print(&page(command)?)?;
+            Ok(Outcome::Done)
+        }
         None => {
             let names: Vec<String> =
                 pages.iter().filter_map(|(name, _)| Some(name.strip_prefix("ddbfs-")?.replace('-', " "))).collect();
@@ -96,10 +99,5 @@ fn write_all(pages: &[(String, clap::Command)], directory: &Path) -> Result<Outc
     for (name, command) in pages {
         std::fs::write(directory.join(format!("{name}.{SECTION}")), page(command)?).map_err(CliError::io(doing()))?;
     }
-    Ok(Outcome::Done)
-}
-
-pub fn print(text: &[u8]) -> Result<Outcome, CliError> {
-    std::io::stdout().write_all(text).map_err(CliError::io("cannot write to standard output"))?;
     Ok(Outcome::Done)
 }

@@ -46,6 +46,7 @@ pub fn run(args: LoadArgs) -> Result<Outcome, CliError> {
     let total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
 
     let mut loader = Loader::new(opened.database.clone(), table, Progress::new(total));
+    // Not left by `?` yet: where a file cannot be read on, puts are still on their way.
     let read = sources.into_iter().try_for_each(|source| loader.load(source));
     let (stored, bad) = loader.finish();
     opened.close();
@@ -152,6 +153,7 @@ impl Loader {
     fn put(&self, source: &str, (number, bytes): (u64, usize), item: Item) {
         self.in_flight.enter(bytes);
         let (tally, in_flight, progress) = (Arc::clone(&self.tally), Arc::clone(&self.in_flight), Arc::clone(&self.progress));
+        // How far the file was read for this put: the bar shows what is stored, not what is queued.
         let (source, bytes_read) = (source.to_owned(), self.bytes_read);
         self.database.put_item_then(
             PutItemRequest::new(self.table.clone(), item),
@@ -163,6 +165,7 @@ impl Loader {
                     }
                     Err(error) => report(&tally, &progress, &source, number, &error.to_string()),
                 }
+                // Last: `finish` reads the tally when nothing is in flight.
                 in_flight.leave(bytes);
             }),
         );

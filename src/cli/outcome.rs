@@ -1,5 +1,7 @@
 //! How a command ends, and what it says when it cannot go on.
 
+use std::io::{ErrorKind, Write as _};
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -27,5 +29,14 @@ impl CliError {
     pub fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
+    }
+}
+
+/// Writes to standard output. A reader that has seen enough, as `head` has, is no failure; `println!` would panic.
+pub fn print(text: &[u8]) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(CliError::io("cannot write to standard output")),
     }
 }

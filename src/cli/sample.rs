@@ -18,6 +18,7 @@ pub fn run(args: SampleArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open(&args.data)?;
     for (request, items) in sample_tables() {
         let name = request.table_name.clone();
+        // By the table alone: whatever it holds by now is somebody's.
         if opened.database.schema(&name)?.is_some() {
             println!("{name}: there already, left as it is");
             continue;

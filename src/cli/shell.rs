@@ -7,8 +7,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
 use super::data_dir::{self, DataArgs};
-use super::generate;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, print};
 use crate::database::Browse as _;
 use crate::fs::path::{HELP_NAME, SERVICE_NAME};
 use crate::fs::tree;
@@ -54,13 +53,13 @@ pub struct ShellArgs {
 pub fn run(args: &ShellArgs, program: clap::Command) -> Result<Outcome, CliError> {
     if let Some(word) = &args.complete {
         let lines: String = completions_of(word).iter().map(|name| format!("{name}\n")).collect();
-        return generate::print(lines.as_bytes());
+        print(lines.as_bytes())?;
+    } else if args.tables {
+        print(table_names(&args.data)?.as_bytes())?;
+    } else if let Some(shell) = args.shell {
+        print(script(shell, program).as_bytes())?;
     }
-    match args.shell {
-        _ if args.tables => table_names(&args.data),
-        Some(shell) => generate::print(script(shell, program).as_bytes()),
-        None => Ok(Outcome::Done),
-    }
+    Ok(Outcome::Done)
 }
 
 fn script(shell: Interactive, mut program: clap::Command) -> String {
@@ -82,12 +81,12 @@ fn script(shell: Interactive, mut program: clap::Command) -> String {
     }
 }
 
-fn table_names(data: &DataArgs) -> Result<Outcome, CliError> {
+/// A line for each.
+fn table_names(data: &DataArgs) -> Result<String, CliError> {
     let opened = data_dir::open(data)?;
     let names = opened.database.table_names();
     opened.close();
-    let lines: String = names?.iter().map(|name| format!("{name}\n")).collect();
-    generate::print(lines.as_bytes())
+    Ok(names?.iter().map(|name| format!("{name}\n")).collect())
 }
 
 /// The words that `word`, the path of a file in a mount as far as it is typed, may become; none where `ls` shows all there is.

@@ -27,6 +27,7 @@ fn list(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
 
 fn create(json: Document, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = create_table::request(json.root())?;
+    // The tree is many times its text, and what follows waits for a commit.
     drop(json);
     Ok(body(&create_table::response_to_json(&context.database.create_table(request)?)))
 }

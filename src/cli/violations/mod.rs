@@ -211,6 +211,7 @@ fn planned(hash: &str, range: Option<&str>) -> Result<IndexKey, CliError> {
 
 /// `Price:N`.
 fn attribute(text: &str) -> Result<KeyAttribute, CliError> {
+    // The last colon: an attribute's name may have colons too.
     let parsed = text.rsplit_once(':').and_then(|(name, letter)| {
         let attribute_type = match letter {
             "S" => KeyAttributeType::S,

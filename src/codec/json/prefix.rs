@@ -29,6 +29,7 @@ pub enum PrefixState {
 pub struct JsonPrefix {
     expect: Expect,
     /// Open containers, innermost in bit 0: 1 an object, 0 an array.
+    /// [`DEPTH_MAX`], 68, fits into its bits.
     containers: u128,
     depth: u32,
     /// The string being read is a member name.

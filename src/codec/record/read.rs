@@ -60,6 +60,7 @@ impl<'a> Cursor<'a> {
             let byte = self.byte()?;
             length |= u64::from(byte & 0x7F) << shift;
             if byte & 0x80 == 0 {
+                // One spelling only: whether two records are equal is asked of their bytes.
                 let shortest = byte != 0 || shift == 0;
                 return if shortest { usize::try_from(length).map_err(|_| SHORT) } else { Err(LENGTH) };
             }
@@ -261,6 +262,7 @@ fn walk_value(cursor: &mut Cursor<'_>, levels: usize, visitor: &mut impl Visitor
         }
         tag::M => {
             let mut body = cursor.sized()?;
+            // A copy of the cursor looks ahead; this one is still at the first member.
             let tag_like = is_tag_like(body)?;
             visitor.map_begin(tag_like);
             while !body.is_empty() {

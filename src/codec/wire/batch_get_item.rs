@@ -44,6 +44,7 @@ static KEY: Element = Element { shape: Shape::Map(&attribute_value::ATTRIBUTE_VA
 /// The service's first objection that needs no table.
 pub fn request(json: Json<'_>) -> Result<BatchGetItemRequest, WireError> {
     let members = members::typed(json, &SHAPE)?;
+    // Before the constraints: one that is missing and one that is empty get the same text.
     let Some(tables) = members.structure("RequestItems").filter(|tables| tables.iter().next().is_some()) else {
         return Err(BatchError::NoRequestItems.into());
     };

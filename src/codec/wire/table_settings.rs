@@ -79,6 +79,7 @@ pub fn check(members: Members<'_>, billing_mode: BillingMode) -> Result<(), Wire
     for index in global_indexes(members) {
         check_on_demand(index, index.string("IndexName"), billing_mode)?;
     }
+    // Only now: a maximum out of bounds, of an index too, is told before any warm throughput.
     check_warm(members, None, billing_mode)?;
     for index in global_indexes(members) {
         check_warm(index, index.string("IndexName"), billing_mode)?;

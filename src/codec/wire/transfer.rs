@@ -65,6 +65,7 @@ static LIST: Structure = Structure {
     members: &[
         Member::new("TableArn", Shape::String).rules(&[Rule::LengthMin(1), Rule::LengthMax(1024)]),
         Member::new("MaxResults", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(25)]),
+        // ListImports' name for MaxResults: both operations are read by this shape.
         Member::new("PageSize", Shape::Integer).rules(&[Rule::ValueMin(1), Rule::ValueMax(25)]),
         Member::new("NextToken", Shape::String),
     ],

@@ -86,6 +86,7 @@ impl PageCache {
         if let Some(answer) = self.get(&request) {
             self.hits.fetch_add(1, Ordering::Relaxed);
             answer.items.iter().for_each(|item| rows(Row::Item(item)));
+            // A hit consumes no units of the table.
             return Ok(Page { consumed_capacity: ConsumedCapacity::default(), ..answer.page.clone() });
         }
         self.misses.fetch_add(1, Ordering::Relaxed);

@@ -80,6 +80,7 @@ impl Parser {
         let mut columns = Vec::new();
         loop {
             if self.accept_sign(Sign::Star) {
+                // Read on: what is wrong in the list comes before a `*` that is not alone.
                 has_star = true;
             } else {
                 columns.push(self.sum()?);
@@ -151,6 +152,7 @@ impl Parser {
         if !self.accept_word("INTO") {
             return Err(StatementError::Syntax("Expected INTO after INSERT"));
         }
+        // INSERT knows no alias: a word here is left over, and told as such.
         let source = self.source_without_alias(TARGET)?;
         if source.index.is_some() {
             return Err(StatementError::InsertIndex);

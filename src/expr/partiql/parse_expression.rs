@@ -21,6 +21,7 @@ const TOO_DEEP: StatementError = StatementError::Syntax("Expressions are nested 
 
 const VARYING: TypeName = TypeName::Other("CHARACTER_VARYING");
 /// The words for a type after IS.
+/// The service's parser knows them all; IS takes the first six, and tells of the others by the name given here.
 const TYPES: &[(&[&str], TypeName)] = &[
     (&["BOOL", "BOOLEAN"], TypeName::Boolean),
     (&["NUMERIC"], TypeName::Number),
@@ -169,6 +170,7 @@ impl Parser {
             return Err(TOO_DEEP);
         }
         let found = read(self)?;
+        // Not set back after an error: that ends the parse.
         self.depth -= 1;
         Ok(found)
     }

@@ -112,6 +112,7 @@ impl<'p> Values<'p> {
             },
             ExpressionNode::Boolean(value) => Ok(AttributeValue::Bool(*value)),
             ExpressionNode::Null => Ok(AttributeValue::Null),
+            // Only as a whole value: the service refuses `?` within a list or a map.
             ExpressionNode::Parameter(place) if way.levels == 0 => {
                 self.parameters.get(*place).cloned().ok_or(StatementError::ParameterCount)
             }

@@ -96,8 +96,7 @@ pub struct Violation {
     pub parts: Vec<Option<(AttributeValue, Fault)>>,
 }
 
-/// What keeps `item` out of the index; `None` when nothing does. An item without one of the attributes is no violation: the index is
-/// sparse.
+/// What keeps `item` out of the index; `None` when nothing does. A missing attribute is none: the index is sparse.
 #[must_use]
 pub fn violation(index: &IndexKey, key: Key, item: &Item) -> Option<Violation> {
     let part = |(key_type, attribute): &(KeyType, KeyAttribute)| {
