@@ -1,4 +1,4 @@
-//! ProjectionExpression (docs/dynamodb.md 7.7).
+//! ProjectionExpression: the document paths that are left of an item (docs/dynamodb.md 7.7).
 
 use std::collections::BTreeSet;
 

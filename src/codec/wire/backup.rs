@@ -1,4 +1,4 @@
-//! Backups and point-in-time recovery (docs/dynamodb.md 20.1, 20.2).
+//! Backups and point-in-time recovery: requests, and descriptions of what they made (docs/dynamodb.md 20.1, 20.2).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! BatchExecuteStatement (docs/dynamodb.md 19.1).
+//! BatchExecuteStatement: statements in; an item or an error out for each (docs/dynamodb.md 19.1).
 
 use super::capacity::{self, Units};
 use super::error::WireError;

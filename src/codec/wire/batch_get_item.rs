@@ -1,4 +1,4 @@
-//! BatchGetItem (docs/dynamodb.md 14.1).
+//! BatchGetItem: up to 100 keys of several tables in; their items out, and the keys that did not fit (docs/dynamodb.md 14.1).
 
 use super::capacity::{self, Units};
 use super::error::WireError;

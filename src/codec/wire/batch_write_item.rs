@@ -1,4 +1,4 @@
-//! BatchWriteItem (docs/dynamodb.md 14.2).
+//! BatchWriteItem: up to 25 puts and deletes of several tables in; what was not done out (docs/dynamodb.md 14.2).
 
 use super::capacity::{self, Units};
 use super::error::WireError;

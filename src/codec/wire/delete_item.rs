@@ -1,4 +1,4 @@
-//! DeleteItem (docs/dynamodb.md 12.4).
+//! DeleteItem: a key and a condition in; the old item out when it is asked for (docs/dynamodb.md 12.4).
 
 use super::capacity::Reporting;
 use super::error::WireError;

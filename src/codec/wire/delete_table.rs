@@ -1,4 +1,4 @@
-//! DeleteTable (docs/dynamodb.md 11.4).
+//! DeleteTable: a name in; the last description of the table out (docs/dynamodb.md 11.4).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! DescribeStream (docs/dynamodb.md 17).
+//! DescribeStream: the ARN of a stream in; its definition and shards out (docs/dynamodb.md 17).
 
 use serde_json::{Map, Value, json};
 

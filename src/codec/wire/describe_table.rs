@@ -1,4 +1,4 @@
-//! DescribeTable (docs/dynamodb.md 11.2).
+//! DescribeTable: a name in; the description of the table out (docs/dynamodb.md 11.2).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! ExecuteStatement (docs/dynamodb.md 19.1).
+//! ExecuteStatement: a statement of PartiQL and its parameters in; a page of items out (docs/dynamodb.md 19.1).
 
 use super::capacity::Reporting;
 use super::error::WireError;

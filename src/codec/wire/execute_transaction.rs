@@ -1,4 +1,4 @@
-//! ExecuteTransaction (docs/dynamodb.md 19.1).
+//! ExecuteTransaction: the statements of one transaction in; the items that they read out (docs/dynamodb.md 19.1).
 
 use super::capacity::{self, Units};
 use super::error::WireError;

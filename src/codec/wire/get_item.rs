@@ -1,4 +1,4 @@
-//! GetItem (docs/dynamodb.md 12.1).
+//! GetItem: a key and a projection in; the item out, or no member for it (docs/dynamodb.md 12.1).
 
 use super::capacity::Reporting;
 use super::error::WireError;

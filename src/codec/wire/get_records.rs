@@ -1,4 +1,4 @@
-//! GetRecords (docs/dynamodb.md 17).
+//! GetRecords: an iterator and a limit in; records and the next iterator out (docs/dynamodb.md 17).
 
 use super::error::WireError;
 use super::members;

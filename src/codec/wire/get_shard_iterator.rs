@@ -1,4 +1,4 @@
-//! GetShardIterator (docs/dynamodb.md 17).
+//! GetShardIterator: a shard and a place in it, named in one of five ways, in; an iterator out (docs/dynamodb.md 17).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights (docs/dynamodb.md 23.2).
+//! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights: a switch, and how it stands (docs/dynamodb.md 23.2).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! ListStreams (docs/dynamodb.md 17).
+//! ListStreams: a page of the streams of all tables, or of one (docs/dynamodb.md 17).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! ListTables (docs/dynamodb.md 11.5).
+//! ListTables: a page of names (docs/dynamodb.md 11.5).
 
 use super::error::WireError;
 use super::members;

@@ -1,4 +1,4 @@
-//! PutItem (docs/dynamodb.md 12.2).
+//! PutItem: an item and a condition in; the old item out when it is asked for (docs/dynamodb.md 12.2).
 
 use super::capacity::Reporting;
 use super::error::WireError;

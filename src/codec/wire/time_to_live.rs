@@ -1,4 +1,4 @@
-//! UpdateTimeToLive and DescribeTimeToLive (docs/dynamodb.md 16).
+//! UpdateTimeToLive and DescribeTimeToLive: the attribute that says when an item is over (docs/dynamodb.md 16).
 
 use serde_json::{Map, Value, json};
 

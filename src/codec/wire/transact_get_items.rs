@@ -1,4 +1,4 @@
-//! TransactGetItems (docs/dynamodb.md 15.2).
+//! TransactGetItems: up to 100 keys in; their items in the same order out (docs/dynamodb.md 15.2).
 
 use super::capacity::{self, SentArns, Units};
 use super::error::WireError;

@@ -1,4 +1,4 @@
-//! TransactWriteItems (docs/dynamodb.md 15.1).
+//! TransactWriteItems: up to 100 actions in, checked one after the other; capacity and collections out (docs/dynamodb.md 15.1).
 
 use super::capacity::{self, SentArns, Units};
 use super::error::WireError;

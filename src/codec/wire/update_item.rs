@@ -1,4 +1,4 @@
-//! UpdateItem (docs/dynamodb.md 12.3).
+//! UpdateItem: a key, an update and a condition in; old or new attributes out (docs/dynamodb.md 12.3).
 
 use super::capacity::Reporting;
 use super::error::WireError;

@@ -1,4 +1,4 @@
-//! UpdateTable (docs/dynamodb.md 11.3).
+//! UpdateTable: what is to change of a table in; its description out (docs/dynamodb.md 11.3).
 
 use serde_json::{Value, json};
 

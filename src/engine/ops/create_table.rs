@@ -1,4 +1,4 @@
-//! CreateTable (docs/dynamodb.md 11.1).
+//! CreateTable: a definition that passes its checks becomes an entry of the catalog (docs/dynamodb.md 11.1).
 
 use std::sync::Arc;
 

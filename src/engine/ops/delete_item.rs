@@ -1,4 +1,4 @@
-//! DeleteItem (docs/dynamodb.md 12.4).
+//! DeleteItem: what has the key goes, if the condition holds for it; that there is nothing is no error (docs/dynamodb.md 12.4).
 
 use crate::engine::base::item_key;
 use crate::engine::runtime::{Done, Engine, Transaction};

@@ -1,4 +1,4 @@
-//! ExecuteStatement (docs/dynamodb.md 19).
+//! ExecuteStatement: planned, then read or written as the operation that it stands for (docs/dynamodb.md 19).
 
 use crate::engine::runtime::{Done, Engine, Transaction};
 use crate::engine::statements::next_token::{self, Position, statement_digest};

@@ -1,4 +1,4 @@
-//! GetItem (docs/dynamodb.md 12.1).
+//! GetItem: one record of one view, projected (docs/dynamodb.md 12.1).
 
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::item_key;

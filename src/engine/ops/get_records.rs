@@ -1,4 +1,4 @@
-//! GetRecords (docs/dynamodb.md 17).
+//! GetRecords: the records of a shard behind the place of an iterator, and the iterator behind them (docs/dynamodb.md 17).
 
 use std::ops::ControlFlow;
 

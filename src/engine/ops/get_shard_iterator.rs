@@ -1,4 +1,4 @@
-//! GetShardIterator (docs/dynamodb.md 17).
+//! GetShardIterator: a place in a shard as a token that is good for 15 minutes (docs/dynamodb.md 17).
 
 use crate::engine::runtime::Engine;
 use crate::engine::streams::iterator::ShardIterator;

@@ -1,4 +1,4 @@
-//! ListStreams (docs/dynamodb.md 17).
+//! ListStreams: streams by name, those that are disabled and still readable too (docs/dynamodb.md 17).
 
 use std::ops::{Bound, ControlFlow};
 

@@ -1,4 +1,4 @@
-//! ListTables (docs/dynamodb.md 11.5).
+//! ListTables: names in the order of their bytes (docs/dynamodb.md 11.5).
 
 use std::ops::ControlFlow;
 

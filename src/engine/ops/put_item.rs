@@ -1,4 +1,4 @@
-//! PutItem (docs/dynamodb.md 12.2).
+//! PutItem: the item takes the place of what has its key, if the condition holds for that (docs/dynamodb.md 12.2).
 
 use crate::engine::base::item_key;
 use crate::engine::catalog::TableEntry;

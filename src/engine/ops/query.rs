@@ -1,4 +1,4 @@
-//! Query (docs/dynamodb.md 13).
+//! Query: the items of one partition key in the order of the sort key, a page at a time (docs/dynamodb.md 13).
 
 use crate::engine::read::projected::{self, RequestedProjection};
 use crate::engine::read::{filter, select, start_key};

@@ -1,4 +1,4 @@
-//! Scan (docs/dynamodb.md 13).
+//! Scan: all of a table or index, or a segment of it, in the order of the hash (docs/dynamodb.md 13).
 
 use crate::engine::base::segment;
 use crate::engine::read::projected::RequestedProjection;

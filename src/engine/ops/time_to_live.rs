@@ -1,4 +1,4 @@
-//! UpdateTimeToLive and DescribeTimeToLive (docs/dynamodb.md 16).
+//! UpdateTimeToLive and DescribeTimeToLive: the switch; what expires is for `time_to_live` (docs/dynamodb.md 16).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! UpdateItem (docs/dynamodb.md 12.3).
+//! UpdateItem: an update is applied to what has the key, or to the key alone, if the condition holds for it (docs/dynamodb.md 12.3).
 
 use crate::engine::base::item_key;
 use crate::engine::runtime::{Done, Engine, Transaction};

@@ -1,4 +1,4 @@
-//! UpdateTable (docs/dynamodb.md 11.3).
+//! UpdateTable: all that a request changes is checked together and changed in one transaction, or nothing is (docs/dynamodb.md 11.3).
 //!
 //! The answer shows the old throughput with status UPDATING, as DynamoDB's does; the change is in effect at once.
 

@@ -1,4 +1,4 @@
-//! Bad batches (docs/dynamodb.md 14).
+//! Bad batches: too many requests, or one key twice (docs/dynamodb.md 14).
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {

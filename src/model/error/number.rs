@@ -1,4 +1,4 @@
-//! Bad numbers (docs/dynamodb.md 4).
+//! Bad numbers: how they are written, too many digits, out of range (docs/dynamodb.md 4).
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum NumberError {

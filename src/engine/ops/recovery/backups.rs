@@ -1,4 +1,4 @@
-//! CreateBackup, DescribeBackup, ListBackups, DeleteBackup (docs/dynamodb.md 20.1).
+//! CreateBackup, DescribeBackup, ListBackups, DeleteBackup: copies of a table at a moment; a job makes them (docs/dynamodb.md 20.1).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! UpdateContinuousBackups, DescribeContinuousBackups (docs/dynamodb.md 20.2).
+//! UpdateContinuousBackups, DescribeContinuousBackups: the switch, and the window that can be restored (docs/dynamodb.md 20.2).
 
 use std::sync::Arc;
 

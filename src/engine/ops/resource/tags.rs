@@ -1,4 +1,4 @@
-//! TagResource, UntagResource, ListTagsOfResource (docs/dynamodb.md 18.1).
+//! TagResource, UntagResource, ListTagsOfResource: kept with the table (docs/dynamodb.md 18.1).
 
 use std::sync::Arc;
 

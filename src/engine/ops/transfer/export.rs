@@ -1,4 +1,4 @@
-//! ExportTableToPointInTime (docs/dynamodb.md 20.3).
+//! ExportTableToPointInTime: a table as it was at a moment, or what changed in a window, into files of a bucket (docs/dynamodb.md 20.3).
 
 use std::sync::Arc;
 
