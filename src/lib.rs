@@ -49,8 +49,8 @@
 //!
 //! An operation: its types in `model/api/`, its shape, reader and writer in `codec/wire/`, what it does in `engine/ops/`; a method of its family's
 //! trait in `database/`, handed on by `database/local/` and, through the caches or past them, by `database/cached/`; a line in its family's table in
-//! `protocol/`. HTTP and the mount's `.ddb/api/` have it by that. A directory of the mount: `fs/tree/`; a file or directory beside the data:
-//! `fs/special/`, one source file each. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
+//! `protocol/`. HTTP and the mount's `.ddb/api/` have it by that. A directory of the mount: `fs/tree/`; a derived file: a row in
+//! `fs/special/derived.rs` and a function; what is more than a text: a file in `fs/special/`. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 

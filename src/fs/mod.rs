@@ -1,7 +1,7 @@
 //! The filesystem view (docs/filesystem.md): filesystem paths to nodes, nodes to bytes, bytes to requests. Knows no fuser.
 //!
 //! Inner layers, from the top; a file imports only from layers below its own, and no files of a layer import each other in a circle
-//! (held by `tests/tidy.rs`):
+//! (held by `tests/tidy`):
 //!
 //! ```text
 //! view/     a method a system call; what calls leave behind: who read what, what waits to be deleted
