@@ -461,15 +461,15 @@ fn list(scale: &Scale, mounted: &Mounted, table: &Path, own: &Path) -> Fallible<
 // ---- output -------------------------------------------------------------------------------------------------------------------
 
 fn row(name: &str, rate: f64) {
-    println!("| {name} | {} |", thousands(rate as u64));
+    println!("| {name} | {} |", thousands(rate));
 }
 
 fn compare(name: &str, ours: f64, own: f64) {
-    println!("| {name} | {} | {} | {:.2} |", thousands(ours as u64), thousands(own as u64), ours / own);
+    println!("| {name} | {} | {} | {:.2} |", thousands(ours), thousands(own), ours / own);
 }
 
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
+fn thousands(n: impl std::fmt::Display) -> String {
+    let digits = format!("{n:.0}");
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {

@@ -54,6 +54,8 @@
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+
 pub mod cli;
 pub mod codec;
 pub mod database;

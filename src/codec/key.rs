@@ -143,7 +143,7 @@ fn encode_number(number: &Number, out: &mut Vec<u8>) {
     out.push(if negative { NEGATIVE } else { POSITIVE });
     let magnitude = number.magnitude();
     // -65 + 128 to 62 + 128: one byte.
-    out.push((magnitude.div_euclid(2) + EXPONENT_BIAS) as u8 ^ mask);
+    out.push((magnitude.div_euclid(2) + EXPONENT_BIAS).to_le_bytes()[0] ^ mask);
     // A first digit at an even power of ten is alone in its pair.
     let (first, rest) = digits.split_at(if magnitude.rem_euclid(2) == 0 { 1 } else { 0 });
     out.extend(first.iter().map(|digit| (digit + 1) ^ mask));

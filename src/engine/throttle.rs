@@ -117,7 +117,6 @@ impl Bucket {
     fn fill(&mut self, rate: Rate, now_ms: u64) {
         let per_second =
             if rate.scales { rate.per_second.max((self.peak * PEAK_FACTOR).min(TABLE_UNITS_MAX)) } else { rate.per_second };
-        #[allow(clippy::cast_precision_loss)]
         let seconds = now_ms.saturating_sub(self.at_ms) as f64 / 1e3;
         self.units = (self.units + per_second * seconds).min(per_second * rate.seconds);
         self.at_ms = self.at_ms.max(now_ms);
@@ -166,7 +165,6 @@ impl Throttle {
     }
 
     /// The buckets of a request: the source's own, then its partition's, then the account's.
-    #[allow(clippy::cast_precision_loss)]
     fn needed(&self, of: &UnitRequest<'_>, limits: &PartitionLimits) -> [(BucketId, Rate); 3] {
         let partition = &of.map.partitions()[of.map.position_of(of.place)];
         let own = of.rate();
@@ -204,7 +202,6 @@ pub struct UnitRequest<'a> {
 }
 
 impl UnitRequest<'_> {
-    #[allow(clippy::cast_precision_loss)]
     fn rate(&self) -> Rate {
         if let Some(units) = self.table.throughput_of(self.source) {
             let per_second = match self.kind {

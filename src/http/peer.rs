@@ -88,6 +88,7 @@ fn port_pair(from: SocketAddr, to: SocketAddr) -> [u8; 4] {
 }
 
 /// An inet_diag_req_v2 for the socket from `peer` to `local`, of any cookie.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "constants of the kernel, wider in C than on the wire")]
 fn request(peer: SocketAddr, local: SocketAddr) -> Vec<u8> {
     let family = if peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let mut bytes = Vec::with_capacity(REQUEST_BYTES);

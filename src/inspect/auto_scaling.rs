@@ -58,7 +58,6 @@ impl Minute {
     }
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn as_f64(units: u64) -> f64 {
     units as f64
 }

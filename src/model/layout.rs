@@ -27,7 +27,6 @@ impl Statistic {
 
     /// 0 when nothing was counted.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn average(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
     }

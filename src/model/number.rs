@@ -88,6 +88,7 @@ impl Number {
 
     /// The decimal digits of the coefficient, most significant first, each 0 to 9; none for zero.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are below 10^19")]
     pub fn digits<'b>(&self, buffer: &'b mut [u8; DIGITS_MAX as usize]) -> &'b [u8] {
         // Two 64-bit halves: 128-bit division is slow.
         const HALF: u128 = 10_u128.pow(19);

@@ -52,7 +52,6 @@ impl PriceTable {
     /// A month of a table or index with these units a second. Provisioned units cost whether they are used or not; a local index
     /// is billed with its table, and so are its units.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
         let storage = source.billed_bytes as f64 / GIGABYTE * self.gigabyte_month;
         let (reads, writes) = match source.billing {

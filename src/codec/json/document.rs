@@ -78,7 +78,7 @@ impl Node {
     }
 
     fn large(self) -> usize {
-        self.0 as u32 as usize
+        (self.0 & 0xFFFF_FFFF) as usize
     }
 }
 
@@ -295,7 +295,7 @@ impl Tree {
     /// Looks for a name that is there twice, in an object that begins at `opened`.
     fn check_many(&self, names: &[u32], text: &str, opened: usize) -> Result<(), JsonError> {
         // The hash's key is a secret of the process: nobody can send names that have the same one.
-        let hashed = |&at: &u32| (self.hashes.hash_one(self.name(at, text)) as u32, at);
+        let hashed = |&at: &u32| ((self.hashes.hash_one(self.name(at, text)) >> 32) as u32, at);
         let mut sorted: Vec<(u32, u32)> = names.iter().map(hashed).collect();
         sorted.sort_unstable();
         for same in sorted.chunk_by(|one, other| one.0 == other.0).filter(|same| same.len() > 1) {

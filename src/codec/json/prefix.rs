@@ -11,7 +11,7 @@ use crate::model::limits::NESTING_LEVELS_MAX;
 
 /// Open objects and arrays. A level of an item is at most two of JSON (`{"M":{…}}`, `{"$map":{…}}`); the item itself and a set at
 /// the bottom are the rest. What is too deep for an item but not for this is found by the parser.
-const DEPTH_MAX: u32 = 2 * NESTING_LEVELS_MAX as u32 + 4;
+const DEPTH_MAX: usize = 2 * NESTING_LEVELS_MAX + 4;
 
 /// What the bytes so far are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct JsonPrefix {
     /// Open containers, innermost in bit 0: 1 an object, 0 an array.
     /// [`DEPTH_MAX`], 68, fits into its bits.
     containers: u128,
-    depth: u32,
+    depth: usize,
     /// The string being read is a member name.
     name: bool,
     /// Bytes accepted: the offset of the next one.
@@ -317,9 +317,9 @@ mod tests {
     #[test]
     fn depth_is_capped() {
         let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
-        assert_eq!(state(&nested(DEPTH_MAX as usize - 1)), PrefixState::Complete);
+        assert_eq!(state(&nested(DEPTH_MAX - 1)), PrefixState::Complete);
         let fault = JsonFault::Value(ValueError::Nesting);
-        assert_eq!(state(&nested(DEPTH_MAX as usize)), PrefixState::Invalid(JsonError { offset: DEPTH_MAX as usize + 4, fault }));
+        assert_eq!(state(&nested(DEPTH_MAX)), PrefixState::Invalid(JsonError { offset: DEPTH_MAX + 4, fault }));
     }
 
     fn any_json() -> impl Strategy<Value = serde_json::Value> {

@@ -11,7 +11,6 @@ const SECONDS_OF_MINUTE: f64 = 60.0;
 
 /// The object of one of the tables in `metrics`; times and rates are of `metrics`.
 #[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> Value {
     // Less than a minute is no basis for a month.
     let seconds = metrics.now_ms.saturating_sub(metrics.since_ms).max(MINUTE_MS) as f64 / 1e3;

@@ -80,7 +80,6 @@ pub fn render(table: &str, limits: &PartitionLimits, lanes: &[Lane]) -> String {
 
 fn lane_height(lane: &Lane) -> f64 {
     let keys = lane.keys.len().min(KEYS_MAX);
-    #[allow(clippy::cast_precision_loss)]
     let keys = keys as f64 * KEY_HEIGHT;
     LANE_TITLE + SCALE_HEIGHT + FUNNEL_HEIGHT + BOX_HEIGHT + if keys > 0.0 { keys + 22.0 } else { 0.0 }
 }
@@ -99,7 +98,6 @@ fn head(out: &mut String, table: &str, lanes: &[Lane]) {
     text(out, (MARGIN, 64.0), "dim", &asked);
     // The legend.
     let step = 46.0;
-    #[allow(clippy::cast_precision_loss)]
     let left = WIDTH - MARGIN - step * STEPS.len() as f64;
     text(out, (left, 34.0), "small dim", "heat: share of a partition's limits");
     let mut x = left;
@@ -118,7 +116,6 @@ struct Span {
 }
 
 /// Widths by bytes, none too narrow to be seen.
-#[allow(clippy::cast_precision_loss)]
 fn spans(partitions: &[(PartitionReport, PartitionContent)]) -> Vec<Span> {
     let count = partitions.len().max(1) as f64;
     // Thousands of partitions have half of the width for their least, and the other half by their bytes.
@@ -313,7 +310,6 @@ fn short(number: f64) -> String {
     }
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn human(bytes: u64) -> String {
     let units = ["B", "KB", "MB", "GB", "TB"];
     let (mut value, mut unit) = (bytes as f64, 0);

@@ -133,7 +133,6 @@ impl Minute<'_> {
     }
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn number(count: u64) -> f64 {
     count as f64
 }

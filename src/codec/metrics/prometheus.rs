@@ -142,7 +142,6 @@ fn labels(table: &TableMetrics, name: &str, value: Option<&str>) -> String {
     }
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn number(count: u64) -> f64 {
     count as f64
 }

@@ -35,10 +35,10 @@ fn u32_of(length: usize) -> u32 {
 fn put_length(length: usize, out: &mut Vec<u8>) {
     let mut rest = u32_of(length);
     while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
+        out.push((rest & 0x7F) as u8 | 0x80);
         rest >>= 7;
     }
-    out.push(rest as u8);
+    out.push((rest & 0x7F) as u8);
 }
 
 fn put_text(bytes: &[u8], out: &mut Vec<u8>) {

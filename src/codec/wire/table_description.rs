@@ -243,7 +243,6 @@ pub(super) fn add_failure(failure: Option<&Failure>, out: &mut Map<String, Value
 #[must_use]
 pub fn timestamp(milliseconds: u64) -> Value {
     // Exact: milliseconds of any date that matters are far below 2^53.
-    #[allow(clippy::cast_precision_loss)]
     let seconds = milliseconds as f64 / 1000.0;
     json!(seconds)
 }

@@ -18,7 +18,6 @@ pub fn read_units(bytes: usize, consistent: bool) -> f64 {
 }
 
 /// Sizes are far below 2^53, where a double is exact.
-#[allow(clippy::cast_precision_loss)]
 fn units(bytes: usize, unit_bytes: usize) -> f64 {
     bytes.div_ceil(unit_bytes).max(1) as f64
 }

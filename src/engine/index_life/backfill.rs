@@ -204,7 +204,6 @@ fn whole(units: f64) -> u64 {
     units as u64
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn units(whole: u64) -> f64 {
     whole as f64
 }

@@ -21,7 +21,6 @@ pub fn share(load: &Load, limits: &PartitionLimits) -> f64 {
 /// The boundary between two collections that parts the load best: beside one of the hot keys, or in the middle. What the
 /// hot keys do not account for is taken as spread over the whole range.
 #[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn cut(range: &PlaceRange, total: &Load, keys: &[Counter], now_ms: u64) -> Option<Vec<u8>> {
     let lower = first_digest(&range.from);
     let upper = range.to.as_deref().map_or(u128::MAX, first_digest);

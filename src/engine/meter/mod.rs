@@ -218,7 +218,6 @@ impl SourceMeter {
     }
 
     /// A scan asks each partition on its way for as much, and no key in particular.
-    #[allow(clippy::cast_precision_loss)]
     fn heat_scanned(&self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
         let mut counts = self.counts.lock();
         let map = Arc::clone(&counts.map);

@@ -63,7 +63,6 @@ fn is_condition(reason: &CancellationReason) -> bool {
     matches!(reason, CancellationReason::ConditionalCheckFailed { .. })
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn add(counts: &mut OperationCounts, outcome: Outcome, (latency_ms, returned): (f64, Option<u64>)) {
     match outcome {
         Outcome::Success => {

@@ -93,7 +93,6 @@ fn least<Name>(set: &[Option<Counter<Name>>]) -> usize {
     places.min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other))).map_or(0, |(place, _)| place)
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn counted(events: u64) -> f64 {
     events as f64
 }

@@ -39,7 +39,7 @@ impl InodeTable {
     fn shard(&self, ino: u64) -> &Mutex<HashMap<u64, Slot>> {
         // Structure numbers differ in high bits, data numbers in all.
         let mixed = (ino >> 32) ^ (ino >> 8);
-        &self.shards[(mixed % SHARDS as u64) as usize]
+        &self.shards[usize::try_from(mixed).unwrap_or_default() % SHARDS]
     }
 
     /// Counts one lookup and returns the inode number. `None` when the number already stands for another node: two digests of 63

@@ -52,7 +52,6 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bi
 
 /// Half units, exact.
 fn units(halves: u64) -> Value {
-    #[allow(clippy::cast_precision_loss)]
     let units = halves as f64 / 2.0;
     json!(units)
 }

@@ -123,7 +123,6 @@ fn hot_row<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
 }
 
 /// The largest item collections, and how much that is of what one of a table with a local index may have.
-#[allow(clippy::cast_precision_loss)]
 fn big_collections(mount: &Mount, source: &Source) -> Result<String, FsError> {
     let layout = mount.layout()?;
     let bytes_max = layout.collection_bytes_max().max(1) as f64;

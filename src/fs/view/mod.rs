@@ -386,7 +386,7 @@ impl View {
             blocks_available: info.free_bytes / block,
             files: u64::from(u32::MAX),
             files_free: u64::from(u32::MAX) / 2,
-            name_bytes_max: NAME_BYTES_MAX as u32,
+            name_bytes_max: u32::try_from(NAME_BYTES_MAX).unwrap_or(u32::MAX),
         }
     }
 

@@ -4,6 +4,8 @@
 //! A small file is its bytes. A larger one is its pages: holes cost nothing and read as zeros. Memory of all files, unlinked but open
 //! ones included, is counted when it is taken and given back when it goes.
 
+#![expect(clippy::cast_possible_truncation, reason = "offsets in memory, and memory is addressed by 64 bits")]
+
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;

@@ -75,6 +75,7 @@ pub(super) fn allocate(file: &File, from: u64, bytes: u64, keeps_length: bool) -
 
 /// fcntl(2): a lock of this process for writing on the first byte of a file, until any descriptor of the file is closed; the process
 /// that stands in its way, if one does.
+#[expect(clippy::cast_possible_truncation, reason = "constants, wider in C than the fields that they are for")]
 pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
     // SAFETY: of integers alone, for which 0 is a value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };

@@ -23,7 +23,7 @@ pub const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Records of one page while counting.
 const PAGE_RECORDS: u32 = 1_000;
 /// Records from one mark to the next: as many may be rendered in vain to begin a read.
-const MARK_RECORDS: u64 = 64;
+const MARK_RECORDS: u32 = 64;
 /// Logs whose marks are kept.
 const LOGS_MAX: usize = 256;
 
@@ -95,7 +95,7 @@ impl Log {
                     self.is_sealed = true;
                     return Ok(());
                 }
-                if self.count.is_multiple_of(MARK_RECORDS) {
+                if self.count.is_multiple_of(MARK_RECORDS.into()) {
                     self.marks.push((self.bytes, record.sequence_number));
                 }
                 text.clear();
@@ -128,7 +128,7 @@ impl Log {
         let mut records = Records::at(db, self.name.stream.clone(), ShardPosition::AtSequenceNumber(sequence))?;
         let (mut out, mut text) = (Vec::new(), Vec::new());
         while at < end {
-            let page = records.next(db, MARK_RECORDS as u32)?;
+            let page = records.next(db, MARK_RECORDS)?;
             if page.is_empty() {
                 break;
             }

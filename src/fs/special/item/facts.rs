@@ -136,7 +136,6 @@ fn partition_of(mount: &Mount, place: &Place) -> Option<String> {
 }
 
 /// Capacity units are at most 100: exact.
-#[allow(clippy::cast_precision_loss)]
 fn half(units: usize) -> f64 {
     units as f64 / 2.0
 }
