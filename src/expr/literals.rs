@@ -1,21 +1,44 @@
-//! Expressions as people type them: values stand in the text, names need no `#`.
+//! Expressions as people type them: names and values stand in the text. The one dialect of `X.update`, its `IF`, and `where=`.
 //!
 //! ```text
 //! SET n = n + 1, status = "open", tags = ["a"] REMOVE tmp IF n < 10 AND size(tags) > 0
+//!
+//! name    letters, digits, _ $ @, not first a digit; in conditions also -; a reserved word is fine; any other name `in backquotes`
+//! value   'text'  "text"  12  -1.5e3  true  false  null  b"bytes"  ["a",1]  {"$ss":["a"]}
+//! rest    as in the API's expressions; in conditions also == and !=
 //! ```
-//! Literals become `:` placeholders, reserved words and names in backquotes `#` placeholders; what comes out is what the API takes. A
-//! string stands in single or double quotes (double as in JSON), a list, map or set is plain JSON, a number keeps its digits. `IF`
-//! begins the condition of an update. Whether a word is a keyword, a function or a name follows from its place: a keyword comes
-//! after an operand, a function before `(`.
+//! A quote is written twice inside its like; in double quotes a backslash begins an escape as in JSON, and is itself where it does not. Lists,
+//! maps and sets are plain JSON. `IF` begins the condition of an update. Whether a word is a keyword, a function or a name follows
+//! from its place: a keyword comes after an operand, a function before `(`. In a condition `true`, `false` and `null` are values, before `=` too,
+//! where an update has them as names.
+//!
+//! Values become `:` placeholders, names that need it `#` placeholders; what comes out is what the API takes.
+//!
+//! A text may have bytes that were written as `%XX`, as the name of a directory has. Such a byte means itself inside names and quotes;
+//! outside of them it is read like the bare one, so that a wholly escaped text works too: a string that `%22` opens is closed by `%22`.
 
 use std::collections::BTreeMap;
 
 use super::reserved::is_reserved;
-use crate::codec::json::grammar::Brackets;
-use crate::codec::plain_json::{self, PlainJsonFault};
+use crate::codec::json::JsonFault;
+use crate::codec::json::grammar::{Brackets, Escape, Escaped};
+use crate::codec::plain_json;
 use crate::model::AttributeValue;
 use crate::model::api::Placeholders;
 use crate::model::error::NumberError;
+
+/// The same for people, in `help` and in what `X.update` says of itself.
+pub const SPELLING: &str = "\
+Values stand in the text: 'a' and \"a\" strings (a quote inside twice, in double quotes also JSON's escapes), numbers, true, false,
+null, b\"bytes\", plain JSON lists and maps. Reserved words need no care; other odd names stand in `backquotes`.
+";
+
+/// A byte of a text, and whether it was written as `%XX`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    pub byte: u8,
+    pub is_escaped: bool,
+}
 
 /// An expression that the API takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +56,7 @@ pub struct ExtractedUpdate {
     pub placeholders: Placeholders,
 }
 
-/// A literal that is none, and the byte of the text where it begins.
+/// What stands in a text and means nothing, and the byte of the text where it begins.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} at byte {offset}")]
 pub struct LiteralError {
@@ -43,29 +66,40 @@ pub struct LiteralError {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LiteralFault {
+    /// Of this quote.
     #[error("the closing quote is missing")]
-    OpenQuote,
+    OpenQuote(char),
     #[error("the closing bracket is missing")]
     OpenBracket,
+    #[error("a text is not UTF-8")]
+    NotUtf8,
     #[error("{0}")]
-    Json(PlainJsonFault),
-    #[error("{0}")]
-    Number(#[from] NumberError),
+    Json(JsonFault),
+    #[error("{error}")]
+    Number { text: String, error: NumberError },
+    #[error("there are no placeholders where values stand in the text")]
+    Placeholder,
+    #[error("a name is missing after '.'")]
+    NoName,
+    #[error("between [ and ] is the number of an element")]
+    Index,
+    #[error("'{}' has no meaning here", .0.escape_default())]
+    NoMeaning(char),
 }
 
 impl LiteralError {
     /// May more text mend it?
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
-        matches!(self.fault, LiteralFault::OpenQuote | LiteralFault::OpenBracket)
+        matches!(self.fault, LiteralFault::OpenQuote(_) | LiteralFault::OpenBracket | LiteralFault::NoName)
     }
 }
 
 /// A condition or filter expression.
 ///
 /// # Errors
-/// A bad literal; what else is wrong is for the parser.
-pub fn condition(text: &str) -> Result<Extracted, LiteralError> {
+/// A bad literal or sign; what else is wrong is for the parser.
+pub fn condition(text: &[Unit]) -> Result<Extracted, LiteralError> {
     let mut extractor = Extractor::new(text, false);
     extractor.run()?;
     Ok(Extracted { text: extractor.out.trim().to_owned(), placeholders: extractor.placeholders.finish() })
@@ -74,9 +108,10 @@ pub fn condition(text: &str) -> Result<Extracted, LiteralError> {
 /// An update expression, and after `IF` its condition.
 ///
 /// # Errors
-/// A bad literal; what else is wrong is for the parser.
+/// A bad literal or sign; what else is wrong is for the parser.
 pub fn update(text: &str) -> Result<ExtractedUpdate, LiteralError> {
-    let mut extractor = Extractor::new(text, true);
+    let units: Vec<Unit> = text.bytes().map(|byte| Unit { byte, is_escaped: false }).collect();
+    let mut extractor = Extractor::new(&units, true);
     extractor.run()?;
     let out = extractor.out.as_str();
     let (update, condition) = match extractor.condition_at {
@@ -129,7 +164,7 @@ fn alias<T: PartialEq>(sign: char, shown: &str, meant: T, known: &mut BTreeMap<S
 }
 
 struct Extractor<'a> {
-    text: &'a str,
+    units: &'a [Unit],
     at: usize,
     is_update: bool,
     out: String,
@@ -145,12 +180,12 @@ struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    fn new(text: &'a str, is_update: bool) -> Self {
+    fn new(units: &'a [Unit], is_update: bool) -> Self {
         Self {
-            text,
+            units,
             at: 0,
             is_update,
-            out: String::with_capacity(text.len()),
+            out: String::with_capacity(units.len()),
             placeholders: Collected::default(),
             after_operand: false,
             after_dot: false,
@@ -159,114 +194,201 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
     fn run(&mut self) -> Result<(), LiteralError> {
-        while let Some(first) = self.rest().chars().next() {
-            match first {
-                '"' | '\'' => self.string(first)?,
-                '`' => self.quoted_name()?,
-                '0'..='9' => self.number()?,
-                '-' if self.takes_value() && is_number(&self.rest()[1..]) => self.number()?,
-                '[' if self.after_operand => self.index(),
-                '[' | '{' => self.json()?,
-                _ if is_word(first) => self.word()?,
-                _ => self.sign(first),
+        while let Some(unit) = self.peek(0) {
+            match unit.byte {
+                b'"' | b'\'' => self.string()?,
+                b'b' | b'B' if !self.after_dot && self.takes_value() && matches!(self.byte(1), b'"' | b'\'') => self.binary()?,
+                b'`' => self.quoted_name()?,
+                _ if self.after_dot && self.is_of_name(unit) => self.word()?,
+                b'0'..=b'9' => self.number()?,
+                b'-' | b'.' if self.begins_number() => self.number()?,
+                b'[' if !unit.is_escaped && self.after_operand => self.index()?,
+                b'[' | b'{' if !unit.is_escaped => self.json()?,
+                b'#' | b':' if !unit.is_escaped => return Err(self.error(LiteralFault::Placeholder)),
+                _ if begins_name(unit) => self.word()?,
+                byte => self.sign(byte)?,
             }
         }
         Ok(())
+    }
+
+    fn peek(&self, ahead: usize) -> Option<Unit> {
+        self.units.get(self.at + ahead).copied()
+    }
+
+    /// 0 behind the end.
+    fn byte(&self, ahead: usize) -> u8 {
+        self.peek(ahead).map_or(0, |unit| unit.byte)
+    }
+
+    /// The bytes of the next `count` units.
+    fn bytes(&self, count: usize) -> Vec<u8> {
+        self.units.iter().skip(self.at).take(count).map(|unit| unit.byte).collect()
+    }
+
+    /// How many of the next units are such.
+    fn run_of(&self, is_such: impl Fn(Unit) -> bool) -> usize {
+        self.units.iter().skip(self.at).take_while(|unit| is_such(**unit)).count()
+    }
+
+    /// The first byte behind the next `count` units that is not blank.
+    fn byte_behind(&self, count: usize) -> u8 {
+        let mut behind = self.units.iter().skip(self.at + count).map(|unit| unit.byte);
+        behind.find(|byte| !byte.is_ascii_whitespace()).unwrap_or(0)
     }
 
     fn takes_value(&self) -> bool {
         !self.after_operand || self.value_follows
     }
 
+    /// A minus belongs to a number where no operand is before it; so does a point. In a condition, where nothing is reckoned, a minus
+    /// begins one anywhere.
+    fn begins_number(&self) -> bool {
+        let is_digit = self.byte(1).is_ascii_digit();
+        (self.takes_value() && is_digit) || (self.byte(0) == b'-' && !self.in_update())
+    }
+
+    /// Of a name that has begun.
+    fn is_of_name(&self, unit: Unit) -> bool {
+        begins_name(unit) || unit.byte.is_ascii_digit() || (unit.byte == b'-' && !self.in_update())
+    }
+
     fn error(&self, fault: LiteralFault) -> LiteralError {
         LiteralError { offset: self.at, fault }
     }
 
-    fn operand(&mut self, text: &str, bytes: usize) {
+    fn operand(&mut self, text: &str, count: usize) {
         self.out.push_str(text);
-        self.at += bytes;
+        self.at += count;
         self.after_operand = true;
         self.after_dot = false;
     }
 
-    fn value(&mut self, value: AttributeValue, bytes: usize) {
-        let written = self.rest().get(..bytes).unwrap_or_default();
-        let alias = self.placeholders.value(value, written);
-        self.operand(&alias, bytes);
+    fn value(&mut self, value: AttributeValue, count: usize) {
+        let alias = self.placeholders.value(value, &String::from_utf8_lossy(&self.bytes(count)));
+        self.operand(&alias, count);
     }
 
-    fn string(&mut self, quote: char) -> Result<(), LiteralError> {
-        let bytes = quoted_bytes(self.rest(), quote).ok_or_else(|| self.error(LiteralFault::OpenQuote))?;
-        if quote == '"' {
-            return self.json_value(bytes);
+    /// What is between the quote here, `at` units ahead, and its like, and how many units that takes with the quotes.
+    fn quoted(&self, at: usize) -> Result<(Vec<u8>, usize), LiteralError> {
+        let Some(quote) = self.peek(at) else { return Ok((Vec::new(), at)) };
+        let (mut bytes, mut end) = (Vec::new(), at + 1);
+        while let Some(unit) = self.peek(end) {
+            let escaped = if quote.byte == b'"' && unit.byte == b'\\' && !unit.is_escaped { self.escape(end + 1) } else { None };
+            match escaped {
+                Some((character, count)) => {
+                    bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                    end += 1 + count;
+                }
+                None if unit != quote => {
+                    bytes.push(unit.byte);
+                    end += 1;
+                }
+                None if self.peek(end + 1) == Some(quote) => {
+                    bytes.push(unit.byte);
+                    end += 2;
+                }
+                None => return Ok((bytes, end + 1)),
+            }
         }
-        let inner = self.rest().get(1..bytes - 1).unwrap_or_default();
-        self.value(AttributeValue::S(inner.replace("''", "'")), bytes);
+        Err(self.error(LiteralFault::OpenQuote(quote.byte.into())))
+    }
+
+    /// The character of the escape whose backslash is before `at`, and how many units it takes; `None` when it is no escape.
+    fn escape(&self, at: usize) -> Option<(char, usize)> {
+        let mut escape = Escape::Letter;
+        for count in 1.. {
+            match escape.step(self.byte(at + count - 1)).ok()? {
+                Escaped::More(more) => escape = more,
+                Escaped::Character(character) => return Some((character, count)),
+            }
+        }
+        None
+    }
+
+    fn quoted_text(&self) -> Result<(String, usize), LiteralError> {
+        let (bytes, count) = self.quoted(0)?;
+        Ok((String::from_utf8(bytes).map_err(|_| self.error(LiteralFault::NotUtf8))?, count))
+    }
+
+    fn string(&mut self) -> Result<(), LiteralError> {
+        let (text, count) = self.quoted_text()?;
+        self.value(AttributeValue::S(text), count);
+        Ok(())
+    }
+
+    fn binary(&mut self) -> Result<(), LiteralError> {
+        let (bytes, count) = self.quoted(1)?;
+        self.value(AttributeValue::B(bytes), count);
         Ok(())
     }
 
     fn quoted_name(&mut self) -> Result<(), LiteralError> {
-        let inner = self.rest()[1..].split_once('`').map(|(inner, _)| inner);
-        let inner = inner.ok_or_else(|| self.error(LiteralFault::OpenQuote))?;
-        let alias = self.placeholders.name(inner);
-        self.operand(&alias, inner.len() + 2);
+        let (name, count) = self.quoted_text()?;
+        let alias = self.placeholders.name(&name);
+        self.operand(&alias, count);
         Ok(())
     }
 
     fn number(&mut self) -> Result<(), LiteralError> {
-        let bytes = number_bytes(self.rest());
-        let number = self.rest().get(..bytes).unwrap_or_default().parse();
-        let number = number.map_err(|error: NumberError| self.error(error.into()))?;
-        self.value(AttributeValue::N(number), bytes);
+        // Where nothing is reckoned, all that could be meant as one is one, so that a date or a name is told for what it is.
+        let is_of_number = |unit: Unit| unit.byte.is_ascii_alphanumeric() || matches!(unit.byte, b'.' | b'-' | b'+' | b'_' | b':');
+        let count = self.run_of(is_of_number);
+        let count = if self.in_update() { number_len(&self.bytes(count)) } else { count };
+        let text = String::from_utf8_lossy(&self.bytes(count)).into_owned();
+        let number = text.parse().map_err(|error| self.error(LiteralFault::Number { text, error }))?;
+        self.value(AttributeValue::N(number), count);
         Ok(())
     }
 
     /// `[12]` of a document path.
-    fn index(&mut self) {
-        let bytes = self.rest().find(']').map_or(self.rest().len(), |end| end + 1);
-        let text = self.rest().get(..bytes).unwrap_or_default();
-        self.operand(text, bytes);
+    fn index(&mut self) -> Result<(), LiteralError> {
+        let count = self.run_of(|unit| unit.byte != b']') + 1;
+        let text = String::from_utf8_lossy(&self.bytes(count)).into_owned();
+        let digits = text.trim_start_matches('[').trim_end_matches(']').trim();
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && text.ends_with(']');
+        if !is_number && !self.in_update() {
+            return Err(self.error(LiteralFault::Index));
+        }
+        self.operand(&text, count);
+        Ok(())
     }
 
     fn json(&mut self) -> Result<(), LiteralError> {
-        let bytes = Brackets::default().end(self.rest().as_bytes()).ok_or_else(|| self.error(LiteralFault::OpenBracket))?;
-        self.json_value(bytes)
-    }
-
-    fn json_value(&mut self, bytes: usize) -> Result<(), LiteralError> {
-        let value = plain_json::parse_value(self.rest().as_bytes().get(..bytes).unwrap_or_default());
+        let mut brackets = Brackets::default();
+        let last = self.units.iter().skip(self.at).position(|unit| brackets.end(&[unit.byte]).is_some());
+        let count = last.ok_or_else(|| self.error(LiteralFault::OpenBracket))? + 1;
+        let value = plain_json::parse_value(&self.bytes(count));
         let value =
             value.map_err(|error| LiteralError { offset: self.at + error.offset, fault: LiteralFault::Json(error.fault) })?;
-        self.value(value, bytes);
+        self.value(value, count);
         Ok(())
     }
 
     fn word(&mut self) -> Result<(), LiteralError> {
-        let rest = self.rest();
-        let bytes = rest.find(|c| !is_word(c) && !c.is_ascii_digit()).unwrap_or(rest.len());
-        let word = rest.get(..bytes).unwrap_or_default();
-        let next = rest.get(bytes..).unwrap_or_default().trim_start().chars().next();
-        if self.after_dot {
-            self.name(word, bytes);
-        } else if self.is_keyword(word, next) {
-            self.keyword(word, bytes);
-        } else if next == Some('(') {
-            self.sign_text(word, bytes);
-        // Before a comparator or a step it is an attribute's name, `true` too.
-        } else if let Some(value) = constant(word).filter(|_| !matches!(next, Some('=' | '<' | '>' | '.' | '['))) {
-            self.value(value, bytes);
+        let count = self.run_of(|unit| self.is_of_name(unit));
+        let word = String::from_utf8(self.bytes(count)).map_err(|_| self.error(LiteralFault::NotUtf8))?;
+        let is_bare = !self.after_dot && self.units.iter().skip(self.at).take(count).all(|unit| !unit.is_escaped);
+        let next = self.byte_behind(count);
+        if is_bare && self.is_keyword(&word, next) {
+            self.keyword(&word, count);
+        } else if is_bare && next == b'(' {
+            self.sign_text(&word, count);
+        } else if let Some(value) = constant(&word).filter(|_| is_bare && self.is_constant_before(next)) {
+            self.value(value, count);
         } else {
-            self.name(word, bytes);
+            self.name(&word, count);
         }
         Ok(())
     }
 
-    fn is_keyword(&self, word: &str, next: Option<char>) -> bool {
+    /// In an update what stands before `=` is a name; in a condition a value may stand there, and one that a name follows stands alone.
+    fn is_constant_before(&self, next: u8) -> bool {
+        !matches!(next, b'.' | b'[') && !(self.in_update() && matches!(next, b'=' | b'<' | b'>'))
+    }
+
+    fn is_keyword(&self, word: &str, next: u8) -> bool {
         let is = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
         let is_start = self.out.trim().is_empty();
         if self.in_update() {
@@ -274,7 +396,7 @@ impl<'a> Extractor<'a> {
         }
         match self.after_operand {
             true => is(&["AND", "OR", "BETWEEN", "IN"]),
-            false => is(&["NOT"]) && !matches!(next, Some('=' | '<' | '>' | '.' | '[') | None),
+            false => is(&["NOT"]) && !matches!(next, b'=' | b'<' | b'>' | b'.' | b'[' | 0),
         }
     }
 
@@ -282,48 +404,58 @@ impl<'a> Extractor<'a> {
         self.is_update && self.condition_at.is_none()
     }
 
-    fn keyword(&mut self, word: &str, bytes: usize) {
+    fn keyword(&mut self, word: &str, count: usize) {
         if self.in_update() && word.eq_ignore_ascii_case("IF") {
-            self.at += bytes;
+            self.at += count;
             self.after_operand = false;
             self.value_follows = false;
             self.condition_at = Some(self.out.len());
             return;
         }
         self.value_follows = self.in_update() && ["ADD", "DELETE"].iter().any(|known| word.eq_ignore_ascii_case(known));
-        self.sign_text(word, bytes);
+        self.sign_text(word, count);
     }
 
-    fn name(&mut self, word: &str, bytes: usize) {
-        if word.is_ascii() && !word.starts_with('_') && !is_reserved(word) {
-            return self.operand(word, bytes);
+    fn name(&mut self, word: &str, count: usize) {
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_plain && word.starts_with(|first: char| first.is_ascii_alphabetic()) && !is_reserved(word) {
+            return self.operand(word, count);
         }
         let alias = self.placeholders.name(word);
-        self.operand(&alias, bytes);
+        self.operand(&alias, count);
     }
 
-    /// `#x`, `:x`, signs and white space stay as they are.
-    fn sign(&mut self, first: char) {
-        if first.is_whitespace() {
-            self.out.push(first);
-            self.at += first.len_utf8();
-            return;
+    /// Signs and blanks stay as they are; what the API spells otherwise is put right.
+    fn sign(&mut self, byte: u8) -> Result<(), LiteralError> {
+        if byte.is_ascii_whitespace() {
+            self.out.push(char::from(byte));
+            self.at += 1;
+            return Ok(());
         }
-        if matches!(first, '#' | ':') {
-            let word = self.rest()[1..].find(|c| !is_word(c) && !c.is_ascii_digit());
-            let bytes = word.map_or(self.rest().len(), |end| end + 1);
-            let text = self.rest().get(..bytes).unwrap_or_default();
-            return self.operand(text, bytes);
-        }
-        let text = self.rest().get(..first.len_utf8()).unwrap_or_default();
-        self.sign_text(text, first.len_utf8());
-        self.after_operand = first == ')';
-        self.after_dot = first == '.';
+        let (text, count) = match (byte, self.byte(1)) {
+            _ if self.in_update() => (char::from(byte).to_string(), 1),
+            (b'<', b'>') | (b'!', b'=') => ("<>".to_owned(), 2),
+            (b'<' | b'>', b'=') => (format!("{}=", char::from(byte)), 2),
+            (b'=', b'=') => ("=".to_owned(), 2),
+            (b'.', _) if !self.names_follow() => return Err(self.error(LiteralFault::NoName)),
+            (b'=' | b'<' | b'>' | b'(' | b')' | b',' | b'.', _) => (char::from(byte).to_string(), 1),
+            _ => return Err(self.error(LiteralFault::NoMeaning(char::from(byte)))),
+        };
+        self.sign_text(&text, count);
+        self.after_operand = byte == b')';
+        self.after_dot = byte == b'.';
+        Ok(())
     }
 
-    fn sign_text(&mut self, text: &str, bytes: usize) {
+    /// Does a name stand behind the dot here?
+    fn names_follow(&self) -> bool {
+        let blanks = self.units.iter().skip(self.at + 1).take_while(|unit| unit.byte.is_ascii_whitespace()).count();
+        self.peek(1 + blanks).is_some_and(|unit| unit.byte == b'`' || self.is_of_name(unit))
+    }
+
+    fn sign_text(&mut self, text: &str, count: usize) {
         self.out.push_str(text);
-        self.at += bytes;
+        self.at += count;
         self.after_operand = false;
         self.after_dot = false;
     }
@@ -338,44 +470,30 @@ fn constant(word: &str) -> Option<AttributeValue> {
     }
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphabetic() || c == '_'
-}
-
-fn is_number(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit())
+/// Can a name begin with it? An escaped byte can be in one anywhere, save a digit and what has a meaning outside of names.
+fn begins_name(unit: Unit) -> bool {
+    let is_plain = unit.byte.is_ascii_alphabetic() || matches!(unit.byte, b'_' | b'$' | b'@') || !unit.byte.is_ascii();
+    let has_meaning = unit.byte.is_ascii_whitespace()
+        || unit.byte.is_ascii_digit()
+        || matches!(unit.byte, b'\'' | b'"' | b'`' | b'=' | b'<' | b'>' | b'!' | b'(' | b')' | b',' | b'-');
+    is_plain || (unit.is_escaped && !has_meaning)
 }
 
 /// Bytes of the number that `text` begins with, its sign included.
-fn number_bytes(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| from + bytes[from.min(bytes.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let mut end = digits(usize::from(text.starts_with('-')));
-    if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
+fn number_len(text: &[u8]) -> usize {
+    let digits = |from: usize| from + text.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+    let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    let mut end = digits(usize::from(text.starts_with(b"-")));
+    if text.get(end) == Some(&b'.') && is_digit(end + 1) {
         end = digits(end + 1);
     }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        if is_digit(end + 1 + sign) {
             end = digits(end + 1 + sign);
         }
     }
     end
-}
-
-/// Bytes of the string that `text` begins with, its quotes included.
-fn quoted_bytes(text: &str, quote: char) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\\' if quote == '"' => at += 2,
-            b'\'' if quote == '\'' && bytes.get(at + 1) == Some(&b'\'') => at += 2,
-            byte if char::from(*byte) == quote => return Some(at + 1),
-            _ => at += 1,
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -383,6 +501,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn units(text: &str) -> Vec<Unit> {
+        text.bytes().map(|byte| Unit { byte, is_escaped: false }).collect()
+    }
 
     /// Expression, condition after ` IF `, then names and values as `alias=…`.
     fn shown(update: Option<&str>, condition: Option<&str>, placeholders: &Placeholders) -> String {
@@ -434,7 +556,8 @@ mod tests {
             "SET #myname = if_not_exists(#myname, :0) + :1 | #myname=my-name | :0=0 | :1=1",
         );
         check("SET _a = é", "SET #_a = #v | #_a=_a | #v=é");
-        check("SET a = #b + :c", "SET a = #b + :c");
+        check("SET a = #b", "there are no placeholders where values stand in the text at byte 8");
+        check("SET a = :b", "there are no placeholders where values stand in the text at byte 8");
         check("SET a = 'x", "the closing quote is missing at byte 8");
         check("SET a = [1,", "the closing bracket is missing at byte 8");
         check("SET a = [1,,]", "expected a JSON value at byte 11");
@@ -445,10 +568,44 @@ mod tests {
         check("SET not = 1 IF NOT not = 2", "SET #not = :1 | IF NOT #not = :2 | #not=not | :1=1 | :2=2");
     }
 
+    /// What stands in a condition means the same behind `IF` and in `where=`.
+    #[test]
+    fn one_dialect() {
+        let check = |text: &str, expected: &str| {
+            let found = condition(&units(text)).map(|found| shown(Some(&found.text), None, &found.placeholders));
+            let found = found.unwrap_or_else(|error| error.fault.to_string());
+            assert_eq!(found, expected, "{text}");
+            let updated = update(&format!("IF {text}"));
+            let updated = updated.map(|found| shown(found.condition.as_deref(), None, &found.placeholders));
+            assert_eq!(updated.unwrap_or_else(|error| error.fault.to_string()), expected, "IF {text}");
+        };
+        check(r#"a = "say ""hi""""#, r#"a = :sayhi | :sayhi="say \"hi\"""#);
+        check(r#"a = "x\n\u00e9\"""#, r#"a = :xnu00e9 | :xnu00e9="x\né\"""#);
+        check(r#"a = "C:\dir""#, r#"a = :Cdir | :Cdir="C:\\dir""#);
+        check(r"a = 'x\n'", r#"a = :xn | :xn="x\\n""#);
+        check("a == 1 AND b != 2", "a = :1 AND b <> :2 | :1=1 | :2=2");
+        check("h = b'a'", r#"h = :ba | :ba={"$b64":"YQ=="}"#);
+        check("tags = [1,\"]\"] OR m = {\"$ss\":[\"a\"]}", r#"tags = :1 OR m = :ssa | :1=[1,"]"] | :ssa={"$ss":["a"]}"#);
+        check("ship-date = 1 AND $x < .5", "#shipdate = :1 AND #x < :5 | #shipdate=ship-date | #x=$x | :1=1 | :5=0.5");
+        check("`a``b`.`c d` = null", "#ab.#cd = :null | #ab=a`b | #cd=c d | :null=null");
+        check(
+            "in = 1 AND not = 2 AND NOT and IN (3)",
+            "#in = :1 AND #not = :2 AND NOT #and IN (:3) | #and=and | #in=in | #not=not | :1=1 | :2=2 | :3=3",
+        );
+        check("true = a AND null.b[ 0 ] = false", ":true = a AND #null.b[ 0 ] = :false | #null=null | :false=false | :true=true");
+        check("a . b = 1", "a . b = :1 | :1=1");
+        check("d > 2024-01-01", "The parameter cannot be converted to a numeric value: 2024-01-01");
+        check("a = #b", "there are no placeholders where values stand in the text");
+        check("a[x] = 1", "between [ and ] is the number of an element");
+        check("a. = 1", "a name is missing after '.'");
+        check("a & b", "'&' has no meaning here");
+        check("a = [1", "the closing bracket is missing");
+    }
+
     proptest! {
         #[test]
         fn any_text_is_taken_or_refused(text in "[a-zA-Z0-9 \"'`\\[\\]{}(),.:#=<>+\\\\é-]{0,60}") {
-            let _ = (update(&text), condition(&text));
+            let _ = (update(&text), condition(&units(&text)));
         }
 
         #[test]
@@ -466,7 +623,7 @@ mod tests {
     #[test]
     fn table_of_conditions() {
         let check = |text: &str, expected: &str| {
-            let found = condition(text).map(|found| shown(Some(&found.text), None, &found.placeholders));
+            let found = condition(&units(text)).map(|found| shown(Some(&found.text), None, &found.placeholders));
             assert_eq!(found.unwrap_or_else(|error| error.to_string()), expected, "{text}");
         };
         check("status IN (\"open\",\"held\")", "#status IN (:open,:held) | #status=status | :held=\"held\" | :open=\"open\"");

@@ -24,16 +24,6 @@ pub(super) struct Expression {
 }
 
 impl Expression {
-    /// `#x` to name.
-    pub fn names(&self) -> &BTreeMap<String, String> {
-        &self.names
-    }
-
-    /// `:x` to value.
-    pub fn values(&self) -> &BTreeMap<String, AttributeValue> {
-        &self.values
-    }
-
     pub fn placeholders(self) -> Placeholders {
         Placeholders {
             names: Some(self.names).filter(|names| !names.is_empty()),

@@ -54,21 +54,32 @@ impl Filter {
 
     /// Checks the pieces against the expression language.
     pub fn unplaced(pieces: Vec<Piece>) -> Result<Self, ClauseFault> {
-        let condition = parse(&pieces, false).map_err(|fault| in_own_words(&fault, &pieces))?;
-        let is_open = matches!(condition, Condition::Or(_)) && parse(&pieces, true) != Err(ExpressionFault::RedundantParentheses);
-        Ok(Self { pieces, condition, is_open })
+        let mut expression = Expression::default();
+        let text = render(&pieces, &mut expression);
+        let placeholders = expression.placeholders();
+        Self::parsed(&text, &placeholders, pieces).map_err(|fault| in_own_words(&fault, &placeholders))
     }
 
-    /// A FilterExpression of the API, its placeholders put in.
+    /// An expression that was typed, what stood in it for placeholders put into some.
+    pub fn of_text(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
+        Self::parsed(text, placeholders, pieces_of(text, placeholders)).map_err(|fault| in_own_words(&fault, placeholders))
+    }
+
+    /// A FilterExpression of the API.
     pub fn of_expression(text: &str, placeholders: &Placeholders) -> Result<Self, ClauseFault> {
-        let mut used = PlaceholderUse::default();
-        let condition =
-            condition::parse(text, &mut Scope::new(placeholders, &mut used)).map_err(|fault| ClauseFault::Expression {
-                message: fault.to_string(),
-                hint: "the FilterExpression is not one that the API takes".to_owned(),
-            })?;
-        let is_open = matches!(condition, Condition::Or(_));
-        Ok(Self { pieces: pieces_of(text, placeholders), condition, is_open })
+        Self::parsed(text, placeholders, pieces_of(text, placeholders)).map_err(|fault| ClauseFault::Expression {
+            message: fault.to_string(),
+            hint: "the FilterExpression is not one that the API takes".to_owned(),
+        })
+    }
+
+    fn parsed(text: &str, placeholders: &Placeholders, pieces: Vec<Piece>) -> Result<Self, ExpressionFault> {
+        let parse = |text: &str| condition::parse(text, &mut Scope::new(placeholders, &mut PlaceholderUse::default()));
+        let condition = parse(text)?;
+        // In parentheses already, it would have them twice, which the API refuses.
+        let is_open =
+            matches!(condition, Condition::Or(_)) && parse(&format!("({text})")) != Err(ExpressionFault::RedundantParentheses);
+        Ok(Self { pieces, condition, is_open })
     }
 
     /// What holds for the items that it keeps.
@@ -134,14 +145,6 @@ fn equalities<'c>(condition: &'c Condition, found: &mut BTreeSet<&'c str>) {
     }
 }
 
-fn parse(pieces: &[Piece], in_parentheses: bool) -> Result<Condition, ExpressionFault> {
-    let mut expression = Expression::default();
-    let text = render(pieces, &mut expression);
-    let text = if in_parentheses { format!("({text})") } else { text };
-    let placeholders = expression.placeholders();
-    condition::parse(&text, &mut Scope::new(&placeholders, &mut PlaceholderUse::default()))
-}
-
 fn render(pieces: &[Piece], expression: &mut Expression) -> String {
     join(pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.clone(),
@@ -164,16 +167,16 @@ fn join(pieces: impl Iterator<Item = String>) -> String {
 }
 
 /// The fault with names and values instead of the placeholders that stood for them.
-fn in_own_words(fault: &ExpressionFault, pieces: &[Piece]) -> ClauseFault {
-    let mut expression = Expression::default();
-    render(pieces, &mut expression);
+fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseFault {
     let mut message = fault.to_string();
-    // The longest first: `#f12` begins with `#f1`.
-    for (placeholder, name) in expression.names().iter().rev() {
-        message = message.replace(placeholder.as_str(), name);
-    }
-    for (placeholder, value) in expression.values().iter().rev() {
-        message = message.replace(placeholder.as_str(), &show_value(value));
+    if let ExpressionFault::Syntax { .. } = fault {
+        // It alone shows the text. The longest first: `#f12` begins with `#f1`.
+        for (placeholder, name) in placeholders.names.iter().flatten().rev() {
+            message = message.replace(placeholder.as_str(), name);
+        }
+        for (placeholder, value) in placeholders.values.iter().flatten().rev() {
+            message = message.replace(placeholder.as_str(), &show_value(value));
+        }
     }
     let hint = match fault {
         ExpressionFault::UnknownFunction(function) => {

@@ -8,6 +8,7 @@ use super::source::{Context, QueryKind};
 use super::words::KEY_OPERATORS;
 use crate::codec::file_name;
 use crate::database::{Browse, Entries, EntryKey, Source, TextForm};
+use crate::expr::literals;
 use crate::fs::FsError;
 use crate::fs::path::names;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
@@ -93,6 +94,7 @@ fn write_other_clauses(context: Context<'_>, out: &mut String) {
     out.push_str(OPERATIONS);
     line(out, "where=<expression>", "the same as DynamoDB's FilterExpression:");
     out.push_str("    where=status IN (\"open\",\"held\") AND (total > 100 OR NOT paid = true)\n");
+    literals::SPELLING.lines().for_each(|spelling| out.push_str(&format!("    {spelling}\n")));
     line(out, "live", "without items whose time to live is over");
     line(out, "select=a,b.c,d[0]", "only these attributes");
     line(out, "limit=<n>", "return at most n items");

@@ -78,7 +78,7 @@ impl Room for ItemFile {
         let place = Place::of(at, self)?;
         match &self.of {
             ItemPart::Patch => Ok(patch::USAGE.as_bytes().to_vec()),
-            ItemPart::Update => Ok(update::USAGE.as_bytes().to_vec()),
+            ItemPart::Update => Ok(update::usage()),
             ItemPart::Meta => Ok(Facts::of(mount, &place)?.to_json().into_bytes()),
             ItemPart::Replacing(version) => cas::text(&place, *version, mount),
             ItemPart::Attribute(of, _) => attributes::text(&place, of, mount),

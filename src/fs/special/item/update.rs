@@ -32,15 +32,19 @@ use crate::model::error::ExpressionError;
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::{Error, KeySchema};
 
-pub const USAGE: &str = "\
+const USAGE: &str = "\
 write an update here to carry it out, once:
   echo 'SET n = n + 1, status = \"open\" REMOVE tmp IF n < 10' > X.update
   echo 'ADD views 1, tags {\"$ss\":[\"new\"]}' > X.update
-The words are UpdateExpression's, and after IF a ConditionExpression. Values stand in the text: \"…\" or '…' strings, numbers,
-true, false, null, plain JSON lists and maps. Reserved words need no care; other odd names stand in backquotes.
-When IF fails the error is ECANCELED. Or write an UpdateItem request in JSON, without TableName and Key.
+The words are UpdateExpression's, and after IF a ConditionExpression.
+{spelling}When IF fails the error is ECANCELED. Or write an UpdateItem request in JSON, without TableName and Key.
 An item that is not there is made, unless the update only removes.
 ";
+
+/// What reading the file tells.
+pub fn usage() -> Vec<u8> {
+    USAGE.replace("{spelling}", literals::SPELLING).into_bytes()
+}
 
 /// OPEN of a writer.
 pub fn open(at: &Special, place: Place, mount: &Mount, caller: Caller, flags: OpenFlags) -> Result<Handle, FsError> {
