@@ -34,6 +34,26 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
             "view",
         ],
     ),
+    (
+        "src/fs/query",
+        &[
+            "name nearest result_kind show source words",
+            "expression fault row",
+            "filter token value",
+            "select shards where_literal",
+            "where_dotted",
+            "clause",
+            "clauses",
+            "path",
+            "csv help request saved",
+            "explain pages request_json",
+            "stream",
+            "listing page",
+            "child result",
+            "test_tables",
+            "clause_tests filter_tests request_tests",
+        ],
+    ),
 ];
 
 /// One file's part in the whole.

@@ -69,7 +69,7 @@ enum Expect {
 }
 
 /// A byte was accepted, or not and what was expected instead.
-type Step = Result<Expect, JsonFault>;
+type Accepted = Result<Expect, JsonFault>;
 
 impl Default for JsonPrefix {
     fn default() -> Self {
@@ -149,7 +149,7 @@ impl JsonPrefix {
         JsonFault::Expected(what)
     }
 
-    fn step(&mut self, byte: u8) -> Step {
+    fn step(&mut self, byte: u8) -> Accepted {
         match self.expect {
             Expect::Characters => self.character(byte),
             Expect::Escape(escape) => Ok(match escape.step(byte)? {
@@ -174,7 +174,7 @@ impl JsonPrefix {
     }
 
     /// A byte between values that is not white space.
-    fn structure(&mut self, byte: u8) -> Step {
+    fn structure(&mut self, byte: u8) -> Accepted {
         match (&self.expect, byte) {
             (Expect::Object, b'{') => self.open(true),
             (Expect::Object, 0xEF) => Err(JsonFault::ByteOrderMark),
@@ -194,7 +194,7 @@ impl JsonPrefix {
     }
 
     /// The first byte of a value.
-    fn value(&mut self, byte: u8) -> Step {
+    fn value(&mut self, byte: u8) -> Accepted {
         match byte {
             b'{' => self.open(true),
             b'[' => self.open(false),
@@ -209,7 +209,7 @@ impl JsonPrefix {
         }
     }
 
-    fn number(&mut self, digits: Digits, byte: u8) -> Step {
+    fn number(&mut self, digits: Digits, byte: u8) -> Accepted {
         match digits.next(byte) {
             Some(digits) => Ok(Expect::Number(digits)),
             None if digits.is_whole() => {
@@ -221,7 +221,7 @@ impl JsonPrefix {
         }
     }
 
-    fn character(&self, byte: u8) -> Step {
+    fn character(&self, byte: u8) -> Accepted {
         let (left, low, high) = match byte {
             b'"' => return Ok(if self.name { Expect::Colon } else { Expect::CommaOrEnd }),
             b'\\' => return Ok(Expect::Escape(Escape::Letter)),
@@ -240,7 +240,7 @@ impl JsonPrefix {
         Ok(Expect::Continuation { left, low, high })
     }
 
-    fn open(&mut self, object: bool) -> Step {
+    fn open(&mut self, object: bool) -> Accepted {
         if self.depth == DEPTH_MAX {
             return Err(JsonFault::Value(ValueError::Nesting));
         }

@@ -28,7 +28,7 @@ struct Entry {
 }
 
 #[derive(Debug)]
-struct State {
+struct CachedItems {
     entries: LruCache<Place, Entry>,
     bytes: usize,
     /// Reads under way, by a number of their own.
@@ -39,7 +39,7 @@ struct State {
 /// Items by key, the least recently used pushed out.
 #[derive(Debug)]
 pub struct ItemCache {
-    state: Mutex<State>,
+    state: Mutex<CachedItems>,
     bytes_max: usize,
     ttl_ms: u64,
     clock: Arc<dyn Clock>,
@@ -63,8 +63,8 @@ pub enum Cached {
 
 impl ItemCache {
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
-        // Bounded by bytes, in `State::insert`, not by number.
-        let state = State { entries: LruCache::unbounded(), bytes: 0, fills: HashMap::new(), last_fill: 0 };
+        // Bounded by bytes, in `CachedItems::insert`, not by number.
+        let state = CachedItems { entries: LruCache::unbounded(), bytes: 0, fills: HashMap::new(), last_fill: 0 };
         Self { state: Mutex::new(state), bytes_max, ttl_ms, clock, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
@@ -138,7 +138,7 @@ impl ItemCache {
     }
 }
 
-impl State {
+impl CachedItems {
     fn insert(&mut self, place: Place, item: Option<Item>, now_ms: u64, bytes_max: usize) {
         let bytes = ENTRY_OVERHEAD_BYTES + place.1.size() + item.as_ref().map_or(0, Item::size);
         self.bytes += bytes;

@@ -24,19 +24,19 @@ struct Answer {
 }
 
 #[derive(Debug)]
-struct State {
-    answers: LruCache<Asked, Arc<Answer>>,
+struct Answers {
+    answers: LruCache<PageKey, Arc<Answer>>,
     bytes: usize,
 }
 
 /// What was asked. Requests that are equal have one answer, whatever they are made of: no text stands for them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Asked {
+pub enum PageKey {
     Query(QueryRequest),
     Scan(ScanRequest),
 }
 
-impl Asked {
+impl PageKey {
     /// DynamoDB bytes of the values in it.
     fn value_bytes(&self) -> usize {
         let (placeholders, start) = match self {
@@ -51,7 +51,7 @@ impl Asked {
 /// Answers of Query and Scan, the least recently used pushed out.
 #[derive(Debug)]
 pub struct PageCache {
-    state: Mutex<State>,
+    state: Mutex<Answers>,
     bytes_max: usize,
     ttl_ms: u64,
     clock: Arc<dyn Clock>,
@@ -61,7 +61,7 @@ pub struct PageCache {
 
 impl PageCache {
     pub fn new(bytes_max: usize, ttl_ms: u64, clock: Arc<dyn Clock>) -> Self {
-        let state = State { answers: LruCache::unbounded(), bytes: 0 };
+        let state = Answers { answers: LruCache::unbounded(), bytes: 0 };
         Self { state: Mutex::new(state), bytes_max, ttl_ms, clock, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
@@ -76,7 +76,7 @@ impl PageCache {
     /// What `read` failed with; failures are not kept.
     pub fn page(
         &self,
-        request: Asked,
+        request: PageKey,
         rows: &mut Rows<'_>,
         read: impl FnOnce(&mut Rows<'_>) -> Result<Page, Error>,
     ) -> Result<Page, Error> {
@@ -105,7 +105,7 @@ impl PageCache {
         Ok(page)
     }
 
-    fn get(&self, request: &Asked) -> Option<Arc<Answer>> {
+    fn get(&self, request: &PageKey) -> Option<Arc<Answer>> {
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
         let answer = state.answers.get(request)?;
@@ -118,7 +118,7 @@ impl PageCache {
         None
     }
 
-    fn keep(&self, request: Asked, items: Vec<Item>, page: &Page) {
+    fn keep(&self, request: PageKey, items: Vec<Item>, page: &Page) {
         let bytes = ENTRY_OVERHEAD_BYTES + request.value_bytes() + items.iter().map(Item::size).sum::<usize>();
         let answer = Answer { items, page: page.clone(), bytes, stored_ms: self.clock.now_ms() };
         let mut state = self.state.lock();
@@ -136,7 +136,7 @@ impl PageCache {
     /// The table is gone.
     pub fn forget_table(&self, table: &TableName) {
         let mut state = self.state.lock();
-        let requests: Vec<Asked> = state
+        let requests: Vec<PageKey> = state
             .answers
             .iter()
             .filter(|(_, answer)| answer.page.table_name == *table)

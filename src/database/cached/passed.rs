@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::CachedDatabase;
 use super::items::{Cached, Fill};
-use super::pages::Asked;
+use super::pages::PageKey;
 use crate::codec::row::Row;
 use crate::database::admin::Administration;
 use crate::database::layout::Layout;
@@ -265,14 +265,14 @@ impl Database for CachedDatabase {
         if request.consistent_read {
             return self.inner.query_rows(request, rows);
         }
-        self.pages.page(Asked::Query(request.clone()), rows, |rows| self.inner.query_rows(request, rows))
+        self.pages.page(PageKey::Query(request.clone()), rows, |rows| self.inner.query_rows(request, rows))
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         if request.consistent_read {
             return self.inner.scan_rows(request, rows);
         }
-        self.pages.page(Asked::Scan(request.clone()), rows, |rows| self.inner.scan_rows(request, rows))
+        self.pages.page(PageKey::Scan(request.clone()), rows, |rows| self.inner.scan_rows(request, rows))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Filters: the `where` clauses of a path, as parts of one FilterExpression.
 //!
-//! A filter keeps its names and values as they are, not as text, so that any number of them can be put into one request with
-//! placeholders of its own, and `request.json` shows what the API takes. `where_dotted` reads
-//! `where.<path>.<operator>=…`, `where_literal` reads `where=<expression>`.
+//! A filter is a condition as it is evaluated, and beside it its pieces as they were written: by those `request.json` and `explain.json`
+//! show it, any number of them in one text with placeholders of its own. `where_dotted` reads `where.<path>.<operator>=…`,
+//! `where_literal` reads `where=<expression>`.
 
 use std::collections::BTreeSet;
 

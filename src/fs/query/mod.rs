@@ -15,6 +15,16 @@
 //! | a listed link must be resolved without running the query | `listing`: the link's name holds the entry's own name |
 //!
 //! Nothing here knows fuser; nothing keeps state but [`ResultReader`].
+//!
+//! ```text
+//! words nearest name show source result_kind      what clauses are spelt with and shown as; what is queried
+//! fault value select shards token                 parts of clauses, and what is wrong with one
+//! expression filter where_literal where_dotted    filters, as values and as text with placeholders
+//! clause clauses path saved                       one clause; all of a path; the directory; one that a saved request begins
+//! request request_json explain                    what the database is asked: values; the text that people see of them
+//! row pages stream csv page                       rows in order, and how they are written
+//! listing child result                            links, what a name means, files
+//! ```
 
 mod child;
 mod clause;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::path::QueryPath;
 use super::request::{self, Resolved};
 use super::row;
-use super::stream::Step;
+use super::stream::StreamStep;
 use super::token::Token;
 use crate::database::{Bill, Browse, Rows};
 use crate::fs::FsError;
@@ -62,7 +62,7 @@ fn next_token(path: &QueryPath, resolved: &Resolved, page: &Page) -> Option<Stri
 }
 
 /// `capacity.json`: what the whole run consumed.
-pub(super) fn write_capacity(path: &QueryPath, sum: &Step, out: &mut Vec<u8>) {
+pub(super) fn write_capacity(path: &QueryPath, sum: &StreamStep, out: &mut Vec<u8>) {
     let mut all = json!({ "Requests": sum.requests, "Count": sum.count, "ScannedCount": sum.scanned });
     all["ConsumedCapacity"] = capacity_json(path, &sum.capacity);
     out.extend_from_slice(all.to_string().as_bytes());

@@ -4,7 +4,7 @@ use super::csv::{self, Columns, Names};
 use super::path::QueryPath;
 use super::request_json::request_json;
 use super::result_kind::ResultKind;
-use super::stream::{Step, Stream};
+use super::stream::{Stream, StreamStep};
 use super::{explain, help, page, request, row};
 use crate::codec::row::Row;
 use crate::database::{Bill, Browse};
@@ -36,7 +36,7 @@ struct Rows {
     /// Of a CSV file.
     columns: Option<Columns>,
     /// What was read so far.
-    sum: Step,
+    sum: StreamStep,
 }
 
 impl QueryPath {
@@ -137,7 +137,7 @@ impl ResultReader {
             ResultKind::Keys => self.path.stream(db, &|request| request.projection = None)?,
             _ => self.path.stream(db, &|_| {})?,
         };
-        self.progress = Progress::Rows(Box::new(Rows { stream, columns: None, sum: Step::default() }));
+        self.progress = Progress::Rows(Box::new(Rows { stream, columns: None, sum: StreamStep::default() }));
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl ResultReader {
             }
         })?;
         columns.write_header(out);
-        self.progress = Progress::Rows(Box::new(Rows { stream, columns: Some(columns), sum: Step::default() }));
+        self.progress = Progress::Rows(Box::new(Rows { stream, columns: Some(columns), sum: StreamStep::default() }));
         Ok(())
     }
 
@@ -181,7 +181,7 @@ fn whole_step(
     db: &dyn Browse,
     bills: &mut Vec<Bill>,
     take: &mut dyn FnMut(&Row<'_>) -> Result<(), FsError>,
-) -> Result<Option<Step>, FsError> {
+) -> Result<Option<StreamStep>, FsError> {
     let mut fault = None;
     let step = stream.next(db, bills, &mut |row| {
         if fault.is_none() {

@@ -28,7 +28,7 @@ pub type Wanted<'a> = dyn Fn() -> bool + 'a;
 
 /// What one step read.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Step {
+pub(super) struct StreamStep {
     /// Rows given.
     pub count: u64,
     /// Items evaluated.
@@ -37,7 +37,7 @@ pub(super) struct Step {
     pub capacity: ConsumedCapacity,
 }
 
-impl Step {
+impl StreamStep {
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.scanned += other.scanned;
@@ -103,7 +103,7 @@ impl Stream {
 
     /// One page, or the rows that pages read before are enough for; `None` after the last. A failed step gave no rows that the next
     /// does not give again.
-    pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
+    pub fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<StreamStep>, FsError> {
         let (rest, left) = match self {
             Self::Merge(merge) => return merge.next(db, bills, rows),
             Self::Chain { rest, left } => (rest, left),
@@ -115,7 +115,7 @@ impl Stream {
         let Some(page) = pages.next(db, bills, rows)? else { return Ok(None) };
         let count = page.count.min(left.unwrap_or(u64::MAX));
         *left = left.map(|left| left - count);
-        Ok(Some(Step { count, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity }))
+        Ok(Some(StreamStep { count, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity }))
     }
 }
 
@@ -156,7 +156,7 @@ impl Merge {
         Ok(Self { path: path.clone(), shards: requests.into_iter().map(shard).collect(), added, left: bounds.limit })
     }
 
-    fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<Step>, FsError> {
+    fn next(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, rows: &mut Rows<'_>) -> Result<Option<StreamStep>, FsError> {
         if self.left == Some(0) {
             return Ok(None);
         }
@@ -176,7 +176,7 @@ impl Merge {
                 break;
             }
         }
-        Ok((count > 0).then(|| Step { count, ..Step::default() }))
+        Ok((count > 0).then(|| StreamStep { count, ..StreamStep::default() }))
     }
 
     /// The shard whose row comes next.
@@ -192,7 +192,7 @@ impl Merge {
 }
 
 impl Shard {
-    fn fill(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, path: &QueryPath) -> Result<Step, FsError> {
+    fn fill(&mut self, db: &dyn Browse, bills: &mut Vec<Bill>, path: &QueryPath) -> Result<StreamStep, FsError> {
         let (mut ready, mut fault) = (VecDeque::new(), None);
         let mut keep = |row: Row<'_>| -> Result<(), FsError> {
             let order = row::sort_order(&row, path.context())?;
@@ -209,7 +209,7 @@ impl Shard {
         }
         self.bytes = ready.iter().map(|(order, item)| order.len() + item.size()).sum();
         self.ready = ready;
-        let Some(page) = page else { return Ok(Step::default()) };
-        Ok(Step { count: 0, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity })
+        let Some(page) = page else { return Ok(StreamStep::default()) };
+        Ok(StreamStep { count: 0, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity })
     }
 }

@@ -104,11 +104,12 @@ struct OpenApi {
     file: ApiFile,
     path: String,
     opener: u32,
-    state: Mutex<State>,
+    state: Mutex<Exchange>,
 }
 
+/// The request of one descriptor as far as it was written, and the answer to the one before.
 #[derive(Debug, Default)]
-struct State {
+struct Exchange {
     /// The beginning of a request.
     request: Vec<u8>,
     brackets: Brackets,
@@ -122,7 +123,7 @@ struct State {
     answer_start: Option<u64>,
 }
 
-impl State {
+impl Exchange {
     /// Takes the next bytes; the request when they complete it.
     fn take(&mut self, offset: u64, data: &[u8]) -> Result<Option<Vec<u8>>, FsError> {
         if self.is_running {
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn requests_are_taken_one_by_one() {
-        let mut state = State::default();
+        let mut state = Exchange::default();
         let mut check = |data: &str, expected: Result<Option<&str>, ()>| {
             let offset = state.written;
             let taken = state.take(offset, data.as_bytes());
@@ -288,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_answer_is_read_where_the_request_ended_or_from_the_beginning() {
-        let mut state = State { answer: Arc::new(b"answer".to_vec()), written: 10, ..State::default() };
+        let mut state = Exchange { answer: Arc::new(b"answer".to_vec()), written: 10, ..Exchange::default() };
         assert_eq!((state.read(10, 3), state.read(13, 9), state.read(16, 9)), (b"ans".to_vec(), b"wer".to_vec(), Vec::new()));
         state.answer_start = None;
         assert_eq!((state.read(0, 3), state.read(3, 9), state.read(6, 9)), (b"ans".to_vec(), b"wer".to_vec(), Vec::new()));
