@@ -383,9 +383,10 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
-    /// In an update what stands before `=` is a name; in a condition a value may stand there, and one that a name follows stands alone.
+    /// Before a step of a path it is a name; before `=` too in an update, where that is what is set.
     fn is_constant_before(&self, next: u8) -> bool {
-        !matches!(next, b'.' | b'[') && !(self.in_update() && matches!(next, b'=' | b'<' | b'>'))
+        let is_sign = matches!(next, b'=' | b'<' | b'>');
+        !matches!(next, b'.' | b'[') && (!self.in_update() || !is_sign)
     }
 
     fn is_keyword(&self, word: &str, next: u8) -> bool {
