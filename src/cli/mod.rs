@@ -1,4 +1,4 @@
-//! Commands: arguments, progress, messages, exit codes. Every command is a file; each ends in an [`Outcome`].
+//! Commands: arguments, progress, messages, exit codes. Every command is a file; each ends in an `Outcome`.
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
 

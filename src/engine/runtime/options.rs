@@ -29,7 +29,7 @@ pub struct EngineOptions {
     /// See [`COLLECTION_BYTES_MAX`].
     pub collection_bytes_max: u64,
     /// How often the background thread looks for items that expired and records that are too old; `None` is no thread, and
-    /// [`Engine::run_background_work`] does it.
+    /// [`crate::engine::Engine::run_background_work`] does it.
     pub background_period: Option<Duration>,
     /// How long time to live is ENABLING or DISABLING at least (the service: up to an hour).
     pub ttl_transition_ms: u64,

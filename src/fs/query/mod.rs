@@ -10,7 +10,7 @@
 //! | clauses come in any order, one path component at a time | [`QueryPath::child`]: each clause is parsed once, checked against those before it; what needs all of them is checked when a result is named |
 //! | a lookup must be cheap and without effect | parsing needs only the schema; the database is first asked by [`ResultReader::advance`] or [`QueryPath::listing`] |
 //! | a result may be larger than memory | [`ResultReader`] makes a page at a time |
-//! | a result is asked for its size, which must cost nothing | its pages are read on account, see [`crate::fs::computed`] |
+//! | a result is asked for its size, which must cost nothing | its pages are read on account, see [`crate::fs::open::computed`] |
 //! | a position in a result must fit in a file name, keys go up to 3 KB | `token`: short keys as they are, long ones by prefix and digest |
 //! | a listed link must be resolved without running the query | `listing`: the link's name holds the entry's own name |
 //!

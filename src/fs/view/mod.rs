@@ -3,7 +3,7 @@
 //! | difficulty | solved by |
 //! |---|---|
 //! | a durable commit takes milliseconds, and two event threads serve everybody | calls that commit take a [`Reply`] and return at once; the reply is sent from the committer |
-//! | the next call of a handle may come before its commit is done | [`super::handle::OpenText`] lets it wait in line |
+//! | the next call of a handle may come before its commit is done | [`super::open::text::OpenText`] lets it wait in line |
 //! | a name must exist between create and the first complete text, and the item must not | `creations.rs` |
 //! | an item renamed away by an editor must come back as one PutItem | `Tree::with_deferred`, and the keeper thread (`keeper.rs`) |
 //! | a query may read a whole table | `computed.rs`, `workers.rs` |

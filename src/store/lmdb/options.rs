@@ -5,7 +5,7 @@ use crate::store::Durability;
 /// Address space for the map of a new store, not disk: the file grows with its content.
 const MAP_BYTES_DEFAULT: usize = 1 << 30;
 
-/// How to open a [`LmdbStore`].
+/// How to open a [`LmdbStore`](super::LmdbStore).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LmdbOptions {
     /// `Relaxed` writes the data pages to disk at each commit but not the meta page (LMDB's NOMETASYNC). That saves one of two
