@@ -19,6 +19,14 @@
 //! model/    values, numbers, items, schemas, typed requests and responses (api/), limits, errors by family
 //! ```
 //!
+//! Inside `fs/`, from the top; the same holds there:
+//!
+//! ```text
+//! view/     a method a system call        special/  files beside the data    mount/  the database, and memory beside it
+//! tree/     chooses by a node's kind      source/   data as files            node/   what a path means, plain data
+//! open/     open files, what they ask     write/    texts to requests        query/  clauses to requests     path/   names
+//! ```
+//!
 //! # One vocabulary
 //!
 //! The HTTP front end and the filesystem speak the same typed requests, [`model::api`], named as in the DynamoDB API. A wire form is
@@ -49,8 +57,9 @@
 //!
 //! An operation: its types in `model/api/`, its shape, reader and writer in `codec/wire/`, what it does in `engine/ops/`; a method of its family's
 //! trait in `database/`, handed on by `database/local/` and, through the caches or past them, by `database/cached/`; a line in its family's table in
-//! `protocol/`. HTTP and the mount's `.ddb/api/` have it by that. A directory of the mount: `fs/tree/`; a derived file: a row in
-//! `fs/special/derived.rs` and a function; what is more than a text: a file in `fs/special/`. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
+//! `protocol/`. HTTP and the mount's `.ddb/api/` have it by that. A derived file of the mount: a row of `fs/special/derived.rs` and a function in
+//! `fs/special/`; a directory beside the data: a variant of `fs::node::special::Feature` and its room in `fs/special/`; a directory of data:
+//! `fs/source/`, and its names in `fs/tree/`. A clause or result of query paths: `fs/query/`. A kind of thing in the store: a variant of
 //! `engine::keys::StoreKey`, and its part of `engine/check/`. `CONTRIBUTING.md` has each step by step; `docs/` says what must be true, and what it is
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 

@@ -137,7 +137,7 @@ fn escape(text: &str) -> String {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Failures {
     all: VecDeque<Failed>,
     /// (path, sentence, milliseconds since the epoch)
     warnings: VecDeque<(String, String, u64)>,
@@ -151,7 +151,7 @@ struct State {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Journal {
-    state: Mutex<State>,
+    state: Mutex<Failures>,
 }
 
 impl Journal {

@@ -25,7 +25,7 @@ const SESSION_KNOWN: Duration = Duration::from_secs(1);
 const PROCESSES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
-struct State {
+struct Answers {
     answers: HashMap<u32, Arc<Vec<u8>>>,
     /// Sessions, the one that called longest ago first.
     order: VecDeque<u32>,
@@ -37,7 +37,7 @@ struct State {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct LastAnswers {
-    state: Mutex<State>,
+    state: Mutex<Answers>,
 }
 
 impl LastAnswers {
@@ -85,7 +85,7 @@ impl LastAnswers {
     }
 }
 
-impl State {
+impl Answers {
     fn drop_answer(&mut self, session: u32) {
         if let Some(old) = self.answers.remove(&session) {
             self.bytes -= old.len();

@@ -129,12 +129,12 @@ fn done_name(kind: BatchKind) -> &'static str {
 type Place = (u32, TableName);
 
 #[derive(Debug, Default)]
-struct State {
+struct Batches {
     reports: HashMap<Place, Arc<Mutex<Report>>>,
     order: VecDeque<Place>,
 }
 
-impl State {
+impl Batches {
     fn forget_oldest(&mut self) -> Option<Arc<Mutex<Report>>> {
         let oldest = self.order.pop_front()?;
         self.reports.remove(&oldest)
@@ -144,7 +144,7 @@ impl State {
 /// The last batch of each session and table.
 #[derive(Debug, Default)]
 pub struct Reports {
-    state: Mutex<State>,
+    state: Mutex<Batches>,
 }
 
 impl Reports {

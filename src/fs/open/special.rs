@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::host::Host;
-use super::text::{Call, OpenText, Performer, run};
+use super::text::{Call, OpenText, Execute, run};
 use super::{Bytes, Reply};
 use crate::fs::FsError;
 use crate::fs::process::Caller;
@@ -57,7 +57,7 @@ pub trait OpenSpecial: fmt::Debug + Send + Sync {
     }
 }
 
-impl<T: Performer<dyn Host> + fmt::Debug + Sync> OpenSpecial for OpenText<T>
+impl<T: Execute<dyn Host> + fmt::Debug + Sync> OpenSpecial for OpenText<T>
 where
     T::Request: Send,
 {

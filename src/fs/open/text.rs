@@ -98,9 +98,9 @@ impl Call {
 }
 
 /// Performs the request of a text, for what `H` is.
-pub trait Performer<H: ?Sized>: Target + Sized + Send + 'static {
+pub trait Execute<H: ?Sized>: Target + Sized + Send + 'static {
     /// Starts it; `done` hears of the outcome.
-    fn perform(host: &Arc<H>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
+    fn execute(host: &Arc<H>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
 
     /// The text was refused before any request was made of it.
     fn refused(_host: &H, _open: &OpenText<Self>) {}
@@ -115,7 +115,7 @@ pub trait Performer<H: ?Sized>: Target + Sized + Send + 'static {
 pub fn run<H, T>(host: &Arc<H>, caller: Caller, open: &Arc<OpenText<T>>, call: Call, reply: Reply<()>)
 where
     H: Host + ?Sized + 'static,
-    T: Performer<H>,
+    T: Execute<H>,
 {
     let mut state = open.state.lock();
     if state.committing {
@@ -152,7 +152,7 @@ where
                     reply(ended.map_err(|failure| again.record(caller, operation, of_done.path.clone(), failure)));
                 });
             });
-            T::perform(host, open, request, done);
+            T::execute(host, open, request, done);
         }
     }
 }
@@ -161,7 +161,7 @@ where
 fn finish<H, T>(host: &Arc<H>, open: &Arc<OpenText<T>>, outcome: Result<Version, Error>, answer: impl FnOnce(Result<(), Failure>))
 where
     H: Host + ?Sized + 'static,
-    T: Performer<H>,
+    T: Execute<H>,
 {
     let (ended, waiting) = {
         let mut state = open.state.lock();

@@ -13,22 +13,22 @@ use crate::fs::mount::text::pretty;
 use crate::fs::open::Outcome;
 use crate::fs::open::host::Host;
 use crate::fs::open::text::warn;
-use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::text::{OpenText, Execute};
 use crate::fs::path::table_name;
 use crate::fs::process::session_of;
 use crate::fs::source::schema;
 use crate::fs::special::dropped;
 use crate::fs::time::now_ms;
 use crate::fs::write::Drafts;
-use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, Step};
+use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, PlannedRequest};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
 use crate::model::schema::KeyType;
 use crate::model::{Error, TableName};
 
-impl Performer<dyn Host> for SchemaTarget {
+impl Execute<dyn Host> for SchemaTarget {
     /// An index may take a while to be defined: on a thread of its own.
-    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
         let (again, open) = (Arc::clone(host), Arc::clone(open));
         host.run_long(Box::new(move || {
             let table = open.state.lock().writer.target().table.clone();
@@ -38,8 +38,8 @@ impl Performer<dyn Host> for SchemaTarget {
     }
 }
 
-impl Performer<dyn Host> for PlanTarget {
-    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
+impl Execute<dyn Host> for PlanTarget {
+    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
         let table = open.state.lock().writer.target().0.table.clone();
         let planned = plan(host.mount(), &table, request);
         if let Ok(text) = &planned {
@@ -82,7 +82,7 @@ fn administration(mount: &Mount) -> Result<&dyn Administration, Error> {
 }
 
 /// Somebody else changed the table between the check and the steps.
-fn warn_of_part(host: &dyn Host, table: &TableName, done: &[Step]) {
+fn warn_of_part(host: &dyn Host, table: &TableName, done: &[PlannedRequest]) {
     if !done.is_empty() {
         let names: Vec<&str> = done.iter().map(|step| step.operation).collect();
         warn(
@@ -93,7 +93,7 @@ fn warn_of_part(host: &dyn Host, table: &TableName, done: &[Step]) {
     }
 }
 
-fn perform_step(mount: &Mount, administration: &dyn Administration, step: &Step) -> Result<(), Error> {
+fn perform_step(mount: &Mount, administration: &dyn Administration, step: &PlannedRequest) -> Result<(), Error> {
     let document = Document::of(&step.request);
     let json = document.root();
     match step.operation {
@@ -158,7 +158,7 @@ fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry
             return Ok(change);
         }
     }
-    let step = |operation, request, effect: &str| Step { operation, request, reach: Reach::Settings, effect: effect.to_owned() };
+    let step = |operation, request, effect: &str| PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.to_owned() };
     change.steps.push(step("CreateTable", json, "the draft becomes a table; its folders stay"));
     if let Some(attribute) = expiry {
         let specification = json!({ "Enabled": true, "AttributeName": attribute });
@@ -206,7 +206,7 @@ fn keep_draft_folders(mount: &Mount, drafts: &Drafts, request: &CreateTableReque
     true
 }
 
-fn update_request(step: &Step) -> Option<Result<UpdateTableRequest, Error>> {
+fn update_request(step: &PlannedRequest) -> Option<Result<UpdateTableRequest, Error>> {
     (step.operation == "UpdateTable").then(|| wire::update_table::request(Document::of(&step.request).root()).map_err(wire_error))
 }
 
@@ -222,7 +222,7 @@ fn refused(member: String, error: &Error) -> Refusal {
     Refusal { member, why: error.to_string(), hint: "change what it says and plan again".to_owned() }
 }
 
-fn step_json(number: usize, step: &Step, items: u64) -> Value {
+fn step_json(number: usize, step: &PlannedRequest, items: u64) -> Value {
     let items = match step.reach {
         Reach::Settings => 0,
         Reach::EveryItem => items,

@@ -56,7 +56,7 @@ impl View {
             made => made?,
         };
         let attr = self.attr_of(&node, caller)?;
-        self.marks.made(attr.ino);
+        self.in_progress.made(attr.ino);
         self.remember(node, attr)
     }
 
@@ -181,7 +181,7 @@ impl View {
             made => made?,
         };
         let attr = self.attr_of(&node, caller)?;
-        self.marks.made(attr.ino);
+        self.in_progress.made(attr.ino);
         self.remember(node, attr)
     }
 
@@ -342,7 +342,7 @@ impl View {
         self.mount.folders.lock().drop_table(table);
         self.mount.drop_scratch_of(table);
         self.mount.index_drafts.drop_table(table);
-        self.marks.removed(table);
+        self.in_progress.removed(table);
         Ok(())
     }
 

@@ -7,14 +7,14 @@ use crate::fs::FsError;
 use crate::fs::node::Node;
 use crate::fs::open::Outcome;
 use crate::fs::open::Reply;
-use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::text::{OpenText, Execute};
 use crate::fs::process::Caller;
 use crate::fs::source::entry::key_of;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
 use crate::model::Error;
 use crate::model::api::{Precondition, PutItemRequest};
 
-impl Performer<View> for ItemTarget {
+impl Execute<View> for ItemTarget {
     fn refused(view: &View, open: &OpenText<Self>) {
         let target = open.state.lock().writer.target().clone();
         view.bring_back(&target);
@@ -33,7 +33,7 @@ impl Performer<View> for ItemTarget {
         }
     }
 
-    fn perform(view: &Arc<View>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
+    fn execute(view: &Arc<View>, open: &Arc<OpenText<Self>>, mut request: PutItemRequest, done: Outcome) {
         let (table, writer) = (request.table_name.clone(), open.writer());
         let key = request.item.key(&open.state.lock().writer.target().key_schema);
         let known = key.as_ref().and_then(|key| view.known_version(&table, key, writer));

@@ -10,7 +10,7 @@
 //! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs`; `changed.rs` and `seen.rs` tell it what they wrote |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
-//! | `tar -x` unlinks what cannot be gone before it writes it anew | `marks.rs` |
+//! | `tar -x` unlinks what cannot be gone before it writes it anew | `in_progress.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own.
 
@@ -24,7 +24,7 @@ mod copy;
 mod creations;
 mod host;
 mod keeper;
-mod marks;
+mod in_progress;
 mod notes;
 mod open;
 mod put;
@@ -52,7 +52,7 @@ pub use rename::RenameFlags;
 
 use alarm::Keeper;
 use creations::Creations;
-use marks::Marks;
+use in_progress::InProgress;
 use notes::Reads;
 use seen::Seen;
 use vetoes::Vetoes;
@@ -91,7 +91,7 @@ pub struct View {
     reads: Reads,
     seen: Seen,
     vetoes: Vetoes,
-    marks: Marks,
+    in_progress: InProgress,
     keeper: Keeper,
     workers: Workers,
     waiting: Arc<WaitingReads>,

@@ -215,7 +215,7 @@ impl View {
             node => node?,
         };
         let exists = !is_new && self.attr_of(&node, caller).is_ok() && !self.is_gone_for(caller, &node);
-        self.marks.made(node.ino());
+        self.in_progress.made(node.ino());
         if exists && flags.exclusive {
             return Err(FsError::Exists);
         }

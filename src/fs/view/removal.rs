@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::View;
-use super::marks::{is_copier, is_restorer};
+use super::in_progress::{is_copier, is_restorer};
 use crate::fs::FsError;
 use crate::fs::node::{Kind, Node};
 use crate::fs::process::{Caller, process_of};
@@ -21,11 +21,11 @@ impl View {
                 self.veto(table, process, now);
                 return Err(FsError::Database(crate::model::Error::DeletionProtected));
             }
-            self.marks.removing(table, process, now);
+            self.in_progress.removing(table, process, now);
             return Ok(());
         }
         if is_restorer(process) {
-            self.marks.unlinked(node.ino(), process, now);
+            self.in_progress.unlinked(node.ino(), process, now);
             return Ok(());
         }
         self.veto(table, process, now);
@@ -34,30 +34,30 @@ impl View {
 
     /// Is this node not there for the caller, who unlinked it to write it anew, or makes the table as a copy?
     pub(super) fn is_gone_for(&self, caller: Caller, node: &Node) -> bool {
-        if !self.marks.any() {
+        if !self.in_progress.any() {
             return false;
         }
         let (process, now, ino) = (process_of(caller.pid), Instant::now(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
         let is_part = is_definition || is_part_of_table(node) && node.table().is_some_and(|table| self.mount.restores(table));
-        let of_copy = node.table().filter(|_| is_part).is_some_and(|table| self.marks.is_to_be_made(table, ino, process, now));
-        of_copy || self.marks.is_unlinked(ino, process, now)
+        let of_copy = node.table().filter(|_| is_part).is_some_and(|table| self.in_progress.is_to_be_made(table, ino, process, now));
+        of_copy || self.in_progress.is_unlinked(ino, process, now)
     }
 
     /// A process made the directory of a draft.
     pub(super) fn made_draft(&self, caller: Caller, table: &TableName) {
         self.mount.copies.begin(table, process_of(caller.pid));
         if is_copier(process_of(caller.pid)) {
-            self.marks.copying(table, process_of(caller.pid), Instant::now());
+            self.in_progress.copying(table, process_of(caller.pid), Instant::now());
         }
     }
 
     /// A directory that is there by itself, made by a caller for whom it was not.
     pub(super) fn made_by_itself(&self, caller: Caller, parent: &Node, name: &str) -> Option<Node> {
-        let node = tree::resolve(&self.mount, parent, name.as_bytes()).ok().filter(|_| self.marks.any())?;
+        let node = tree::resolve(&self.mount, parent, name.as_bytes()).ok().filter(|_| self.in_progress.any())?;
         let is_there = node.kind() == Kind::Directory && self.attr_of(&node, caller).is_ok() && self.is_gone_for(caller, &node);
         is_there.then(|| {
-            self.marks.made(node.ino());
+            self.in_progress.made(node.ino());
             node
         })
     }
@@ -91,12 +91,12 @@ impl View {
 
     /// Does the caller remove the table of this node?
     fn is_removing(&self, caller: Caller, node: &Node) -> bool {
-        let Some(table) = node.table().filter(|_| self.marks.any()) else { return false };
+        let Some(table) = node.table().filter(|_| self.in_progress.any()) else { return false };
         let (process, now) = (process_of(caller.pid), Instant::now());
-        let removing = self.marks.is_removing(table, process, now);
+        let removing = self.in_progress.is_removing(table, process, now);
         if removing {
             // A large table takes its time.
-            self.marks.removing(table, process, now);
+            self.in_progress.removing(table, process, now);
         }
         removing
     }
@@ -113,7 +113,7 @@ impl View {
         {
             return Err(error);
         }
-        self.marks.unlinked(node.ino(), process_of(caller.pid), Instant::now());
+        self.in_progress.unlinked(node.ino(), process_of(caller.pid), Instant::now());
         Ok(())
     }
 }

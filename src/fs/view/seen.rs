@@ -17,7 +17,7 @@ const BYTES_MAX: usize = 16 * 1024 * 1024;
 const ENTRY_BYTES: usize = 128;
 
 #[derive(Debug, Default)]
-struct State {
+struct SeenTexts {
     texts: HashMap<Version, (TextForm, Arc<Text>)>,
     /// The oldest first.
     order: VecDeque<Version>,
@@ -27,7 +27,7 @@ struct State {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Seen {
-    state: Mutex<State>,
+    state: Mutex<SeenTexts>,
 }
 
 impl Seen {

@@ -26,7 +26,7 @@ impl View {
             reads: Default::default(),
             seen: Default::default(),
             vetoes: Default::default(),
-            marks: Default::default(),
+            in_progress: Default::default(),
             keeper: Default::default(),
             workers: Default::default(),
             waiting: Default::default(),

@@ -52,7 +52,7 @@ struct Pool(Arc<Shared>);
 struct Shared {
     name: &'static str,
     threads_max: usize,
-    state: Mutex<State>,
+    state: Mutex<Jobs>,
     more: Condvar,
 }
 
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Shared {
 }
 
 #[derive(Default)]
-struct State {
+struct Jobs {
     queue: VecDeque<Work>,
     threads: usize,
     idle: usize,

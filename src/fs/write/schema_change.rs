@@ -21,7 +21,7 @@ pub const TIME_TO_LIVE: &str = "TimeToLiveSpecification";
 
 /// A request to the API.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct PlannedRequest {
     /// `UpdateTable`
     pub operation: &'static str,
     pub request: Value,
@@ -57,7 +57,7 @@ impl std::fmt::Display for Refusal {
 /// The way from one definition to another.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SchemaChange {
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlannedRequest>,
     /// When there is any, nothing is done.
     pub refusals: Vec<Refusal>,
 }
@@ -159,7 +159,7 @@ impl Differences<'_> {
     }
 
     fn step(&mut self, operation: &'static str, request: Value, effect: impl Into<String>) {
-        self.out.steps.push(Step { operation, request, reach: Reach::Settings, effect: effect.into() });
+        self.out.steps.push(PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.into() });
     }
 
     /// An UpdateTable request of these members.
@@ -371,7 +371,7 @@ impl Differences<'_> {
         let specification = json!({ "Enabled": enabled, "AttributeName": attribute });
         let request = json!({ "TableName": self.table, TIME_TO_LIVE: specification });
         let reach = if enabled { Reach::EveryItem } else { Reach::Settings };
-        self.out.steps.push(Step { operation: "UpdateTimeToLive", request, reach, effect: effect.to_owned() });
+        self.out.steps.push(PlannedRequest { operation: "UpdateTimeToLive", request, reach, effect: effect.to_owned() });
     }
 
     /// UpdateTable makes one index at a time, in the background, after everything else.
@@ -395,7 +395,7 @@ impl Differences<'_> {
                 "GlobalSecondaryIndexUpdates": [{ "Create": index }],
             });
             let effect = format!("gsi/{name} is filled in the background with the items that have {}", names.join(" and "));
-            self.out.steps.push(Step { operation: "UpdateTable", request, reach: Reach::EveryItem, effect });
+            self.out.steps.push(PlannedRequest { operation: "UpdateTable", request, reach: Reach::EveryItem, effect });
         }
     }
 }

@@ -45,7 +45,7 @@ enum Progress {
     Beyond(Option<FsError>, Option<Box<Window>>),
 }
 
-struct State {
+struct Run {
     /// Away while a step is made.
     producer: Option<Box<dyn Producer>>,
     progress: Progress,
@@ -57,7 +57,7 @@ struct State {
 /// See the module.
 pub struct Computation {
     pub(super) spool: Spool,
-    state: Mutex<State>,
+    state: Mutex<Run>,
 }
 
 impl fmt::Debug for Computation {
@@ -70,7 +70,7 @@ impl Computation {
     /// Nothing was made so far.
     #[must_use]
     pub fn new(producer: Box<dyn Producer>, spools: &Arc<Spools>) -> Self {
-        let state = State { producer: Some(producer), progress: Progress::Going, bills: Vec::new(), waiting: Vec::new() };
+        let state = Run { producer: Some(producer), progress: Progress::Going, bills: Vec::new(), waiting: Vec::new() };
         Self { spool: Spool::new(spools), state: Mutex::new(state) }
     }
 

@@ -24,7 +24,7 @@ use crate::fs::open::Outcome;
 use crate::fs::open::directory::{FixedLister, Lister, listed};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::{Host, on_behalf_of};
-use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::text::{OpenText, Execute};
 use crate::fs::process::Caller;
 use crate::fs::write::check::TextCheck;
 use crate::fs::write::{Commit, Opener, Target, TextWriter};
@@ -260,8 +260,8 @@ impl Target for AttributeTarget {
     }
 }
 
-impl Performer<dyn Host> for AttributeTarget {
-    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+impl Execute<dyn Host> for AttributeTarget {
+    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
         // The item is gone: nothing is made of one attribute.
         let done: Outcome = Box::new(|outcome| {
@@ -270,7 +270,7 @@ impl Performer<dyn Host> for AttributeTarget {
                 error => error,
             }));
         });
-        super::update::perform(host, &place, open.writer(), request, done);
+        super::update::execute(host, &place, open.writer(), request, done);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::fs::open::OpenFlags;
 use crate::fs::open::Outcome;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::text::{OpenText, Execute};
 use crate::fs::process::Caller;
 use crate::fs::write::{Commit, Target};
 use crate::model::api::{Precondition, PutItemRequest};
@@ -81,8 +81,8 @@ impl PatchTarget {
     }
 }
 
-impl Performer<dyn Host> for PatchTarget {
-    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
+impl Execute<dyn Host> for PatchTarget {
+    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, patch: Patch, done: Outcome) {
         let (place, schema) = {
             let state = open.state.lock();
             (state.writer.target().place.clone(), state.writer.target().key_schema.clone())

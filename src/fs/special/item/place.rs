@@ -10,7 +10,7 @@ use crate::fs::node::special::{ItemFile, Special};
 use crate::fs::open::OpenFlags;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::text::{OpenText, Execute};
 use crate::fs::process::Caller;
 use crate::fs::source::entry;
 use crate::fs::write::{Opener, TextWriter};
@@ -57,7 +57,7 @@ impl Place {
 /// Opens a file that takes a text of its own, which is not what it shows.
 pub fn open_stream<T>(at: &Special, caller: Caller, flags: OpenFlags, target: T) -> Handle
 where
-    T: Performer<dyn Host> + std::fmt::Debug + Sync,
+    T: Execute<dyn Host> + std::fmt::Debug + Sync,
     T::Request: Send,
 {
     open_writer(at, caller, TextWriter::stream(target, Opener { pid: caller.pid, append: flags.append }))
@@ -66,7 +66,7 @@ where
 /// Opens a file that holds a text.
 pub fn open_writer<T>(at: &Special, caller: Caller, writer: TextWriter<T>) -> Handle
 where
-    T: Performer<dyn Host> + std::fmt::Debug + Sync,
+    T: Execute<dyn Host> + std::fmt::Debug + Sync,
     T::Request: Send,
 {
     Handle::Special(Arc::new(OpenText::new(at.ino(), at.path.clone(), caller.pid, writer)))

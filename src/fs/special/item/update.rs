@@ -23,7 +23,7 @@ use crate::fs::open::OpenFlags;
 use crate::fs::open::Outcome;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::{Host, on_behalf_of};
-use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::text::{OpenText, Execute};
 use crate::fs::process::Caller;
 use crate::fs::write::check::{Judged, LineCheck, TextCheck};
 use crate::fs::write::{Commit, Target};
@@ -171,15 +171,15 @@ fn ends_early(error: &Error, extracted: &ExtractedUpdate) -> bool {
     }
 }
 
-impl Performer<dyn Host> for UpdateTarget {
-    fn perform(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
+impl Execute<dyn Host> for UpdateTarget {
+    fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateItemRequest, done: Outcome) {
         let place = open.state.lock().writer.target().place.clone();
-        perform(host, &place, open.writer(), request, done);
+        execute(host, &place, open.writer(), request, done);
     }
 }
 
 /// Carries out an update of the item; an item that is hidden is itself again.
-pub(super) fn perform(host: &Arc<dyn Host>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
+pub(super) fn execute(host: &Arc<dyn Host>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
     host.revive_item(place.table(), place.key());
     let (again, place) = (Arc::clone(host), place.clone());
     let session = host.mount().last.session(writer);

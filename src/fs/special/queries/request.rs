@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::fs::FsError;
 use crate::fs::open::Outcome;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::{OpenText, Performer};
+use crate::fs::open::text::{OpenText, Execute};
 use crate::fs::query::QueryPath;
 use crate::fs::write::{Commit, Target};
 use crate::model::api::Precondition;
@@ -47,8 +47,8 @@ impl Target for RequestTarget {
     }
 }
 
-impl Performer<dyn Host> for RequestTarget {
-    fn perform(host: &Arc<dyn Host>, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
+impl Execute<dyn Host> for RequestTarget {
+    fn execute(host: &Arc<dyn Host>, _open: &Arc<OpenText<Self>>, (table, change): Self::Request, done: Outcome) {
         let again = Arc::clone(host);
         host.run_elsewhere(Box::new(move || {
             done(match again.mount().db.change_saved_queries(&table, change) {

@@ -16,7 +16,7 @@ use crate::model::TableName;
 
 /// How long a process may take from one of these calls to the next.
 const PATIENCE: Duration = Duration::from_secs(60);
-const MARKS_MAX: usize = 1_000;
+const IN_PROGRESS_MAX: usize = 1_000;
 
 /// Programs that unlink what they are about to write; others that unlink a table's definition want to be rid of it.
 const RESTORERS: [&str; 12] =
@@ -38,7 +38,7 @@ pub fn is_copier(pid: u32) -> bool {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Of {
+enum Doing {
     /// An inode number that was unlinked.
     Unlinked(u64),
     /// A table that is being removed.
@@ -47,14 +47,14 @@ enum Of {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Marks {
-    list: Mutex<Vec<(Of, u32, Instant)>>,
-    copies: Mutex<Vec<Copy>>,
+pub struct InProgress {
+    list: Mutex<Vec<(Doing, u32, Instant)>>,
+    copies: Mutex<Vec<TableCopy>>,
 }
 
 /// A table being made as a copy.
 #[derive(Debug)]
-struct Copy {
+struct TableCopy {
     table: TableName,
     process: u32,
     /// Inode numbers of what was made in it.
@@ -62,7 +62,7 @@ struct Copy {
     until: Instant,
 }
 
-impl Marks {
+impl InProgress {
     /// Is there any? Then the caller's process must be found out.
     pub fn any(&self) -> bool {
         !self.list.lock().is_empty() || !self.copies.lock().is_empty()
@@ -72,8 +72,8 @@ impl Marks {
     pub fn copying(&self, table: &TableName, process: u32, now: Instant) {
         let mut copies = self.copies.lock();
         copies.retain(|copy| copy.until > now && copy.table != *table);
-        if copies.len() < MARKS_MAX {
-            copies.push(Copy { table: table.clone(), process, made: HashSet::new(), until: now + PATIENCE });
+        if copies.len() < IN_PROGRESS_MAX {
+            copies.push(TableCopy { table: table.clone(), process, made: HashSet::new(), until: now + PATIENCE });
         }
     }
 
@@ -89,47 +89,47 @@ impl Marks {
         })
     }
 
-    fn set(&self, of: Of, process: u32, now: Instant) {
+    fn set(&self, of: Doing, process: u32, now: Instant) {
         let mut list = self.list.lock();
         list.retain(|(marked, by, until)| *until > now && !(*marked == of && *by == process));
-        if list.len() < MARKS_MAX {
+        if list.len() < IN_PROGRESS_MAX {
             list.push((of, process, now + PATIENCE));
         }
     }
 
-    fn holds(&self, of: &Of, process: u32, now: Instant) -> bool {
+    fn holds(&self, of: &Doing, process: u32, now: Instant) -> bool {
         self.list.lock().iter().any(|(marked, by, until)| marked == of && *by == process && *until > now)
     }
 
     /// This process unlinked what stays.
     pub fn unlinked(&self, ino: u64, process: u32, now: Instant) {
-        self.set(Of::Unlinked(ino), process, now);
+        self.set(Doing::Unlinked(ino), process, now);
     }
 
     /// Is it gone for this process?
     pub fn is_unlinked(&self, ino: u64, process: u32, now: Instant) -> bool {
-        self.holds(&Of::Unlinked(ino), process, now)
+        self.holds(&Doing::Unlinked(ino), process, now)
     }
 
     /// It was made, or made anew.
     pub fn made(&self, ino: u64) {
         self.copies.lock().iter_mut().for_each(|copy| copy.made.extend([ino]));
-        self.list.lock().retain(|(of, _, _)| *of != Of::Unlinked(ino));
+        self.list.lock().retain(|(of, _, _)| *of != Doing::Unlinked(ino));
     }
 
     /// This process began to remove a table, or goes on.
     pub fn removing(&self, table: &TableName, process: u32, now: Instant) {
-        self.set(Of::Removing(table.clone()), process, now);
+        self.set(Doing::Removing(table.clone()), process, now);
     }
 
     /// Is this process removing that table?
     pub fn is_removing(&self, table: &TableName, process: u32, now: Instant) -> bool {
-        self.holds(&Of::Removing(table.clone()), process, now)
+        self.holds(&Doing::Removing(table.clone()), process, now)
     }
 
     /// The table is gone.
     pub fn removed(&self, table: &TableName) {
-        self.list.lock().retain(|(of, _, _)| *of != Of::Removing(table.clone()));
+        self.list.lock().retain(|(of, _, _)| *of != Doing::Removing(table.clone()));
     }
 }
 
@@ -139,22 +139,22 @@ mod tests {
 
     #[test]
     fn a_mark_is_for_one_process_and_a_while() {
-        let (marks, now) = (Marks::default(), Instant::now());
+        let (doing, now) = (InProgress::default(), Instant::now());
         let orders = TableName::new("Orders").unwrap();
-        assert!(!marks.any());
-        marks.unlinked(5, 7, now);
-        marks.removing(&orders, 7, now);
-        assert!(marks.any() && marks.is_unlinked(5, 7, now) && marks.is_removing(&orders, 7, now));
-        assert!(!marks.is_unlinked(5, 8, now) && !marks.is_unlinked(6, 7, now) && !marks.is_removing(&orders, 8, now));
-        assert!(!marks.is_unlinked(5, 7, now + PATIENCE) && !marks.is_removing(&orders, 7, now + PATIENCE));
-        marks.made(5);
-        marks.removed(&orders);
-        assert!(!marks.any());
-        marks.copying(&orders, 7, now);
-        assert!(marks.is_to_be_made(&orders, 5, 7, now) && !marks.is_to_be_made(&orders, 5, 8, now));
-        marks.made(5);
-        assert!(!marks.is_to_be_made(&orders, 5, 7, now) && marks.is_to_be_made(&orders, 6, 7, now));
-        assert!(!marks.is_to_be_made(&orders, 6, 7, now + PATIENCE * 2));
+        assert!(!doing.any());
+        doing.unlinked(5, 7, now);
+        doing.removing(&orders, 7, now);
+        assert!(doing.any() && doing.is_unlinked(5, 7, now) && doing.is_removing(&orders, 7, now));
+        assert!(!doing.is_unlinked(5, 8, now) && !doing.is_unlinked(6, 7, now) && !doing.is_removing(&orders, 8, now));
+        assert!(!doing.is_unlinked(5, 7, now + PATIENCE) && !doing.is_removing(&orders, 7, now + PATIENCE));
+        doing.made(5);
+        doing.removed(&orders);
+        assert!(!doing.any());
+        doing.copying(&orders, 7, now);
+        assert!(doing.is_to_be_made(&orders, 5, 7, now) && !doing.is_to_be_made(&orders, 5, 8, now));
+        doing.made(5);
+        assert!(!doing.is_to_be_made(&orders, 5, 7, now) && doing.is_to_be_made(&orders, 6, 7, now));
+        assert!(!doing.is_to_be_made(&orders, 6, 7, now + PATIENCE * 2));
     }
 
     #[test]
