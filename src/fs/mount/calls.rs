@@ -107,6 +107,7 @@ impl Calls {
     /// A call has ended.
     pub fn note(&self, ended: Ended) {
         if self.is_watched() {
+            // Made once for all readers, and not at all without any.
             let line = ended.line();
             let mut readers = self.readers.lock();
             readers.retain(|reader| reader.upgrade().map(|ahead| ahead.add(&line)).is_some());

@@ -166,6 +166,8 @@ impl Journal {
 
     /// Keeps a failure of a session.
     pub fn record(&self, session: u32, failed: Failed) {
+        // Two locks of one mutex, not nested: between them the failure is in the list and not yet the session's last, which
+        // nobody can tell.
         self.append(failed.clone());
         let mut state = self.state.lock();
         state.order.retain(|&known| known != session);

@@ -69,6 +69,7 @@ impl LastAnswers {
         {
             return *session;
         }
+        // Without the lock: it reads /proc. Two may look at once, and find the same.
         let session = session_of(process);
         let mut state = self.state.lock();
         if state.processes.len() >= PROCESSES_MAX {

@@ -11,8 +11,9 @@
 //! paths.rs                              the path of a node, for people
 //! ```
 //!
-//! Locks are leaves: none is held while another is taken or the database is asked, save that of [`Drafts`] in CreateTable (a draft
-//! and its table must not both be missing in between), and that of a stream's log while its records are read.
+//! Locks are short. Where one is taken under another, that of the drafts comes first, then that of the folders or the dropped names
+//! (CreateTable hands a draft's folders over). The database is asked under three only, each of one file: a text that reads a table
+//! (`texts.rs`), the log of a stream, and a directory's own listing.
 
 pub mod budget;
 pub mod calls;
@@ -200,6 +201,8 @@ impl Mount {
     pub(in crate::fs) fn table_time(&self, table: &TableName) -> Result<u64, FsError> {
         let schema = self.schema(table)?;
         if let Some((known, created_ms)) = self.created.lock().get(table)
+            // The catalog keeps a definition as long as it is valid: the same one is of the same table, another may be of a
+            // table made anew.
             && Arc::ptr_eq(known, &schema)
         {
             return Ok(*created_ms);

@@ -9,6 +9,7 @@ use crate::model::TableName;
 impl Mount {
     /// The file in memory of this name.
     pub(in crate::fs) fn find_scratch(&self, directory: &Node, name: &str) -> Option<FileId> {
+        // A table dropped over HTTP tells us nothing: it is found out when its files are next looked for.
         self.drop_scratch_of_gone(directory.table()?);
         self.scratch.lock().find(directory, name)
     }

@@ -40,10 +40,12 @@ impl LongTexts {
     ) -> Result<Arc<Text>, FsError> {
         let place = Arc::clone(self.made.lock().entry(identity.to_owned()).or_default());
         let mut made = place.lock();
+        // Before the text is made: a commit during the making makes it old at once, never new too long.
         let now = commit_id();
         if let Some(made) = made.as_ref().filter(|made| made.commit_id == now && made.at.elapsed() < KEPT) {
             return Ok(Arc::clone(&made.text));
         }
+        // Its bytes are given back before the next are made: both together may be more than there is.
         *made = None;
         let text = make()?;
         *made = Some(Made { commit_id: now, at: Instant::now(), text: Arc::clone(&text) });

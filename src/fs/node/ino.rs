@@ -89,6 +89,8 @@ pub fn query_link_ino(path: &QueryPath, name: &str) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub enum Role {
     Directory = 0,
+    // Lowest of its directory: `rm -r` may go by inode numbers, and must meet the definition before any item
+    // (`view/vetoes.rs`).
     Schema = 1,
     Stats = 2,
     Items = 3,

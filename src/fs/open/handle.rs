@@ -95,7 +95,9 @@ impl Handles {
             .filter(|(_, opened)| opened.ino == ino)
             .map(|(number, opened)| (*number, opened.opener, Arc::clone(&opened.handle)))
             .collect();
+        // Which process a thread is of is read from /proc: not under the lock that every call takes.
         drop(open);
+        // The last one opened: a shell that opens the same file again asks about that.
         own.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
         own.into_iter().find(|(_, opener, _)| same_process(*opener, thread)).map(|(.., handle)| handle)
     }
@@ -137,6 +139,7 @@ impl Handles {
     pub fn settle(&self, number: u64) {
         if let Some(opened) = self.opened(number) {
             let mut permit = opened.permit.lock();
+            // While another call makes it hold more, that call counts when it ends.
             if let Some(bytes) = opened.handle.held_bytes() {
                 self.budget.count(&mut permit, HANDLE_COST_BYTES + bytes);
             }

@@ -37,7 +37,7 @@ pub trait Host: Send + Sync {
     /// Runs what waits for a commit at most on a thread for such work.
     fn run_elsewhere(&self, work: Work);
 
-    /// Runs what may take as long as reading or dropping a table.
+    /// Runs what may take as long as reading or dropping a table: on threads of its own, since a refused write must not wait behind scans.
     fn run_long(&self, work: Work);
 
     /// Answers when `awaited` has bytes: at once if it has.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::host::Host;
-use super::text::{Call, OpenText, Execute, run};
+use super::text::{Call, Execute, OpenText, run};
 use super::{Bytes, Reply};
 use crate::fs::FsError;
 use crate::fs::process::Caller;

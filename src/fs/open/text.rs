@@ -124,6 +124,7 @@ where
         return;
     }
     let operation = call.name();
+    // Who wrote last, not who opened: a shell opens, its child writes, and what the child read counts.
     if matches!(call, Call::Write { .. }) {
         open.written_by(caller.pid);
     }
@@ -134,6 +135,7 @@ where
         }
         WriteStep::Fail(failure) => {
             drop(state);
+            // Before the reply: an item that was renamed away is back when the caller hears that its text was not taken.
             T::refused(host, open);
             reply(Err(host.record(caller, operation, open.path.clone(), failure)));
         }

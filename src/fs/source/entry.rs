@@ -56,6 +56,7 @@ pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
 /// The text of an entry for somebody who reads the file: a GetItem, as far as capacity goes.
 pub fn counted_text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), FsError> {
     let (text, stat) = text(mount, entry)?;
+    // Counted after it was read: a read that is throttled gives nothing, and one that failed consumed nothing.
     mount.db.count_get(&entry.source, &entry.key, stat.item_bytes)?;
     Ok((text, stat))
 }

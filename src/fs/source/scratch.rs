@@ -28,6 +28,7 @@ pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, F
     if !is_scratch_name(name) || is_refused_probe(name) {
         return Err(FsError::NotFound);
     }
+    // Memory first: a parked file that is written is a copy there, and the newer of the two.
     if let Some(id) = mount.find_scratch(directory, name) {
         return Ok(Node::Scratch(id));
     }

@@ -13,7 +13,7 @@ use crate::fs::open::Outcome;
 use crate::fs::open::directory::{FixedLister, Listed, Lister, listed};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::{OpenText, Execute};
+use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::path::{GLOBAL_NAME, SCHEMA_NAME, table_name};
 use crate::fs::process::Caller;
 use crate::fs::source::schema;
@@ -176,6 +176,7 @@ impl Room for IndexDraftFile {
 impl Execute<dyn Host> for IndexTarget {
     fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: UpdateTableRequest, done: Outcome) {
         let (table, index) = (request.table_name.clone(), open.state.lock().writer.target().index.clone());
+        // Answered when the index is defined, not when it is built: that may take as long as reading the table.
         let made = update(host.mount(), request);
         if made.is_ok() {
             host.mount().index_drafts.remove(&table, &index);

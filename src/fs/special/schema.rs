@@ -13,14 +13,14 @@ use crate::fs::mount::text::pretty;
 use crate::fs::open::Outcome;
 use crate::fs::open::host::Host;
 use crate::fs::open::text::warn;
-use crate::fs::open::text::{OpenText, Execute};
+use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::path::table_name;
 use crate::fs::process::session_of;
 use crate::fs::source::schema;
 use crate::fs::special::dropped;
 use crate::fs::time::now_ms;
 use crate::fs::write::Drafts;
-use crate::fs::write::schema_change::{Reach, Refusal, SchemaChange, PlannedRequest};
+use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
 use crate::fs::write::schema_target::{PlanTarget, SchemaRequest, SchemaTarget};
 use crate::model::api::{CreateTableRequest, TimeToLiveSpecification, UpdateTableRequest, UpdateTimeToLiveRequest};
 use crate::model::schema::KeyType;
@@ -68,6 +68,7 @@ pub fn store(host: &dyn Host, table: &TableName, request: SchemaRequest) -> Resu
         SchemaRequest::Change(SchemaChange { steps, .. }) => {
             let administration = administration(mount)?;
             let requests: Vec<UpdateTableRequest> = steps.iter().filter_map(update_request).collect::<Result<_, _>>()?;
+            // All of them before the first: a definition is either changed as it says or, short of a race, not at all.
             administration.check_update_table(&requests).map_err(|(_, error)| error)?;
             for (done, step) in steps.iter().enumerate() {
                 perform_step(mount, administration, step).inspect_err(|_| warn_of_part(host, table, &steps[..done]))?;
@@ -158,7 +159,8 @@ fn plan_creation(mount: &Mount, request: CreateTableRequest, json: Value, expiry
             return Ok(change);
         }
     }
-    let step = |operation, request, effect: &str| PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.to_owned() };
+    let step =
+        |operation, request, effect: &str| PlannedRequest { operation, request, reach: Reach::Settings, effect: effect.to_owned() };
     change.steps.push(step("CreateTable", json, "the draft becomes a table; its folders stay"));
     if let Some(attribute) = expiry {
         let specification = json!({ "Enabled": true, "AttributeName": attribute });
@@ -180,6 +182,7 @@ pub fn create_table(mount: &Mount, request: CreateTableRequest) -> Result<(), Er
         return Err(error);
     }
     // Other processes went on making folders in the draft.
+    // Under the lock until the draft is gone: a folder made in between would be in neither.
     let mut drafts = mount.drafts.lock();
     keep_draft_folders(mount, &drafts, &request);
     drafts.created(&table);

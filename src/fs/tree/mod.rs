@@ -34,6 +34,7 @@ pub fn resolve(mount: &Mount, parent: &Node, name: &[u8]) -> Result<Node, FsErro
     if !mount.restores_in(parent) {
         return resolved;
     }
+    // What is there wins over what was dropped under the same name: an index made later is not hidden by a forgotten folder.
     let is_there = resolved.as_ref().is_ok_and(|node| quick_attr(mount, node, Caller::default()).is_ok());
     if is_there { resolved } else { dropped::find(mount, parent, name).map_or(resolved, Ok) }
 }

@@ -4,7 +4,8 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 
-/// The keeper's thread and what wakes it. `deleting` is taken before the lock of the deferred deletes, `stop` before neither.
+/// The keeper's thread and what wakes it. `deleting` and `stop` are each taken before the lock of the deferred
+/// deletes, and never one under the other.
 #[derive(Debug, Default)]
 pub struct Keeper {
     pub wake: Condvar,

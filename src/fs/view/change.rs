@@ -34,6 +34,7 @@ impl View {
         let mut made = self.mkdir_in(caller, &node, name);
         if made.is_err() && matches!(*node, Node::DraftFolder(..)) {
             // The draft may have become a table just now.
+            // `rsync` and `cp -r` make a draft's folders while its schema.json is being committed.
             let now = self.node(parent)?;
             if now != node {
                 made = self.mkdir_in(caller, &now, name);
@@ -260,6 +261,7 @@ impl View {
             view.mount.last.keep_write(session, "DeleteItem", answer);
             match outcome {
                 Ok(response) if response.existed => {
+                    // In memory from here on: the store knows no empty collections, and `rm u1/*; rmdir u1` is two calls.
                     if composite {
                         view.mount.folders.lock().keep(&table, &key.partition, now_ms());
                     }
@@ -339,6 +341,7 @@ impl View {
             Err(Error::InUse(InUseError::HasItems(_))) => return Err(FsError::NotEmpty),
             Err(error) => return Err(error.into()),
         }
+        // Only after the database said yes: a table that is kept keeps its folders and files.
         self.mount.folders.lock().drop_table(table);
         self.mount.drop_scratch_of(table);
         self.mount.index_drafts.drop_table(table);

@@ -7,7 +7,8 @@ use crate::fs::FsError;
 use crate::fs::node::Node;
 use crate::fs::open::Outcome;
 use crate::fs::open::Reply;
-use crate::fs::open::text::{OpenText, Execute};
+use crate::fs::open::host::Host;
+use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
 use crate::fs::source::entry::key_of;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
@@ -42,6 +43,7 @@ impl Execute<View> for ItemTarget {
             let mut state = open.state.lock();
             state.writer.guard(version);
             text = Some((state.writer.target().form, state.writer.read(0, TEXT_BYTES_MAX).to_vec()));
+            // Or absent: where there is nothing, nothing of anybody's is undone.
             request.precondition.get_or_insert(Precondition::VersionOrAbsent(version));
         }
         let (again, open) = (Arc::clone(view), Arc::clone(open));
@@ -50,6 +52,8 @@ impl Execute<View> for ItemTarget {
             writer,
             Box::new(move |outcome| match (&outcome, &key) {
                 (Ok(version), Some(_)) => {
+                    // Now the name is the stored item's; before the caller hears, whose next stat must not be answered from the
+                    // handle.
                     again.creations.remove(&open);
                     if let Some((form, text)) = &text {
                         again.keep_text(*version, *form, text);
@@ -58,6 +62,7 @@ impl Execute<View> for ItemTarget {
                 }
                 (Err(_), _) => {
                     let view = Arc::clone(&again);
+                    // Bringing back may wait for the lock of the deletes, which the committer must not.
                     again.run_elsewhere(Box::new(move || {
                         Self::refused(&view, &open);
                         done(outcome);

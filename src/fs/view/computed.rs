@@ -124,6 +124,7 @@ impl View {
         let view = Arc::clone(self);
         self.workers.run_long(Box::new(move || {
             let (began, has_room) = (Instant::now(), |bytes| has_room(view.mount.db.store_info(), bytes));
+            // In turns: a thread that made all of one result would let other readers wait for as long as a table takes.
             while computation.step(&view.mount, has_room) {
                 if began.elapsed() > TURN {
                     return view.compute(computation);

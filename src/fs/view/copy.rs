@@ -32,6 +32,7 @@ impl View {
         let Handle::Item(open) = &*handle else { return reply(Err(FsError::NotSupported)) };
         let target = {
             let state = open.state.lock();
+            // A text that is begun, or under way, is for the state machine: the kernel then copies by read and write.
             (state.writer.len() == 0 && !state.committing).then(|| state.writer.target().clone())
         };
         let (Some(target), 0, 0) = (target, from.offset, to.offset) else { return reply(Err(FsError::NotSupported)) };

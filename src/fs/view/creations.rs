@@ -50,6 +50,7 @@ impl Creations {
         let mut promised = self.promised.lock();
         promised.push_back((Instant::now(), Arc::clone(handle)));
         let oldest = if promised.len() > PROMISES_MAX { promised.pop_front() } else { None };
+        // The lock order is promised, then by_ino, one at a time: remove() takes the second.
         drop(promised);
         if let Some((_, oldest)) = oldest {
             self.remove(&oldest);

@@ -36,6 +36,7 @@ impl Host for View {
     }
 
     fn wait(self: Arc<Self>, caller: Caller, awaited: Awaited, reply: Reply<Bytes>) {
+        // Only this refusal is kept for errors/last: the others are a file's own, and noted by it.
         if let Some(reply) = self.waiting.wait(&self.mount, caller, awaited, reply) {
             let refused = Err(FsError::Busy("64 readers wait already; end one of them"));
             reply(noted(&*self, caller, "read", String::new, refused));

@@ -10,6 +10,7 @@ use crate::database::{Done, EntryKey};
 use crate::fs::FsError;
 use crate::fs::node::base;
 use crate::fs::open::Reply;
+use crate::fs::open::host::Host;
 use crate::fs::open::text::warn;
 use crate::fs::source::entry::item_number;
 use crate::fs::source::scratch::{directory_of, item_path, place_in};
@@ -29,6 +30,7 @@ const INODES_MANY: usize = 20_000;
 
 /// Starts the keeper of a view. Without one, hidden items come back at the end.
 pub fn start(view: &Arc<View>) {
+    // Weak: the thread must not keep alive a view that its owner dropped without ending it.
     let weak = Arc::downgrade(view);
     match std::thread::Builder::new().name("ddbfs-keeper".to_owned()).spawn(move || keep(&weak)) {
         Ok(thread) => *view.keeper.thread.lock() = Some(thread),
@@ -102,6 +104,7 @@ impl View {
     /// Deletes the hidden items that are meant, their texts parked.
     pub(super) fn delete_those(self: &Arc<Self>, is_meant: impl Fn(&Place, &Hidden) -> bool) {
         let _deleting = self.keeper.deleting.lock();
+        // Taken out in one step, so that each is deleted once however many threads come here.
         let due = self.mount.with_deferred(|deferred| deferred.take(is_meant));
         for (place, hidden) in due {
             self.delete_hidden(place, hidden, unheard());
@@ -143,6 +146,7 @@ impl View {
             }
         };
         let mut request = DeleteItemRequest::new(place.0.clone(), place.1.to_item(&schema.key));
+        // What was written since by another front end is not what was renamed away.
         request.precondition = Some(Precondition::Version(hidden.version));
         let composite = schema.key.sort.is_some();
         let view = Arc::clone(self);
@@ -166,6 +170,7 @@ impl View {
                     Err(error.into())
                 }
             };
+            // Last: as long as it is hidden nobody sees an item that is already deleted, or a folder that is not kept yet.
             view.show_again(&place, hidden);
             reply(ended);
         });
@@ -274,6 +279,7 @@ impl View {
             self.delete_hidden(place, hidden, heard);
             waiting += 1;
         }
+        // Before waiting: the answers come from the committer, whose other work may want this lock.
         drop(deleting);
         for _ in 0..waiting {
             let _ = receiver.recv();

@@ -12,7 +12,8 @@
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
 //! | `tar -x` unlinks what cannot be gone before it writes it anew | `in_progress.rs` |
 //!
-//! Locks are short and none is held across a call of the database, save a directory stream's own.
+//! Locks are short and none is held across a call of the database, save a directory stream's own, and that of the deletes while they are
+//! queued (`alarm.rs`).
 
 mod alarm;
 mod calls;
@@ -23,8 +24,8 @@ mod computed;
 mod copy;
 mod creations;
 mod host;
-mod keeper;
 mod in_progress;
+mod keeper;
 mod notes;
 mod open;
 mod put;
@@ -151,11 +152,6 @@ impl View {
         self.inodes.len()
     }
 
-    /// Runs what waits for a commit at most on a thread for such work.
-    pub(super) fn run_elsewhere(&self, work: Box<dyn FnOnce() + Send>) {
-        self.workers.run(work);
-    }
-
     /// What files ask of.
     fn host(self: &Arc<Self>) -> Arc<dyn Host> {
         Arc::<Self>::clone(self)
@@ -168,11 +164,6 @@ impl View {
             Node::AliasFolder(folder) => Ok(tree::known_folder(&self.mount, folder)?.map_or(node, Arc::new)),
             _ => Ok(node),
         }
-    }
-
-    /// Runs a call that may take as long as reading or dropping a table.
-    pub(super) fn run_long(&self, work: Box<dyn FnOnce() + Send>) {
-        self.workers.run_long(work);
     }
 
     /// Runs a call: here, or on a thread for such work when it may take long.
@@ -232,9 +223,11 @@ impl View {
         }
         let node = tree::resolve(&self.mount, parent, name)?;
         let attr = self.whole_attr_of(&node, caller)?;
+        // After the attributes: of a name that is nothing for anybody no process need be looked up.
         if self.is_gone_for(caller, &node) {
             return Err(FsError::NotFound);
         }
+        // The inode as the kernel will call it: an item created by a shortened name keeps that name's number while it is open.
         self.looked_up(caller, &node, attr.ino);
         self.remember(node, attr)
     }
@@ -269,6 +262,7 @@ impl View {
             && source.index.is_none()
             && let Some(value) = partition.first()
         {
+            // A folder emptied by unlink stays as long as somebody may be in it; that is until the kernel forgets it.
             self.mount.folders.lock().forget(&source.table, value);
         }
     }

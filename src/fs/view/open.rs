@@ -128,6 +128,7 @@ impl View {
     fn create_item(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         let writer = if flags.exclusive { ItemWriter::stream_exclusive } else { ItemWriter::stream };
         let open = self.item_handle(caller, node, flags, writer)?;
+        // By the inode number, not by the handle: a second open of the name finds the file that is being made.
         self.creations.add(Arc::clone(&open));
         Ok(Handle::Item(open))
     }
@@ -215,6 +216,8 @@ impl View {
             node => node?,
         };
         let exists = !is_new && self.attr_of(&node, caller).is_ok() && !self.is_gone_for(caller, &node);
+        // Whatever comes of the call, the process has made the name: what it unlinked, or insists on making, is there for it
+        // again.
         self.in_progress.made(node.ino());
         if exists && flags.exclusive {
             return Err(FsError::Exists);
@@ -231,6 +234,7 @@ impl View {
         let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
         let handle = self.open_for_writing(caller, &node, flags)?;
         if let (false, Handle::Special(open)) = (exists, &handle) {
+            // Before the attributes are asked for: until the first complete text these are all there is of it.
             self.creations.add_special(node.ino(), Arc::clone(open));
         }
         let attr = match self.attr_of(&node, caller) {
@@ -251,6 +255,7 @@ impl View {
         let parent = self.node(parent)?;
         let (attr, handle) = self.noted(caller, "mknod", &parent, name, self.create_in(caller, &parent, name, mode, flags))?;
         match handle {
+            // The kernel opens it next, by its number; the handle that stood for it is given up, its name is not.
             Handle::Item(open) => self.creations.promise(&open),
             Handle::Scratch(id) => self.mount.scratch.lock().release(id, now_ms()),
             Handle::Special(open) => self.creations.remove_special(&open),
@@ -359,6 +364,7 @@ impl View {
     /// WRITE: all of `data`, or an error. Answered after the commit when the data completes an item.
     pub fn write(self: &Arc<Self>, caller: Caller, number: u64, offset: u64, data: &[u8], reply: Reply<()>) {
         let Some(handle) = self.handles.get(number) else { return reply(Err(FsError::BadHandle)) };
+        // Before the text is copied: what is refused must not have been held for a moment.
         let reserved = self.handles.reserve(number, data.len());
         let Some(reply) = self.reserving(caller, (number, "write"), reserved, reply) else { return };
         match &*handle {

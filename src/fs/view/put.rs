@@ -27,20 +27,27 @@ impl View {
         let (table, asked) = (request.table_name.clone(), request.precondition);
         let key = request.item.key(&schema.key);
         if let Some(key) = &key {
+            // Before the put is queued: the hidden item's delete then finds nothing to do, or is queued already and the put
+            // comes behind it.
             request.precondition = self.revive(&table, key, asked);
         }
+        // Only a put that must find no item can be turned away by the hidden one; it alone is kept to be asked again.
         let again = (request.precondition != asked).then(|| PutItemRequest { precondition: asked, ..request.clone() });
         let view = Arc::clone(self);
+        // Looked up now: when the commit is done the process may be gone, and its session with it.
         let session = self.mount.last.session(thread);
         let stored: Done<PutItemResponse> = Box::new(move |outcome| match (outcome, again) {
             // The hidden item's delete was under way and came first: there is none, as asked.
             (Err(Error::ConditionalCheckFailed { .. }), Some(again)) => {
+                // Not here: this runs on the committer, and a put may have to wait for the lock of the deletes.
                 let next = Arc::clone(&view);
                 view.run_elsewhere(Box::new(move || next.put_item(again, thread, done)));
             }
             (Ok(response), _) => {
                 view.mount.last.keep_write(session, "PutItem", Ok(last::of_put(&table, &response)));
                 if let Some(key) = &key {
+                    // Before the caller hears, or its next call might still see the empty folder in memory beside the stored
+                    // one.
                     view.item_is_stored(&table, key);
                 }
                 done(Ok(response.version));
@@ -61,6 +68,7 @@ impl View {
         }
         let known = folders.has_aliases(table).then(|| partition_digest(&[&key.partition]));
         let Some((digest, name)) = known.and_then(|digest| Some((digest, folders.remove_alias(table, &digest)?))) else { return };
+        // The files move under their own lock: no call holds both.
         drop(folders);
         // The folder's files in memory go with it.
         let folder = Node::AliasFolder(Box::new(AliasFolder { table: table.clone(), digest, name }));
@@ -81,6 +89,7 @@ impl View {
             return precondition;
         }
         let place = (table.clone(), key.clone());
+        // Between taking a due delete and queueing it the item is neither hidden nor deleted: nobody may look then.
         let _not_deleting = self.keeper.deleting.lock();
         self.mount.with_deferred(|deferred| {
             let hidden = deferred.hidden_version(&place);

@@ -7,6 +7,7 @@ use crate::database::{EntryKey, Source, TextForm};
 use crate::engine::witness::Witness;
 use crate::fs::mount::text::Text;
 use crate::fs::node::{EntryNode, Node, base};
+use crate::fs::open::host::Host;
 use crate::fs::process::Caller;
 use crate::fs::source::entry::{self, item_number};
 use crate::model::api::Version;
@@ -21,6 +22,7 @@ struct Renewing {
 impl Witness for Renewing {
     fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>) {
         let Some(view) = self.view.upgrade() else { return };
+        // On the committer: notes are short; reading the item back is for another thread.
         let is_noted = view.reads.wrote(item_number(table, key), self.thread, version);
         if let Some(version) = version.filter(|_| is_noted) {
             let (next, source, key) = (Arc::clone(&view), base(table), key.clone());
@@ -76,6 +78,8 @@ impl View {
     pub(super) fn looks_at(&self, caller: Caller, node: &Node, ino: u64) {
         if let Some((item, entry)) = item_of(node, ino)
             && self.reads.is_noted(item)
+            // Before the attributes are read: what is noted is at most as new as what the caller is shown, so that a change in
+            // between still refuses its write.
             && let Ok(stat) = entry::stat(&self.mount, &entry.source, &entry.key)
         {
             self.reads.looked_at(item, caller.pid, stat.version);

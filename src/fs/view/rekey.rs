@@ -109,6 +109,7 @@ impl View {
             Ok(plan) => plan,
             Err(error) => return (attempt.reply)(Err(plain(error))),
         };
+        // An empty folder: nothing is stored of it, so nothing is committed.
         if plan.actions.is_empty() {
             self.moved_names(&attempt, &plan);
             return (attempt.reply)(Ok(()));
@@ -162,6 +163,7 @@ impl View {
                 }
                 for key in self.keys_of(&attempt.source, from)? {
                     let (item, stat) = match load(&key) {
+                        // Deleted since its key was listed; the transaction is about what is there now.
                         Err(FsError::NotFound) => continue,
                         loaded => loaded?,
                     };

@@ -7,6 +7,7 @@ use super::View;
 use super::in_progress::{is_copier, is_restorer};
 use crate::fs::FsError;
 use crate::fs::node::{Kind, Node};
+use crate::fs::open::host::Host;
 use crate::fs::process::{Caller, process_of};
 use crate::fs::tree;
 use crate::model::TableName;
@@ -24,6 +25,7 @@ impl View {
             self.in_progress.removing(table, process, now);
             return Ok(());
         }
+        // tar, unzip and install unlink what they write next; to refuse them would leave the table half restored.
         if is_restorer(process) {
             self.in_progress.unlinked(node.ino(), process, now);
             return Ok(());
@@ -40,7 +42,8 @@ impl View {
         let (process, now, ino) = (process_of(caller.pid), Instant::now(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
         let is_part = is_definition || is_part_of_table(node) && node.table().is_some_and(|table| self.mount.restores(table));
-        let of_copy = node.table().filter(|_| is_part).is_some_and(|table| self.in_progress.is_to_be_made(table, ino, process, now));
+        let of_copy =
+            node.table().filter(|_| is_part).is_some_and(|table| self.in_progress.is_to_be_made(table, ino, process, now));
         of_copy || self.in_progress.is_unlinked(ino, process, now)
     }
 
@@ -78,6 +81,7 @@ impl View {
             return;
         }
         let (mount, table) = (Arc::clone(&self.mount), table.clone());
+        // Each is a commit: the refusal itself must not wait for them.
         self.run_elsewhere(Box::new(move || {
             for (name, form) in removed {
                 // Who saved another one of that name meanwhile keeps it.

@@ -9,6 +9,7 @@ use crate::fs::FsError;
 use crate::fs::mount::is_place_of_dropped;
 use crate::fs::node::{EntryNode, Kind, Node, base};
 use crate::fs::open::Reply;
+use crate::fs::open::host::Host;
 use crate::fs::open::text::warn;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
 use crate::fs::process::Caller;
@@ -77,6 +78,7 @@ impl View {
             return reply(Err(plain(error)));
         }
         let new = tree::resolve(&self.mount, to.0, to.1);
+        // A name may mean something and not be there: of an item never stored the node is known from its name alone.
         let exists = new.as_ref().is_ok_and(|new| self.attr_of(new, caller).is_ok());
         // A parked file goes when another takes its place.
         let new = new.and_then(|new| if is_parked(&new) { Err(FsError::NotFound) } else { Ok(new) });
@@ -294,9 +296,12 @@ impl View {
     fn hide_item(&self, old: &EntryNode, to: (&Node, &[u8])) -> Result<(), FsError> {
         let name = parking_place(to)?.name;
         let (text, stat) = entry::text(&self.mount, old)?;
+        // The copy first: hidden without it the text would be nowhere for a moment.
         let file = self.mount.fill_scratch(to.0, &name, &text, now_ms())?;
         let place = (old.source.table.clone(), old.key.base.clone());
         self.mount.with_deferred(|deferred| deferred.hide(place, stat.version, (file, old.form), now_ms()));
+        // Taken and given back: the keeper has either not looked at the deadlines yet, or it sleeps and hears the call. Without
+        // it the call could fall between its look and its sleep.
         drop(self.keeper.stop.lock());
         self.keeper.wake.notify_all();
         Ok(())

@@ -34,6 +34,7 @@ impl Seen {
     /// This is the text of that version.
     pub fn keep(&self, version: Version, form: TextForm, text: &Arc<Text>) {
         let mut state = self.state.lock();
+        // The text of a version never changes.
         if state.texts.contains_key(&version) {
             return;
         }

@@ -63,6 +63,7 @@ impl Vetoes {
     pub fn add(&self, table: &TableName, pid: u32, now: Instant) -> Vec<(String, SavedForm)> {
         let mut list = self.list.lock();
         list.retain(|veto| veto.until > now);
+        // Told once stays told: `rm -r` goes on to fail at every file, and the first failure is the one that says why.
         let told = list.iter().any(|veto| veto.table == *table && veto.process == pid && veto.told);
         if list.len() < VETOES_MAX {
             list.push(Veto { table: table.clone(), process: pid, until: now + VETO, told });

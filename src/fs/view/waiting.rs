@@ -117,6 +117,8 @@ impl WaitingReads {
     fn look_at_all(&self, mount: &Mount) -> bool {
         let looked_at = {
             let mut readers = self.readers.lock();
+            // They are taken out, so that a reader's reply or a slow look holds nobody up; counted, so that the limit still
+            // holds.
             readers.in_hand = readers.waiting.len();
             std::mem::take(&mut readers.waiting)
         };

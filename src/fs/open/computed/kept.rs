@@ -44,6 +44,7 @@ impl Kept {
     pub fn insert(&self, ino: u64, commit_id: u64, computation: Arc<Computation>) {
         let entry = Entry { computation, commit_id, since: Instant::now(), has_ended: false };
         let replaced = self.entries.lock().insert(ino, entry);
+        // Outside the lock: dropping a computation gives back its disk.
         drop(replaced);
         self.forget_old();
     }

@@ -11,7 +11,7 @@ use crate::fs::open::OpenFlags;
 use crate::fs::open::Outcome;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::{OpenText, Execute};
+use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
 use crate::fs::write::{Commit, Target};
 use crate::model::api::{Precondition, PutItemRequest};

@@ -10,7 +10,7 @@ use crate::fs::node::special::{ItemFile, Special};
 use crate::fs::open::OpenFlags;
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::{OpenText, Execute};
+use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
 use crate::fs::source::entry;
 use crate::fs::write::{Opener, TextWriter};

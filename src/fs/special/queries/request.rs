@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::fs::FsError;
 use crate::fs::open::Outcome;
 use crate::fs::open::host::Host;
-use crate::fs::open::text::{OpenText, Execute};
+use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::query::QueryPath;
 use crate::fs::write::{Commit, Target};
 use crate::model::api::Precondition;
