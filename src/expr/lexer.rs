@@ -134,6 +134,7 @@ impl<'a> Tokens<'a> {
 /// The token at or after `start` and the offset behind it; `None` at the end.
 fn scan(source: &str, start: usize) -> Option<(Token<'_>, usize)> {
     let rest = source.get(start..)?;
+    // These four alone: to the service other blanks of Unicode are wrong tokens.
     let text = rest.trim_start_matches([' ', '\t', '\r', '\n']);
     let first = text.chars().next()?;
     let (kind, length) = match first {
@@ -163,6 +164,7 @@ fn reference(text: &str, kind: TokenKind) -> (TokenKind, usize) {
 }
 
 fn symbol(text: &str, first: char) -> (TokenKind, usize) {
+    // Before the signs of one character, with which these begin.
     let two = [("<>", TokenKind::NotEqual), ("<=", TokenKind::LessOrEqual), (">=", TokenKind::GreaterOrEqual)];
     if let Some((_, kind)) = two.iter().find(|(sign, _)| text.starts_with(sign)) {
         return (*kind, 2);

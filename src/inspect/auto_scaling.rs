@@ -72,6 +72,7 @@ pub fn run(load: &[(u64, f64)], policy: Policy, start: u64) -> Vec<Minute> {
         Controller { policy, capacity: start.clamp(policy.min, policy.max), seen: Vec::new(), decreases: Vec::new() };
     (first.0..=last.0)
         .map(|minute| {
+            // Metrics put together from several files may have a minute more than once.
             let mut sum = 0.0;
             while let Some((_, units)) = sums.next_if(|(of, _)| *of <= minute) {
                 sum += units;
@@ -103,6 +104,7 @@ impl Controller {
             let wanted = self.wanted(now.consumed);
             return (wanted > self.capacity).then(|| self.change(wanted, Action::Raise(wanted)));
         }
+        // By the busiest of them: by the last one, the next such minute would raise it again.
         let busiest = quiet?.iter().map(|minute| minute.consumed).fold(0.0, f64::max);
         let wanted = self.wanted(busiest);
         if wanted >= self.capacity {
@@ -117,6 +119,7 @@ impl Controller {
 
     fn change(&mut self, capacity: u64, action: Action) -> Action {
         self.capacity = capacity;
+        // Minutes before it say nothing of the new capacity.
         self.seen.clear();
         action
     }

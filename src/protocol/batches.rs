@@ -18,6 +18,7 @@ fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
 
 fn write(json: Document, context: &Context<'_>, answered: Answered) -> Result<(), Failure> {
     let request = batch_write_item::request(json.root())?;
+    // As sent, names or ARNs: the answer repeats them, and the request has names alone.
     let names = batch_get_item::table_names(json.root());
     drop(json);
     let detail = request.return_consumed_capacity;

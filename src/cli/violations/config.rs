@@ -49,6 +49,7 @@ fn parse(text: &str) -> Result<Config, String> {
     let (mut hash, mut range) = ((None, None), (None, None));
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
+        // As a Java properties file has it: `!` begins a comment too, and `:` may stand for `=`.
         if line.is_empty() || line.starts_with(['#', '!']) {
             continue;
         }
