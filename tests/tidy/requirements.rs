@@ -1,13 +1,33 @@
 //! The table of requirements.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+
+fn read(file: &str) -> String {
+    fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)).expect("the file")
+}
+
+/// The ids that begin the rows of a document: `P-10`, `D-01.1`.
+fn ids(document: &str) -> BTreeSet<&str> {
+    let firsts = document.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let is_id = |id: &&str| id.as_bytes().get(1) == Some(&b'-') && id.chars().any(|c| c.is_ascii_digit());
+    firsts.filter(is_id).collect()
+}
+
+#[test]
+fn each_requirement_has_a_row_in_the_table() {
+    let (rules, table) = (read("docs/requirements.md"), read("tests/REQUIREMENTS.md"));
+    let (rules, rows) = (ids(&rules), ids(&table));
+    assert!(rules.len() > 150, "{} rules", rules.len());
+    assert_eq!(rules.difference(&rows).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
 
 /// Each row of the table of requirements names tests as `file: name; file: name`.
 #[test]
 fn the_table_of_requirements_names_tests_that_exist() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let table = fs::read_to_string(root.join("tests/REQUIREMENTS.md")).expect("the table");
+    let table = read("tests/REQUIREMENTS.md");
     let rows: Vec<Vec<&str>> = table
         .lines()
         .filter(|line| line.starts_with("| ") && !line.starts_with("| id "))
