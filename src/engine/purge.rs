@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::base::keys::{self, SourceId, StoreKey};
+use super::base::walks;
 use super::runtime::{Shared, Transaction};
 use crate::model::Error;
 use crate::model::error::StoreError;
-use crate::store::{Direction, KeyRange, Read};
+use crate::store::{Direction, Read};
 
 /// The value of a purge key.
 pub const MARK: &[u8] = &[1];
@@ -97,7 +98,7 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
     let lists =
         [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source), keys::parked(source)];
     for range in entries.into_iter().chain(lists) {
-        let doomed = first_keys(transaction.batch.as_read(), &range, left)?;
+        let doomed = walks::first_keys(transaction.batch.as_read(), &range, left)?;
         for key in &doomed {
             transaction.batch.delete(key)?;
         }
@@ -109,16 +110,4 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
     transaction.batch.delete(&StoreKey::Counters(source).encode())?;
     transaction.batch.delete(&StoreKey::Partitions(source).encode())?;
     Ok(false)
-}
-
-pub(super) fn first_keys(read: &dyn Read, range: &KeyRange, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
-    let mut found = Vec::new();
-    read.walk(range, Direction::Forward, &mut |key, _| {
-        if found.len() == count {
-            return ControlFlow::Break(());
-        }
-        found.push(key.to_vec());
-        ControlFlow::Continue(())
-    })?;
-    Ok(found)
 }

@@ -14,7 +14,7 @@ use crate::database::{
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::counters::CollectionValue;
 use crate::engine::base::keys::{self, EntryAddress};
-use crate::engine::catalog::TableEntry;
+use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::absence;
 use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
@@ -39,12 +39,7 @@ impl Browse for LocalDatabase {
     }
 
     fn table_names(&self) -> Result<Vec<TableName>, Error> {
-        let mut names = Vec::new();
-        self.engine.view()?.table_names(None, &mut |name| {
-            names.extend(TableName::new(name));
-            ControlFlow::Continue(())
-        })?;
-        Ok(names)
+        Ok(catalog::all_tables(self.engine.view()?.read())?)
     }
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error> {

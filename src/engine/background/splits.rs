@@ -59,11 +59,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 /// All tables, and the source that will be made next.
 fn tables(shared: &Shared) -> Result<(Vec<Arc<TableEntry>>, SourceId), Error> {
     let view = View::new(shared, shared.store.snapshot()?);
-    let mut names = Vec::new();
-    view.table_names(None, &mut |name| {
-        names.extend(TableName::new(name));
-        std::ops::ControlFlow::Continue(())
-    })?;
+    let names = catalog::all_tables(view.read())?;
     let tables = names.iter().filter_map(|name| view.table(name).transpose()).collect::<Result<_, Error>>()?;
     Ok((tables, catalog::next_source(view.read())?))
 }

@@ -7,3 +7,4 @@ pub mod item_key;
 pub mod keys;
 pub mod segment;
 pub mod table_definition;
+pub mod walks;

@@ -51,7 +51,7 @@ pub fn build_schema(request: CreateTableRequest) -> Result<TableSchema, SchemaEr
 /// As [`build_schema`], and within what the account may give a table or an index: what nothing but a new request is held to.
 ///
 /// # Errors
-/// [`SchemaError`], then [`LimitError`](crate::model::error::LimitError).
+/// [`SchemaError`], then [`LimitError`].
 pub fn build_new_schema(request: CreateTableRequest) -> Result<TableSchema, Error> {
     let schema = build_schema(request)?;
     let units = std::iter::once(schema.throughput).chain(schema.indexes.iter().map(|index| index.throughput));

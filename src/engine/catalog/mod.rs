@@ -12,5 +12,6 @@ pub mod watched;
 pub use entry::{ExpiryList, TableEntry, TableStream, TimeToLive};
 pub use index_life::IndexLife;
 pub use tables::{
-    active, generation, next_source, raise_generation, read_table, table_names, take_source, take_sources, write_table,
+    active, all_tables, generation, known, next_source, raise_generation, read_table, table_names, take_source, take_sources,
+    write_table,
 };

@@ -93,6 +93,27 @@ pub fn table_names(read: &dyn Read, start: Option<&str>, visit: &mut dyn FnMut(&
     })
 }
 
+/// The names of all tables, in byte order.
+///
+/// # Errors
+/// Those of the store.
+pub fn all_tables(read: &dyn Read) -> Result<Vec<TableName>, StoreError> {
+    let mut names = Vec::new();
+    table_names(read, None, &mut |name| {
+        names.extend(TableName::new(name));
+        ControlFlow::Continue(())
+    })?;
+    Ok(names)
+}
+
+/// The table for an operation on tables, whatever its status.
+///
+/// # Errors
+/// `TableNotFound`.
+pub fn known(entry: Option<Arc<TableEntry>>, name: &TableName) -> Result<Arc<TableEntry>, Error> {
+    entry.ok_or_else(|| Error::TableNotFound(name.as_str().to_owned()))
+}
+
 /// The table for a data operation.
 ///
 /// # Errors

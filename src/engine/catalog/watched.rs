@@ -1,12 +1,10 @@
 //! The names of the tables that something is true of, remembered until the catalog changes.
 
-use std::ops::ControlFlow;
-
 use parking_lot::Mutex;
 
 use super::cache::CatalogCache;
 use super::entry::TableEntry;
-use super::tables::{generation, table_names};
+use super::tables::{all_tables, generation};
 use crate::model::TableName;
 use crate::model::error::StoreError;
 use crate::store::Read;
@@ -35,11 +33,7 @@ impl Watched {
         {
             return Ok(names.clone());
         }
-        let mut all = Vec::new();
-        table_names(read, None, &mut |name| {
-            all.extend(TableName::new(name));
-            ControlFlow::Continue(())
-        })?;
+        let mut all = all_tables(read)?;
         // A damaged entry is for `check` to tell.
         all.retain(|name| catalog.table(read, name).ok().flatten().is_some_and(|entry| (self.wanted)(&entry)));
         *self.known.lock() = Some((generation, all.clone()));

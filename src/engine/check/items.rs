@@ -11,8 +11,8 @@ use super::walk::Check;
 use crate::codec::digest::hex;
 use crate::codec::record::Record;
 use crate::engine::base::counters::SourceCounters;
-use crate::engine::base::item_key;
 use crate::engine::base::keys::{self, SourceId};
+use crate::engine::base::{item_key, walks};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::{IndexView, first_names, views};
 use crate::model::error::StoreError;
@@ -159,7 +159,9 @@ impl Check<'_> {
         let mut empty = Vec::new();
         self.each(&keys::collections(source), |check, key, _| {
             let has_entries = match keys::parse_collection(key) {
-                Some((source, digest)) => check.has_any(&KeyRange::prefix(&keys::collection_prefix(source, &digest)))?,
+                Some((source, digest)) => {
+                    walks::has_any(check.view.read(), &KeyRange::prefix(&keys::collection_prefix(source, &digest)))?
+                }
                 None => false,
             };
             if !has_entries && empty.len() < report::DIFFERENCES_MAX {
@@ -196,14 +198,5 @@ impl Check<'_> {
             next = found.and_then(|source| source.0.checked_add(1)).map(SourceId);
         }
         Ok(())
-    }
-
-    fn has_any(&self, range: &KeyRange) -> Result<bool, StoreError> {
-        let mut found = false;
-        self.view.read().walk(range, Direction::Forward, &mut |_, _| {
-            found = true;
-            ControlFlow::Break(())
-        })?;
-        Ok(found)
     }
 }

@@ -17,8 +17,9 @@ use std::ops::ControlFlow;
 pub use pending::Pending;
 
 use super::base::keys::{self, SourceId, StoreKey};
-use super::catalog::TableEntry;
+use super::base::walks;
 use super::catalog::index_life::Lag;
+use super::catalog::{self, TableEntry};
 use super::runtime::{Engine, Shared, Transaction};
 use crate::model::api::{IndexLag, Version};
 use crate::model::error::{StoreError, UpdateTableError};
@@ -84,12 +85,7 @@ pub fn describe(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<Opti
 /// # Errors
 /// Those of the store.
 pub fn has_pending(read: &dyn Read, table: SourceId) -> Result<bool, StoreError> {
-    let mut found = false;
-    read.walk(&keys::pending(table), Direction::Forward, &mut |_, _| {
-        found = true;
-        ControlFlow::Break(())
-    })?;
-    Ok(found)
+    walks::has_any(read, &keys::pending(table))
 }
 
 impl Engine {
@@ -106,7 +102,7 @@ impl Engine {
 }
 
 fn pause(transaction: &mut Transaction<'_>, name: &TableName, is_paused: bool) -> Result<(), Error> {
-    let Some(table) = transaction.table(name)? else { return Err(Error::TableNotFound(name.as_str().to_owned())) };
+    let table = catalog::known(transaction.table(name)?, name)?;
     if table.schema.indexes_of(IndexKind::Global).next().is_none() {
         return Err(UpdateTableError::NoGlobalIndexes(name.as_str().to_owned()).into());
     }

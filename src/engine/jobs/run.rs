@@ -9,6 +9,7 @@ use super::{changes, copy, export, import};
 use crate::engine::account::job::Job;
 use crate::engine::account::{self, ExportRecord, ImportRecord, job_ids, job_of};
 use crate::engine::base::keys::{self, RecordKind, SourceId, StoreKey};
+use crate::engine::base::walks;
 use crate::engine::purge;
 use crate::engine::runtime::{Shared, Transaction};
 use crate::model::Error;
@@ -91,7 +92,7 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &str, (source, below): (S
     let range = KeyRange { upper, ..keys::history(source) };
     transaction.removes();
     let keys = transaction.shared.pieces.keys();
-    let doomed = purge::first_keys(transaction.batch.as_read(), &range, keys)?;
+    let doomed = walks::first_keys(transaction.batch.as_read(), &range, keys)?;
     for key in &doomed {
         transaction.batch.delete(key)?;
     }

@@ -1,16 +1,15 @@
 //! DeleteTable (docs/dynamodb.md 11.4): the table is gone with the commit unless that is to take a while, its entries are removed behind it.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::describe_table::description;
 use crate::engine::base::keys::{self, SourceId};
+use crate::engine::base::walks;
 use crate::engine::runtime::{Engine, Transaction};
-use crate::engine::{index_life, purge, table_states};
+use crate::engine::{catalog, index_life, purge, table_states};
 use crate::model::Error;
 use crate::model::api::{DeleteTableRequest, DeleteTableResponse, TableStatus};
-use crate::model::error::{InUseError, StoreError};
-use crate::store::{Direction, Read};
+use crate::model::error::InUseError;
 
 impl Engine {
     /// Removes a table.
@@ -31,9 +30,7 @@ impl Engine {
 
 fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Result<(DeleteTableResponse, Vec<SourceId>), Error> {
     let name = request.table_name.as_str();
-    let Some(entry) = transaction.table(&request.table_name)? else {
-        return Err(Error::TableNotFound(name.to_owned()));
-    };
+    let entry = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
     if entry.status == TableStatus::Deleting {
         return Err(Error::TableBeingDeleted(name.to_owned()));
     }
@@ -47,7 +44,7 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     if entry.schema.deletion_protection {
         return Err(Error::DeletionProtected);
     }
-    if request.only_if_empty && has_entries(transaction.batch.as_read(), entry.source)? {
+    if request.only_if_empty && walks::has_any(transaction.batch.as_read(), &keys::entries(entry.source))? {
         return Err(InUseError::HasItems(name.to_owned()).into());
     }
     transaction.removes();
@@ -61,13 +58,4 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
         table_states::remove(transaction, &entry)?
     };
     Ok((DeleteTableResponse { table_description }, sources))
-}
-
-fn has_entries(read: &dyn Read, source: SourceId) -> Result<bool, StoreError> {
-    let mut found = false;
-    read.walk(&keys::entries(source), Direction::Forward, &mut |_, _| {
-        found = true;
-        ControlFlow::Break(())
-    })?;
-    Ok(found)
 }

@@ -57,14 +57,7 @@ impl Engine {
     /// `TableNotFound`; those of the store.
     pub fn list_insights(&self, table: Option<&TableName>) -> Result<Vec<Insights>, Error> {
         let view = self.view()?;
-        let mut names = Vec::new();
-        match table {
-            Some(name) => names.push(name.clone()),
-            None => view.table_names(None, &mut |name| {
-                names.extend(TableName::new(name));
-                std::ops::ControlFlow::Continue(())
-            })?,
-        }
+        let names = table.map_or_else(|| catalog::all_tables(view.read()), |name| Ok(vec![name.clone()]))?;
         let mut list = Vec::new();
         for name in names {
             let base = InsightsTarget { table: name.clone(), index: None };
@@ -81,7 +74,7 @@ impl Engine {
 
 /// The table, and the source that is meant in it.
 fn found(table: Option<Arc<TableEntry>>, target: &InsightsTarget) -> Result<(Arc<TableEntry>, SourceId), Error> {
-    let table = table.ok_or_else(|| Error::TableNotFound(target.table.as_str().to_owned()))?;
+    let table = catalog::known(table, &target.table)?;
     let source = match &target.index {
         None => table.source,
         Some(name) => table.index(name).map(|(_, source)| source).ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! Operations of features that nobody ever used here (docs/dynamodb.md 21): the tables they name must exist, all else is empty or missing.
 
+use crate::engine::catalog;
 use crate::engine::runtime::Engine;
 use crate::model::api::never_used::NeverUsedRequest;
 use crate::model::error::{NotFoundError, RecoveryError, UpdateTableError};
@@ -30,6 +31,6 @@ impl Engine {
     }
 
     fn exists(&self, table: &TableName) -> Result<(), Error> {
-        self.table(table)?.map(drop).ok_or_else(|| Error::TableNotFound(table.as_str().to_owned()))
+        catalog::known(self.table(table)?, table).map(drop)
     }
 }

@@ -36,9 +36,7 @@ impl Engine {
     /// # Errors
     /// `TableNotFound`; those of the store.
     pub fn describe_time_to_live(&self, request: &DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
-        let Some(table) = self.table(&request.table_name)? else {
-            return Err(Error::TableNotFound(request.table_name.as_str().to_owned()));
-        };
+        let table = catalog::known(self.table(&request.table_name)?, &request.table_name)?;
         let options = &self.shared.options;
         let Some(time_to_live) = &table.time_to_live else {
             return Ok(DescribeTimeToLiveResponse { status: TimeToLiveStatus::Disabled, attribute_name: None });
@@ -55,7 +53,7 @@ impl Engine {
     /// `TableNotFound`; those of the store.
     pub fn expiring(&self, name: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error> {
         let view = self.view()?;
-        let Some(table) = view.table(name)? else { return Err(Error::TableNotFound(name.as_str().to_owned())) };
+        let table = catalog::known(view.table(name)?, name)?;
         let Some(list) = table.expiry_list() else { return Ok(Vec::new()) };
         let mut places = Vec::new();
         view.read().walk(&keys::expiries_between(list.id, 0, u64::MAX), Direction::Forward, &mut |key, _| {
@@ -72,9 +70,7 @@ impl Engine {
 
 /// The list that was dropped.
 fn update(transaction: &mut Transaction<'_>, request: &UpdateTimeToLiveRequest) -> Result<Option<SourceId>, Error> {
-    let Some(table) = transaction.table(&request.table_name)? else {
-        return Err(Error::TableNotFound(request.table_name.as_str().to_owned()));
-    };
+    let table = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
     let options = &transaction.shared.options;
     let now_ms = options.clock.now_ms();
     check(table.time_to_live.as_ref(), &request.specification, (now_ms, options.ttl_interval_ms))?;

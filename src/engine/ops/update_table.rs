@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::describe_table::description;
 use super::update_indexes;
 use super::update_throughput::{self, Throughputs};
-use crate::engine::catalog::TableEntry;
+use crate::engine::catalog::{self, TableEntry};
 use crate::engine::runtime::{Engine, Transaction};
 use crate::engine::{index_life, streams};
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
@@ -126,10 +126,7 @@ fn check_combination(request: &UpdateTableRequest) -> Result<(), Error> {
 }
 
 fn update(transaction: &mut Transaction<'_>, request: &UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
-    let name = request.table_name.as_str();
-    let Some(old) = transaction.table(&request.table_name)? else {
-        return Err(Error::TableNotFound(name.to_owned()));
-    };
+    let old = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
     check_state(&old)?;
     update_indexes::check_names(&old, request)?;
     update_throughput::check_account(request)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{update_indexes, update_table, update_throughput};
 use crate::engine::base::table_definition::build_new_schema;
-use crate::engine::catalog::TableEntry;
+use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life;
 use crate::engine::runtime::Engine;
 use crate::model::Error;
@@ -19,8 +19,7 @@ impl Engine {
     pub fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {
         let Some(first) = requests.first() else { return Ok(()) };
         let entry = self.table(&first.table_name).map_err(|error| (0, error))?;
-        let missing = || (0, Error::TableNotFound(first.table_name.as_str().to_owned()));
-        let mut entry = TableEntry::clone(&*entry.ok_or_else(missing)?);
+        let mut entry = TableEntry::clone(&*catalog::known(entry, &first.table_name).map_err(|error| (0, error))?);
         let mut has_stream = entry.enabled_stream().is_some();
         let now_ms = self.shared.options.clock.now_ms();
         for (place, request) in requests.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::policy_revision::expect;
 use super::stream_policy;
-use crate::engine::catalog::TableEntry;
+use crate::engine::catalog::{self, TableEntry};
 use crate::engine::runtime::Engine;
 use crate::model::Error;
 use crate::model::api::TableStatus;
@@ -85,5 +85,5 @@ fn policy_of(table: &TableEntry) -> Option<ResourcePolicy> {
 /// The table whose policy is meant; one that is being created is not there yet.
 fn found(entry: Option<Arc<TableEntry>>, resource: &TableResource) -> Result<Arc<TableEntry>, Error> {
     let entry = entry.filter(|entry| entry.status != TableStatus::Creating);
-    entry.ok_or_else(|| Error::TableNotFound(resource.table_name.as_str().to_owned()))
+    catalog::known(entry, &resource.table_name)
 }
