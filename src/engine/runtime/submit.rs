@@ -1,7 +1,7 @@
 //! How a change gets to the writer thread and its outcome back: the one way in which anything is written.
 
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use super::shared::Shared;
@@ -36,19 +36,25 @@ impl Shared {
         }));
     }
 
+    /// Queues a change; its outcome comes after the commit.
+    fn submit_to_receiver<T, F>(self: &Arc<Self>, run: F) -> Receiver<Result<T, Error>>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        let (sender, receiver) = sync_channel(1);
+        // Nobody listens when the engine ended meanwhile.
+        self.submit(run, Box::new(move |outcome| drop(sender.send(outcome))));
+        receiver
+    }
+
     /// Runs a change to its end.
     pub(crate) fn submit_and_wait<T, F>(self: &Arc<Self>, run: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        let done = Box::new(move |outcome| {
-            // The receiver waits below; it cannot be gone.
-            let _ = sender.send(outcome);
-        });
-        self.submit(run, done);
-        receiver.recv().unwrap_or(Err(Error::Store(StoreError::Closed)))
+        self.submit_to_receiver(run).recv().unwrap_or(Err(Error::Store(StoreError::Closed)))
     }
 
     /// As [`Shared::submit_and_wait`], but gives up waiting when the engine ends.
@@ -57,12 +63,7 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        let done = Box::new(move |outcome| {
-            // Nobody listens when the engine ended meanwhile.
-            let _ = sender.send(outcome);
-        });
-        self.submit(run, done);
+        let receiver = self.submit_to_receiver(run);
         // Not simply waited for: the engine may be dropped by a `done`, on the writer thread, which then waits in `Background::end` for
         // this thread, and would never come to the write.
         loop {
