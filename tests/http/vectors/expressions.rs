@@ -5,7 +5,7 @@ use std::path::Path;
 use ddbfs::codec::dynamodb_json;
 use serde_json::{Value, json};
 
-use super::{Service, item, key, parse, with};
+use super::*;
 use crate::support::engine::placeholders_of;
 use crate::support::golden_file::{Asked, File, parts};
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Service, expected_text, parse};
+use super::*;
 use crate::support::vector_file::{Script, Vector, files, repeated};
 
 /// What is not as it is written, of every section.

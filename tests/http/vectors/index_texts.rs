@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Service, check, item, key, parse, table, with};
+use super::*;
 
 /// `Ind`: pk S, sk N; the global index `glo` on a (S) with v projected, the local one `loc` on b (N), keys only.
 fn indexed() -> Value {
@@ -22,8 +22,9 @@ fn with_indexes() -> Service {
     service
 }
 
+/// docs/dynamodb.md 9.2.
 #[test]
-fn section_9_2_keys_of_global_indexes() {
+fn keys_of_global_indexes() {
     let service = Service::new();
     let rows = [
         ("a:HASH b:HASH c:HASH d:HASH e:HASH", "IV: The KeySchema exceeds the maximum allowed number of HASH key attributes"),
@@ -49,8 +50,9 @@ fn section_9_2_keys_of_global_indexes() {
     }
 }
 
+/// docs/dynamodb.md 9.4.
 #[test]
-fn section_9_4_writes() {
+fn writes() {
     let service = with_indexes();
     service.ok("PutItem", json!({"TableName": "Ind", "Item": key("k", 1)}));
     let large = "x".repeat(2049);
@@ -93,8 +95,9 @@ fn section_9_4_writes() {
     check(&service, "PutItem", &both, mismatch);
 }
 
+/// docs/dynamodb.md 13.
 #[test]
-fn section_13_reads_of_indexes() {
+fn reads_of_indexes() {
     let service = with_indexes();
     service.ok(
         "PutItem",
@@ -137,8 +140,9 @@ fn section_13_reads_of_indexes() {
     assert_eq!(fetched["Items"], json!([{"w": {"N": "2"}}]));
 }
 
+/// docs/dynamodb.md 11.3.
 #[test]
-fn section_11_3_update_table() {
+fn update_table() {
     let service = with_indexes();
     let update = |more: Value| with(json!({"TableName": "Ind"}), more);
     let changes = |changes: Value| update(json!({"GlobalSecondaryIndexUpdates": changes}));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Service, item, key, parse, table, with};
+use super::*;
 use crate::support::http::{SIGNATURE, exchange, raw};
 
 /// A global index `glo` on a, keys only, and a stream with both images.
@@ -60,8 +60,9 @@ fn units(consumed: &Value) -> String {
     format!("table {}{index}", consumed["Table"]["CapacityUnits"]).replace(".0", "")
 }
 
+/// docs/dynamodb.md B.7.
 #[test]
-fn b_7_index_maintenance() {
+fn index_maintenance() {
     let service = Service::new();
     service.ok("CreateTable", indexed());
     let mut records = Vec::new();

@@ -1,15 +1,16 @@
 //! What the tables of vectors share: a server, and calls that must succeed or fail.
 
-mod corrections;
-mod disagreements;
 mod expressions;
 mod files;
 mod index_texts;
 mod indexes;
 mod numbers;
+mod prefixes;
+mod reads;
 mod tables;
 mod texts;
 mod transactions;
+mod updates;
 
 use ddbfs::http::{HttpOptions, RunningServer, Server};
 use serde_json::{Value, json};
@@ -77,6 +78,30 @@ impl Service {
     pub fn get(&self, pk: &str, sk: u32) -> Value {
         self.ok("GetItem", json!({"TableName": "Tab", "Key": key(pk, sk), "ConsistentRead": true}))["Item"].take()
     }
+}
+
+const PREFIX: &str = "Validation: 1 validation error detected: ";
+
+/// A PutItem request of `Tab`.
+fn put(item: &Value) -> Value {
+    json!({"TableName": "Tab", "Item": item})
+}
+
+/// `Tab` of [`Service`] with a global index `glo` on a (S) and a local one `loc` on the table's own sort key.
+fn indexed() -> Value {
+    let mut request = table("Ind");
+    request["AttributeDefinitions"].as_array_mut().unwrap().push(json!({"AttributeName": "a", "AttributeType": "S"}));
+    let global =
+        r#"[{"IndexName":"glo","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}]"#;
+    let local = r#"[{"IndexName":"loc","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+        "Projection":{"ProjectionType":"KEYS_ONLY"}}]"#;
+    with(request, json!({"GlobalSecondaryIndexes": parse(global), "LocalSecondaryIndexes": parse(local)}))
+}
+
+/// An UpdateItem request of the item `k`, 1 of `Tab`.
+fn update(expression: &str, values: Value) -> Value {
+    let request = json!({"TableName": "Tab", "Key": key("k", 1), "UpdateExpression": expression});
+    with(request, json!({"ExpressionAttributeValues": values}))
 }
 
 /// A CreateTable request: pk S, sk N, on demand.

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Service, item, parse, table, with};
+use super::*;
 
+/// docs/dynamodb.md B.5.
 #[test]
-fn b_5_numbers() {
+fn numbers() {
     let service = Service::new();
     let nines = |count: usize| "9".repeat(count);
     let large = format!("1{}", "0".repeat(125));
@@ -45,8 +46,9 @@ fn b_5_numbers() {
     }
 }
 
+/// docs/dynamodb.md B.5.
 #[test]
-fn b_5_order() {
+fn order() {
     let service = Service::new();
     let sorted = ["-1e125", "-10", "-9.5", "-1e-130", "0", "1e-130", "0.5", "1", "2", "10", "1e125"];
     let mut mixed = sorted;
@@ -64,8 +66,9 @@ fn b_5_order() {
     assert_eq!(places, (0..sorted.len()).map(|place| place.to_string()).collect::<Vec<_>>());
 }
 
+/// docs/dynamodb.md B.6.
 #[test]
-fn b_6_sizes() {
+fn sizes() {
     // Bytes of an item beside its own in the size of its table (docs/dynamodb.md 5.1).
     const OVERHEAD: u64 = 100;
     let service = Service::new();
@@ -96,8 +99,9 @@ fn b_6_sizes() {
     }
 }
 
+/// docs/dynamodb.md B.6.
 #[test]
-fn b_6_the_largest_item() {
+fn the_largest_item() {
     let service = Service::new();
     // pk with one letter 3 bytes, sk with one digit 4, the name 1.
     let request = |bytes: usize| -> Value {
@@ -113,4 +117,23 @@ fn b_6_the_largest_item() {
     let transaction = |bytes| json!({"TransactItems": [{"Put": request(bytes)}]});
     service.check("TransactWriteItems", &transaction(409_600), "OK");
     service.check("TransactWriteItems", &transaction(409_601), "~Item size has exceeded the maximum allowed size");
+}
+
+/// docs/dynamodb.md 26, row 3.
+#[test]
+fn the_size_of_a_string_is_in_utf_16() {
+    let service = Service::new();
+    service.put(&item("k", 1, r#""s":{"S":"a😀é"}"#));
+    let scan = json!({"TableName": "Tab", "FilterExpression": "size(s) = :n", "ExpressionAttributeValues": {":n": {"N": "4"}}});
+    assert_eq!(service.ok("Scan", scan)["Count"], 1);
+}
+
+/// docs/dynamodb.md 26, row 14.
+#[test]
+fn zeros_with_large_exponents() {
+    let service = Service::new();
+    let with_number = |number: &str| put(&item("k", 1, &format!(r#""n":{{"N":"{number}"}}"#)));
+    service.check("PutItem", &with_number("0e126"), "~Number overflow");
+    service.check("PutItem", &with_number("0e-131"), "~Number underflow");
+    service.check("PutItem", &with_number("0.0e126"), "OK");
 }

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Service, check, table, with};
+use super::*;
 
+/// docs/dynamodb.md 11.1.
 #[test]
-fn section_11_1_create_table() {
+fn create_table() {
     let service = Service::new();
     let definitions = |names: &str| -> Value {
         let one = |pair: &str| {
@@ -155,8 +156,9 @@ fn section_11_1_create_table() {
     check(&service, "DescribeTable", &json!({}), "The parameter 'TableName' is required but was not present in the request");
 }
 
+/// docs/dynamodb.md 18.
 #[test]
-fn section_18_tags() {
+fn tags() {
     let service = Service::new();
     let arn = service.ok("DescribeTable", json!({"TableName": "Tab"}))["Table"]["TableArn"].as_str().unwrap().to_owned();
     let tag = |tags: Value| json!({"ResourceArn": arn, "Tags": tags});
@@ -190,4 +192,117 @@ fn section_18_tags() {
         &json!({"ResourceArn": arn, "TagKeys": []}),
         "Atleast one Tag Key needs to be provided as Input.",
     );
+}
+
+/// docs/dynamodb.md 27, row 16.
+#[test]
+fn a_table_by_its_arn() {
+    let service = Service::new();
+    let arn = service.ok("DescribeTable", json!({"TableName": "Tab"}))["Table"]["TableArn"].as_str().unwrap().to_owned();
+    let named = |more: Value| with(json!({"TableName": arn}), more);
+    let keyed = || json!({"TableName": arn, "Key": key("k", 1)});
+    let query = json!({"KeyConditionExpression": "pk = :k", "ExpressionAttributeValues": {":k": {"S": "k"}}});
+    let table_of = |value: Value| json!({"RequestItems": {arn.as_str(): value}});
+    let check =
+        json!({"ConditionCheck": {"TableName": arn, "Key": key("k", 2), "ConditionExpression": "attribute_not_exists(pk)"}});
+    for (operation, request) in [
+        ("DescribeTable", named(json!({}))),
+        ("PutItem", named(json!({"Item": key("k", 1)}))),
+        ("GetItem", keyed()),
+        ("UpdateItem", keyed()),
+        ("Query", named(query)),
+        ("Scan", named(json!({}))),
+        ("BatchWriteItem", table_of(json!([{"PutRequest": {"Item": key("k", 1)}}]))),
+        ("BatchGetItem", table_of(json!({"Keys": [key("k", 1)]}))),
+        ("TransactWriteItems", json!({"TransactItems": [{"Put": named(json!({"Item": key("k", 1)}))}, check]})),
+        ("TransactGetItems", json!({"TransactItems": [{"Get": keyed()}]})),
+        ("DeleteItem", keyed()),
+        ("UpdateTable", named(json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}))),
+        ("UpdateTimeToLive", named(json!({"TimeToLiveSpecification": {"Enabled": true, "AttributeName": "t"}}))),
+        ("DescribeTimeToLive", named(json!({}))),
+        ("DescribeContinuousBackups", named(json!({}))),
+        ("CreateBackup", named(json!({"BackupName": "backup"}))),
+        ("ListBackups", named(json!({}))),
+        ("DeleteTable", named(json!({}))),
+    ] {
+        service.check(operation, &request, "OK");
+    }
+}
+
+/// docs/dynamodb.md 27, row 17.
+#[test]
+fn time_to_live_is_changed_once() {
+    let service = Service::new();
+    let to = |enabled: bool, attribute: &str| json!({"TableName": "Tab", "TimeToLiveSpecification": {"Enabled": enabled, "AttributeName": attribute}});
+    service.check("UpdateTimeToLive", &to(false, "t"), "Validation: TimeToLive is already disabled");
+    service.check("UpdateTimeToLive", &to(true, "t"), "OK");
+    service.check("UpdateTimeToLive", &to(true, "t"), "Validation: TimeToLive is already enabled");
+    let other = "Validation: TimeToLive is active on a different AttributeName: current AttributeName is t";
+    service.check("UpdateTimeToLive", &to(true, "u"), other);
+    service.check("UpdateTimeToLive", &to(false, "u"), other);
+}
+
+/// docs/dynamodb.md 27, row 18.
+#[test]
+fn the_description_of_a_deleted_table() {
+    let service = Service::new();
+    let index = r#"[{"IndexName":"glo","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+        "Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["a","a"]}}]"#;
+    let twice = with(table("Twice"), json!({"GlobalSecondaryIndexes": parse(index)}));
+    let found = service.outcome("CreateTable", &twice);
+    assert!(found.starts_with("Validation: ") && found.contains('a'), "{found}");
+    let deleted = service.ok("DeleteTable", json!({"TableName": "Tab"}))["TableDescription"].take();
+    assert_eq!(deleted["TableStatus"], "DELETING");
+    for member in ["KeySchema", "AttributeDefinitions", "CreationDateTime"] {
+        assert_eq!(deleted.get(member), None, "{member}");
+    }
+}
+
+/// docs/dynamodb.md 26, rows 5 to 9.
+#[test]
+fn what_update_table_refuses() {
+    let service = Service::new();
+    let short = "Validation: 1 validation error detected: Value 'ab' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 3";
+    service.check("DescribeTable", &json!({"TableName": "ab"}), short);
+    service.ok("CreateTable", indexed());
+    let update = |more: Value| with(json!({"TableName": "Ind"}), more);
+    let nothing = "Validation: At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
+    service.check("UpdateTable", &update(json!({})), nothing);
+    service.check("UpdateTable", &json!({"TableName": "None"}), nothing);
+    let create = |name: &str, attribute: &str, attribute_type: &str| {
+        let index = json!({
+            "IndexName": name, "KeySchema": [{"AttributeName": attribute, "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"},
+        });
+        update(json!({
+            "AttributeDefinitions": [{"AttributeName": attribute, "AttributeType": attribute_type}],
+            "GlobalSecondaryIndexUpdates": [{"Create": index}],
+        }))
+    };
+    service.check("UpdateTable", &create("glo", "a", "S"), "Validation: Attempting to create an index which already exists");
+    let gone = update(json!({"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "gone"}}]}));
+    service.check("UpdateTable", &gone, "ResourceNotFound: Requested resource not found: Index gone for table Ind");
+    service.check("UpdateTable", &create("other", "a", "N"), "~Attributes cannot be redefined.");
+    let stale =
+        json!({"AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "N"}], "TableClass": "STANDARD_INFREQUENT_ACCESS"});
+    service.check("UpdateTable", &update(stale), "OK");
+}
+
+/// docs/dynamodb.md 26, rows 17 to 19.
+#[test]
+fn small_tables_and_their_end() {
+    let service = Service::new();
+    service.put(&key("k", 1));
+    let scan = json!({"TableName": "Tab", "ReturnConsumedCapacity": "TOTAL"});
+    assert_eq!(service.ok("Scan", scan)["ConsumedCapacity"], json!({"TableName": "Tab", "CapacityUnits": 0.5}));
+    let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+    let to =
+        |mode: &str, units: Value| with(json!({"TableName": "Tab", "BillingMode": mode}), json!({"ProvisionedThroughput": units}));
+    for _ in 0..2 {
+        service.ok("UpdateTable", to("PROVISIONED", units.clone()));
+        service.ok("UpdateTable", to("PAY_PER_REQUEST", Value::Null));
+    }
+    service.ok("DeleteTable", json!({"TableName": "Tab"}));
+    // Without a configured delay a table is gone at once; with one, `tests/engine/index_life.rs` sees it DELETING.
+    let gone = "ResourceNotFound: Requested resource not found: Table: Tab not found";
+    service.check("DeleteTable", &json!({"TableName": "Tab"}), gone);
 }

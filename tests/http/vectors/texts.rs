@@ -2,14 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Service, check, item, key, parse, table, with};
+use super::*;
 
-fn put(item: &Value) -> Value {
-    json!({"TableName": "Tab", "Item": item})
-}
-
+/// docs/dynamodb.md 1.7.
 #[test]
-fn section_1_7_json_types() {
+fn json_types() {
     let service = Service::new();
     let rows = [
         (r#"{"TableName":true}"#, "TRUE_VALUE cannot be converted to String"),
@@ -59,8 +56,9 @@ fn section_1_7_json_types() {
     }
 }
 
+/// docs/dynamodb.md 3.2.
 #[test]
-fn section_3_2_attribute_values() {
+fn attribute_values() {
     let service = Service::new();
     let nested = |levels: usize| format!("{}{{\"S\":\"x\"}}{}", "{\"L\":[".repeat(levels), "]}".repeat(levels));
     let rows = [
@@ -90,8 +88,9 @@ fn section_3_2_attribute_values() {
     }
 }
 
+/// docs/dynamodb.md 6.
 #[test]
-fn section_6_keys() {
+fn keys() {
     let service = Service::new();
     let large = "x".repeat(2049);
     let rows = [
@@ -131,8 +130,9 @@ fn section_6_keys() {
     }
 }
 
+/// docs/dynamodb.md 6.3.
 #[test]
-fn section_6_3_paths_into_keys() {
+fn paths_into_keys() {
     let service = Service::new();
     let mut indexed = table("Ind");
     indexed["AttributeDefinitions"].as_array_mut().unwrap().push(json!({"AttributeName": "a", "AttributeType": "S"}));
@@ -161,8 +161,9 @@ fn section_6_3_paths_into_keys() {
     check(&service, "UpdateItem", &copied, &scalar("Key: pk"));
 }
 
+/// docs/dynamodb.md 7.
 #[test]
-fn section_7_names_and_values_of_expressions() {
+fn names_and_values_of_expressions() {
     let service = Service::new();
     let rows = [
         (r##"{"ExpressionAttributeNames":{"#a":"a"}}"##, "ExpressionAttributeNames can only be specified when using expressions"),
@@ -237,8 +238,9 @@ fn section_7_names_and_values_of_expressions() {
     }
 }
 
+/// docs/dynamodb.md 8.
 #[test]
-fn section_8_legacy_parameters() {
+fn legacy_parameters() {
     let service = Service::new();
     let expected_rows = [
         (
@@ -306,8 +308,9 @@ fn section_8_legacy_parameters() {
     check(&service, "PutItem", &operator, "~ConditionalOperator");
 }
 
+/// docs/dynamodb.md 12.
 #[test]
-fn section_12_return_values() {
+fn return_values() {
     let service = Service::new();
     let only = "1VE: ReturnValues can only be ALL_OLD or NONE";
     for values in ["ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"] {
@@ -316,8 +319,9 @@ fn section_12_return_values() {
     }
 }
 
+/// docs/dynamodb.md 13.
 #[test]
-fn section_13_query_and_scan() {
+fn query_and_scan() {
     let service = Service::new();
     service.put(&key("k", 1));
     let scan = |members: Value| with(json!({"TableName": "Tab"}), members);
@@ -397,8 +401,9 @@ fn section_13_query_and_scan() {
     }
 }
 
+/// docs/dynamodb.md 14 and 15.
 #[test]
-fn sections_14_15_batches_and_transactions() {
+fn batches_and_transactions() {
     let service = Service::new();
     let read = |tables: Value| json!({"RequestItems": tables});
     let keys = |count: u32| (0..count).map(|sk| key("k", sk)).collect::<Value>();

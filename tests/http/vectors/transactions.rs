@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Service, item, key};
+use super::*;
 
 fn put(pk: &str, sk: u32) -> Value {
     json!({"Put": {"TableName": "Tab", "Item": item(pk, sk, "")}})
@@ -12,8 +12,9 @@ fn exists(pk: &str, sk: u32) -> Value {
     json!({"ConditionCheck": {"TableName": "Tab", "Key": key(pk, sk), "ConditionExpression": "attribute_exists(pk)"}})
 }
 
+/// docs/dynamodb.md B.8.
 #[test]
-fn b_8_transactions() {
+fn transactions() {
     let service = Service::new();
     let check = |actions: Value, expected: &str| service.check("TransactWriteItems", &json!({"TransactItems": actions}), expected);
     let cancelled = "TransactionCanceled: Transaction cancelled, please refer cancellation reasons for specific reasons";
@@ -37,8 +38,9 @@ fn b_8_transactions() {
     assert_eq!(service.ok("Scan", json!({"TableName": "Tab"}))["Count"], 0);
 }
 
+/// docs/dynamodb.md B.8.
 #[test]
-fn b_8_tokens() {
+fn tokens() {
     let service = Service::new();
     let add = |amount: &str| {
         let values = json!({":x": {"N": amount}});
@@ -51,8 +53,9 @@ fn b_8_tokens() {
     service.check("TransactWriteItems", &add("2"), "~IdempotentParameterMismatch");
 }
 
+/// docs/dynamodb.md B.8.
 #[test]
-fn b_8_reads() {
+fn reads() {
     let service = Service::new();
     service.put(&item("a", 1, ""));
     let get = |sk: u32| json!({"Get": {"TableName": "Tab", "Key": key("a", sk)}});
