@@ -101,7 +101,7 @@ fn shells_tell_failures_once_after_the_command_and_complete_what_ls_does_not_sho
                 "cat Pets/query/@pk=Do<TAB>@pk=Dog/",
                 "ddbfs dump PetsB<TAB>PetsByType",
                 "ddbfs umo<TAB>umount",
-                "echo status $?",
+                "echo ready",
             ],
         );
         let count = |text: &str| shown.matches(text).count();

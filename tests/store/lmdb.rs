@@ -3,11 +3,11 @@
 //! The ignored tests are the other processes: started by name with a directory in the environment, they do nothing without it.
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::support::own_process::{own_process, test_name};
+use crate::support::own_process::{self, limit_file_size, test_name};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::{Direction, Durability, KeyRange, Store, StoreError, Write, WriteJob};
 
@@ -57,9 +57,7 @@ fn given_dir() -> Option<PathBuf> {
 
 /// Runs one of the ignored tests below as a process.
 fn start(test: &str, dir: &Path) -> (Child, BufReader<ChildStdout>) {
-    let mut child = own_process(module_path!(), test, (DIR, dir)).stdout(Stdio::piped()).spawn().expect("a process");
-    let output = BufReader::new(child.stdout.take().expect("its output"));
-    (child, output)
+    own_process::start(module_path!(), test, (DIR, dir))
 }
 
 fn finish(mut child: Child) {
@@ -210,17 +208,6 @@ fn child_writes_until_killed() {
 #[ignore = "a process of killed_relaxed_writers_lose_nothing_acknowledged"]
 fn child_writes_relaxed_until_killed() {
     write_until_killed(Durability::Relaxed);
-}
-
-/// Files of this process may not grow over this; writes there fail with EFBIG, which the store treats as it does ENOSPC.
-#[allow(unsafe_code)]
-fn limit_file_size(bytes: libc::rlim_t) {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: plain system calls on this process; the limit lives through the call.
-    unsafe {
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
-    }
 }
 
 #[test]

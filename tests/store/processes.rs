@@ -4,11 +4,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout};
 use std::sync::Arc;
 
 use crate::support::engine::*;
-use crate::support::own_process::own_process;
+use crate::support::own_process;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
 use ddbfs::database::{Browse, Database};
@@ -32,9 +32,7 @@ fn given_dir() -> Option<PathBuf> {
 
 /// Runs one of the ignored tests below as a process.
 fn start(test: &str, dir: &Path) -> (Child, BufReader<ChildStdout>) {
-    let mut child = own_process(module_path!(), test, (DIR, dir)).stdout(Stdio::piped()).spawn().unwrap();
-    let output = BufReader::new(child.stdout.take().unwrap());
-    (child, output)
+    own_process::start(module_path!(), test, (DIR, dir))
 }
 
 fn run(test: &str, dir: &Path) {

@@ -2,15 +2,15 @@
 //!
 //! The ignored tests are the other processes: started by name with a directory in the environment, they do nothing without it.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use crate::support::engine::*;
-use crate::support::own_process::own_process;
+use crate::support::own_process::{self, limit_file_size};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database};
 use ddbfs::model::api::*;
@@ -34,8 +34,7 @@ fn given_dir() -> Option<PathBuf> {
 
 /// Runs one of the ignored tests below as a process; what it says comes line by line.
 fn start(test: &str, dir: &Path) -> (Child, Receiver<String>) {
-    let mut child = own_process(module_path!(), test, (DIR, dir)).stdout(Stdio::piped()).spawn().unwrap();
-    let output = BufReader::new(child.stdout.take().unwrap());
+    let (child, output) = own_process::start(module_path!(), test, (DIR, dir));
     let (sender, lines) = channel();
     std::thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| sender.send(line).unwrap_or_default()));
     (child, lines)
@@ -232,17 +231,6 @@ fn child_drops_a_table() {
 
 /// What a delete of an item in one index writes anew at most, with the list of free pages, in pages.
 const DELETE_PAGES: u64 = 20;
-
-/// Files of this process may not grow over this; writes there fail with EFBIG, which the store treats as it does ENOSPC.
-#[allow(unsafe_code)]
-fn limit_file_size(bytes: libc::rlim_t) {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: plain system calls on this process; the limit lives through the call.
-    unsafe {
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
-    }
-}
 
 #[test]
 fn a_full_disk_refuses_puts_and_a_dropped_table_gives_room() {

@@ -3,13 +3,12 @@
 //!
 //! The ignored test is the other process: started by name with a directory in the environment, it does nothing without it.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 
 use crate::support::engine::*;
-use crate::support::own_process::own_process;
+use crate::support::own_process;
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::samples::sample_tables;
@@ -103,8 +102,7 @@ fn child_transacts_until_killed() {
 
 /// Lets the child acknowledge some transactions and kills it; the last acknowledged sequence of each writer.
 fn run_and_kill(dir: &Path, lines: usize) -> Vec<Option<u32>> {
-    let mut child = own_process(module_path!(), "child_transacts_until_killed", (DIR, dir)).stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (mut child, mut output) = own_process::start(module_path!(), "child_transacts_until_killed", (DIR, dir));
     let mut last = vec![None; WRITERS as usize];
     let mut note = |line: &str| {
         let words = line.split_once("acknowledged ").and_then(|(_, rest)| rest.split_once(' '));

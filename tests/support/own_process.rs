@@ -1,7 +1,8 @@
 //! Ignored tests as processes of their own: started by name with a directory in the environment, they do nothing without it.
 
+use std::io::BufReader;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// A test's name as its binary knows it: `module` is `module_path!()`, which begins with the binary's own name.
 pub fn test_name(module: &str, test: &str) -> String {
@@ -14,4 +15,22 @@ pub fn own_process(module: &str, test: &str, (key, dir): (&str, &Path)) -> Comma
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", &test_name(module, test), "--nocapture"]).env(key, dir);
     command
+}
+
+/// The same with what it prints, to be read while it runs.
+pub fn start(module: &str, test: &str, given: (&str, &Path)) -> (Child, BufReader<ChildStdout>) {
+    let mut child = own_process(module, test, given).stdout(Stdio::piped()).spawn().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    (child, output)
+}
+
+/// Files of this process may not grow over this; writes there fail with EFBIG, which the store treats as it does ENOSPC.
+#[allow(unsafe_code)]
+pub fn limit_file_size(bytes: libc::rlim_t) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: plain system calls on this process; the limit lives through the call.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
+    }
 }
