@@ -12,7 +12,7 @@
 //! inspect/  what can be told of a table through the operations alone: violations, advice, sharded keys
 //! protocol/ an operation's name and JSON body -> a call on Database -> a JSON body; protocol::error_body makes an error one
 //! database/ trait Database, the operations; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both
-//! engine/   operations (ops/, one file each) on a catalog, item writes, indexes, streams, time to live, backups; its rooms are layers too
+//! engine/   operations (ops/, one file each) on a catalog, item writes, indexes, streams, time to live, backups
 //! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests
 //! expr/     expressions: lexer, parser, resolved forms, evaluation; nothing unresolved can be evaluated
 //! codec/    ordered keys, item records, plain JSON, DynamoDB JSON, file names, the wire's shapes (wire/, one file an operation)
@@ -25,6 +25,17 @@
 //! view/     a method a system call        special/  files beside the data    mount/  the database, and memory beside it
 //! tree/     chooses by a node's kind      source/   data as files            node/   what a path means, plain data
 //! open/     open files, what they ask     write/    texts to requests        query/  clauses to requests     path/   names
+//! ```
+//!
+//! Inside `engine/`, from the top; `engine/mod.rs` says it of each room:
+//!
+//! ```text
+//! open         format, what was left undone   ops/       an operation a file             check/        everything recomputed
+//! background/  rounds beside the requests     jobs/      copies in pieces                statements/   PartiQL
+//! write/       one item's change              read/      Query and Scan pages            index_life/   indexes made and dropped
+//! streams/ time_to_live/ index_lag/ history parked purge tokens table_states             a feature each, beside each other
+//! runtime/     transactions, views, threads   meter/     what was consumed               partitions/   the model, throttle
+//! account/     backups, jobs as records       catalog/   tables as plain data            base/         keys, counters, the clock
 //! ```
 //!
 //! # One vocabulary

@@ -28,6 +28,18 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "src/engine/runtime",
+        &[
+            "batch hold pieces signal witness",
+            "options",
+            "collection_warning",
+            "shared",
+            "threads throttling transaction view",
+            "charge engine submit",
+            "timer",
+        ],
+    ),
+    (
         "src/fs",
         &[
             "error", "options", "time", "process", "path", "query", "write", "node", "mount", "open", "source", "special", "tree",
