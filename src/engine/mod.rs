@@ -40,7 +40,7 @@
 //!
 //! catalog/         tables as plain data: definitions, states, ids; their stored form and a cache
 //!
-//! base/            keys of the store, counters, capacity units, the clock
+//! base/            keys of the store, stored forms and their versions, counters, capacity units, the clock
 //! ```
 //!
 //! A feature is in the room of its name what it adds to a write or a read; what it does by itself, later, is in `background` or `jobs`;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::account::{self, BackupRecord};
+use super::account::{self, AccountRecord, BackupRecord};
 use super::base::keys::{SourceId, StoreKey};
 use super::catalog::{self, TableEntry};
 use super::runtime::Transaction;
@@ -85,7 +85,7 @@ fn keep_items(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<b
         failure: None,
         table: Arc::new(table.clone()),
     };
-    record.put(transaction.batch)?;
+    record.put(transaction.batch, &record.arn)?;
     transaction.shared.system_backups_due_ms.fetch_min(record.kept_until_ms(), Ordering::AcqRel);
     Ok(true)
 }

@@ -1,5 +1,6 @@
 //! Table and index schemas, checked when built by [`super::api::create_table`]'s operation.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::attribute_value::AttributeType;
@@ -14,7 +15,7 @@ pub enum KeyType {
 }
 
 /// The type of a key attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum KeyAttributeType {
     S,
     N,
@@ -34,14 +35,14 @@ impl KeyAttributeType {
 }
 
 /// A key attribute: name and declared type.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyAttribute {
     pub name: String,
     pub attribute_type: KeyAttributeType,
 }
 
 /// The primary key of a table: a partition key and, in a composite table, a sort key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeySchema {
     pub partition: KeyAttribute,
     pub sort: Option<KeyAttribute>,
@@ -61,14 +62,16 @@ impl KeySchema {
 }
 
 /// Global or local.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IndexKind {
     Global,
     Local,
 }
 
 /// What an index entry holds beside the table's and the index's key attributes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Projection {
     KeysOnly,
     /// Sorted, distinct top-level names.
@@ -77,7 +80,7 @@ pub enum Projection {
 }
 
 /// Read and write units a second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProvisionedThroughput {
     pub read_capacity_units: u64,
     pub write_capacity_units: u64,
@@ -88,14 +91,15 @@ pub const ON_DEMAND_WARM: ProvisionedThroughput =
     ProvisionedThroughput { read_capacity_units: 12_000, write_capacity_units: 4_000 };
 
 /// PROVISIONED or PAY_PER_REQUEST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum BillingMode {
     Provisioned,
     PayPerRequest,
 }
 
 /// A secondary index. `partition` has 1 to 4 attributes and `sort` 0 to 4; one and at most one for an LSI.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IndexSchema {
     pub name: IndexName,
     pub kind: IndexKind,
@@ -105,6 +109,7 @@ pub struct IndexSchema {
     /// Only of a GSI of a PROVISIONED table.
     pub throughput: Option<ProvisionedThroughput>,
     /// Only of a GSI.
+    #[serde(default)]
     pub settings: ThroughputSettings,
 }
 
@@ -128,7 +133,7 @@ impl IndexSchema {
 }
 
 /// A table's definition: what CreateTable fixed and UpdateTable may change. No state, no counters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSchema {
     pub name: TableName,
     pub key: KeySchema,
@@ -138,6 +143,7 @@ pub struct TableSchema {
     /// None on PAY_PER_REQUEST.
     pub throughput: Option<ProvisionedThroughput>,
     pub deletion_protection: bool,
+    #[serde(default)]
     pub settings: TableSettings,
 }
 

@@ -193,6 +193,7 @@ fn a_catalog_that_contradicts_itself() {
     };
     check_damage(TABLES, |entries| entries[0].1.truncate(9), &[Unreadable, UnknownSource]);
     check_damage(TABLES, replace(r#""v":2"#, r#""v":9"#), &[Unreadable, UnknownSource]);
+    check_damage(TABLES, replace(r#""index_sources":["#, r#""index_sources":[7,"#), &[Unreadable, UnknownSource]);
     check_damage(TABLES, replace("Tab", "Other"), &[WrongCatalog]);
     check_damage(TABLES, |entries| entries.push((vec![TABLES, b'!'], b"{}".to_vec())), &[WrongCatalog]);
     // The same table twice.

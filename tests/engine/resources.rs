@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
-use ddbfs::engine::account;
-use ddbfs::engine::keys::RecordKind;
+use ddbfs::engine::account::AccountRecord;
+use ddbfs::engine::streams::policy::StreamPolicy;
 use ddbfs::store::Store;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -113,11 +113,11 @@ fn a_stream_has_a_policy_of_its_own() {
     // Nor does the end of the table take it; that of the stream does.
     let kept = || {
         let mut count = 0;
-        let count_one = &mut |_| {
+        StreamPolicy::walk(&*store.snapshot().unwrap(), None, &mut |_| {
             count += 1;
-            ControlFlow::Continue(())
-        };
-        account::walk(&*store.snapshot().unwrap(), RecordKind::StreamPolicy, None, count_one).unwrap();
+            Ok(ControlFlow::Continue(()))
+        })
+        .unwrap();
         count
     };
     control.ok("DeleteTable", json!({ "TableName": "Tab" }));

@@ -93,3 +93,40 @@ fn a_store_of_version_1_opens_as_it_was_and_is_written_anew() {
     drop(control);
     check_answers(&open(&store), answers, "opened again");
 }
+
+#[test]
+fn what_a_newer_ddbfs_wrote_is_refused_with_a_sentence_and_stays() {
+    let lines = include_str!("stored_forms/version_1.store");
+    // All but the model's partitions, which have no version.
+    let newer = |line: &str| match line.starts_with("14") {
+        true => line.to_owned(),
+        false => line.replace(r#" {"v":1,"#, " {").replace(r#" {""#, r#" {"v":99,""#),
+    };
+    let newer: Vec<String> = lines.lines().map(newer).collect();
+    let store = store(&newer.join("\n"));
+    let sentence = "the data directory was written by a newer format, version 99; use a newer ddbfs";
+    let control = open(&store);
+    for (operation, body) in [
+        ("DescribeTable", json!({ "TableName": "Full" })),
+        ("GetItem", json!({ "TableName": "Full", "Key": { "pk": { "S": "p" }, "sk": { "N": "1" } } })),
+        ("UpdateTable", json!({ "TableName": "Full", "DeletionProtectionEnabled": false })),
+        ("ListBackups", json!({})),
+        ("ListExports", json!({})),
+        ("ListImports", json!({})),
+    ] {
+        control.fails(operation, body, sentence);
+    }
+    control.simple("Other");
+    control.database.engine().run_background_work().unwrap_err();
+    drop(control);
+    let mut kept = String::new();
+    let visit = &mut |_: &[u8], value: &[u8]| {
+        kept.extend(
+            std::str::from_utf8(value).iter().filter(|text| text.starts_with(r#"{"v":99,"#)).map(|text| format!("{text}\n")),
+        );
+        ControlFlow::Continue(())
+    };
+    store.snapshot().unwrap().walk(&KeyRange::prefix(&[]), Direction::Forward, visit).unwrap();
+    let written: String = newer.iter().filter_map(|line| Some(format!("{}\n", &line[line.find(r#"{"v""#)?..]))).collect();
+    assert_eq!(kept, written);
+}

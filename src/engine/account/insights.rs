@@ -1,13 +1,35 @@
 //! Of which tables and indexes contributor insights are enabled.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use super::objects;
+use super::objects::AccountRecord;
 use crate::engine::base::keys::{RecordKind, SourceId};
+use crate::engine::base::stored::Stored;
 use crate::engine::catalog::TableEntry;
 use crate::model::api::insights::{Insights, InsightsMode, InsightsTarget};
 use crate::model::error::StoreError;
 use crate::store::{Read, Write};
+
+/// What is kept of a table or index, by its name.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct InsightsRecord {
+    /// The table or index that was meant: another may have its name by now.
+    source: SourceId,
+    #[serde(default)]
+    enabled: bool,
+    #[serde(default)]
+    throttled_only: bool,
+    changed: Option<u64>,
+}
+
+impl Stored for InsightsRecord {
+    const VERSION: u8 = 1;
+    const WHAT: &'static str = "a record of contributor insights";
+}
+
+impl AccountRecord for InsightsRecord {
+    const KIND: RecordKind = RecordKind::Insights;
+}
 
 /// Names of tables have no slash.
 fn name_of(target: &InsightsTarget) -> String {
@@ -39,19 +61,16 @@ fn has_sort_key(table: &TableEntry, source: SourceId) -> bool {
 /// # Errors
 /// `Corrupt`; those of the store.
 pub fn read(of: &dyn Read, target: InsightsTarget, (table, source): (&TableEntry, SourceId)) -> Result<Insights, StoreError> {
-    let record = objects::get(of, RecordKind::Insights, &name_of(&target))?;
-    let number = |record: &Value, name: &str| record.get(name).and_then(Value::as_u64);
-    let flag = |record: &Value, name: &str| record.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let record = record.filter(|record| number(record, "source") == Some(u64::from(source.0)));
+    let record = InsightsRecord::get(of, &name_of(&target))?.filter(|record| record.source == source);
     Ok(Insights {
         target,
         has_sort_key: has_sort_key(table, source),
-        is_enabled: record.as_ref().is_some_and(|record| flag(record, "enabled")),
-        mode: record.as_ref().map(|record| match flag(record, "throttled_only") {
+        is_enabled: record.as_ref().is_some_and(|record| record.enabled),
+        mode: record.as_ref().map(|record| match record.throttled_only {
             true => InsightsMode::ThrottledKeys,
             false => InsightsMode::AccessedAndThrottledKeys,
         }),
-        changed_ms: record.as_ref().and_then(|record| number(record, "changed")),
+        changed_ms: record.and_then(|record| record.changed),
     })
 }
 
@@ -60,11 +79,7 @@ pub fn read(of: &dyn Read, target: InsightsTarget, (table, source): (&TableEntry
 /// # Errors
 /// Those of the store.
 pub fn put(batch: &mut dyn Write, insights: &Insights, source: SourceId) -> Result<(), StoreError> {
-    let record = json!({
-        "source": source.0,
-        "enabled": insights.is_enabled,
-        "throttled_only": insights.mode == Some(InsightsMode::ThrottledKeys),
-        "changed": insights.changed_ms,
-    });
-    objects::put(batch, RecordKind::Insights, &name_of(&insights.target), &record)
+    let throttled_only = insights.mode == Some(InsightsMode::ThrottledKeys);
+    let record = InsightsRecord { source, enabled: insights.is_enabled, throttled_only, changed: insights.changed_ms };
+    record.put(batch, &name_of(&insights.target))
 }

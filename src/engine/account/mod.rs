@@ -11,8 +11,9 @@ use crate::codec::digest;
 use crate::model::TableName;
 use crate::model::arn;
 
-pub use objects::{delete, get, put, walk};
-pub use records::{BackupRecord, ExportRecord, ImportRecord, job_ids, job_of, job_value, kept_sources};
+pub use job::JobRecord;
+pub use objects::AccountRecord;
+pub use records::{BackupRecord, ExportRecord, ImportRecord, kept_sources};
 
 /// `<table ARN>/<what>/<digits>-<8 hex digits>`: milliseconds, 17 digits of a backup and 14 of others, and a number that is never used
 /// again, mixed with the engine's seed.

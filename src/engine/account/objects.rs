@@ -1,54 +1,62 @@
-//! The records of the account as they lie in the store: a JSON object each, under its kind and name.
+//! The records of the account as they lie in the store: under their kind and name, each with the version of its form.
 
 use std::ops::{Bound, ControlFlow};
 
-use serde_json::Value;
-
 use crate::engine::base::keys::{RecordKind, StoreKey};
+use crate::engine::base::stored::{Stored, decode, encode};
 use crate::model::error::StoreError;
 use crate::store::{Direction, KeyRange, Read, Write, try_walk};
 
-/// A record, if it is there.
-///
-/// # Errors
-/// `Corrupt`; those of the store.
-pub fn get(read: &dyn Read, kind: RecordKind, name: &str) -> Result<Option<Value>, StoreError> {
-    read.get(&StoreKey::Account(kind, name).encode())?.map(parse).transpose()
-}
+/// Is given each record, or why it cannot be read, and says whether to go on.
+pub type Visit<'v, T> = dyn FnMut(Result<T, StoreError>) -> Result<ControlFlow<()>, StoreError> + 'v;
 
-fn parse(bytes: &[u8]) -> Result<Value, StoreError> {
-    serde_json::from_slice(bytes).map_err(|_| StoreError::Corrupt("a record of the account"))
-}
+/// A record of the account. Errors of its methods are those of the store, and of [`decode`] what cannot be read.
+pub trait AccountRecord: Stored {
+    const KIND: RecordKind;
 
-/// Writes a record.
-///
-/// # Errors
-/// Those of the store.
-pub fn put(batch: &mut dyn Write, kind: RecordKind, name: &str, value: &Value) -> Result<(), StoreError> {
-    batch.put(&StoreKey::Account(kind, name).encode(), value.to_string().as_bytes())
-}
-
-/// Removes a record.
-///
-/// # Errors
-/// Those of the store.
-pub fn delete(batch: &mut dyn Write, kind: RecordKind, name: &str) -> Result<(), StoreError> {
-    batch.delete(&StoreKey::Account(kind, name).encode()).map(|_| ())
-}
-
-/// Records of a kind after a name, in order of their names, as long as `visit` says to go on.
-///
-/// # Errors
-/// `Corrupt`; those of the store.
-pub fn walk(
-    read: &dyn Read,
-    kind: RecordKind,
-    after: Option<&str>,
-    visit: &mut dyn FnMut(Value) -> ControlFlow<()>,
-) -> Result<(), StoreError> {
-    let mut range = KeyRange::prefix(&StoreKey::Account(kind, "").encode());
-    if let Some(after) = after {
-        range.lower = Bound::Excluded(StoreKey::Account(kind, after).encode());
+    /// The record of that name, if it is there.
+    ///
+    /// # Errors
+    /// As above.
+    fn get(read: &dyn Read, name: &str) -> Result<Option<Self>, StoreError> {
+        read.get(&StoreKey::Account(Self::KIND, name).encode())?.map(decode).transpose()
     }
-    try_walk(read, &range, Direction::Forward, |_, bytes| Ok(visit(parse(bytes)?)))
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// As above.
+    fn put(&self, batch: &mut dyn Write, name: &str) -> Result<(), StoreError> {
+        batch.put(&StoreKey::Account(Self::KIND, name).encode(), &encode(self)?)
+    }
+
+    /// Changes the record of that name, if it is there.
+    ///
+    /// # Errors
+    /// As above.
+    fn change(batch: &mut dyn Write, name: &str, change: impl FnOnce(&mut Self)) -> Result<(), StoreError> {
+        let Some(mut record) = Self::get(batch.as_read(), name)? else { return Ok(()) };
+        change(&mut record);
+        record.put(batch, name)
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// As above.
+    fn delete(batch: &mut dyn Write, name: &str) -> Result<(), StoreError> {
+        batch.delete(&StoreKey::Account(Self::KIND, name).encode()).map(drop)
+    }
+
+    /// Records after a name, in order of their names.
+    ///
+    /// # Errors
+    /// As above; those of `visit`.
+    fn walk(read: &dyn Read, after: Option<&str>, visit: &mut Visit<'_, Self>) -> Result<(), StoreError> {
+        let mut range = KeyRange::prefix(&StoreKey::Account(Self::KIND, "").encode());
+        if let Some(after) = after {
+            range.lower = Bound::Excluded(StoreKey::Account(Self::KIND, after).encode());
+        }
+        try_walk(read, &range, Direction::Forward, |_, bytes| visit(decode(bytes)))
+    }
 }

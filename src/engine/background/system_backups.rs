@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::engine::account::{self, BackupRecord};
-use crate::engine::base::keys::{RecordKind, StoreKey};
+use crate::engine::account::{AccountRecord, BackupRecord};
+use crate::engine::base::keys::StoreKey;
 use crate::engine::purge;
 use crate::engine::runtime::Shared;
 use crate::model::Error;
@@ -23,8 +23,8 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
     // One that is made meanwhile makes it earlier again.
     shared.system_backups_due_ms.store(u64::MAX, Ordering::Release);
     let (mut over, mut next) = (Vec::new(), u64::MAX);
-    account::walk(&*shared.store.snapshot()?, RecordKind::Backup, None, &mut |value| {
-        if let Ok(record) = BackupRecord::decode(&value)
+    BackupRecord::walk(&*shared.store.snapshot()?, None, &mut |record| {
+        if let Ok(record) = record
             && record.is_system
         {
             match record.kept_until_ms() {
@@ -32,7 +32,7 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
                 due => next = next.min(due.max(now_ms + 1)),
             }
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     })?;
     shared.system_backups_due_ms.fetch_min(next, Ordering::AcqRel);
     // One by one, outside the walk: each is a write of its own, and the snapshot is let go.
@@ -45,7 +45,7 @@ pub fn expire(shared: &Arc<Shared>) -> Result<(), Error> {
                 return Ok(false);
             }
             transaction.removes();
-            account::delete(transaction.batch, RecordKind::Backup, &arn)?;
+            BackupRecord::delete(transaction.batch, &arn)?;
             transaction.batch.put(&StoreKey::Purge(source).encode(), purge::MARK)?;
             Ok(true)
         })?;

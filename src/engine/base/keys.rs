@@ -30,6 +30,7 @@
 //! ```
 //! The first byte is never FF, so every prefix has an end.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Bound;
 
 use crate::codec::digest::Digest;
@@ -62,7 +63,7 @@ const SOURCE_HEAD_BYTES: usize = 5;
 const DIGEST_BYTES: usize = 16;
 
 /// A table or an index in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SourceId(pub u32);
 
 /// Single values of the store.

@@ -6,5 +6,6 @@ pub mod counters;
 pub mod item_key;
 pub mod keys;
 pub mod segment;
+pub mod stored;
 pub mod table_definition;
 pub mod walks;

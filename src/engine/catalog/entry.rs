@@ -1,17 +1,22 @@
 //! A table as the store knows it, as plain data. What a feature does with its part is the feature's: `streams`, `time_to_live`,
 //! `index_life`, `index_lag`.
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
+use super::earlier_forms;
 use super::index_life::IndexLife;
 use crate::engine::base::keys::SourceId;
+use crate::engine::base::stored::{Stored, is_default};
 use crate::model::api::{StreamViewType, TableControl, TableStatus, TimeToLiveStatus};
 use crate::model::schema::ProvisionedThroughput;
 use crate::model::{IndexKind, IndexName, IndexSchema, TableSchema};
 
 /// A table as the store knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableEntry {
+    #[serde(flatten)]
     pub schema: Arc<TableSchema>,
     pub source: SourceId,
     /// One per index of the schema, in its order.
@@ -22,13 +27,31 @@ pub struct TableEntry {
     /// Milliseconds since the epoch.
     pub created_ms: u64,
     /// `None` when it never had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<TableStream>,
     /// `None` when it was never enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_live: Option<TimeToLive>,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub control: TableControl,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub index_life: IndexLife,
     /// When CREATING or DELETING ends, milliseconds since the epoch, if it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status_ends_ms: Option<u64>,
+}
+
+impl Stored for TableEntry {
+    const VERSION: u8 = 2;
+    const WHAT: &'static str = "a catalog entry";
+
+    fn upgrade(version: u64, entry: Value) -> Option<Value> {
+        if version == 1 { earlier_forms::of_version_1(entry) } else { None }
+    }
+
+    fn is_consistent(&self) -> bool {
+        self.index_sources.len() == self.schema.indexes.len()
+    }
 }
 
 impl TableEntry {
@@ -92,16 +115,17 @@ impl TableEntry {
 }
 
 /// The stream of a table, as its catalog entry knows it: the newest, also when it is disabled.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableStream {
     pub id: SourceId,
     pub label: String,
     pub view_type: StreamViewType,
+    #[serde(rename = "enabled")]
     pub is_enabled: bool,
 }
 
 /// A table's time to live, as its catalog entry knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeToLive {
     /// The attribute, also of one that was disabled.
     pub attribute: String,
@@ -112,7 +136,7 @@ pub struct TimeToLive {
 }
 
 /// The expiries of a table. Every enabling makes a new list; the old one is purged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpiryList {
     pub id: SourceId,
     /// Every item of the table that has an expiry is on it.

@@ -1,6 +1,7 @@
 //! What a table's catalog entry knows of indexes that are not simply there: being made, being removed, lagging. Plain data; the phases
 //! follow each other in `index_life`, what lags is applied by `index_lag`.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::engine::base::keys::SourceId;
@@ -8,7 +9,8 @@ use crate::model::api::{TableStatus, Version};
 use crate::model::{IndexKind, IndexName, IndexSchema};
 
 /// What a table's catalog entry knows of indexes that are not simply there.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct IndexLife {
     /// The index being made. It is in the table's schema.
     pub building: Option<Building>,
@@ -21,15 +23,17 @@ pub struct IndexLife {
 }
 
 /// An index being made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Building {
     pub index: IndexName,
     pub phase: Phase,
     /// Its throughput was changed meanwhile: it shows as UPDATING until it is active.
+    #[serde(rename = "updated")]
     pub is_updated: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Resources are allocated until then at least, milliseconds since the epoch.
     Allocation {
@@ -39,7 +43,7 @@ pub enum Phase {
 }
 
 /// An index being removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaving {
     pub index: IndexSchema,
     pub source: SourceId,
@@ -48,7 +52,7 @@ pub struct Leaving {
 }
 
 /// What an index made by UpdateTable has beside its definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// The list of items that are kept out of it.
     pub violations: SourceId,
@@ -105,8 +109,9 @@ impl IndexLife {
 }
 
 /// A table whose global indexes may lag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lag {
     /// Nothing is applied until it is resumed.
+    #[serde(rename = "paused")]
     pub is_paused: bool,
 }

@@ -1,11 +1,9 @@
 //! The catalog: every table's definition and state as plain data, the stored form, and a cache.
 
 pub mod cache;
-mod control_json;
+mod earlier_forms;
 pub mod entry;
-pub mod entry_json;
 pub mod index_life;
-mod index_life_json;
 pub mod tables;
 pub mod watched;
 

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::TableEntry;
-use super::entry_json;
 use crate::engine::base::keys::{self, Meta, SourceId, StoreKey};
+use crate::engine::base::stored;
 use crate::model::api::TableStatus;
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
@@ -37,7 +37,7 @@ pub fn raise_generation(batch: &mut dyn Write) -> Result<(), StoreError> {
 /// Those of the store.
 pub fn read_table(read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
     match read.get(&StoreKey::Table(name.as_str()).encode())? {
-        Some(bytes) => Ok(Some(Arc::new(entry_json::decode(bytes)?))),
+        Some(bytes) => Ok(Some(Arc::new(stored::decode(bytes)?))),
         None => Ok(None),
     }
 }
@@ -47,7 +47,7 @@ pub fn read_table(read: &dyn Read, name: &TableName) -> Result<Option<Arc<TableE
 /// # Errors
 /// Those of the store.
 pub fn write_table(batch: &mut dyn Write, entry: &TableEntry) -> Result<(), StoreError> {
-    batch.put(&StoreKey::Table(entry.schema.name.as_str()).encode(), &entry_json::encode(entry))
+    batch.put(&StoreKey::Table(entry.schema.name.as_str()).encode(), &stored::encode(entry)?)
 }
 
 /// Takes a new source id.

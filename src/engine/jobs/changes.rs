@@ -11,8 +11,8 @@ use super::after_piece::AfterPiece;
 use super::table_hold::release;
 use crate::codec::record::Record;
 use crate::engine::account::job::{ChangesJob, Job};
-use crate::engine::account::{self, ExportRecord, job_value};
-use crate::engine::base::keys::{self, RecordKind};
+use crate::engine::account::{AccountRecord, ExportRecord, JobRecord};
+use crate::engine::base::keys;
 use crate::engine::history::{self, Past};
 use crate::engine::runtime::Transaction;
 use crate::model::Error;
@@ -81,10 +81,10 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut changes: Cha
     }
     let name = id.to_string();
     if is_full {
-        account::put(transaction.batch, RecordKind::Job, &name, &job_value(id, &Job::Changes(changes)))?;
+        JobRecord { id, job: Job::Changes(changes) }.put(transaction.batch, &name)?;
         return Ok(AfterPiece::Again);
     }
-    account::delete(transaction.batch, RecordKind::Job, &name)?;
+    JobRecord::delete(transaction.batch, &name)?;
     ExportRecord::change(transaction.batch, &changes.arn, |record| record.is_copied = true)?;
     Ok(AfterPiece::Done { job: release(transaction, &changes.table)?, export: Some(changes.arn) })
 }

@@ -7,8 +7,8 @@ use super::after_piece::AfterPiece;
 use super::fail::let_go;
 use crate::codec::record::Record;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
-use crate::engine::account::{self, BackupRecord, ExportRecord, job_value};
-use crate::engine::base::keys::{self, RecordKind, SourceId};
+use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord, JobRecord};
+use crate::engine::base::keys::{self, SourceId};
 use crate::engine::catalog::TableEntry;
 use crate::engine::history::{self, Past};
 use crate::engine::runtime::Transaction;
@@ -81,11 +81,11 @@ pub(super) fn piece(transaction: &mut Transaction<'_>, id: u32, mut copy: CopyJo
     match next {
         Some(place) => {
             copy.place = place;
-            account::put(transaction.batch, RecordKind::Job, &id.to_string(), &job_value(id, &Job::Copy(copy)))?;
+            JobRecord { id, job: Job::Copy(copy) }.put(transaction.batch, &id.to_string())?;
             Ok(AfterPiece::Again)
         }
         None => {
-            account::delete(transaction.batch, RecordKind::Job, &id.to_string())?;
+            JobRecord::delete(transaction.batch, &id.to_string())?;
             finish(transaction, copy)
         }
     }
@@ -146,7 +146,7 @@ fn write_items(transaction: &mut Transaction<'_>, to: &CopyTarget, items: &[(Vec
                 }
             }
         }
-        CopyTarget::Table(name) => {
+        CopyTarget::Table { name } => {
             // A table that is being restored cannot be deleted.
             let table = transaction.table(name)?.ok_or(Error::ResourceNotFound)?;
             transaction.charges.turn_off();
@@ -169,14 +169,14 @@ fn put(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, record: &[u8]
 /// Adds to the counters of a backup or export.
 fn count(transaction: &mut Transaction<'_>, to: &CopyTarget, (items, bytes): Written) -> Result<(), StoreError> {
     match to {
-        CopyTarget::Table(_) => Ok(()),
+        CopyTarget::Table { .. } => Ok(()),
         CopyTarget::Backup { arn, .. } => BackupRecord::change(transaction.batch, arn, |record| {
             record.items += items;
             record.bytes += bytes;
         }),
         CopyTarget::Export { arn, .. } => ExportRecord::change(transaction.batch, arn, |record| {
-            record.items += items;
-            record.bytes += bytes;
+            record.export.items += items;
+            record.export.bytes += bytes;
         }),
     }
 }
@@ -192,7 +192,7 @@ fn finish(transaction: &mut Transaction<'_>, copy: CopyJob) -> Result<AfterPiece
             ExportRecord::change(transaction.batch, &arn, |record| record.is_copied = true)?;
             export = Some(arn);
         }
-        CopyTarget::Table(name) => {
+        CopyTarget::Table { name } => {
             if let Some(old) = transaction.table(&name)? {
                 let mut new = (*old).clone();
                 new.status = TableStatus::Active;

@@ -4,8 +4,8 @@
 
 use super::table_hold::release;
 use crate::engine::account::job::{CopySource, CopyTarget, Job};
-use crate::engine::account::{self, BackupRecord, ExportRecord, job_of};
-use crate::engine::base::keys::{RecordKind, SourceId, StoreKey};
+use crate::engine::account::{AccountRecord, BackupRecord, ExportRecord, JobRecord};
+use crate::engine::base::keys::{SourceId, StoreKey};
 use crate::engine::purge;
 use crate::engine::runtime::Transaction;
 use crate::model::api::backup::BackupStatus;
@@ -42,14 +42,14 @@ pub enum After {
 pub fn end(transaction: &mut Transaction<'_>, id: u32, failure: &Failure) -> Result<After, Error> {
     transaction.removes();
     let name = id.to_string();
-    let Some(value) = account::get(transaction.batch.as_read(), RecordKind::Job, &name)? else { return Ok(After::Nothing) };
-    let (trim, copy) = match job_of(&value)? {
+    let Some(record) = JobRecord::get(transaction.batch.as_read(), &name)? else { return Ok(After::Nothing) };
+    let (trim, copy) = match record.job {
         Job::Trim { .. } if failure.code == DISK_FULL => return Ok(After::Again),
         Job::Trim { .. } => return Ok(After::Nothing),
         Job::Copy(copy) => (let_go(transaction, &copy.from)?, fail_target(transaction, &copy.to, failure)?),
         Job::Changes(of) => (release(transaction, &of.table)?, Some(fail_export(transaction, &of.arn, of.into, failure)?)),
     };
-    account::delete(transaction.batch, RecordKind::Job, &name)?;
+    JobRecord::delete(transaction.batch, &name)?;
     Ok(After::Remove(trim, copy))
 }
 
@@ -76,7 +76,7 @@ fn fail_target(transaction: &mut Transaction<'_>, to: &CopyTarget, failure: &Fai
             purge_mark(transaction, *source).map(Some)
         }
         CopyTarget::Export { arn, source } => fail_export(transaction, arn, *source, failure).map(Some),
-        CopyTarget::Table(name) => fail_restore(transaction, name, failure).map(|()| None),
+        CopyTarget::Table { name } => fail_restore(transaction, name, failure).map(|()| None),
     }
 }
 

@@ -7,8 +7,8 @@ use super::after_piece::{AfterPiece, DONE};
 use super::fail::{After, end, failure_of};
 use super::{changes, copy, export, import};
 use crate::engine::account::job::Job;
-use crate::engine::account::{self, ExportRecord, ImportRecord, job_ids, job_of};
-use crate::engine::base::keys::{self, RecordKind, SourceId, StoreKey};
+use crate::engine::account::{AccountRecord, ExportRecord, ImportRecord, JobRecord};
+use crate::engine::base::keys::{self, SourceId, StoreKey};
 use crate::engine::base::walks;
 use crate::engine::purge;
 use crate::engine::runtime::{Shared, Transaction};
@@ -17,15 +17,15 @@ use crate::model::api::Version;
 use crate::model::api::common::Failure;
 use crate::model::api::transfer::TransferStatus;
 use crate::model::error::StoreError;
-use crate::store::KeyRange;
+use crate::store::{KeyRange, Read};
 
 /// Goes on with every job that an earlier process left.
 ///
 /// # Errors
 /// Those of the store.
 pub fn resume(shared: &Arc<Shared>) -> Result<(), StoreError> {
-    for id in job_ids(&*shared.store.snapshot()?)? {
-        start(Arc::clone(shared), id);
+    for record in readable::<JobRecord>(&*shared.store.snapshot()?)? {
+        start(Arc::clone(shared), record.id);
     }
     resume_transfers(shared)
 }
@@ -54,18 +54,10 @@ fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
     if shared.options.buckets.is_none() {
         return Ok(());
     }
-    let (mut exports, mut imports) = (Vec::new(), Vec::new());
-    {
+    let (exports, imports) = {
         let read = shared.store.snapshot()?;
-        account::walk(&*read, RecordKind::Export, None, &mut |value| {
-            exports.extend(ExportRecord::decode(&value).ok());
-            ControlFlow::Continue(())
-        })?;
-        account::walk(&*read, RecordKind::Import, None, &mut |value| {
-            imports.extend(ImportRecord::decode(&value).ok());
-            ControlFlow::Continue(())
-        })?;
-    }
+        (readable::<ExportRecord>(&*read)?, readable::<ImportRecord>(&*read)?)
+    };
     for record in exports.into_iter().filter(|of| of.is_copied && of.export.status == TransferStatus::InProgress) {
         export::write(shared, record.export.arn);
     }
@@ -75,11 +67,24 @@ fn resume_transfers(shared: &Arc<Shared>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The records there are. What cannot be read, as when a newer ddbfs wrote it, stays for the program that can.
+fn readable<R: AccountRecord>(read: &dyn Read) -> Result<Vec<R>, StoreError> {
+    let mut found = Vec::new();
+    R::walk(read, None, &mut |record| {
+        match record {
+            Ok(record) => found.push(record),
+            Err(error) => log::warn!("{} is not gone on with: {error}", R::WHAT),
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
+}
+
 fn piece(transaction: &mut Transaction<'_>, id: u32) -> Result<AfterPiece, Error> {
     let name = id.to_string();
     // Another process may have ended it. Its record, written with each piece, is what decides.
-    let Some(value) = account::get(transaction.batch.as_read(), RecordKind::Job, &name)? else { return Ok(DONE) };
-    match job_of(&value)? {
+    let Some(record) = JobRecord::get(transaction.batch.as_read(), &name)? else { return Ok(DONE) };
+    match record.job {
         Job::Copy(copy) => copy::piece(transaction, id, copy),
         Job::Changes(changes) => changes::piece(transaction, id, changes),
         Job::Trim { source, below } => trim_piece(transaction, &name, (source, below)),
@@ -100,7 +105,7 @@ fn trim_piece(transaction: &mut Transaction<'_>, name: &str, (source, below): (S
         transaction.shared.pieces.grow();
         return Ok(AfterPiece::Again);
     }
-    account::delete(transaction.batch, RecordKind::Job, name)?;
+    JobRecord::delete(transaction.batch, name)?;
     Ok(DONE)
 }
 

@@ -1,8 +1,8 @@
 //! What a job does to the table that it reads: the table keeps history meanwhile, and the history goes with its last reader.
 
 use crate::engine::account::job::Job;
-use crate::engine::account::{self, job_value};
-use crate::engine::base::keys::{RecordKind, SourceId};
+use crate::engine::account::{AccountRecord, JobRecord};
+use crate::engine::base::keys::SourceId;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::history;
 use crate::engine::runtime::Transaction;
@@ -14,10 +14,10 @@ use crate::model::error::StoreError;
 ///
 /// # Errors
 /// Those of the store.
-pub fn add(transaction: &mut Transaction<'_>, job: &Job) -> Result<u32, StoreError> {
+pub fn add(transaction: &mut Transaction<'_>, job: Job) -> Result<u32, StoreError> {
     // A number that is never used again.
     let SourceId(id) = catalog::take_source(transaction.batch)?;
-    account::put(transaction.batch, RecordKind::Job, &id.to_string(), &job_value(id, job))?;
+    JobRecord { id, job }.put(transaction.batch, &id.to_string())?;
     Ok(id)
 }
 
@@ -57,7 +57,7 @@ pub fn trim(transaction: &mut Transaction<'_>, table: &TableEntry) -> Result<Opt
     }
     // What is noted after this has a later version.
     let below = transaction.shared.batch.next_version(transaction.batch.as_read())?;
-    add(transaction, &Job::Trim { source: table.source, below }).map(Some)
+    add(transaction, Job::Trim { source: table.source, below }).map(Some)
 }
 
 /// The moment of a table that is now.

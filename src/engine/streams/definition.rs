@@ -1,20 +1,14 @@
-//! The stored form of a stream's definition: one JSON object, its member `v` the version of the form.
-//!
-//! ```text
-//! {"v":1,"id":7,"view_type":"KEYS_ONLY","created_ms":…,"key":["pk","sk"],"first":5,"trimmed":0,"closed":[9,…]}
-//! ```
-//! `key` has one or two names; `closed` is null while the stream is enabled.
+//! A stream's definition, which outlives its table.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::engine::base::keys::SourceId;
+use crate::engine::base::stored::Stored;
 use crate::model::api::{StreamViewType, Version};
-use crate::model::error::StoreError;
-
-const VERSION: u64 = 1;
 
 /// A stream as the store knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     pub id: SourceId,
     pub view_type: StreamViewType,
@@ -31,66 +25,26 @@ pub struct Definition {
     pub closed: Option<(Version, u64)>,
 }
 
-fn damaged() -> StoreError {
-    StoreError::Corrupt("a stream's definition")
-}
+impl Stored for Definition {
+    const VERSION: u8 = 2;
+    const WHAT: &'static str = "a stream's definition";
 
-impl Definition {
-    /// The stored bytes.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
-        let key: Vec<&str> = std::iter::once(self.partition.as_str()).chain(self.sort.as_deref()).collect();
-        json!({
-            "v": VERSION,
-            "id": self.id.0,
-            "view_type": self.view_type.text(),
-            "created_ms": self.created_ms,
-            "key": key,
-            "first": self.first,
-            "trimmed": self.trimmed,
-            "closed": self.closed.map(|(last, ms)| json!([last, ms])),
-        })
-        .to_string()
-        .into_bytes()
-    }
-
-    /// # Errors
-    /// `Corrupt` when the bytes are no definition, `Format` when a newer version wrote them.
-    pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|_| damaged())?;
-        match value.get("v").and_then(Value::as_u64) {
-            Some(VERSION) => Self::decode_v1(&value).ok_or_else(damaged),
-            Some(newer) => Err(StoreError::Format(u8::try_from(newer).unwrap_or(u8::MAX))),
-            None => Err(damaged()),
+    /// Version 1 had the key's one or two names as a list.
+    fn upgrade(version: u64, mut definition: Value) -> Option<Value> {
+        let members = definition.as_object_mut().filter(|_| version == 1)?;
+        let names = members.remove("key")?;
+        for (member, name) in ["partition", "sort"].into_iter().zip(names.as_array()?) {
+            members.insert(member.to_owned(), name.clone());
         }
-    }
-
-    fn decode_v1(value: &Value) -> Option<Self> {
-        let number = |name: &str| value.get(name)?.as_u64();
-        let key = value.get("key")?;
-        let closed = value.get("closed")?;
-        Some(Self {
-            id: SourceId(u32::try_from(number("id")?).ok()?),
-            view_type: StreamViewType::of_text(value.get("view_type")?.as_str()?)?,
-            created_ms: number("created_ms")?,
-            partition: key.get(0)?.as_str()?.to_owned(),
-            sort: match key.get(1) {
-                Some(name) => Some(name.as_str()?.to_owned()),
-                None => None,
-            },
-            first: number("first")?,
-            trimmed: number("trimmed")?,
-            closed: match closed {
-                Value::Null => None,
-                _ => Some((closed.get(0)?.as_u64()?, closed.get(1)?.as_u64()?)),
-            },
-        })
+        Some(definition)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::base::stored::{decode, encode};
+    use crate::model::error::StoreError;
 
     fn example() -> Definition {
         Definition {
@@ -106,23 +60,28 @@ mod tests {
     }
 
     #[test]
-    fn the_stored_form_is_fixed() {
-        let check = |definition: Definition, text: &str| {
-            assert_eq!(String::from_utf8(definition.encode()).unwrap(), text);
-            assert_eq!(Definition::decode(text.as_bytes()), Ok(definition));
+    fn the_stored_form_is_fixed_and_that_of_version_1_is_read() {
+        let check = |definition: Definition, head: &str, first_key: &str, key: &str, rest: &str| {
+            let today = format!(r#"{{"v":2,{head},{key},{rest}}}"#);
+            assert_eq!(String::from_utf8(encode(&definition).unwrap()).unwrap(), today);
+            assert_eq!(decode(today.as_bytes()), Ok(definition.clone()));
+            assert_eq!(decode(format!(r#"{{"v":1,{head},{first_key},{rest}}}"#).as_bytes()), Ok(definition));
         };
-        let head = r#"{"v":1,"id":7,"view_type":"NEW_AND_OLD_IMAGES","created_ms":17,"#;
-        check(example(), &format!(r#"{head}"key":["pk","sk"],"first":5,"trimmed":6,"closed":[9,18]}}"#));
+        let head = r#""id":7,"view_type":"NEW_AND_OLD_IMAGES","created_ms":17"#;
+        let (first_key, key) = (r#""key":["pk","sk"]"#, r#""partition":"pk","sort":"sk""#);
+        check(example(), head, first_key, key, r#""first":5,"trimmed":6,"closed":[9,18]"#);
         let open = Definition { sort: None, closed: None, ..example() };
-        check(open, &format!(r#"{head}"key":["pk"],"first":5,"trimmed":6,"closed":null}}"#));
+        let (first_key, key) = (r#""key":["pk"]"#, r#""partition":"pk","sort":null"#);
+        check(open, head, first_key, key, r#""first":5,"trimmed":6,"closed":null"#);
     }
 
     #[test]
     fn damage_and_newer_versions_are_told_apart() {
+        let damaged = || StoreError::Corrupt(Definition::WHAT);
         let cases: &[(&[u8], StoreError)] =
-            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":2}"#, StoreError::Format(2))];
+            &[(b"", damaged()), (b"{}", damaged()), (br#"{"v":1}"#, damaged()), (br#"{"v":3}"#, StoreError::Format(3))];
         for (bytes, expected) in cases {
-            assert_eq!(Definition::decode(bytes), Err(expected.clone()));
+            assert_eq!(decode::<Definition>(bytes), Err(expected.clone()));
         }
     }
 }

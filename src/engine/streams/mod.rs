@@ -17,6 +17,7 @@ pub mod trim;
 use std::sync::Arc;
 
 use super::base::keys::StoreKey;
+use super::base::stored;
 use super::catalog::{self, TableEntry, TableStream};
 use super::runtime::Transaction;
 use crate::codec::{calendar, digest};
@@ -85,7 +86,7 @@ fn free_name(read: &dyn Read, table: &TableEntry, now_ms: u64) -> Result<StreamN
 }
 
 fn write_definition(transaction: &mut Transaction<'_>, name: &StreamName, definition: &Definition) -> Result<(), StoreError> {
-    transaction.batch.put(&StoreKey::Stream(name.table_name.as_str(), &name.label).encode(), &definition.encode())
+    transaction.batch.put(&StoreKey::Stream(name.table_name.as_str(), &name.label).encode(), &stored::encode(definition)?)
 }
 
 /// The definition of a stream.
@@ -94,7 +95,7 @@ fn write_definition(transaction: &mut Transaction<'_>, name: &StreamName, defini
 /// Those of the store.
 pub fn read_definition(read: &dyn Read, name: &StreamName) -> Result<Option<Definition>, StoreError> {
     let key = StoreKey::Stream(name.table_name.as_str(), &name.label).encode();
-    read.get(&key)?.map(Definition::decode).transpose()
+    read.get(&key)?.map(stored::decode).transpose()
 }
 
 /// The definition of a stream that a request names.

@@ -1,16 +1,17 @@
 //! The resource policies of streams: of each its own, also when the stream is disabled and when its table is gone.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use crate::engine::account;
+use crate::engine::account::AccountRecord;
 use crate::engine::base::keys::RecordKind;
+use crate::engine::base::stored::Stored;
 use crate::model::api::StreamName;
 use crate::model::arn;
 use crate::model::error::StoreError;
 use crate::store::{Read, Write};
 
 /// What is kept of a stream's policy.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StreamPolicy {
     /// `None` after it was removed.
     pub text: Option<String>,
@@ -18,16 +19,21 @@ pub struct StreamPolicy {
     pub revision: u64,
 }
 
+impl Stored for StreamPolicy {
+    const VERSION: u8 = 1;
+    const WHAT: &'static str = "a stream's policy";
+}
+
+impl AccountRecord for StreamPolicy {
+    const KIND: RecordKind = RecordKind::StreamPolicy;
+}
+
 /// The policy of a stream; that of one that never had any is empty.
 ///
 /// # Errors
 /// `Corrupt`; those of the store.
 pub fn get(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreError> {
-    let Some(value) = account::get(read, RecordKind::StreamPolicy, &arn::stream(name))? else {
-        return Ok(StreamPolicy::default());
-    };
-    let revision = value.get("revision").and_then(Value::as_u64).ok_or(StoreError::Corrupt("a stream's policy"))?;
-    Ok(StreamPolicy { text: value.get("text").and_then(Value::as_str).map(str::to_owned), revision })
+    Ok(StreamPolicy::get(read, &arn::stream(name))?.unwrap_or_default())
 }
 
 /// Keeps a policy.
@@ -35,8 +41,7 @@ pub fn get(read: &dyn Read, name: &StreamName) -> Result<StreamPolicy, StoreErro
 /// # Errors
 /// Those of the store.
 pub fn put(batch: &mut dyn Write, name: &StreamName, policy: &StreamPolicy) -> Result<(), StoreError> {
-    let value = json!({ "text": policy.text, "revision": policy.revision });
-    account::put(batch, RecordKind::StreamPolicy, &arn::stream(name), &value)
+    policy.put(batch, &arn::stream(name))
 }
 
 /// Forgets the policy of a stream that is no more.
@@ -44,5 +49,5 @@ pub fn put(batch: &mut dyn Write, name: &StreamName, policy: &StreamPolicy) -> R
 /// # Errors
 /// Those of the store.
 pub fn forget(batch: &mut dyn Write, name: &StreamName) -> Result<(), StoreError> {
-    account::delete(batch, RecordKind::StreamPolicy, &arn::stream(name))
+    StreamPolicy::delete(batch, &arn::stream(name))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::definition::Definition;
 use super::record::StoredRecord;
 use crate::engine::base::keys::{self, SourceId, StoreKey};
+use crate::engine::base::stored;
 use crate::engine::runtime::{Shared, Transaction};
 use crate::model::Error;
 use crate::model::api::{StreamName, Version};
@@ -60,7 +61,7 @@ pub fn each_stream(
 ) -> Result<(), StoreError> {
     try_walk(read, &keys::streams(), Direction::Forward, |key, value| {
         if let Some(name) = keys::parse_stream(key) {
-            visit(name, Definition::decode(value))?;
+            visit(name, stored::decode(value))?;
         }
         Ok(ControlFlow::Continue(()))
     })

@@ -6,6 +6,7 @@ use super::describe_table::TableDescription;
 use crate::model::TableName;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput};
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateBackupRequest {
@@ -13,7 +14,8 @@ pub struct CreateBackupRequest {
     pub backup_name: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum BackupStatus {
     Creating,
     Available,

@@ -1,5 +1,6 @@
 //! Members that several operations share.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::legacy::LegacyConditions;
@@ -176,7 +177,7 @@ pub struct Page {
 }
 
 /// `FailureCode` and `FailureMessage`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub code: String,
     pub message: String,

@@ -2,6 +2,7 @@
 
 use super::table_control::TableControl;
 use crate::model::{TableName, TableSchema};
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescribeTableRequest {
@@ -13,7 +14,8 @@ pub struct DescribeTableResponse {
     pub table: TableDescription,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TableStatus {
     Creating,
     Active,

@@ -1,12 +1,13 @@
 //! Saved queries of a table: not of the DynamoDB API, kept with the table's definition and gone with it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// By name.
 pub type SavedQueries = BTreeMap<String, SavedQuery>;
 
 /// A query under a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedQuery {
     pub form: SavedForm,
     /// When it was saved, milliseconds since the epoch.
@@ -14,7 +15,8 @@ pub struct SavedQuery {
 }
 
 /// How a query is written down.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SavedForm {
     /// The filesystem path of a query, relative to the directory of saved queries.
     Link(String),

@@ -1,5 +1,6 @@
 //! What the control operations keep of a table beside its definition.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use super::saved_query::SavedQueries;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// All of it; empty for a table that was only created.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TableControl {
     pub throughput: ThroughputHistory,
     /// Of global indexes, by name.
@@ -26,6 +28,7 @@ pub struct TableControl {
     pub restored: Option<RestoreSummary>,
     /// Jobs that read the table.
     pub readers: u64,
+    #[serde(rename = "queries")]
     pub saved_queries: Arc<SavedQueries>,
 }
 
@@ -44,7 +47,7 @@ impl TableControl {
 }
 
 /// When provisioned throughput went up and down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ThroughputHistory {
     pub last_increase_ms: Option<u64>,
     pub last_decrease_ms: Option<u64>,
@@ -64,14 +67,14 @@ impl ThroughputHistory {
 }
 
 /// Point-in-time recovery that is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PointInTimeRecovery {
     pub since_ms: u64,
     pub period_days: u64,
 }
 
 /// Where a restored table came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreSummary {
     pub source_backup_arn: Option<String>,
     pub source_table_arn: String,

@@ -3,6 +3,7 @@
 use super::common::{Failure, Placeholders};
 use super::create_table::CreateTableRequest;
 use crate::model::TableName;
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportRequest {
@@ -38,7 +39,7 @@ pub struct WindowRequest {
 }
 
 /// The window of an incremental export.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportWindow {
     /// Its first millisecond since the epoch.
     pub from_ms: u64,
@@ -46,11 +47,13 @@ pub struct ExportWindow {
     pub to_ms: u64,
     pub view: ExportView,
     /// The table's key attributes.
+    #[serde(rename = "keys")]
     pub key_names: Vec<String>,
 }
 
 /// `ExportViewType`: which images of a changed item are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ExportView {
     NewImage,
     NewAndOldImages,
@@ -87,7 +90,8 @@ impl ExportFormat {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TransferStatus {
     InProgress,
     Completed,
@@ -107,7 +111,7 @@ impl TransferStatus {
 }
 
 /// An export as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     pub arn: String,
     pub table_id: String,
@@ -173,7 +177,7 @@ impl Export {
 }
 
 /// An import as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     pub arn: String,
     pub table_id: String,

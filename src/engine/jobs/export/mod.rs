@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub use export_filter::Selected;
 
-use crate::engine::account::ExportRecord;
+use crate::engine::account::{AccountRecord, ExportRecord};
 use crate::engine::base::keys::StoreKey;
 use crate::engine::purge;
 use crate::engine::runtime::Shared;
@@ -50,7 +50,7 @@ fn write_all(shared: &Arc<Shared>, arn: &str) -> Result<(), Error> {
             record.export.end_ms = Some(now_ms);
             match &written {
                 Ok(Written { manifest, items, bytes }) => {
-                    (record.items, record.bytes) = (*items, *bytes);
+                    (record.export.items, record.export.bytes) = (*items, *bytes);
                     record.export.status = TransferStatus::Completed;
                     record.export.manifest = Some(manifest.clone());
                 }

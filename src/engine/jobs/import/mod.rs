@@ -15,7 +15,7 @@ use super::buckets;
 use super::fail::failure_of;
 use crate::codec::json::document::Document;
 use crate::codec::wire::transfer::import_request;
-use crate::engine::account::ImportRecord;
+use crate::engine::account::{AccountRecord, ImportRecord};
 use crate::engine::base::item_key;
 use crate::engine::base::keys::SourceId;
 use crate::engine::base::table_definition::build_schema;
@@ -181,7 +181,7 @@ impl Running<'_> {
             }
         }
         let record = ImportRecord { import: self.import.clone() };
-        self.shared.submit_and_wait(move |transaction| Ok(record.put(transaction.batch)?))
+        self.shared.submit_and_wait(move |transaction| Ok(record.put(transaction.batch, &record.import.arn)?))
     }
 
     fn finish(mut self, failure: Option<Failure>) -> Result<(), Error> {
@@ -205,7 +205,7 @@ impl Running<'_> {
                 Some(table) if is_kept => activate(transaction, &table)?,
                 Some(table) => table_states::remove(transaction, &table)?,
             };
-            record.put(transaction.batch)?;
+            record.put(transaction.batch, &record.import.arn)?;
             Ok(sources)
         })?;
         sources.into_iter().for_each(|source| purge::start(Arc::clone(self.shared), source));

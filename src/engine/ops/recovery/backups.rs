@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::table_of;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
-use crate::engine::account::{self, BackupRecord};
-use crate::engine::base::keys::{RecordKind, SourceId, StoreKey};
+use crate::engine::account::{self, AccountRecord, BackupRecord};
+use crate::engine::base::keys::{SourceId, StoreKey};
 use crate::engine::ops::describe_table::description;
 use crate::engine::runtime::batch::source_counters;
 use crate::engine::runtime::{Engine, Transaction};
@@ -48,29 +48,25 @@ impl Engine {
         let limit = request.limit.unwrap_or(LIST_TABLES_MAX).clamp(1, LIST_TABLES_MAX) as usize;
         let table = request.table_name.as_ref().map(|name| format!("{}/", arn::table(name)));
         let view = self.view()?;
-        let mut backups = Vec::new();
+        let mut backups: Vec<Backup> = Vec::new();
         let mut has_more = false;
-        let mut failure = None;
         let fits = |record: &BackupRecord| {
             is_of_type(record, request.backup_type)
                 && table.as_ref().is_none_or(|table| record.arn.starts_with(table))
                 && request.lower_ms.is_none_or(|lower| record.created_ms >= lower)
                 && request.upper_ms.is_none_or(|upper| record.created_ms < upper)
         };
-        account::walk(view.read(), RecordKind::Backup, request.exclusive_start_arn.as_deref(), &mut |value| {
-            match BackupRecord::decode(&value) {
-                Ok(record) if fits(&record) && backups.len() == limit => {
-                    has_more = true;
-                    return ControlFlow::Break(());
+        BackupRecord::walk(view.read(), request.exclusive_start_arn.as_deref(), &mut |record| {
+            let record = record?;
+            if fits(&record) {
+                has_more = backups.len() == limit;
+                if has_more {
+                    return Ok(ControlFlow::Break(()));
                 }
-                Ok(record) if fits(&record) => backups.push(backup(view.read(), &record)),
-                Ok(_) => {}
-                Err(error) => failure = Some(error),
+                backups.push(backup(view.read(), &record)?);
             }
-            if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            Ok(ControlFlow::Continue(()))
         })?;
-        failure.map_or(Ok(()), Err)?;
-        let backups: Vec<Backup> = backups.into_iter().collect::<Result<_, _>>()?;
         let last_evaluated_arn = backups.last().filter(|_| has_more).map(|backup| backup.arn.clone());
         Ok(ListBackupsResponse { backups, last_evaluated_arn })
     }
@@ -134,12 +130,12 @@ fn create(transaction: &mut Transaction<'_>, request: &CreateBackupRequest) -> R
         failure: None,
         table: Arc::clone(&table),
     };
-    record.put(transaction.batch)?;
+    record.put(transaction.batch, &record.arn)?;
     let bound = jobs::bound_now(transaction)?;
     jobs::hold(transaction, &request.table_name)?;
     let from = CopySource::Table { name: request.table_name.clone(), source: table.source, bound };
     let to = CopyTarget::Backup { arn: record.arn.clone(), source };
-    let job = jobs::add(transaction, &Job::Copy(CopyJob { from, to, place: CopyPlace::Items(None) }))?;
+    let job = jobs::add(transaction, Job::Copy(CopyJob { from, to, place: CopyPlace::Items(None) }))?;
     Ok((backup(transaction.batch.as_read(), &record)?, job))
 }
 
@@ -150,7 +146,7 @@ fn delete(transaction: &mut Transaction<'_>, arn: &str) -> Result<(Backup, Sourc
         return Err(RecoveryError::BackupInUse(arn.to_owned()).into());
     }
     transaction.removes();
-    account::delete(transaction.batch, RecordKind::Backup, arn)?;
+    BackupRecord::delete(transaction.batch, arn)?;
     transaction.batch.put(&StoreKey::Purge(record.source).encode(), purge::MARK)?;
     record.status = BackupStatus::Deleted;
     Ok((backup(transaction.batch.as_read(), &record)?, record.source))

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::continuous::{Bound, bound};
 use super::{restore_schema, table_of};
-use crate::engine::account::BackupRecord;
 use crate::engine::account::job::{CopyJob, CopyPlace, CopySource, CopyTarget, Job};
+use crate::engine::account::{AccountRecord, BackupRecord};
 use crate::engine::base::table_definition::build_schema;
 use crate::engine::catalog::TableEntry;
 use crate::engine::jobs;
@@ -58,7 +58,7 @@ fn from_backup(transaction: &mut Transaction<'_>, request: &RestoreFromBackupReq
         failure: None,
     };
     record.readers += 1;
-    record.put(transaction.batch)?;
+    record.put(transaction.batch, &record.arn)?;
     let from = CopySource::Backup { arn: arn.clone(), source: record.source };
     restore(transaction, schema, summary, from)
 }
@@ -112,6 +112,6 @@ fn restore(
     let mut entry = add_table(transaction, &Arc::new(schema), TableStatus::Creating)?;
     entry.control.restored = Some(summary);
     transaction.replace_table(&entry)?;
-    let job = jobs::add(transaction, &Job::Copy(CopyJob { from, to: CopyTarget::Table(name), place: CopyPlace::Items(None) }))?;
+    let job = jobs::add(transaction, Job::Copy(CopyJob { from, to: CopyTarget::Table { name }, place: CopyPlace::Items(None) }))?;
     Ok((description(transaction.batch.as_read(), &entry, transaction.now_ms())?, job))
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::with_token;
 use crate::engine::account::job::{ChangesJob, CopyJob, CopyPlace, CopySource, CopyTarget, Job};
-use crate::engine::account::{self, ExportRecord};
-use crate::engine::base::keys::RecordKind;
+use crate::engine::account::{self, AccountRecord, ExportRecord};
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::jobs;
 use crate::engine::ops::recovery::{Bound, bound, table_of};
@@ -51,9 +50,8 @@ fn start(transaction: &mut Transaction<'_>, request: &ExportRequest) -> Result<(
     let table = known(transaction.table(&request.table_name)?, request)?;
     jobs::Selected::parse(&request.filter)?.check(&table.schema.key)?;
     if let Some(token) = &request.client_token
-        && let Some(value) = with_token(transaction, RecordKind::Export, token)?
+        && let Some(record) = with_token(transaction, token, |record: &ExportRecord| &record.export.echo)?
     {
-        let record = ExportRecord::decode(&value)?;
         let is_same = record.export.echo == request.echo;
         return if is_same { Ok((record.export, None)) } else { Err(RecoveryError::ExportConflict.into()) };
     }
@@ -75,7 +73,7 @@ fn start(transaction: &mut Transaction<'_>, request: &ExportRequest) -> Result<(
         failure: None,
         echo: request.echo.clone(),
     };
-    ExportRecord { export: export.clone(), source, is_copied: false, items: 0, bytes: 0 }.put(transaction.batch)?;
+    ExportRecord { export: export.clone(), source, is_copied: false }.put(transaction.batch, &export.arn)?;
     jobs::hold(transaction, &request.table_name)?;
     let (name, arn) = (request.table_name.clone(), export.arn.clone());
     let job = match window_bounds {
@@ -85,7 +83,7 @@ fn start(transaction: &mut Transaction<'_>, request: &ExportRequest) -> Result<(
             Job::Copy(CopyJob { from, to: CopyTarget::Export { arn, source }, place: CopyPlace::Items(None) })
         }
     };
-    let job = jobs::add(transaction, &job)?;
+    let job = jobs::add(transaction, job)?;
     Ok((export, Some(job)))
 }
 

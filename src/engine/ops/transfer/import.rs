@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::with_token;
-use crate::engine::account::{self, ImportRecord};
-use crate::engine::base::keys::RecordKind;
+use crate::engine::account::{self, AccountRecord, ImportRecord};
 use crate::engine::base::table_definition::build_new_schema;
 use crate::engine::ops::create_table::add_table;
 use crate::engine::runtime::{Engine, Transaction};
@@ -32,9 +31,8 @@ impl Engine {
 
 fn start(transaction: &mut Transaction<'_>, request: &ImportRequest, schema: &Arc<TableSchema>) -> Result<(Import, bool), Error> {
     if let Some(token) = &request.client_token
-        && let Some(value) = with_token(transaction, RecordKind::Import, token)?
+        && let Some(ImportRecord { import }) = with_token(transaction, token, |record: &ImportRecord| &record.import.echo)?
     {
-        let import = ImportRecord::decode(&value)?.import;
         return if import.echo == request.echo { Ok((import, false)) } else { Err(RecoveryError::ImportConflict.into()) };
     }
     if transaction.table(&schema.name)?.is_some() {
@@ -55,6 +53,6 @@ fn start(transaction: &mut Transaction<'_>, request: &ImportRequest, schema: &Ar
         failure: None,
         echo: request.echo.clone(),
     };
-    ImportRecord { import: import.clone() }.put(transaction.batch)?;
+    ImportRecord { import: import.clone() }.put(transaction.batch, &import.arn)?;
     Ok((import, true))
 }

@@ -11,8 +11,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use crate::engine::account::{self, ExportRecord, ImportRecord};
-use crate::engine::base::keys::RecordKind;
+use crate::engine::account::{AccountRecord, ExportRecord, ImportRecord};
 use crate::engine::runtime::{Engine, Transaction};
 use crate::model::Error;
 use crate::model::api::transfer::{Export, Import, ListTransfersRequest, ListTransfersResponse};
@@ -20,9 +19,6 @@ use crate::model::error::{RecoveryError, StoreError};
 
 /// `MaxResults` and `PageSize`, and what they are without.
 const PAGE_MAX: u32 = 25;
-
-/// Makes a transfer of its stored form, with its ARN.
-type Decode<T> = dyn Fn(&Value) -> Result<(String, T), StoreError>;
 
 impl Engine {
     /// An export as it is.
@@ -48,8 +44,7 @@ impl Engine {
     /// # Errors
     /// Those of the store.
     pub fn list_exports(&self, request: &ListTransfersRequest) -> Result<ListTransfersResponse<Export>, Error> {
-        let decode = |value: &Value| ExportRecord::decode(value).map(|record| (record.export.arn.clone(), record.export));
-        self.list_transfers(RecordKind::Export, request, &decode)
+        self.list_transfers(request, |record: ExportRecord| (record.export.arn.clone(), record.export))
     }
 
     /// A page of imports.
@@ -57,53 +52,51 @@ impl Engine {
     /// # Errors
     /// Those of the store.
     pub fn list_imports(&self, request: &ListTransfersRequest) -> Result<ListTransfersResponse<Import>, Error> {
-        let decode = |value: &Value| ImportRecord::decode(value).map(|record| (record.import.arn.clone(), record.import));
-        self.list_transfers(RecordKind::Import, request, &decode)
+        self.list_transfers(request, |record: ImportRecord| (record.import.arn.clone(), record.import))
     }
 
-    fn list_transfers<T>(
+    /// A page of records; `transfer` makes the description of one, with its ARN.
+    fn list_transfers<R: AccountRecord, T>(
         &self,
-        kind: RecordKind,
         request: &ListTransfersRequest,
-        decode: &Decode<T>,
+        transfer: impl Fn(R) -> (String, T),
     ) -> Result<ListTransfersResponse<T>, Error> {
         let limit = request.limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX) as usize;
         let table = request.table_arn.as_ref().map(|arn| format!("{arn}/"));
         let view = self.view()?;
         let mut found: Vec<(String, T)> = Vec::new();
-        let (mut has_more, mut failure) = (false, None);
-        account::walk(view.read(), kind, request.after.as_deref(), &mut |value| match decode(&value) {
-            Ok((arn, _)) if table.as_ref().is_some_and(|table| !arn.starts_with(table)) => ControlFlow::Continue(()),
-            Ok(_) if found.len() == limit => {
-                has_more = true;
-                ControlFlow::Break(())
+        let mut has_more = false;
+        R::walk(view.read(), request.after.as_deref(), &mut |record| {
+            let (arn, transfer) = transfer(record?);
+            if table.as_ref().is_none_or(|table| arn.starts_with(table)) {
+                has_more = found.len() == limit;
+                if has_more {
+                    return Ok(ControlFlow::Break(()));
+                }
+                found.push((arn, transfer));
             }
-            Ok(transfer) => {
-                found.push(transfer);
-                ControlFlow::Continue(())
-            }
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
+            Ok(ControlFlow::Continue(()))
         })?;
-        failure.map_or(Ok(()), Err)?;
         let next = found.last().filter(|_| has_more).map(|(arn, _)| arn.clone());
         Ok(ListTransfersResponse { transfers: found.into_iter().map(|(_, transfer)| transfer).collect(), next })
     }
 }
 
-/// The record with the same client token, or none.
-fn with_token(transaction: &Transaction<'_>, kind: RecordKind, token: &str) -> Result<Option<Value>, StoreError> {
+/// The record whose request, of which `echo` is the text, had the same client token; or none.
+fn with_token<R: AccountRecord>(
+    transaction: &Transaction<'_>,
+    token: &str,
+    echo: impl Fn(&R) -> &str,
+) -> Result<Option<R>, StoreError> {
     let mut found = None;
-    account::walk(transaction.batch.as_read(), kind, None, &mut |value| {
-        let echo = value.get("echo").and_then(Value::as_str).and_then(|echo| serde_json::from_str::<Value>(echo).ok());
-        let is_same = echo.is_some_and(|echo| echo.get("ClientToken").and_then(Value::as_str) == Some(token));
-        if is_same {
-            found = Some(value);
-            return ControlFlow::Break(());
+    R::walk(transaction.batch.as_read(), None, &mut |record| {
+        let record = record?;
+        let request: Value = serde_json::from_str(echo(&record)).unwrap_or_default();
+        if request.get("ClientToken").and_then(Value::as_str) == Some(token) {
+            found = Some(record);
+            return Ok(ControlFlow::Break(()));
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(found)
 }
