@@ -10,7 +10,7 @@ use crate::store::{Direction, KeyRange, Read, Write, try_walk};
 /// Is given each record, or why it cannot be read, and says whether to go on.
 pub type Visit<'v, T> = dyn FnMut(Result<T, StoreError>) -> Result<ControlFlow<()>, StoreError> + 'v;
 
-/// A record of the account. Errors of its methods are those of the store, and of [`decode`] what cannot be read.
+/// A record of the account. Errors of its methods are those of the store, and `Corrupt` or `Format` for what cannot be read.
 pub trait AccountRecord: Stored {
     const KIND: RecordKind;
 
