@@ -59,6 +59,7 @@ impl Mount {
         let Some(index) = &source.index else { return table };
         match self.index_kind(source) {
             Some(kind) => format!("{table}/{}/{index}", kind_name(kind)),
+            // Dropped meanwhile; the path is for people, in the report of a call that failed.
             None => format!("{table}/{index}"),
         }
     }

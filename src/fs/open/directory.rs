@@ -260,6 +260,7 @@ impl DirectoryStream {
     /// Moves the window to the last checkpoint at or before `index`.
     fn go_back(&mut self, index: u64) {
         let found = self.checkpoints.iter().rev().find(|(at, _)| *at <= index).cloned();
+        // The lister is kept: it reads after any cursor, and holds no snapshot that could be too old.
         let (at, cursor) = found.unwrap_or((0, Cursor::Start));
         self.window.clear();
         self.first = at;

@@ -44,6 +44,7 @@ pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
     let ino = entry_ino(&entry.source, &entry.key, entry.form);
     let writable = entry.source.index.is_none();
     match entry.form {
+        // Its length is in the record's header: stat of the usual form renders nothing.
         TextForm::PlainJson if !mount.options.pretty => Ok(Attr::entry(ino, &stat(mount, &entry.source, &entry.key)?, writable)),
         TextForm::PlainJson | TextForm::DynamoDbJson => {
             let (text, stat) = text(mount, entry)?;

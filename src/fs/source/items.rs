@@ -60,6 +60,7 @@ fn resolve_folder(mount: &Mount, schema: &TableSchema, source: &Source, name: &s
         Parsed::Values(values) => values,
         Parsed::Alias(alias) => match mount.db.partition_by_digest(source, alias.digest)? {
             Some(partition) => partition,
+            // Folders of an index are its entries: none is made before them.
             None if source.index.is_some() => return Err(FsError::NotFound),
             None if let Some(value) = mount.folders.lock().value_of(&source.table, &alias.digest) => vec![value],
             None => {

@@ -16,6 +16,7 @@ use crate::model::{IndexKind, IndexName, TableName, TableSchema};
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     let ino = Node::Schema(source.clone()).ino();
     if mount.is_draft(&source.table)? {
+        // Both from one look: the draft may become a table between two.
         let drafts = mount.drafts.lock();
         let size = drafts.schema_text(&source.table)?.len() as u64;
         let created_ms = drafts.get(&source.table).map_or(mount.started_ms, |draft| draft.created_ms);

@@ -25,6 +25,7 @@ pub fn resolve(mount: &Mount, source: &Source, partition: Option<&PartitionKey>,
 
 /// A scratch file in this directory, if it was made.
 pub fn resolve_in(mount: &Mount, directory: &Node, name: &str) -> Result<Node, FsError> {
+    // Before the store is asked: programs look for these names in every directory they enter.
     if !is_scratch_name(name) || is_refused_probe(name) {
         return Err(FsError::NotFound);
     }

@@ -228,6 +228,7 @@ impl OpenSpecial for OpenApi {
                 return reply(Err(FsError::Invalid("a request is at most 16 MiB")));
             }
             let taken = state.take(offset, data);
+            // Under the lock that the request was taken with: a second write must not begin another.
             state.is_running |= matches!(taken, Ok(Some(_)));
             taken
         };
@@ -246,6 +247,7 @@ impl OpenSpecial for OpenApi {
 
     fn flush(self: Arc<Self>, host: &Arc<dyn Host>, caller: Caller, reply: Reply<()>) {
         let is_begun = !self.state.lock().request.is_empty();
+        // A child that inherited the descriptor closes its copy before the request is whole.
         if !is_begun || !same_process(self.opener, caller.pid) {
             return reply(Ok(()));
         }

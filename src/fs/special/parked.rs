@@ -41,6 +41,7 @@ impl Room for ParkedPlace {
         if !stat.is_placed {
             return Err(FsError::NotPermitted("its folder is gone; move the file to where it is to be written"));
         }
+        // The store's text stays until the copy is moved or removed: it is what a crash leaves.
         let id = host.mount().fill_scratch(&directory_of(self), &self.name, &text, now_ms())?;
         scratch::open(host.mount(), id, flags.truncate)
     }

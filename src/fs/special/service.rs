@@ -32,32 +32,37 @@ pub fn node() -> Node {
 
 impl Room for ServiceDirectory {
     fn resolve(&self, at: &SpecialNode, _mount: &Mount, name: &str) -> Result<Node, FsError> {
-        if *self == Self::Root && name == ACCESS_NAME {
-            return Ok(at.child(name, Feature::AccessLog).into());
+        let path = format!("{}/{name}", at.path);
+        match (OF_SERVICE.iter().find(|file| file.name == path), self) {
+            (Some(file), _) => Ok(file.node(at.child(name, file.feature()))),
+            (None, Self::Root) => in_root(at, name),
+            (None, Self::Errors | Self::Last) => Err(FsError::NotFound),
         }
-        self.names(at).into_iter().find(|(known, _)| *known == name).map(|(_, node)| node).ok_or(FsError::NotFound)
     }
 
-    fn lister(&self, at: &SpecialNode, _mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
-        Ok(Box::new(FixedLister::new(self.names(at).iter().map(|(name, node)| listed(node, name)).collect())))
+    fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
+        let mut names: Vec<&str> = OF_SERVICE.iter().filter_map(|file| name_in(at, file.name)).collect();
+        if *self == Self::Root {
+            names.extend(DIRECTORIES.iter().map(|(name, _)| *name).chain([api::TRANSACT_NAME]));
+        }
+        // Three tables, one listing: by name, as `ls` would show it.
+        names.sort_unstable();
+        let found = names.into_iter().map(|name| Ok(listed(&self.resolve(at, mount, name)?, name)));
+        Ok(Box::new(FixedLister::new(found.collect::<Result<_, FsError>>()?)))
     }
 }
 
-impl ServiceDirectory {
-    /// What it lists, by name.
-    fn names(self, at: &Special) -> Vec<(&'static str, Node)> {
-        let name_of =
-            |path: &'static str| path.strip_prefix(at.path.as_str())?.strip_prefix('/').filter(|name| !name.contains('/'));
-        let files = OF_SERVICE.iter().filter_map(|file| {
-            let name = name_of(file.name)?;
-            Some((name, file.node(at.child(name, file.feature()))))
-        });
-        let mut names: Vec<(&str, Node)> = files.collect();
-        if self == Self::Root {
-            names.push((api::TRANSACT_NAME, api::transact_node(at)));
-            names.extend(DIRECTORIES.iter().map(|(name, feature)| (*name, at.child_directory(name, feature()).into())));
-        }
-        names.sort_unstable_by_key(|(name, _)| *name);
-        names
+/// The name of what has this path, if it is in that directory.
+fn name_in<'p>(directory: &Special, path: &'p str) -> Option<&'p str> {
+    path.strip_prefix(directory.path.as_str())?.strip_prefix('/').filter(|name| !name.contains('/'))
+}
+
+/// What is in `.ddb/` and no row of [`OF_SERVICE`].
+fn in_root(at: &Special, name: &str) -> Result<Node, FsError> {
+    match DIRECTORIES.iter().find(|(known, _)| *known == name) {
+        Some((_, feature)) => Ok(at.child_directory(name, feature()).into()),
+        None if name == api::TRANSACT_NAME => Ok(api::transact_node(at)),
+        None if name == ACCESS_NAME => Ok(at.child(name, Feature::AccessLog).into()),
+        None => Err(FsError::NotFound),
     }
 }

@@ -56,6 +56,7 @@ pub fn resolve(mount: &Mount, table: &TableName, name: &str) -> Result<Node, FsE
     if let Some(file) = derived.filter(|file| file.is_of_drafts()) {
         return Ok(derived_node(file, table));
     }
+    // Before the table's own names: a draft holds folders that programs made, and one may be called items.
     if mount.is_draft(table)? {
         return draft::resolve(mount, table, "", name);
     }

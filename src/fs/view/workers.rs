@@ -78,6 +78,7 @@ impl Pool {
     fn run(&self, work: Work) {
         let mut state = self.0.state.lock();
         state.queue.push_back(work);
+        // As many idle threads as there is work: one of them takes it. Else there is one more, up to the most.
         if state.idle >= state.queue.len() || state.threads == self.0.threads_max {
             drop(state);
             self.0.more.notify_one();

@@ -132,6 +132,7 @@ impl Computation {
 
     /// Who has a signal does not wait any more.
     fn dismiss_interrupted(&self) {
+        // Taken out while /proc is read; who begins to wait meanwhile is added to, not lost.
         let waiting = std::mem::take(&mut self.state.lock().waiting);
         let (gone, kept): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| has_signal(waiting.thread) == Some(true));
         self.state.lock().waiting.extend(kept);
@@ -154,9 +155,12 @@ impl Computation {
         let goes_on = making.advance(mount, &mut bills, &mut out)?;
         let start = self.spool.len();
         let is_long = start + out.len() as u64 > SIZED_BYTES_MAX;
+        // Appended without the lock: who reads what is there already does not wait for the disk.
         let why = if is_long { None } else { self.spool.append(&out, has_room).err() };
         let mut state = self.state.lock();
         if is_long || why.is_some() {
+            // What was made is handed on with the producer: the first reader beyond goes on from it, others make all of it
+            // again.
             let rest = producer.take().map(|producer| Box::new(Window::of(producer, (start, out), bills, goes_on)));
             state.progress = Progress::Beyond(why, rest);
             return Ok(());

@@ -104,6 +104,7 @@ impl OpenBatch {
             turn.waiting.push_back(Box::new(move || this.run(&again, caller, call, data, reply)));
             return;
         }
+        // Before the work goes to another thread: the next call must find the turn taken.
         turn.is_taken = true;
         drop(turn);
         host.run_elsewhere(Box::new(move || self.perform(&again, caller, call, &data, reply)));
@@ -123,6 +124,7 @@ impl OpenBatch {
             if call == Call::Release {
                 host_then.mount().batches.closed();
             }
+            // Before the reply: the caller's next call may come before that has returned.
             this.give_turn();
             reply(ended);
         };
@@ -198,6 +200,7 @@ impl OpenBatch {
             Ok(Request::Commit) => self.commit(&**host),
             Ok(Request::Put(request)) => {
                 let done = Box::new(move |outcome: Result<_, Error>| this.ended(number, &text, outcome.map(drop), &pending));
+                // Not counted here: `done` counts it when it is durable.
                 return host.mount().db.put_item_then(request, done);
             }
             Ok(Request::Delete(request)) => {

@@ -135,6 +135,7 @@ pub fn resolve(at: &SpecialNode, file: &ItemFile, mount: &Mount, name: &str) -> 
     let (item, _) = Place::of(at, file)?.load(mount)?;
     let of = of_folder(file);
     let members = members(&item, of)?;
+    // What is there by that very name first: an attribute may be called `a,N` or `b.d`.
     if let Ok(path) = member(of, &members, name)
         && find(&item, &path).is_some()
     {

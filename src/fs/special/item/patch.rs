@@ -117,6 +117,7 @@ impl Merge {
             self.writer,
             Box::new(move |outcome| match outcome {
                 Err(Error::ConditionalCheckFailed { .. }) if tries > 1 => {
+                    // Read again on another thread: this one is the committer.
                     let host = Arc::clone(&again);
                     again.run_elsewhere(Box::new(move || self.attempt(&host, tries - 1, done)));
                 }

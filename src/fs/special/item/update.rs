@@ -180,6 +180,7 @@ impl Execute<dyn Host> for UpdateTarget {
 
 /// Carries out an update of the item; an item that is hidden is itself again.
 pub(super) fn execute(host: &Arc<dyn Host>, place: &Place, writer: u32, request: UpdateItemRequest, done: Outcome) {
+    // Before the update, which would else change what the waiting delete then takes with it.
     host.revive_item(place.table(), place.key());
     let (again, place) = (Arc::clone(host), place.clone());
     let session = host.mount().last.session(writer);
