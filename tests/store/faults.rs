@@ -259,7 +259,7 @@ fn sixty_four_descriptors_are_enough() {
 
 /// 200,000 entries and 10,000 scratch files: every way of listing, and the daemon's memory stays bounded.
 #[test]
-#[ignore = "minutes on a busy machine: cargo test --test faults -- --ignored a_huge"]
+#[ignore = "minutes on a busy machine: cargo test --test store -- --ignored a_huge"]
 fn a_huge_directory_and_many_scratch_files_take_bounded_memory() {
     const ENTRIES: usize = 200_000;
     const LOOKED_AT: usize = 100_000;
