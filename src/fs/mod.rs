@@ -14,7 +14,7 @@
 //! write/    what a written text becomes: state machines, without I/O or locks
 //! query/    query/ and scan/ paths: clauses, requests, results
 //! path/     names: of keys, tables, scratch files
-//! error.rs  options.rs  process.rs  time.rs   FsError and its errno; what a mount decides; who calls; when
+//! error.rs  options.rs  process.rs  recent.rs  time.rs   FsError and its errno; what a mount decides; who calls; short memories; when
 //! ```
 
 pub mod error;
@@ -25,6 +25,7 @@ pub mod options;
 pub mod path;
 pub mod process;
 pub mod query;
+pub mod recent;
 pub mod source;
 pub mod special;
 mod time;

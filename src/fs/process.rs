@@ -4,19 +4,20 @@
 //! |---|---|
 //! | the kernel names the calling thread, and threads come and go | a process is its thread group |
 //! | numbers are used again | a process is told from a later one of its number by when it began |
-//! | `/proc` costs as much as the call that is answered | an answer is good for `KNOWN_FOR` |
+//! | `/proc` costs as much as the call that is answered | an answer is good for `KNOWN_FOR_MS` |
 //! | a caller of another pid namespace has number 0 | it is no process that we know |
 //! | `/proc` may be that of another pid namespace (`unshare --pid` without a mount) | then each thread counts as a process |
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::recent::Recent;
+use super::time::now_ms;
+
 /// How long it is believed of which process a thread is: numbers are not used again that soon.
-const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// Threads that are known; beyond them all are asked for again.
+const KNOWN_FOR_MS: u64 = 1_000;
+/// Threads that are known; beyond them the oldest are asked for again.
 const THREADS_MAX: usize = 10_000;
 /// The field of `/proc/<pid>/stat` that tells when it began, in clock ticks since the machine did, counted from the state.
 const STARTED: usize = 19;
@@ -65,24 +66,19 @@ static IS_PROC_OURS: LazyLock<bool> = LazyLock::new(|| {
 /// The processes of threads that called of late.
 #[derive(Debug, Default)]
 pub struct Processes {
-    known: Mutex<HashMap<u32, (Process, Instant)>>,
+    known: Mutex<Recent<u32, Process, THREADS_MAX, KNOWN_FOR_MS>>,
 }
 
 impl Processes {
     /// The process of a thread; `None` when that is gone, or in another pid namespace.
     pub fn of(&self, thread: u32) -> Option<Process> {
-        let now = Instant::now();
-        if let Some((process, since)) = self.known.lock().get(&thread)
-            && now.duration_since(*since) < KNOWN_FOR
-        {
-            return Some(*process);
+        let now_ms = now_ms();
+        let known = self.known.lock().get(&thread, now_ms).copied();
+        if known.is_some() || thread == 0 {
+            return known;
         }
-        let process = if thread == 0 { None } else { Process::of_thread(thread) }?;
-        let mut known = self.known.lock();
-        if known.len() >= THREADS_MAX {
-            known.clear();
-        }
-        known.insert(thread, (process, now));
+        let process = Process::of_thread(thread)?;
+        self.known.lock().keep(thread, process, now_ms);
         Some(process)
     }
 }
@@ -193,15 +189,6 @@ mod tests {
         let me = Processes::default().of(std::process::id()).unwrap();
         let before = Process { started: me.started - 1, ..me };
         assert!(me != before && !before.is_there());
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let processes = Processes::default();
-        let me = (Process { id: 1, started: 1 }, Instant::now());
-        processes.known.lock().extend((0..THREADS_MAX as u32).map(|thread| (u32::MAX - thread, me)));
-        processes.of(std::process::id()).unwrap();
-        assert_eq!(processes.known.lock().len(), 1);
     }
 
     #[test]

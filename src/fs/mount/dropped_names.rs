@@ -1,47 +1,19 @@
 //! Names that a program restored in the place of derived files, and the programs that copy tables: see `special/dropped.rs`.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
 use crate::fs::node::Kind;
 use crate::fs::process::name_of;
+use crate::fs::recent::Recent;
 use crate::model::TableName;
 
 /// Names that are remembered; the oldest go first.
 const NAMES_MAX: usize = 65_536;
 
 /// The names, by their filesystem paths.
-#[derive(Debug, Default)]
-pub struct DroppedNames {
-    kinds: HashMap<String, Kind>,
-    order: VecDeque<String>,
-}
-
-impl DroppedNames {
-    pub fn add(&mut self, path: &str, kind: Kind) {
-        if self.kinds.insert(path.to_owned(), kind).is_none() {
-            self.order.push_back(path.to_owned());
-        }
-        while self.order.len() > NAMES_MAX {
-            if let Some(oldest) = self.order.pop_front() {
-                self.kinds.remove(&oldest);
-            }
-        }
-    }
-
-    #[must_use]
-    pub fn kind(&self, path: &str) -> Option<Kind> {
-        self.kinds.get(path).copied()
-    }
-
-    pub fn remove(&mut self, path: &str) {
-        if self.kinds.remove(path).is_some() {
-            self.order.retain(|other| other != path);
-        }
-    }
-}
+pub type DroppedNames = Recent<String, Kind, NAMES_MAX>;
 
 /// Programs that copy directories with all that is in them.
 const COPIERS: [&str; 2] = ["cp", "rsync"];
@@ -78,20 +50,4 @@ impl Copies {
 /// Told by its name; a process in another pid namespace, or gone, is none.
 fn is_copier(process: u32) -> bool {
     COPIERS.contains(&name_of(process).as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_oldest_names_are_forgotten() {
-        let mut names = DroppedNames::default();
-        for number in 0..=NAMES_MAX {
-            names.add(&number.to_string(), Kind::File);
-        }
-        assert_eq!((names.kind("0"), names.kind("1"), names.kinds.len()), (None, Some(Kind::File), NAMES_MAX));
-        names.remove("1");
-        assert_eq!((names.kind("1"), names.order.len()), (None, NAMES_MAX - 1));
-    }
 }

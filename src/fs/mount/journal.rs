@@ -4,12 +4,14 @@
 //! A session is what `setsid` made: the shells of two terminals have two, the commands of one shell share its. Memory is bounded:
 //! the last [`ENTRIES_MAX`] failures, of at most [`SESSIONS_MAX`] sessions.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::codec::calendar;
+use crate::fs::recent::Recent;
+use crate::fs::time::now_ms;
 
 /// Failures kept for `errors.ndjson` (docs/filesystem.md 9).
 pub const ENTRIES_MAX: usize = 1_000;
@@ -141,11 +143,10 @@ struct Failures {
     all: VecDeque<Failed>,
     /// (path, sentence, milliseconds since the epoch)
     warnings: VecDeque<(String, String, u64)>,
-    last: HashMap<u32, Failed>,
+    /// By session.
+    last: Recent<u32, Failed, SESSIONS_MAX>,
     /// The last name missed by each session.
-    missed: HashMap<u32, Missed>,
-    /// Sessions, the one whose failure is oldest first.
-    order: VecDeque<u32>,
+    missed: Recent<u32, Missed, SESSIONS_MAX>,
 }
 
 /// See the module.
@@ -169,15 +170,7 @@ impl Journal {
         // Two locks of one mutex, not nested: between them the failure is in the list and not yet the session's last, which
         // nobody can tell.
         self.append(failed.clone());
-        let mut state = self.state.lock();
-        state.order.retain(|&known| known != session);
-        state.order.push_back(session);
-        state.last.insert(session, failed);
-        if state.order.len() > SESSIONS_MAX
-            && let Some(oldest) = state.order.pop_front()
-        {
-            state.last.remove(&oldest);
-        }
+        self.state.lock().last.keep(session, failed, now_ms());
     }
 
     /// Keeps a warning about a call that succeeded.
@@ -209,18 +202,14 @@ impl Journal {
 
     /// A session missed a name.
     pub fn miss(&self, session: u32, missed: Missed) {
-        let mut state = self.state.lock();
-        if state.missed.len() >= SESSIONS_MAX {
-            state.missed.clear();
-        }
-        state.missed.insert(session, missed);
+        self.state.lock().missed.keep(session, missed, now_ms());
     }
 
     /// The name was made: whoever missed it before was about to, or need not be told any more.
     pub fn made(&self, parent_ino: u64, name: &[u8]) {
         let mut state = self.state.lock();
         if !state.missed.is_empty() {
-            state.missed.retain(|_, missed| missed.parent != parent_ino || missed.name.as_bytes() != name);
+            state.missed.take_if(|_, missed| missed.parent == parent_ino && missed.name.as_bytes() == name);
         }
     }
 
@@ -229,7 +218,7 @@ impl Journal {
     pub fn last(&self, session: u32, now_ms: u64) -> String {
         let (failed, missed) = {
             let state = self.state.lock();
-            (state.last.get(&session).cloned(), state.missed.get(&session).cloned())
+            (state.last.get(&session, now_ms).cloned(), state.missed.get(&session, now_ms).cloned())
         };
         let missed = missed.filter(|missed| failed.as_ref().is_none_or(|failed| missed.is_another_matter(failed, session)));
         // Explained without the lock: that asks the database.
@@ -240,7 +229,7 @@ impl Journal {
     /// The same, if it was a call on this path.
     #[must_use]
     pub fn last_at(&self, session: u32, path: &str, now_ms: u64) -> Option<String> {
-        self.state.lock().last.get(&session).filter(|failed| failed.path == path).map(|failed| failed.render(now_ms))
+        self.state.lock().last.get(&session, now_ms).filter(|failed| failed.path == path).map(|failed| failed.render(now_ms))
     }
 
     /// `.ddb/errors.ndjson`, the oldest first.

@@ -2,9 +2,7 @@
 //!
 //! Sessions are those of `.ddb/errors/last`. Memory is bounded: the answers of the sessions that called last.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -13,6 +11,8 @@ use super::text::pretty;
 use crate::codec::json::document::Document;
 use crate::codec::wire::{self, Reporting};
 use crate::fs::process::{Caller, session_of};
+use crate::fs::recent::Recent;
+use crate::fs::time::now_ms;
 use crate::model::api::{DeleteItemResponse, PutItemResponse, ReturnConsumedCapacity, UpdateItemResponse};
 use crate::model::{Error, TableName};
 use crate::protocol::{self, Failure};
@@ -21,17 +21,16 @@ use crate::protocol::{self, Failure};
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 const SESSIONS_MAX: usize = 1_000;
 /// How long a process is taken to be of the session that it was of: looking costs more than a short write may.
-const SESSION_KNOWN: Duration = Duration::from_secs(1);
+const SESSION_KNOWN_MS: u64 = 1_000;
 const PROCESSES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 struct Answers {
-    answers: HashMap<u32, Arc<Vec<u8>>>,
-    /// Sessions, the one that called longest ago first.
-    order: VecDeque<u32>,
+    /// By session. One more than are kept, so that what goes is counted.
+    answers: Recent<u32, Arc<Vec<u8>>, { SESSIONS_MAX + 1 }>,
     bytes: usize,
-    /// (session, when it was looked up) by process.
-    processes: HashMap<u32, (u32, Instant)>,
+    /// The session of a process.
+    processes: Recent<u32, u32, PROCESSES_MAX, SESSION_KNOWN_MS>,
 }
 
 /// See the module.
@@ -44,13 +43,11 @@ impl LastAnswers {
     /// Keeps the answer to a call of a session: one JSON object with a newline.
     pub fn keep(&self, session: u32, answer: Arc<Vec<u8>>) {
         let mut state = self.state.lock();
-        state.drop_answer(session);
         state.bytes += answer.len();
-        state.answers.insert(session, answer);
-        state.order.push_back(session);
-        while state.order.len() > SESSIONS_MAX || (state.bytes > BYTES_MAX && state.order.len() > 1) {
-            let Some(oldest) = state.order.front().copied() else { return };
-            state.drop_answer(oldest);
+        let before = state.answers.keep(session, answer, now_ms());
+        state.bytes -= before.map_or(0, |before| before.len());
+        while state.answers.len() > SESSIONS_MAX || (state.bytes > BYTES_MAX && state.answers.len() > 1) {
+            state.bytes -= state.answers.remove_oldest().map_or(0, |oldest| oldest.len());
         }
     }
 
@@ -63,35 +60,20 @@ impl LastAnswers {
 
     /// The session of a process that calls.
     pub fn session(&self, process: u32) -> u32 {
-        let now = Instant::now();
-        if let Some((session, since)) = self.state.lock().processes.get(&process)
-            && now.duration_since(*since) < SESSION_KNOWN
-        {
-            return *session;
-        }
-        // Without the lock: it reads /proc. Two may look at once, and find the same.
-        let session = session_of(process);
-        let mut state = self.state.lock();
-        if state.processes.len() >= PROCESSES_MAX {
-            state.processes.clear();
-        }
-        state.processes.insert(process, (session, now));
-        session
+        let now_ms = now_ms();
+        let known = self.state.lock().processes.get(&process, now_ms).copied();
+        known.unwrap_or_else(|| {
+            // Without the lock: it reads /proc. Two may look at once, and find the same.
+            let session = session_of(process);
+            self.state.lock().processes.keep(process, session, now_ms);
+            session
+        })
     }
 
     /// The answer that a caller's session had last.
     pub fn of(&self, caller: Caller) -> Arc<Vec<u8>> {
         let session = session_of(caller.pid);
-        self.state.lock().answers.get(&session).cloned().unwrap_or_default()
-    }
-}
-
-impl Answers {
-    fn drop_answer(&mut self, session: u32) {
-        if let Some(old) = self.answers.remove(&session) {
-            self.bytes -= old.len();
-            self.order.retain(|known| *known != session);
-        }
+        self.state.lock().answers.get(&session, now_ms()).cloned().unwrap_or_default()
     }
 }
 
@@ -143,7 +125,7 @@ mod tests {
         for session in 0..3_000 {
             last.keep(session, Arc::new(vec![b'x'; 10]));
         }
-        let answer = |session: u32| last.state.lock().answers.get(&session).map(|answer| answer.len());
+        let answer = |session: u32| last.state.lock().answers.get(&session, now_ms()).map(|answer| answer.len());
         assert_eq!((answer(1_999), answer(2_000), answer(2_999)), (None, Some(10), Some(10)));
         last.keep(2_999, Arc::new(vec![b'x'; BYTES_MAX]));
         assert_eq!((answer(2_998), answer(2_999)), (None, Some(BYTES_MAX)));

@@ -1,6 +1,5 @@
 //! How a batch went: `<Table>/batch/result.json`, of the last one of the reader's session.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -11,6 +10,8 @@ use crate::codec::calendar;
 use crate::fs::FsError;
 use crate::fs::node::special::BatchKind;
 use crate::fs::path::BATCH_NAME;
+use crate::fs::recent::Recent;
+use crate::fs::time::now_ms;
 use crate::model::TableName;
 
 /// Failed lines that are told one by one; the rest is counted.
@@ -128,23 +129,10 @@ fn done_name(kind: BatchKind) -> &'static str {
 
 type Place = (u32, TableName);
 
-#[derive(Debug, Default)]
-struct Batches {
-    reports: HashMap<Place, Arc<Mutex<Report>>>,
-    order: VecDeque<Place>,
-}
-
-impl Batches {
-    fn forget_oldest(&mut self) -> Option<Arc<Mutex<Report>>> {
-        let oldest = self.order.pop_front()?;
-        self.reports.remove(&oldest)
-    }
-}
-
 /// The last batch of each session and table.
 #[derive(Debug, Default)]
 pub struct Reports {
-    state: Mutex<Batches>,
+    list: Mutex<Recent<Place, Arc<Mutex<Report>>, REPORTS_MAX>>,
 }
 
 impl Reports {
@@ -152,30 +140,24 @@ impl Reports {
     pub fn begin(&self, session: u32, report: Report) -> Arc<Mutex<Report>> {
         let place = (session, report.table.clone());
         let report = Arc::new(Mutex::new(report));
-        let mut state = self.state.lock();
-        state.order.retain(|known| *known != place);
-        state.order.push_back(place.clone());
-        state.reports.insert(place, Arc::clone(&report));
-        if state.order.len() > REPORTS_MAX {
-            state.forget_oldest();
-        }
+        self.list.lock().keep(place, Arc::clone(&report), now_ms());
         report
     }
 
     /// A batch was closed: what it holds is kept for its session in bounded memory.
     pub fn closed(&self) {
-        let mut state = self.state.lock();
+        let mut list = self.list.lock();
         let bytes = |report: &Arc<Mutex<Report>>| report.lock().items.capacity();
-        let mut kept: usize = state.reports.values().map(bytes).sum();
-        while kept > KEPT_BYTES_MAX && state.order.len() > 1 {
-            kept -= state.forget_oldest().as_ref().map_or(0, bytes);
+        let mut kept: usize = list.values().map(bytes).sum();
+        while kept > KEPT_BYTES_MAX && list.len() > 1 {
+            kept -= list.remove_oldest().as_ref().map_or(0, bytes);
         }
     }
 
     /// What `result.json` says to a session.
     #[must_use]
     pub fn text(&self, session: u32, table: &TableName) -> Vec<u8> {
-        let report = self.state.lock().reports.get(&(session, table.clone())).cloned();
+        let report = self.list.lock().get(&(session, table.clone()), now_ms()).cloned();
         report.map_or_else(|| b"{}\n".to_vec(), |report| report.lock().render())
     }
 }

@@ -15,6 +15,7 @@ use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::{OpenFlags, Reply};
 use crate::fs::path::table_name;
 use crate::fs::process::Caller;
+use crate::fs::time::now_ms;
 use crate::model::TableName;
 
 fn path_in(mount: &Mount, parent: &Node, name: &str) -> String {
@@ -29,21 +30,21 @@ fn node(path: String, parent: &Node, kind: Kind, target: &str) -> Node {
 /// The name in that directory, if it was made and forgotten.
 pub fn find(mount: &Mount, parent: &Node, name: &str) -> Option<Node> {
     let path = path_in(mount, parent, name);
-    let kind = mount.dropped.lock().kind(&path)?;
+    let kind = mount.dropped.lock().get(&path, now_ms()).copied()?;
     Some(node(path, parent, kind, ""))
 }
 
 /// Makes a name in that directory.
 pub fn make(mount: &Mount, parent: &Node, name: &str, kind: Kind) -> Node {
     let path = path_in(mount, parent, name);
-    mount.dropped.lock().add(&path, kind);
+    mount.dropped.lock().keep(path.clone(), kind, now_ms());
     node(path, parent, kind, "")
 }
 
 /// Makes a symlink in that directory.
 pub fn make_link(mount: &Mount, parent: &Node, name: &str, target: &str) -> Node {
     let path = path_in(mount, parent, name);
-    mount.dropped.lock().add(&path, Kind::Symlink);
+    mount.dropped.lock().keep(path.clone(), Kind::Symlink, now_ms());
     node(path, parent, Kind::Symlink, target)
 }
 
@@ -51,14 +52,14 @@ pub fn make_link(mount: &Mount, parent: &Node, name: &str, target: &str) -> Node
 pub fn keep_folders<'f>(mount: &Mount, table: &TableName, folders: impl Iterator<Item = &'f str>) {
     let mut names = mount.dropped.lock();
     for folder in folders.filter(|folder| *folder != "items" && !folder.starts_with("items/")) {
-        names.add(&format!("{}/{folder}", table_name(table)), Kind::Directory);
+        names.keep(format!("{}/{folder}", table_name(table)), Kind::Directory, now_ms());
     }
 }
 
 /// Is this node one of them?
 #[must_use]
 pub fn is_dropped(mount: &Mount, node: &Node) -> bool {
-    matches!(node, Node::Special(special) if mount.dropped.lock().kind(&special.path).is_some())
+    matches!(node, Node::Special(special) if mount.dropped.lock().get(&special.path, now_ms()).is_some())
 }
 
 /// The name goes.

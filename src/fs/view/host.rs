@@ -1,7 +1,6 @@
 //! The view as the host of what is open in it.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::View;
 use crate::engine::witness::Witness;
@@ -12,6 +11,7 @@ use crate::fs::open::Outcome;
 use crate::fs::open::host::{Awaited, Host, Work, noted};
 use crate::fs::open::{Bytes, Reply};
 use crate::fs::process::{Caller, process_of};
+use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::Failure;
 use crate::model::api::saved_query::SavedForm;
@@ -64,7 +64,7 @@ impl Host for View {
     }
 
     fn may_delete(&self, table: &TableName, caller: Caller) -> Result<(), FsError> {
-        if self.vetoes.any() && self.vetoes.holds(table, process_of(caller.pid), Instant::now()) {
+        if self.vetoes.any() && self.vetoes.holds(table, process_of(caller.pid), now_ms()) {
             return Err(FsError::NotPermitted("this process tried to delete the whole table; what is in it stays"));
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Host for View {
     }
 
     fn removed_saved(&self, caller: Caller, table: &TableName, name: &str, form: SavedForm) {
-        self.vetoes.removed(table, process_of(caller.pid), Instant::now(), name, form);
+        self.vetoes.removed(table, process_of(caller.pid), now_ms(), name, form);
     }
 
     fn flush_deletes(self: Arc<Self>) {

@@ -7,15 +7,15 @@
 //! - With `-o allow_drop` a process that unlinks a table's `schema.json` is removing the table: what is derived goes with it.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use crate::fs::process::name_of;
+use crate::fs::recent::Recent;
 use crate::model::TableName;
 
 /// How long a process may take from one of these calls to the next.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE_MS: u64 = 60_000;
 const IN_PROGRESS_MAX: usize = 1_000;
 
 /// Programs that unlink what they are about to write; others that unlink a table's definition want to be rid of it.
@@ -37,7 +37,7 @@ pub fn is_copier(pid: u32) -> bool {
     name_of(pid) == COPIER
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Doing {
     /// An inode number that was unlinked.
     Unlinked(u64),
@@ -48,18 +48,16 @@ enum Doing {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct InProgress {
-    list: Mutex<Vec<(Doing, u32, Instant)>>,
-    copies: Mutex<Vec<TableCopy>>,
+    list: Mutex<Recent<(Doing, u32), (), IN_PROGRESS_MAX, PATIENCE_MS>>,
+    copies: Mutex<Recent<TableName, TableCopy, IN_PROGRESS_MAX, PATIENCE_MS>>,
 }
 
 /// A table being made as a copy.
 #[derive(Debug)]
 struct TableCopy {
-    table: TableName,
     process: u32,
     /// Inode numbers of what was made in it.
     made: HashSet<u64>,
-    until: Instant,
 }
 
 impl InProgress {
@@ -69,67 +67,56 @@ impl InProgress {
     }
 
     /// This process made a table's directory to copy another into it.
-    pub fn copying(&self, table: &TableName, process: u32, now: Instant) {
-        let mut copies = self.copies.lock();
-        copies.retain(|copy| copy.until > now && copy.table != *table);
-        if copies.len() < IN_PROGRESS_MAX {
-            copies.push(TableCopy { table: table.clone(), process, made: HashSet::new(), until: now + PATIENCE });
-        }
+    pub fn copying(&self, table: &TableName, process: u32, now_ms: u64) {
+        self.copies.lock().keep(table.clone(), TableCopy { process, made: HashSet::new() }, now_ms);
     }
 
     /// Is this, which is in that table by itself, still to be made by that process?
-    pub fn is_to_be_made(&self, table: &TableName, ino: u64, process: u32, now: Instant) -> bool {
+    pub fn is_to_be_made(&self, table: &TableName, ino: u64, process: u32, now_ms: u64) -> bool {
         let mut copies = self.copies.lock();
-        copies.retain(|copy| copy.until > now);
-        let copy = copies.iter_mut().find(|copy| copy.table == *table && copy.process == process);
-        copy.is_some_and(|copy| {
-            // A large table takes its time.
-            copy.until = now + PATIENCE;
-            !copy.made.contains(&ino) && copy.made.len() < MADE_MAX
-        })
-    }
-
-    fn set(&self, of: Doing, process: u32, now: Instant) {
-        let mut list = self.list.lock();
-        list.retain(|(marked, by, until)| *until > now && !(*marked == of && *by == process));
-        if list.len() < IN_PROGRESS_MAX {
-            list.push((of, process, now + PATIENCE));
+        copies.forget_old(now_ms);
+        if copies.get(table, now_ms).is_none_or(|copy| copy.process != process) {
+            return false;
         }
+        // A large table takes its time.
+        copies.renew(table, now_ms).is_some_and(|copy| !copy.made.contains(&ino) && copy.made.len() < MADE_MAX)
     }
 
-    fn holds(&self, of: &Doing, process: u32, now: Instant) -> bool {
-        self.list.lock().iter().any(|(marked, by, until)| marked == of && *by == process && *until > now)
+    fn holds(&self, of: Doing, process: u32, now_ms: u64) -> bool {
+        let mut list = self.list.lock();
+        list.forget_old(now_ms);
+        list.get(&(of, process), now_ms).is_some()
     }
 
     /// This process unlinked what stays.
-    pub fn unlinked(&self, ino: u64, process: u32, now: Instant) {
-        self.set(Doing::Unlinked(ino), process, now);
+    pub fn unlinked(&self, ino: u64, process: u32, now_ms: u64) {
+        self.list.lock().keep((Doing::Unlinked(ino), process), (), now_ms);
     }
 
     /// Is it gone for this process?
-    pub fn is_unlinked(&self, ino: u64, process: u32, now: Instant) -> bool {
-        self.holds(&Doing::Unlinked(ino), process, now)
+    pub fn is_unlinked(&self, ino: u64, process: u32, now_ms: u64) -> bool {
+        self.holds(Doing::Unlinked(ino), process, now_ms)
     }
 
     /// It was made, or made anew.
     pub fn made(&self, ino: u64) {
-        self.copies.lock().iter_mut().for_each(|copy| copy.made.extend([ino]));
-        self.list.lock().retain(|(of, _, _)| *of != Doing::Unlinked(ino));
+        self.copies.lock().values_mut().for_each(|copy| copy.made.extend([ino]));
+        self.list.lock().take_if(|(of, _), ()| *of == Doing::Unlinked(ino));
     }
 
     /// This process began to remove a table, or goes on.
-    pub fn removing(&self, table: &TableName, process: u32, now: Instant) {
-        self.set(Doing::Removing(table.clone()), process, now);
+    pub fn removing(&self, table: &TableName, process: u32, now_ms: u64) {
+        self.list.lock().keep((Doing::Removing(table.clone()), process), (), now_ms);
     }
 
     /// Is this process removing that table?
-    pub fn is_removing(&self, table: &TableName, process: u32, now: Instant) -> bool {
-        self.holds(&Doing::Removing(table.clone()), process, now)
+    pub fn is_removing(&self, table: &TableName, process: u32, now_ms: u64) -> bool {
+        self.holds(Doing::Removing(table.clone()), process, now_ms)
     }
 
     /// The table is gone.
     pub fn removed(&self, table: &TableName) {
-        self.list.lock().retain(|(of, _, _)| *of != Doing::Removing(table.clone()));
+        self.list.lock().take_if(|(of, _), ()| *of == Doing::Removing(table.clone()));
     }
 }
 
@@ -139,14 +126,14 @@ mod tests {
 
     #[test]
     fn a_mark_is_for_one_process_and_a_while() {
-        let (doing, now) = (InProgress::default(), Instant::now());
+        let (doing, now) = (InProgress::default(), 1_000);
         let orders = TableName::new("Orders").unwrap();
         assert!(!doing.any());
         doing.unlinked(5, 7, now);
         doing.removing(&orders, 7, now);
         assert!(doing.any() && doing.is_unlinked(5, 7, now) && doing.is_removing(&orders, 7, now));
         assert!(!doing.is_unlinked(5, 8, now) && !doing.is_unlinked(6, 7, now) && !doing.is_removing(&orders, 8, now));
-        assert!(!doing.is_unlinked(5, 7, now + PATIENCE) && !doing.is_removing(&orders, 7, now + PATIENCE));
+        assert!(!doing.is_unlinked(5, 7, now + PATIENCE_MS) && !doing.is_removing(&orders, 7, now + PATIENCE_MS));
         doing.made(5);
         doing.removed(&orders);
         assert!(!doing.any());
@@ -154,7 +141,7 @@ mod tests {
         assert!(doing.is_to_be_made(&orders, 5, 7, now) && !doing.is_to_be_made(&orders, 5, 8, now));
         doing.made(5);
         assert!(!doing.is_to_be_made(&orders, 5, 7, now) && doing.is_to_be_made(&orders, 6, 7, now));
-        assert!(!doing.is_to_be_made(&orders, 6, 7, now + PATIENCE * 2));
+        assert!(!doing.is_to_be_made(&orders, 6, 7, now + PATIENCE_MS * 2));
     }
 
     #[test]

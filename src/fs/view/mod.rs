@@ -42,7 +42,6 @@ mod xattr;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
 use parking_lot::Mutex;
 
@@ -76,6 +75,7 @@ use super::time::now_ms;
 use super::tree::{self, explain, is_worth_telling};
 use super::write::Failure;
 use super::write::scratch::FileId;
+use crate::model::TableName;
 
 pub use super::open::{Bytes, OpenFlags, Reply};
 pub use super::options::ViewOptions;
@@ -426,7 +426,8 @@ impl View {
     /// Is a failure on this path one more of a process that was told already why it may not delete that table?
     fn follows_veto(&self, caller: Caller, path: &str) -> bool {
         let table = path.split('/').next().unwrap_or_default();
-        self.vetoes.any() && self.vetoes.was_told(table, process_of(caller.pid), Instant::now())
+        let was_told = |table: TableName| self.vetoes.was_told(&table, process_of(caller.pid), now_ms());
+        self.vetoes.any() && TableName::new(table).is_ok_and(was_told)
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {

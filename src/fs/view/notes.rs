@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::fs::process::{Process, Processes, name_of};
+use crate::fs::recent::Recent;
+use crate::fs::time::now_ms;
 use crate::model::api::Version;
 
 /// Notes kept.
@@ -73,7 +75,7 @@ struct Noted {
     notes: HashMap<u64, Vec<Note>>,
     count: usize,
     /// By item, of those that somebody had read.
-    writers: HashMap<u64, Writer>,
+    writers: Recent<u64, Writer, WRITERS_MAX>,
 }
 
 /// See the module. An item is named by its inode number.
@@ -148,7 +150,7 @@ impl Reads {
 
     /// Who made an item what it is, if that was through this mount.
     pub fn writer(&self, item: u64, version: Option<Version>) -> Option<Writer> {
-        self.state.lock().writers.get(&item).filter(|writer| writer.version == version).cloned()
+        self.state.lock().writers.get(&item, now_ms()).filter(|writer| writer.version == version).cloned()
     }
 
     /// The item is gone: whoever read it may make another.
@@ -192,10 +194,7 @@ impl Noted {
             }
             None => self.retain(item, |note| note.process != process),
         }
-        if self.writers.len() >= WRITERS_MAX {
-            self.writers.clear();
-        }
-        self.writers.insert(item, writer);
+        self.writers.keep(item, writer, now_ms());
     }
 
     fn retain(&mut self, item: u64, keep: impl FnMut(&Note) -> bool) {

@@ -1,7 +1,6 @@
 //! `rm -r` of a table: vetoed, or with `-o allow_drop` let through (docs/filesystem.md 3).
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::View;
 use super::in_progress::{is_copier, is_restorer};
@@ -9,6 +8,7 @@ use crate::fs::FsError;
 use crate::fs::node::{Kind, Node};
 use crate::fs::open::host::Host;
 use crate::fs::process::{Caller, process_of};
+use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::model::TableName;
 use crate::model::api::saved_query::SavedQueryChange;
@@ -16,7 +16,7 @@ use crate::model::api::saved_query::SavedQueryChange;
 impl View {
     /// UNLINK of a table's `schema.json`: the first of `rm -r`, or of a program that will write it anew.
     pub(super) fn unlink_definition(&self, caller: Caller, node: &Node, table: &TableName) -> Result<(), FsError> {
-        let (process, now) = (process_of(caller.pid), Instant::now());
+        let (process, now) = (process_of(caller.pid), now_ms());
         if self.mount.options.allow_drop {
             if self.mount.schema(table)?.deletion_protection {
                 self.veto(table, process, now);
@@ -39,7 +39,7 @@ impl View {
         if !self.in_progress.any() {
             return false;
         }
-        let (process, now, ino) = (process_of(caller.pid), Instant::now(), node.ino());
+        let (process, now, ino) = (process_of(caller.pid), now_ms(), node.ino());
         let is_definition = matches!(node, Node::Schema(source) if source.index.is_none());
         let is_part = is_definition || is_part_of_table(node) && node.table().is_some_and(|table| self.mount.restores(table));
         let of_copy =
@@ -51,7 +51,7 @@ impl View {
     pub(super) fn made_draft(&self, caller: Caller, table: &TableName) {
         self.mount.copies.begin(table, process_of(caller.pid));
         if is_copier(process_of(caller.pid)) {
-            self.in_progress.copying(table, process_of(caller.pid), Instant::now());
+            self.in_progress.copying(table, process_of(caller.pid), now_ms());
         }
     }
 
@@ -70,12 +70,12 @@ impl View {
         if let Some(table) = node.table()
             && !self.mount.restores(table)
         {
-            self.veto(table, process_of(caller.pid), Instant::now());
+            self.veto(table, process_of(caller.pid), now_ms());
         }
     }
 
     /// Bars a process from deleting in a table for a while, and puts back the saved queries that it removed just before.
-    fn veto(&self, table: &TableName, process: u32, now: Instant) {
+    fn veto(&self, table: &TableName, process: u32, now: u64) {
         let removed = self.vetoes.add(table, process, now);
         if removed.is_empty() {
             return;
@@ -96,7 +96,7 @@ impl View {
     /// Does the caller remove the table of this node?
     fn is_removing(&self, caller: Caller, node: &Node) -> bool {
         let Some(table) = node.table().filter(|_| self.in_progress.any()) else { return false };
-        let (process, now) = (process_of(caller.pid), Instant::now());
+        let (process, now) = (process_of(caller.pid), now_ms());
         let removing = self.in_progress.is_removing(table, process, now);
         if removing {
             // A large table takes its time.
@@ -117,7 +117,7 @@ impl View {
         {
             return Err(error);
         }
-        self.in_progress.unlinked(node.ino(), process_of(caller.pid), Instant::now());
+        self.in_progress.unlinked(node.ino(), process_of(caller.pid), now_ms());
         Ok(())
     }
 }

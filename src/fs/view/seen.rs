@@ -1,6 +1,5 @@
 //! Texts that were read of late, by the version they are of: so that who is refused a write hears which attributes somebody else changed.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -8,6 +7,7 @@ use parking_lot::Mutex;
 use crate::codec::{dynamodb_json, plain_json};
 use crate::database::TextForm;
 use crate::fs::mount::text::Text;
+use crate::fs::recent::Recent;
 use crate::model::Item;
 use crate::model::api::Version;
 
@@ -18,9 +18,8 @@ const ENTRY_BYTES: usize = 128;
 
 #[derive(Debug, Default)]
 struct SeenTexts {
-    texts: HashMap<Version, (TextForm, Arc<Text>)>,
-    /// The oldest first.
-    order: VecDeque<Version>,
+    /// Bounded by its bytes.
+    texts: Recent<Version, (TextForm, Arc<Text>), { usize::MAX }>,
     bytes: usize,
 }
 
@@ -35,27 +34,25 @@ impl Seen {
     pub fn keep(&self, version: Version, form: TextForm, text: &Arc<Text>) {
         let mut state = self.state.lock();
         // The text of a version never changes.
-        if state.texts.contains_key(&version) {
+        if state.texts.get(&version, 0).is_some() {
             return;
         }
         state.bytes += text.bytes.len() + ENTRY_BYTES;
-        state.texts.insert(version, (form, Arc::clone(text)));
-        state.order.push_back(version);
+        state.texts.keep(version, (form, Arc::clone(text)), 0);
         while state.bytes > BYTES_MAX {
-            let Some(oldest) = state.order.pop_front() else { return };
-            let gone = state.texts.remove(&oldest);
-            state.bytes -= gone.map_or(0, |(_, text)| text.bytes.len() + ENTRY_BYTES);
+            let Some((_, gone)) = state.texts.remove_oldest() else { return };
+            state.bytes -= gone.bytes.len() + ENTRY_BYTES;
         }
     }
 
     /// Is the text of that version known?
     pub fn has(&self, version: Version) -> bool {
-        self.state.lock().texts.contains_key(&version)
+        self.state.lock().texts.get(&version, 0).is_some()
     }
 
     /// The item as it was in that version, if it is known.
     pub fn item(&self, version: Version) -> Option<Item> {
-        let (form, text) = self.state.lock().texts.get(&version).cloned()?;
+        let (form, text) = self.state.lock().texts.get(&version, 0).cloned()?;
         match form {
             TextForm::PlainJson => plain_json::parse(&text.bytes).ok(),
             TextForm::DynamoDbJson => dynamodb_json::parse(&text.bytes).ok(),

@@ -1,0 +1,154 @@
+//! Short memories of who did what, bounded in entries and in age: what is too old is not there, and beyond the most the oldest goes.
+//!
+//! | memory | of what | for | age | entries |
+//! |---|---|---|---|---|
+//! | `process::Processes` | the process of a thread | `/proc` costs as much as a call | 1 s | 10,000 |
+//! | `mount::last::LastAnswers` | the answer to a session's last call | `.ddb/last/` | none | 1,000, 64 MiB |
+//! | the same | the session of a process | `/proc` again | 1 s | 256 |
+//! | `mount::journal::Journal` | a session's last failure, and the last name that it missed | `.ddb/errors/last` | none | 1,000 each |
+//! | `mount::reports::Reports` | a session's last batch in a table | `batch/result.json` | none | 200, and bytes |
+//! | `mount::dropped_names::DroppedNames` | names restored in the place of derived files | `-o restore` | none | 65,536 |
+//! | `view::vetoes` | who tried to unlink a `schema.json` | its further deletes fail | 5 s | 1,000 |
+//! | the same | saved queries that a process removed | put back when it meets a veto | 5 s | 1,000 |
+//! | `view::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
+//! | the same | who makes a table as a copy | it makes what is there by itself | 60 s | 1,000 |
+//! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |
+//! | `view::seen` | texts that were read | a refused write tells what changed | none | by bytes, 16 MiB |
+//!
+//! Not among them, as more than their age decides when they end: the versions that processes have read (`view::notes`), names between
+//! create and their first text (`view::creations`), texts and computations good until the next commit (`mount::texts`, `open::computed`).
+
+use std::borrow::Borrow;
+use std::hash::Hash;
+
+use lru::LruCache;
+
+/// The age of what is kept until the room is needed.
+pub const FOREVER: u64 = u64::MAX;
+
+/// See the module. Times are milliseconds since the epoch.
+#[derive(Debug)]
+pub struct Recent<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64 = FOREVER> {
+    /// With the time of each; the oldest is the least recently used.
+    entries: LruCache<K, (V, u64)>,
+}
+
+impl<K: Hash + Eq, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Default for Recent<K, V, ENTRIES_MAX, AGE_MS_MAX> {
+    fn default() -> Self {
+        Self { entries: LruCache::unbounded() }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> Recent<K, V, ENTRIES_MAX, AGE_MS_MAX> {
+    /// Keeps a value as the newest; the one before it under this key.
+    pub fn keep(&mut self, key: K, value: V, now_ms: u64) -> Option<V> {
+        self.forget_old(now_ms);
+        let before = self.entries.put(key, (value, now_ms));
+        while self.entries.len() > ENTRIES_MAX {
+            self.entries.pop_lru();
+        }
+        before.map(|(value, _)| value)
+    }
+
+    /// Drops what is too old: only so does a memory become empty.
+    pub fn forget_old(&mut self, now_ms: u64) {
+        while self.entries.peek_lru().is_some_and(|(_, (_, at))| is_old(*at, now_ms, AGE_MS_MAX)) {
+            self.entries.pop_lru();
+        }
+    }
+
+    pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q, now_ms: u64) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.peek(key).filter(|(_, at)| !is_old(*at, now_ms, AGE_MS_MAX)).map(|(value, _)| value)
+    }
+
+    pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, now_ms: u64) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.peek_mut(key).filter(|(_, at)| !is_old(*at, now_ms, AGE_MS_MAX)).map(|(value, _)| value)
+    }
+
+    /// Makes a value the newest.
+    pub fn renew(&mut self, key: &K, now_ms: u64) -> Option<&mut V> {
+        self.forget_old(now_ms);
+        let (value, at) = self.entries.get_mut(key)?;
+        *at = now_ms;
+        Some(value)
+    }
+
+    pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.pop(key).map(|(value, _)| value)
+    }
+
+    pub fn remove_oldest(&mut self) -> Option<V> {
+        self.entries.pop_lru().map(|(_, (value, _))| value)
+    }
+
+    /// Takes out the entries that are so, the oldest first.
+    pub fn take_if(&mut self, is_it: impl Fn(&K, &V) -> bool) -> Vec<(K, V)> {
+        let keys: Vec<K> =
+            self.entries.iter().rev().filter(|(key, (value, _))| is_it(key, value)).map(|(key, _)| key.clone()).collect();
+        keys.into_iter().filter_map(|key| self.entries.pop_entry(&key)).map(|(key, (value, _))| (key, value)).collect()
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.iter().map(|(_, (value, _))| value)
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, (value, _))| value)
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+fn is_old(at: u64, now_ms: u64, age_ms_max: u64) -> bool {
+    now_ms.saturating_sub(at) >= age_ms_max
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_stay() {
+        let mut recent: Recent<u32, u32, 3> = Recent::default();
+        for number in 0..5 {
+            recent.keep(number, number, 0);
+        }
+        recent.renew(&2, 1);
+        recent.keep(5, 5, 1);
+        assert_eq!([2, 3, 4, 5].map(|number| recent.get(&number, u64::MAX - 1).copied()), [Some(2), None, Some(4), Some(5)]);
+        assert_eq!(recent.take_if(|number, _| *number != 2), [(4, 4), (5, 5)]);
+        assert_eq!((recent.remove_oldest(), recent.len()), (Some(2), 0));
+    }
+
+    #[test]
+    fn what_is_too_old_is_not_there() {
+        let mut recent: Recent<u32, (), 3, 100> = Recent::default();
+        recent.keep(1, (), 1_000);
+        recent.keep(2, (), 1_050);
+        assert!(recent.get(&1, 1_099).is_some() && recent.get(&1, 1_100).is_none() && recent.get(&2, 1_100).is_some());
+        assert!(recent.renew(&1, 1_100).is_none() && recent.renew(&2, 1_100).is_some());
+        recent.forget_old(1_199);
+        assert!(!recent.is_empty());
+        recent.forget_old(1_200);
+        assert!(recent.is_empty());
+        recent.keep(1, (), 1_000);
+        assert!(recent.get(&1, 0).is_some(), "a clock that was set back");
+    }
+}
