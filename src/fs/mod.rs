@@ -14,7 +14,8 @@
 //! write/    what a written text becomes: state machines, without I/O or locks
 //! query/    query/ and scan/ paths: clauses, requests, results
 //! path/     names: of keys, tables, scratch files
-//! error.rs  options.rs  process.rs  recent.rs  time.rs   FsError and its errno; what a mount decides; who calls; short memories; when
+//! error.rs  options.rs  process.rs   FsError and its errno; what a mount decides; who calls
+//! recent.rs  time.rs   short memories of who did what; when
 //! ```
 
 pub mod error;
