@@ -66,7 +66,7 @@ use super::node::Node;
 use super::node::attr::Attr;
 use super::node::inode_table::InodeTable;
 use super::open::computed::Kept;
-use super::open::directory::{DirectoryStream, Listed};
+use super::open::directory::{DirectoryStream, FixedLister, Listed, Lister};
 use super::open::handle::{Handle, Handles};
 use super::open::host::{Host, noted};
 use super::process::{has_signal, process_of, session_of};
@@ -327,7 +327,11 @@ impl View {
         self.attr_of(&node, caller)?;
         let dots = self.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
-        let make = Box::new(move |mount: &Mount| tree::lister(mount, &node));
+        let is_emptied = self.is_emptied_for(caller, &node);
+        let make = Box::new(move |mount: &Mount| match is_emptied {
+            true => Ok(Box::<FixedLister>::default() as Box<dyn Lister>),
+            false => tree::lister(mount, &node),
+        });
         let stream = DirectoryStream::new(dots, make).slow(is_slow);
         self.handles.insert(Handle::Directory(Mutex::new(stream)), ino, caller.pid, now_ms())
     }

@@ -110,6 +110,17 @@ impl View {
         is_part_of_table(node) && self.is_removing(caller, node)
     }
 
+    /// Does this directory list nothing for the caller, who removes its table? libc++'s `remove_all`, which Node calls, opens a
+    /// directory anew until nothing is in it: it would never be done with names that go with the table. What items are in still says
+    /// which are left.
+    pub(super) fn is_emptied_for(&self, caller: Caller, node: &Node) -> bool {
+        let holds_items = match node {
+            Node::Items(source) | Node::Collection(source, _) => source.index.is_none(),
+            _ => false,
+        };
+        !holds_items && self.is_removing(caller, node)
+    }
+
     /// UNLINK of a derived file, with `-o restore`: gone for the caller, who will write it anew.
     pub(super) fn unlink_derived(self: &Arc<Self>, caller: Caller, node: &Node, error: FsError) -> Result<(), FsError> {
         if !node.table().is_some_and(|table| self.mount.restores(table))
