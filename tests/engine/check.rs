@@ -84,20 +84,28 @@ fn encoded(item: &Item, version: u64) -> Vec<u8> {
     record::encode(item, &["ForumName", "Subject"], version, NOW_MS)
 }
 
-fn report_after(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> CheckReport {
-    let (store, database) = threads();
+/// What check says of a sound database once these entries of its store are others.
+fn report_of((store, database): (Arc<MemoryStore>, LocalDatabase), changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> CheckReport {
+    assert!(check(database.engine()).unwrap().is_clean());
     let (done, wait) = std::sync::mpsc::channel();
     store.submit(Box::new(Tamper { changes, done }));
     wait.recv().unwrap();
     check(database.engine()).unwrap()
 }
 
-fn check_kinds(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>, expected: &[DifferenceKind]) {
-    let report = report_after(changes);
+fn report_after(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> CheckReport {
+    report_of(threads(), changes)
+}
+
+fn assert_kinds(report: &CheckReport, expected: &[DifferenceKind]) {
     let mut kinds: Vec<DifferenceKind> = report.differences.iter().map(|difference| difference.kind).collect();
     kinds.sort();
     assert_eq!(kinds, expected, "{report:#?}");
     assert_eq!(report.total, expected.len() as u64);
+}
+
+fn check_kinds(changes: Vec<(Vec<u8>, Option<Vec<u8>>)>, expected: &[DifferenceKind]) {
+    assert_kinds(&report_after(changes), expected);
 }
 
 #[test]
@@ -187,17 +195,8 @@ fn expiring(pk: &str, seconds: u64) -> Item {
 #[test]
 fn table_of_damaged_streams_and_lists() {
     use DifferenceKind::*;
-    let check_kinds = |key: Vec<u8>, value: Option<Vec<u8>>, expected: &[DifferenceKind]| {
-        let (store, database) = with_lists();
-        assert!(check(database.engine()).unwrap().is_clean());
-        let (done, wait) = std::sync::mpsc::channel();
-        store.submit(Box::new(Tamper { changes: vec![(key, value)], done }));
-        wait.recv().unwrap();
-        let report = check(database.engine()).unwrap();
-        let mut kinds: Vec<DifferenceKind> = report.differences.iter().map(|difference| difference.kind).collect();
-        kinds.sort();
-        assert_eq!(kinds, expected, "{report:#?}");
-    };
+    let check_kinds =
+        |key, value, expected: &[DifferenceKind]| assert_kinds(&report_of(with_lists(), vec![(key, value)]), expected);
     let keys = encoded_by_pk(&Item::from([("pk", s("a"))]));
     let image = encoded_by_pk(&expiring("a", EXPIRES));
     let other = encoded_by_pk(&expiring("a", EXPIRES + 1));
@@ -258,17 +257,8 @@ fn table_of_damaged_online_indexes() {
     let (_, database) = with_online_index();
     let entry = database.engine().table(&table("Online")).unwrap().unwrap();
     let (source, index, list) = (entry.source, entry.index_sources[0], entry.index_life.made["by-k"].violations);
-    let check_kinds = |key: Vec<u8>, value: Option<Vec<u8>>, expected: &[DifferenceKind]| {
-        let (store, database) = with_online_index();
-        assert!(check(database.engine()).unwrap().is_clean());
-        let (done, wait) = std::sync::mpsc::channel();
-        store.submit(Box::new(Tamper { changes: vec![(key, value)], done }));
-        wait.recv().unwrap();
-        let report = check(database.engine()).unwrap();
-        let mut kinds: Vec<DifferenceKind> = report.differences.iter().map(|difference| difference.kind).collect();
-        kinds.sort();
-        assert_eq!(kinds, expected, "{report:#?}");
-    };
+    let check_kinds =
+        |key, value, expected: &[DifferenceKind]| assert_kinds(&report_of(with_online_index(), vec![(key, value)]), expected);
     let item = |pk: &str| EntryAddress::of_item(source, &Key { partition: s(pk), sort: None }).encode();
     let violation = |pk: &str| StoreKey::Violation(list, place_in_source(&item(pk))).encode();
     check_kinds(violation("bad"), None, &[WrongCounters, MissingViolation]);

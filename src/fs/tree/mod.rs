@@ -173,16 +173,8 @@ pub fn text(mount: &Mount, node: &Node, caller: Caller) -> Result<Vec<u8>, FsErr
         Node::Special(special) => room(&special.feature)?.text(special, mount, caller),
         Node::Entry(entry) => Ok(entry::counted_text(mount, entry)?.0),
         Node::Alias(_) => Err(FsError::NotFound),
-        Node::Scratch(_) | Node::QueryResult(..) | Node::Base(..) | Node::QueryLink(..) => Err(FsError::BadHandle),
-        Node::Root
-        | Node::Table(_)
-        | Node::DraftFolder(..)
-        | Node::Items(_)
-        | Node::Indexes(..)
-        | Node::Index(_)
-        | Node::Collection(..)
-        | Node::AliasFolder(_)
-        | Node::Query(_) => Err(FsError::IsDirectory),
+        directory if directory.kind() == Kind::Directory => Err(FsError::IsDirectory),
+        _ => Err(FsError::BadHandle),
     }
 }
 

@@ -81,22 +81,8 @@ impl View {
             Node::Schema(source) if source.index.is_none() => self.open_schema(caller, node, &source.table, flags),
             Node::Scratch(id) => scratch::open(&self.mount, *id, flags.truncate),
             Node::Special(special) => self.open_special(caller, special, flags),
-            Node::Root
-            | Node::Table(_)
-            | Node::DraftFolder(..)
-            | Node::Items(_)
-            | Node::Indexes(..)
-            | Node::Index(_)
-            | Node::Collection(..)
-            | Node::AliasFolder(_)
-            | Node::Query(_) => Err(FsError::IsDirectory),
-            Node::Entry(_)
-            | Node::Schema(_)
-            | Node::Readme
-            | Node::Stats(_)
-            | Node::Base(..)
-            | Node::QueryResult(..)
-            | Node::QueryLink(..) => Err(FsError::Derived),
+            directory if directory.kind() == Kind::Directory => Err(FsError::IsDirectory),
+            _ => Err(FsError::Derived),
         }
     }
 
