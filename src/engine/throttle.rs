@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! table, global index   provisioned units a second, 300 seconds of them saved; on demand what it is scaled for, one second of it
-//! partition             3,000 read and 1,000 write units a second, one second of it; without adaptive capacity its even share
+//! partition             3,000 read and 1,000 write units a second, not more in any second of the clock
+//! its share             without adaptive capacity, its even part of what is provisioned, 300 seconds of it saved
 //! account               80,000 read and 80,000 write units a second, one second of it
 //! ```
 //! A local index takes its table's. A write of the table needs room in each global index that it changes. The backfill of an index takes
@@ -67,6 +68,8 @@ enum Holder {
     Account,
     Source(SourceId),
     Partition(SourceId, u32),
+    /// The even part of its source's units that a partition has without adaptive capacity.
+    Share(SourceId, u32),
 }
 
 type BucketId = (Holder, UnitKind);
@@ -77,6 +80,7 @@ struct Bucket {
     at_ms: u64,
     /// The most units that were taken in a second, for what is on demand.
     peak: f64,
+    /// Seconds since the epoch when units were taken last, and how many then.
     second: u64,
     taken: f64,
 }
@@ -99,17 +103,19 @@ struct Rate {
     cause: ThrottleCause,
     /// Grows with the peak.
     scales: bool,
+    /// No second of the clock gives more, whatever was saved in the one before.
+    is_ceiling: bool,
 }
 
 impl Rate {
     /// What is not used is saved.
     fn saved(per_second: f64, cause: ThrottleCause) -> Self {
-        Self { per_second, seconds: BURST_SECONDS, seconds_at_first: BURST_SECONDS, cause, scales: false }
+        Self { per_second, seconds: BURST_SECONDS, seconds_at_first: BURST_SECONDS, cause, scales: false, is_ceiling: false }
     }
 
     /// What is not used in a second is gone.
     fn steady(per_second: f64, cause: ThrottleCause) -> Self {
-        Self { per_second, seconds: 1.0, seconds_at_first: 1.0, cause, scales: false }
+        Self { per_second, seconds: 1.0, seconds_at_first: 1.0, cause, scales: false, is_ceiling: false }
     }
 }
 
@@ -120,6 +126,15 @@ impl Bucket {
         let seconds = now_ms.saturating_sub(self.at_ms) as f64 / 1e3;
         self.units = (self.units + per_second * seconds).min(per_second * rate.seconds);
         self.at_ms = self.at_ms.max(now_ms);
+    }
+
+    /// Milliseconds until there is something again; `None` while there is.
+    fn owed_ms(&self, rate: Rate, now_ms: u64) -> Option<f64> {
+        if self.units <= 0.0 {
+            return Some(-self.units / rate.per_second * 1e3);
+        }
+        let is_used_up = rate.is_ceiling && self.second == now_ms / 1000 && self.taken >= rate.per_second;
+        is_used_up.then(|| (1000 - now_ms % 1000) as f64)
     }
 
     fn take(&mut self, units: f64, now_ms: u64) {
@@ -147,8 +162,8 @@ impl Throttle {
         for (id, rate) in self.needed(of, limits) {
             let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
             bucket.fill(rate, now_ms);
-            if bucket.units <= 0.0 {
-                return Err(Refusal { cause: rate.cause, owed_ms: -bucket.units / rate.per_second * 1e3 });
+            if let Some(owed_ms) = bucket.owed_ms(rate, now_ms) {
+                return Err(Refusal { cause: rate.cause, owed_ms });
             }
         }
         Ok(())
@@ -164,25 +179,28 @@ impl Throttle {
         }
     }
 
-    /// The buckets of a request: the source's own, then its partition's, then the account's.
-    fn needed(&self, of: &UnitRequest<'_>, limits: &PartitionLimits) -> [(BucketId, Rate); 3] {
+    /// The buckets of a request: the source's own, its partition's share of them and what a partition gives, the account's.
+    fn needed(&self, of: &UnitRequest<'_>, limits: &PartitionLimits) -> impl Iterator<Item = (BucketId, Rate)> {
         let partition = &of.map.partitions()[of.map.position_of(of.place)];
         let own = of.rate();
         let ceiling = match of.kind {
             UnitKind::Read => limits.read_units_max,
             UnitKind::Write => limits.write_units_max,
         };
-        let share = own.per_second / of.map.partitions().len() as f64;
-        let per_partition = match self.options.is_adaptive || own.scales {
-            true => Rate::steady(ceiling, ThrottleCause::KeyRange),
-            false => Rate::saved(share.min(ceiling), ThrottleCause::KeyRange),
-        };
+        let share = (!self.options.is_adaptive && !own.scales).then(|| {
+            let share = own.per_second / of.map.partitions().len() as f64;
+            (Holder::Share(of.source, partition.id), Rate::saved(share.min(ceiling), ThrottleCause::KeyRange))
+        });
+        let ceiling = Rate { is_ceiling: true, ..Rate::steady(ceiling, ThrottleCause::KeyRange) };
         let account = Rate::steady(self.options.account_units_max as f64, ThrottleCause::AccountQuota);
-        [
-            ((Holder::Source(of.source), of.kind), own),
-            ((Holder::Partition(of.source, partition.id), of.kind), per_partition),
-            ((Holder::Account, of.kind), account),
-        ]
+        let needed = [
+            Some((Holder::Source(of.source), own)),
+            share,
+            Some((Holder::Partition(of.source, partition.id), ceiling)),
+            Some((Holder::Account, account)),
+        ];
+        let kind = of.kind;
+        needed.into_iter().flatten().map(move |(holder, rate)| ((holder, kind), rate))
     }
 }
 

@@ -1,6 +1,8 @@
 //! What can be told of tables beside their data: metrics, partitions, heat. Capacity is counted by DynamoDB's formulas; partitions
 //! and their heat are a model of the service.
 
+use serde::{Deserialize, Serialize};
+
 use super::api::IndexProgress;
 use super::schema::ProvisionedThroughput;
 use super::{AttributeValue, IndexName, TableName};
@@ -252,7 +254,8 @@ pub struct HotKey<K = Vec<AttributeValue>> {
 }
 
 /// Why a partition is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PartitionOrigin {
     /// It was made with its table or index, for the throughput that was asked for.
     Creation,
@@ -273,12 +276,6 @@ impl PartitionOrigin {
             Self::Size => "size",
             Self::Heat => "heat",
         }
-    }
-
-    /// The origin of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Creation, Self::Throughput, Self::Size, Self::Heat].into_iter().find(|origin| origin.name() == name)
     }
 }
 

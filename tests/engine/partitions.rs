@@ -255,6 +255,43 @@ fn p_11_more_throughput_makes_more_partitions_and_less_takes_none_away() {
     assert_eq!(bed.origins(""), [(0, "creation"), (2, "throughput"), (1, "creation"), (3, "throughput")]);
 }
 
+/// The partitions are those of the throughput that was once given, whether or not a round of the background came by.
+#[test]
+fn p_11_partitions_are_stored_with_each_change_and_never_merge() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || {
+        let store = LmdbStore::open(directory.path(), LmdbOptions::default()).unwrap();
+        LocalDatabase::open(Arc::new(store), EngineOptions { background_period: None, ..options() }).unwrap()
+    };
+    let database = open();
+    database.create_table(provisioned(definition("Tab", "pk:S sk:N", &["G byA a:S ALL"]), 100, 400)).unwrap();
+    let counts = |database: &LocalDatabase| ["", "byA"].map(|of| database.layout().unwrap().partitions(&source(of)).unwrap().len());
+    let update = |body: Value| drop(protocol::call("UpdateTable", body, &database, "localhost").unwrap());
+    let give = |write: u64, of_index: u64| {
+        let units = |write: u64| json!({ "ReadCapacityUnits": 100, "WriteCapacityUnits": write });
+        let of_index = json!([{ "Update": { "IndexName": "byA", "ProvisionedThroughput": units(of_index) } }]);
+        update(json!({ "TableName": "Tab", "ProvisionedThroughput": units(write), "GlobalSecondaryIndexUpdates": of_index }));
+    };
+    assert_eq!(counts(&database), [1, 1]);
+    give(3_100, 1_500);
+    assert_eq!(counts(&database), [4, 2]);
+    give(401, 401);
+    assert_eq!(counts(&database), [4, 2]);
+    update(json!({ "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST" }));
+    assert_eq!(counts(&database), [4, 4]);
+    assert_clean(&database);
+    database.engine().close();
+    drop(database);
+    let database = open();
+    assert_eq!(counts(&database), [4, 4]);
+    database.engine().run_background_work().unwrap();
+    assert_eq!(counts(&database), [4, 4]);
+    // What was there goes with the table.
+    database.delete_table(DeleteTableRequest::new(table("Tab"))).unwrap();
+    database.engine().run_background_work().unwrap();
+    assert_clean(&database);
+}
+
 #[test]
 fn p_13_a_global_index_has_its_own_partitions() {
     let bed = Bed::with(definition("Tab", "pk:S sk:N", &["G byA a:S ALL", "L byB b:N ALL"]), small_partitions(40_000));

@@ -129,11 +129,14 @@ fn t_02_t_04_a_hot_key_gets_what_one_partition_gives() {
     let partition = |pk: &str| bed.layout().partition_of(&source(""), &vec![s(pk)]).unwrap();
     let other = (0..).map(|i| format!("k{i}")).find(|pk| partition(pk) != partition("hot")).unwrap();
     assert_eq!(puts_until_refused(&bed, &other, 10), (10, String::new()));
+    // Nothing more in the same second, and in the next what came back since.
     bed.clock.advance_ms(500);
-    assert_eq!(puts_until_refused(&bed, "hot", 2_000), (500, "TableWriteKeyRangeThroughputExceeded".to_owned()));
+    assert_eq!(puts_until_refused(&bed, "hot", 2_000).0, 0);
+    bed.clock.advance_ms(500);
+    assert_eq!(puts_until_refused(&bed, "hot", 2_000), (1_000, "TableWriteKeyRangeThroughputExceeded".to_owned()));
     // T-21: the hot key is at the top.
     let hottest = bed.layout().hot_keys(&source(""), 1).unwrap().remove(0);
-    assert_eq!((hottest.key, hottest.total.throttles), (Some(vec![s("hot")]), 2));
+    assert_eq!((hottest.key, hottest.total.throttles), (Some(vec![s("hot")]), 3));
 }
 
 #[test]
@@ -152,6 +155,27 @@ fn t_23_s_05_adaptive_capacity_gives_one_partition_more_than_its_share() {
     assert_eq!(puts_until_refused(&shared, "p", 600), (300, "TableWriteKeyRangeThroughputExceeded".to_owned()));
     let adaptive = Bed::with(provisioned(definition("Tab", "pk:S sk:N", &[]), 3_001, 2), throttled(ADAPTIVE));
     assert_eq!(puts_until_refused(&adaptive, "p", 1_000), (600, "TableWriteProvisionedThroughputExceeded".to_owned()));
+}
+
+/// Units that a partition's share saved for 300 seconds are not given faster than a partition gives.
+#[test]
+fn t_02_no_second_gives_more_than_a_partition_s_units_whatever_was_saved() {
+    for how in [STATIC, ADAPTIVE] {
+        let bed = Bed::with(provisioned(definition("Tab", "pk:S sk:N", &[]), 1_200, 600), throttled(how));
+        bed.clock.advance_ms(1_000_000);
+        put(&bed.database, "Tab", item("hot", "1", 0)).unwrap();
+        bed.clock.advance_ms(1_000);
+        let get = || bed.database.get_item(GetItemRequest { consistent_read: true, ..GetItemRequest::new(table("Tab"), key("hot", "1")) });
+        for second in 0..4 {
+            let (mut written, mut read) = (0, 0);
+            for _ in 0..4 {
+                written += puts_until_refused(&bed, "hot", 2_000).0;
+                read += (0..4_000).take_while(|_| get().is_ok()).count();
+                bed.clock.advance_ms(250);
+            }
+            assert_eq!((written, read), (1_000, 3_000), "{how:?}, second {second}");
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::engine::base::keys::{SourceId, StoreKey};
+use crate::engine::base::stored;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::meter::heat;
 use crate::engine::partitions::map::PartitionMap;
@@ -41,8 +42,7 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     // Nothing is held over the round but entries: it may take long, and reads by short views.
     let (tables, next) = tables(shared)?;
     for table in &tables {
-        let global = table.indexes().filter(|(index, _)| index.kind == IndexKind::Global).map(|(_, source)| source);
-        for source in std::iter::once(table.source).chain(global) {
+        for source in partitions::sources(table) {
             changed.extend(look_at(shared, table, source)?);
         }
     }
@@ -74,15 +74,10 @@ fn look_at(shared: &Shared, table: &TableEntry, source: SourceId) -> Result<Opti
     };
     let now_ms = shared.options.clock.now_ms();
     let mut splits = 0;
-    while map.partitions().len() < needed_for(table.throughput_of(source)) {
-        let Some(middle) = map.middle(map.widest()) else { break };
-        if !map.split(middle.to_vec(), now_ms, PartitionOrigin::Throughput) {
-            break;
-        }
-    }
+    map.grow_to(needed_for(table.throughput_of(source)), now_ms);
     split_full(shared, (table, source), &mut map, bytes, &mut splits)?;
     split_hot(shared, (table, source), &mut map, &mut splits)?;
-    let is_stored = before.as_deref() == Some(&map.encode());
+    let is_stored = before.as_deref() == Some(&stored::encode(&map)?);
     let map = Arc::new(map);
     if is_stored {
         // Another process may have split it.
@@ -202,7 +197,7 @@ fn write(transaction: &mut Transaction<'_>, change: &ChangedMap) -> Result<bool,
     let table = transaction.table(&change.table)?;
     let is_there = table.is_some_and(|table| table.source == change.source || table.index_sources.contains(&change.source));
     if is_as_before && is_there {
-        transaction.batch.put(&key, &change.map.encode())?;
+        transaction.batch.put(&key, &stored::encode(&*change.map)?)?;
     }
     Ok(is_as_before && is_there)
 }

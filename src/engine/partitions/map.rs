@@ -3,33 +3,54 @@
 //! A place is the digest of a partition key and, behind it, the order inside the collection (see `engine::keys`), so that a boundary
 //! may lie between two collections or inside one. A partition keeps its number for ever; a split gives the upper part a new one.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::codec::digest::{Digest, hex, unhex};
 use crate::engine::base::segment;
+use crate::engine::base::stored::Stored;
 use crate::model::api::Segment;
-use crate::model::error::StoreError;
 use crate::model::layout::{PartitionOrigin, PlaceRange};
 
 /// Partitions of one table or index. The service has no such limit; a directory of them should stay readable.
 pub const PARTITIONS_MAX: usize = 4096;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
     pub id: u32,
     /// Its first place; empty for the first partition.
+    #[serde(serialize_with = "hex_of", deserialize_with = "bytes_of_hex")]
     pub from: Vec<u8>,
     /// Since when it has this range, milliseconds since the epoch.
+    #[serde(rename = "since")]
     pub since_ms: u64,
     pub origin: PartitionOrigin,
 }
 
-/// See the module.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// See the module. Its form of version 0 is the same without `v`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionMap {
     /// By place; the first begins at the first place, so there is one at least.
     partitions: Vec<Partition>,
+    #[serde(rename = "next")]
     next_id: u32,
+}
+
+impl Stored for PartitionMap {
+    const VERSION: u8 = 1;
+    const WHAT: &'static str = "the partitions of a table or index";
+
+    fn is_consistent(&self) -> bool {
+        let is_ordered = self.partitions.windows(2).all(|pair| pair[0].from < pair[1].from);
+        is_ordered && self.partitions.first().is_some_and(|first| first.from.is_empty())
+    }
+}
+
+fn hex_of<S: Serializer>(place: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&hex(place))
+}
+
+fn bytes_of_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    unhex(&String::deserialize(deserializer)?).ok_or_else(|| de::Error::custom("no digits of a place"))
 }
 
 impl PartitionMap {
@@ -92,6 +113,16 @@ impl PartitionMap {
         true
     }
 
+    /// Halves the widest partitions until there are `count`, or one cannot be halved.
+    pub fn grow_to(&mut self, count: usize, now_ms: u64) {
+        while self.partitions.len() < count {
+            let Some(middle) = self.middle(self.widest()) else { break };
+            if !self.split(middle.to_vec(), now_ms, PartitionOrigin::Throughput) {
+                break;
+            }
+        }
+    }
+
     /// The middle of a partition's range of digests; `None` when the range is inside one collection.
     #[must_use]
     pub fn middle(&self, position: usize) -> Option<Digest> {
@@ -113,44 +144,6 @@ impl PartitionMap {
         // Of equals `max_by_key` gives the last.
         positions.rev().max_by_key(|position| width(*position)).unwrap_or(0)
     }
-
-    /// The stored form, a JSON object.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
-        let partitions = self.partitions.iter().map(|partition| {
-            json!({
-                "id": partition.id,
-                "from": hex(&partition.from),
-                "since": partition.since_ms,
-                "origin": partition.origin.name(),
-            })
-        });
-        json!({ "next": self.next_id, "partitions": partitions.collect::<Vec<_>>() }).to_string().into_bytes()
-    }
-
-    /// # Errors
-    /// `Corrupt`.
-    pub fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let corrupt = || StoreError::Corrupt("the partitions of a table or index");
-        let value: Value = serde_json::from_slice(bytes).map_err(|_| corrupt())?;
-        let map = parse(&value).ok_or_else(corrupt)?;
-        let is_ordered = map.partitions.windows(2).all(|pair| pair[0].from < pair[1].from);
-        let begins = map.partitions.first().is_some_and(|first| first.from.is_empty());
-        if is_ordered && begins { Ok(map) } else { Err(corrupt()) }
-    }
-}
-
-fn parse(value: &Value) -> Option<PartitionMap> {
-    let partition = |value: &Value| {
-        Some(Partition {
-            id: u32::try_from(value.get("id")?.as_u64()?).ok()?,
-            from: unhex(value.get("from")?.as_str()?)?,
-            since_ms: value.get("since")?.as_u64()?,
-            origin: PartitionOrigin::parse(value.get("origin")?.as_str()?)?,
-        })
-    };
-    let partitions = value.get("partitions")?.as_array()?.iter().map(partition).collect::<Option<Vec<_>>>()?;
-    Some(PartitionMap { partitions, next_id: u32::try_from(value.get("next")?.as_u64()?).ok()? })
 }
 
 /// The digest with which a place begins, zeros where it is shorter.
@@ -165,6 +158,7 @@ pub fn first_digest(place: &[u8]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::base::stored;
 
     #[test]
     fn even_parts_and_the_places_in_them() {
@@ -190,14 +184,18 @@ mod tests {
         assert!(map.split(inside.clone(), 9, PartitionOrigin::Heat));
         assert_eq!(map.position_of(&[&[0x10; 16][..], b"a"].concat()), 0);
         assert_eq!(map.position_of(&inside), 1);
-        assert_eq!(PartitionMap::decode(&map.encode()), Ok(map));
+        let bytes = stored::encode(&map).unwrap();
+        assert_eq!(stored::decode(&bytes), Ok(map.clone()));
+        // As it was written before forms had versions.
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(stored::decode(text.replacen("\"v\":1,", "", 1).as_bytes()), Ok(map));
     }
 
     #[test]
     fn a_map_with_a_gap_is_damaged() {
         let no_beginning = br#"{"next":1,"partitions":[{"id":0,"from":"10","since":1,"origin":"creation"}]}"#;
         for bytes in [&b"{}"[..], b"x", br#"{"next":1,"partitions":[]}"#, no_beginning] {
-            assert!(PartitionMap::decode(bytes).is_err(), "{}", String::from_utf8_lossy(bytes));
+            assert!(stored::decode::<PartitionMap>(bytes).is_err(), "{}", String::from_utf8_lossy(bytes));
         }
     }
 }

@@ -17,10 +17,12 @@ use std::sync::Arc;
 pub use map::{Partition, PartitionMap};
 
 use super::base::keys::{SourceId, StoreKey};
+use super::base::stored;
 use super::catalog::TableEntry;
+use crate::model::IndexKind;
 use crate::model::error::StoreError;
 use crate::model::schema::ProvisionedThroughput;
-use crate::store::Read;
+use crate::store::{Read, Write};
 
 /// What a partition gives for throughput that is asked for in advance, units a second (docs/dynamodb.md 22.1). Fixed, so that the partitions of a
 /// table do not depend on options.
@@ -50,10 +52,41 @@ pub fn needed_for(throughput: Option<ProvisionedThroughput>) -> usize {
 /// `Corrupt`; those of the store.
 pub fn load(read: &dyn Read, table: &TableEntry, source: SourceId) -> Result<Arc<PartitionMap>, StoreError> {
     let map = match read.get(&StoreKey::Partitions(source).encode())? {
-        Some(bytes) => PartitionMap::decode(bytes)?,
+        Some(bytes) => stored::decode(bytes)?,
         None => PartitionMap::even(needed_for(table.throughput_of(source)), table.created_ms),
     };
     Ok(Arc::new(map))
+}
+
+/// The base of a table and its global indexes: what has partitions of its own.
+pub fn sources(table: &TableEntry) -> impl Iterator<Item = SourceId> {
+    let global = table.indexes().filter(|(index, _)| index.kind == IndexKind::Global).map(|(_, source)| source);
+    std::iter::once(table.source).chain(global)
+}
+
+/// Stores the partitions of a table that is made or changed: as many as its throughput needs, and never fewer than it had, `old`
+/// being what it was.
+///
+/// # Errors
+/// Those of the store.
+pub fn keep(batch: &mut dyn Write, old: Option<&TableEntry>, new: &TableEntry, now_ms: u64) -> Result<(), StoreError> {
+    for source in sources(new) {
+        let key = StoreKey::Partitions(source).encode();
+        let before = batch.get(&key)?.map(<[u8]>::to_vec);
+        let old = old.filter(|old| sources(old).any(|of_old| of_old == source));
+        let mut map = match before.as_deref().map(stored::decode::<PartitionMap>) {
+            Some(Ok(map)) => map,
+            // Damage is told to who reads it; a table whose partitions are damaged can still be changed and dropped.
+            Some(Err(_)) => continue,
+            None => PartitionMap::even(needed_for(old.unwrap_or(new).throughput_of(source)), old.map_or(now_ms, |old| old.created_ms)),
+        };
+        map.grow_to(needed_for(new.throughput_of(source)), now_ms);
+        let bytes = stored::encode(&map)?;
+        if before.is_none_or(|before| before != bytes) {
+            batch.put(&key, &bytes)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use super::shared::Shared;
 use super::witness::Written;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::meter::charges::Charges;
-use crate::model::api::{Origin, Version};
+use crate::engine::partitions;
+use crate::model::api::{Origin, TableStatus, Version};
 use crate::model::error::StoreError;
 use crate::model::{Error, Key, TableName};
 use crate::store::Write;
@@ -85,11 +86,16 @@ impl Transaction<'_> {
         catalog::active(self.table(name)?)
     }
 
-    /// Changes a table's entry: writes it and tells every reader of the catalog.
+    /// Changes a table's entry: writes it with its partitions, and tells every reader of the catalog.
     ///
     /// # Errors
     /// Those of the store.
     pub fn replace_table(&mut self, entry: &TableEntry) -> Result<(), StoreError> {
+        if entry.status != TableStatus::Deleting {
+            let old = catalog::read_table(self.batch.as_read(), &entry.schema.name)?;
+            let now_ms = self.now_ms();
+            partitions::keep(self.batch, old.as_deref(), entry, now_ms)?;
+        }
         catalog::write_table(self.batch, entry)?;
         self.catalog_changed()
     }
