@@ -165,7 +165,9 @@ fn t_02_no_second_gives_more_than_a_partition_s_units_whatever_was_saved() {
         bed.clock.advance_ms(1_000_000);
         put(&bed.database, "Tab", item("hot", "1", 0)).unwrap();
         bed.clock.advance_ms(1_000);
-        let get = || bed.database.get_item(GetItemRequest { consistent_read: true, ..GetItemRequest::new(table("Tab"), key("hot", "1")) });
+        let get = || {
+            bed.database.get_item(GetItemRequest { consistent_read: true, ..GetItemRequest::new(table("Tab"), key("hot", "1")) })
+        };
         for second in 0..4 {
             let (mut written, mut read) = (0, 0);
             for _ in 0..4 {

@@ -78,7 +78,9 @@ pub fn keep(batch: &mut dyn Write, old: Option<&TableEntry>, new: &TableEntry, n
             Some(Ok(map)) => map,
             // Damage is told to who reads it; a table whose partitions are damaged can still be changed and dropped.
             Some(Err(_)) => continue,
-            None => PartitionMap::even(needed_for(old.unwrap_or(new).throughput_of(source)), old.map_or(now_ms, |old| old.created_ms)),
+            None => {
+                PartitionMap::even(needed_for(old.unwrap_or(new).throughput_of(source)), old.map_or(now_ms, |old| old.created_ms))
+            }
         };
         map.grow_to(needed_for(new.throughput_of(source)), now_ms);
         let bytes = stored::encode(&map)?;
