@@ -4,7 +4,9 @@ use clap::Args;
 
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
+use super::model_args::SizeArgs;
 use super::outcome::{CliError, Outcome, print};
+use crate::engine::EngineOptions;
 use crate::inspect::advice::{Facts, markdown};
 use crate::model::Error;
 
@@ -14,10 +16,12 @@ pub struct AdviseArgs {
     table: String,
     #[command(flatten)]
     data: DataArgs,
+    #[command(flatten)]
+    sizes: SizeArgs,
 }
 
 pub fn run(args: AdviseArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open(&args.data)?;
+    let opened = data_dir::open_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let facts = Facts::read(&*opened.database, &table);
     opened.close();

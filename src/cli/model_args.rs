@@ -11,13 +11,24 @@ use crate::codec::metrics::prices;
 use crate::engine::EngineOptions;
 use crate::engine::throttle::ThrottleOptions;
 
+/// What is held of a mount or server.
 #[derive(Debug, Clone, Args)]
 pub struct ModelArgs {
+    #[command(flatten)]
+    sizes: SizeArgs,
+    #[command(flatten)]
+    delays: DelayArgs,
+    /// Refuse what asks for more than DynamoDB would give: adaptive, or static (each partition has its even share)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "adaptive", value_parser = throttle)]
+    throttle: Option<ThrottleOptions>,
+}
+
+/// What counts for who only tells of a table, too.
+#[derive(Debug, Clone, Args)]
+pub struct SizeArgs {
     /// Tell costs by the prices in this JSON file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
-    #[command(flatten)]
-    delays: DelayArgs,
     /// Bytes of an item collection of a table with local indexes, with overhead; 10G unless given (K, M, G are powers of 1,024)
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     collection_limit: Option<u64>,
@@ -27,9 +38,6 @@ pub struct ModelArgs {
     /// Bytes that a partition of the model takes before it splits; 10G unless given
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     partition_size: Option<u64>,
-    /// Refuse what asks for more than DynamoDB would give: adaptive, or static (each partition has its even share)
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "adaptive", value_parser = throttle)]
-    throttle: Option<ThrottleOptions>,
 }
 
 /// A number of bytes, with K, M or G behind it.
@@ -58,7 +66,17 @@ impl ModelArgs {
     /// # Errors
     /// A file that cannot be read or has no prices.
     pub fn apply(&self, options: EngineOptions) -> Result<EngineOptions, CliError> {
-        let mut options = self.delays.apply(options);
+        let options = self.delays.apply(options);
+        self.sizes.apply(EngineOptions { throttle: self.throttle, ..options })
+    }
+}
+
+impl SizeArgs {
+    /// As [`ModelArgs::apply`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn apply(&self, mut options: EngineOptions) -> Result<EngineOptions, CliError> {
         if let Some(file) = &self.prices {
             let doing = || format!("--prices {}", file.display());
             let text = std::fs::read_to_string(file).map_err(CliError::io(doing()))?;
@@ -71,7 +89,6 @@ impl ModelArgs {
         if let Some(bytes) = self.partition_size {
             options.partition_limits.bytes_max = bytes;
         }
-        options.throttle = self.throttle;
         Ok(options)
     }
 }

@@ -215,6 +215,12 @@ pub trait Browse: Database {
     /// As of [`Database::query_rows`] and [`Database::scan_rows`].
     fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error>;
 
+    /// One page for one who only inspects: it consumes nothing, warms nothing, meets no throttling and is in no metrics.
+    ///
+    /// # Errors
+    /// As of [`Database::query_rows`] and [`Database::scan_rows`], but `Throttled`.
+    fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
+
     /// The collection of that partition key, if it has entries.
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error>;
 

@@ -22,6 +22,24 @@ pub struct ReadRequest {
     pub exclusive_start_key: Option<Item>,
 }
 
+impl ReadRequest {
+    /// All of a table or index, whole items.
+    #[must_use]
+    pub const fn scan(table_name: TableName, index_name: Option<IndexName>) -> Self {
+        Self {
+            table_name,
+            index_name,
+            range: ReadRange::Scan { segment: None },
+            filter: None,
+            projection: None,
+            select: None,
+            limit: None,
+            consistent_read: false,
+            exclusive_start_key: None,
+        }
+    }
+}
+
 /// Which entries are evaluated, and in what order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReadRange {

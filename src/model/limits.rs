@@ -58,6 +58,8 @@ pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
 pub const TTL_PAST_MS_MAX: u64 = 5 * 365 * 24 * 60 * 60 * 1000;
 /// Storage overhead counted per item and per index entry in `TableSizeBytes`, `IndexSizeBytes` (developer guide, LSI storage).
 pub const ENTRY_OVERHEAD_BYTES: u64 = 100;
+/// Bytes of an item collection of a table with local indexes, overhead included (docs/dynamodb.md 9.7).
+pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 /// Provisioned units must stay below this (CreateTable check 3).
 pub const CAPACITY_UNITS_MAX: u64 = 1_000_000_000_000;
 /// How long the backup of a deleted table with point-in-time recovery is kept (developer guide, point-in-time recovery): 35 days.

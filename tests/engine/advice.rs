@@ -141,6 +141,13 @@ fn g_13_empty_and_sparse_indexes() {
         }
         let findings = found(&database, "G-13");
         assert_eq!(findings.first().map(|(level, _, text)| (*level, text.as_str())), expected);
+        // What does not enter the index pays nothing for it.
+        let cost = match with {
+            0 => "table 1.".to_owned(),
+            some => format!("table 1; 1 more where it enters by-a, as {some}0 % of the items do."),
+        };
+        let expected = format!("A new item of mean size costs 1 write unit: {cost}");
+        assert_eq!(found(&database, "G-52"), one(Level::Note, "table T00", &expected));
     };
     check(0, Some((Level::Hint, "0 of 10 items are in it: the others lack a.")));
     check(2, Some((Level::Note, "2 of 10 items are in it: the others lack a.")));
@@ -157,6 +164,10 @@ fn l_41_l_42_collections_beside_a_local_index() {
     // 3 items and 3 entries of 8 bytes, and 100 bytes beside each.
     let expected = "Its largest item collection, \"u\", has 3 items and 648 bytes with its 1 local index: 0 % of the 10 GB that a collection may have.";
     assert_eq!(found(&database, "L-42"), one(Level::Note, "table T00", expected));
+    let small = Facts { collection_bytes_max: 720, ..facts(&database, "T00") };
+    let finding = advise(&small).into_iter().find(|advice| advice.rule.contains("L-42")).unwrap();
+    assert_eq!(finding.level, Level::Warning);
+    assert!(finding.finding.ends_with("648 bytes with its 1 local index: 90 % of the 720 bytes that a collection may have."));
 }
 
 #[test]

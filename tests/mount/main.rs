@@ -10,6 +10,7 @@ mod indexes;
 mod items;
 mod layout;
 mod long_reads;
+mod looking;
 mod matrix;
 mod multi_attribute_keys;
 mod names;

@@ -550,6 +550,7 @@ fn pages_are_written_row_by_row() -> Result<(), Box<dyn std::error::Error>> {
         table_name: TableName::new("Orders")?,
         count: 2,
         scanned_count: 2,
+        scanned_bytes: 6,
         last_evaluated_key: Some(item.clone()),
         consumed_capacity: ConsumedCapacity::default(),
     };

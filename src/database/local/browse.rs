@@ -196,6 +196,10 @@ impl Browse for LocalDatabase {
         Ok((page, Bill::new(settle)))
     }
 
+    fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        Ok(self.engine.read_page_on_account(request.clone(), rows)?.0)
+    }
+
     fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {
         self.engine.wait_for_commit(after, timeout)
     }

@@ -136,6 +136,8 @@ struct PageWalk<'w> {
     bytes: usize,
     /// Bytes of fetched base items, each rounded up to a read unit.
     fetched_bytes: usize,
+    /// Of all that was evaluated, nothing rounded.
+    plain_bytes: usize,
     fetched_units: f64,
     /// Key of the entry evaluated first; empty before it.
     first: Vec<u8>,
@@ -155,6 +157,7 @@ impl<'w> PageWalk<'w> {
             matched: 0,
             bytes: 0,
             fetched_bytes: 0,
+            plain_bytes: 0,
             fetched_units: 0.0,
             first: Vec::new(),
             last: Vec::new(),
@@ -192,8 +195,10 @@ impl<'w> PageWalk<'w> {
     /// Adds an entry to the page's sizes.
     fn take(&mut self, entry: &Record<'_>, base: Option<&Record<'_>>) {
         self.bytes += entry.item_bytes() as usize;
+        self.plain_bytes += entry.item_bytes() as usize;
         if let Some(base) = base {
             let bytes = base.item_bytes() as usize;
+            self.plain_bytes += bytes;
             self.fetched_bytes += bytes.next_multiple_of(READ_UNIT_BYTES);
             self.fetched_units += read_units(bytes, self.plan.consistent);
         }
@@ -219,6 +224,7 @@ impl<'w> PageWalk<'w> {
             table_name: self.plan.source.table.schema.name.clone(),
             count: self.matched,
             scanned_count: self.scanned,
+            scanned_bytes: self.plain_bytes as u64,
             last_evaluated_key,
             consumed_capacity: self.plan.source.consumed(units, self.fetched_units),
         };

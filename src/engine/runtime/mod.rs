@@ -21,7 +21,7 @@ pub mod witness;
 pub use crate::codec::row::{BatchRows, Rows};
 pub use crate::model::api::Done;
 pub use engine::Engine;
-pub use options::{BACKGROUND_PERIOD, COLLECTION_BYTES_MAX, EngineOptions};
+pub use options::{BACKGROUND_PERIOD, EngineOptions};
 pub use shared::Shared;
 pub use threads::{Background, Round};
 pub use transaction::Transaction;

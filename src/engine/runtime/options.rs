@@ -9,10 +9,8 @@ use crate::codec::metrics::prices;
 use crate::engine::base::clock::{Clock, SystemClock};
 use crate::engine::throttle::ThrottleOptions;
 use crate::model::layout::PartitionLimits;
+use crate::model::limits::COLLECTION_BYTES_MAX;
 use crate::model::prices::PriceTable;
-
-/// Default limit of an item collection of a table with local indexes (docs/dynamodb.md 9.7).
-pub const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 
 /// Default of [`EngineOptions::background_period`].
 pub const BACKGROUND_PERIOD: Duration = Duration::from_secs(1);

@@ -1,33 +1,33 @@
 //! `explain.json`: what a query reads and what that costs, told before it runs.
 //!
-//! One page of each request is read, without its filter. Where the request ends in that page the figures are exact; else the page is
-//! the least, and the counters of the item collection (or of the whole source, for a scan) are the most.
+//! It runs as `items.ndjson` would, but nothing is consumed ([`Bill`]s are never settled). Where it comes to the end the figures are exact;
+//! else what was read is the least, and the counters of the item collections (or of the whole source, for a scan) are the most.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::clauses::Partition;
 use super::path::QueryPath;
-use super::request::{self, Resolved};
+use super::request::Resolved;
 use super::show::{show_path, show_range, show_value};
 use super::source::QueryKind;
-use crate::codec::row::Row;
-use crate::database::{Bill, Browse, Source};
-use crate::expr::read_request::ReadRequest;
+use super::stream::{SHARD_ITEMS, StreamStep};
+use crate::database::{Browse, Source, SourceStats};
 use crate::fs::FsError;
-use crate::model::limits::READ_UNIT_BYTES;
+use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES};
 use crate::model::{IndexKind, IndexSchema};
 
-pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Vec<u8>, FsError> {
+/// Bytes, with an overhead for each item, after which a query is no longer followed but estimated: about a second's work.
+const FOLLOWED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse) -> Result<Vec<u8>, FsError> {
     let resolved = match path.resolve(db) {
         // A shortened partition key without entries.
         Err(FsError::NotFound) => Vec::new(),
         resolved => resolved?,
     };
-    let mut estimate = Estimate::default();
-    for resolved in &resolved {
-        estimate.add(&one(path, resolved, db, bills)?);
-    }
+    let estimate = estimate(path, &resolved, db)?;
     let fetched = fetched_attributes(path);
     let filters: Vec<String> = path.clauses.filters.iter().map(|filter| format!("({})", filter.shown())).collect();
     let text = json!({
@@ -37,11 +37,11 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bi
         "index_kind": path.index_schema().map(|index| match index.kind { IndexKind::Global => "GSI", IndexKind::Local => "LSI" }),
         "key_condition": resolved.iter().map(|resolved| key_condition(path, resolved)).collect::<Vec<_>>(),
         "filter": (!filters.is_empty()).then(|| filters.join(" AND ")),
-        "requests": resolved.len(),
-        "items": estimate.items.to_json(),
-        "bytes": estimate.bytes.to_json(),
-        "capacity_units": { "at_least": units(estimate.units.0), "at_most": units(estimate.units.1) },
-        "fetches": if fetched.is_empty() { Range::default().to_json() } else { estimate.items.to_json() },
+        "requests": estimate.range(|figures| json!(figures.requests)),
+        "items": estimate.range(|figures| json!(figures.items)),
+        "bytes": estimate.range(|figures| json!(figures.bytes)),
+        "capacity_units": estimate.range(|figures| json!(figures.units)),
+        "fetches": if fetched.is_empty() { estimate.range(|_| json!(0)) } else { estimate.range(|figures| json!(figures.items)) },
         "fetched_attributes": fetched,
         "cheaper": advice(path),
     });
@@ -50,103 +50,89 @@ pub(super) fn explain_json(path: &QueryPath, db: &dyn Browse, bills: &mut Vec<Bi
     Ok(out)
 }
 
-/// Half units, exact.
-fn units(halves: u64) -> Value {
-    let units = halves as f64 / 2.0;
-    json!(units)
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Range(u64, u64);
-
-impl Range {
-    fn add(&mut self, other: Self) {
-        self.0 += other.0;
-        self.1 += other.1;
-    }
-
-    fn to_json(self) -> Value {
-        json!({ "at_least": self.0, "at_most": self.1 })
-    }
-}
-
 /// Of what is evaluated, filtered out or not.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    requests: u64,
+    items: u64,
+    /// With those of fetched items.
+    bytes: u64,
+    /// Those of fetched items included.
+    units: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
 struct Estimate {
-    items: Range,
-    bytes: Range,
-    /// Halves of capacity units, those of fetched base items included.
-    units: Range,
+    least: Figures,
+    most: Figures,
 }
 
 impl Estimate {
-    fn add(&mut self, other: &Self) {
-        self.items.add(other.items);
-        self.bytes.add(other.bytes);
-        self.units.add(other.units);
+    fn range(&self, of: impl Fn(&Figures) -> Value) -> Value {
+        json!({ "at_least": of(&self.least), "at_most": of(&self.most) })
     }
 }
 
-fn one(path: &QueryPath, resolved: &Resolved, db: &dyn Browse, bills: &mut Vec<Bill>) -> Result<Estimate, FsError> {
-    let mut request = path.build_request(resolved, path.start(resolved, db)?)?;
-    let has_filter = request.filter.take().is_some();
-    let bounds = path.bounds();
-    let items_max = if has_filter { bounds.eval } else { bounds.limit.into_iter().chain(bounds.eval).min() };
-    request.limit = items_max.map(|items| u32::try_from(items).unwrap_or(u32::MAX));
-    let with_fetches = request.clone();
-    request.projection = None;
-    let (items, bytes, mut halves, is_exact) = probe(&request, items_max, db, bills)?;
-    let fetches = !fetched_attributes(path).is_empty();
-    if fetches {
-        halves = probe(&with_fetches, items_max, db, bills)?.2;
-    }
-    let least = Estimate { items: Range(items, items), bytes: Range(bytes, bytes), units: Range(halves, halves) };
-    if is_exact {
-        return Ok(least);
-    }
-    let (all_items, all_bytes) = totals(path, resolved, db)?;
-    let most_items = items_max.map_or(all_items, |max| max.min(all_items)).max(items);
-    let most_bytes = all_bytes.max(bytes);
-    let per_unit = if path.clauses.consistent { 2 } else { 1 };
-    let fetched = if fetches { most_items * per_unit * fetched_units(path, db)? } else { 0 };
-    let most_halves = (most_bytes.div_ceil(READ_UNIT_BYTES as u64).max(1) * per_unit + fetched).max(halves);
-    Ok(Estimate { items: Range(items, most_items), bytes: Range(bytes, most_bytes), units: Range(halves, most_halves) })
+fn estimate(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Estimate, FsError> {
+    let (read, is_all) = follow(path, db)?;
+    let least = Figures { requests: read.requests, items: read.scanned, bytes: read.bytes, units: read.capacity.total() };
+    let most = if is_all { least } else { most(path, resolved, db)? };
+    Ok(Estimate { least, most })
 }
 
-/// One page: items, bytes of entries, halves of units, and whether it is all that is read.
-fn probe(
-    request: &ReadRequest,
-    items_max: Option<u64>,
-    db: &dyn Browse,
-    bills: &mut Vec<Bill>,
-) -> Result<(u64, u64, u64, bool), FsError> {
-    let mut bytes = 0;
-    let page = request::run(request, db, bills, &mut |row| {
-        if let Row::Record(record) = row {
-            bytes += u64::from(record.item_bytes());
+/// Reads as a result would, to the end or to [`FOLLOWED_BYTES_MAX`]; whether the end was reached.
+fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsError> {
+    let (mut stream, mut sum) = (path.stream(db, &|_| {})?, StreamStep::default());
+    while sum.bytes + sum.scanned * ENTRY_OVERHEAD_BYTES < FOLLOWED_BYTES_MAX {
+        let mut unsettled = Vec::new();
+        match stream.next(db, &mut unsettled, &mut |_| {})? {
+            Some(step) => sum.add(&step),
+            None => return Ok((sum, true)),
         }
-    })?;
-    // Units are halves and small.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let halves = (page.consumed_capacity.total() * 2.0) as u64;
-    let is_exact = page.last_evaluated_key.is_none() || items_max.is_some_and(|max| page.scanned_count >= max);
-    Ok((page.scanned_count, bytes, halves, is_exact))
-}
-
-/// Items and bytes of the collection, or of the whole source.
-fn totals(path: &QueryPath, resolved: &Resolved, db: &dyn Browse) -> Result<(u64, u64), FsError> {
-    if let Some(partition) = &resolved.partition {
-        let collection = db.collection(&path.source(), partition)?;
-        return Ok(collection.map_or((0, 0), |collection| (collection.entries, collection.bytes)));
     }
-    let stats = db.stats(&path.source())?;
-    Ok((stats.entries, stats.bytes))
+    Ok((sum, false))
 }
 
-/// Units of fetching a base item of average size.
-fn fetched_units(path: &QueryPath, db: &dyn Browse) -> Result<u64, FsError> {
-    let stats = db.stats(&Source { index: None, ..path.source() })?;
-    Ok(stats.bytes.checked_div(stats.entries).unwrap_or(0).div_ceil(READ_UNIT_BYTES as u64).max(1))
+/// The most that it can be: all that the source has for these partition keys, and each unit and page begun.
+fn most(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<Figures, FsError> {
+    let (requests, unit) = (resolved.len() as u64, READ_UNIT_BYTES as u64);
+    let entries = totals(path, resolved, &path.source(), db)?;
+    let evaluated = path.bounds().eval.map_or(entries.entries, |eval| entries.entries.min(eval.saturating_mul(requests)));
+    let items = match path.clauses.filters.is_empty() && !path.clauses.live {
+        // A merge may have read a page of each shard more than it gives.
+        true if requests == 1 => path.bounds().limit.map_or(evaluated, |limit| evaluated.min(limit)),
+        _ => evaluated,
+    };
+    let fetched = match fetched_attributes(path).is_empty() {
+        true => SourceStats::default(),
+        false => totals(path, resolved, &Source { index: None, ..path.source() }, db)?,
+    };
+    let fetched_units = if fetched.entries == 0 { 0 } else { fetched.bytes / unit + items };
+    // A page with fetches ends up to a unit before its maximum.
+    let pages = (entries.bytes + fetched_units * unit) / (PAGE_BYTES_MAX - READ_UNIT_BYTES) as u64 + requests;
+    let short_pages = match path.clauses.partition {
+        Partition::Shards(_) => items / SHARD_ITEMS.0 as u64,
+        _ => 0,
+    };
+    let requests = pages + short_pages;
+    let units = entries.bytes / unit + requests + fetched_units;
+    let per_unit = if path.clauses.consistent { 1.0 } else { 0.5 };
+    Ok(Figures { requests, items, bytes: entries.bytes + fetched.bytes, units: units as f64 * per_unit })
+}
+
+/// Entries and bytes of the collections, or of the whole source.
+fn totals(path: &QueryPath, resolved: &[Resolved], source: &Source, db: &dyn Browse) -> Result<SourceStats, FsError> {
+    if path.kind == QueryKind::Scan {
+        return Ok(db.stats(source)?);
+    }
+    let mut sum = SourceStats::default();
+    for partition in resolved.iter().filter_map(|resolved| resolved.partition.as_ref()) {
+        if let Some(collection) = db.collection(source, partition)? {
+            sum.entries += collection.entries;
+            sum.bytes += collection.bytes;
+        }
+    }
+    Ok(sum)
 }
 
 /// What is selected and not in the local index that is read: it is fetched from the table, item by item.

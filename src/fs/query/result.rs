@@ -116,7 +116,7 @@ impl ResultReader {
             ResultKind::RequestJson => Some(request_json(&self.path, db)?),
             ResultKind::PageJson => Some(page::page_json(&self.path, db, bills)?),
             ResultKind::Next => Some(page::next(&self.path, db, bills)?),
-            ResultKind::ExplainJson => Some(explain::explain_json(&self.path, db, bills)?),
+            ResultKind::ExplainJson => Some(explain::explain_json(&self.path, db)?),
             _ => None,
         };
         if let Some(whole) = whole {

@@ -14,14 +14,14 @@ use crate::codec::row::Row;
 use crate::database::{Bill, Browse, Rows};
 use crate::expr::read_request::ReadRequest;
 use crate::fs::FsError;
-use crate::model::api::ConsumedCapacity;
+use crate::model::api::{ConsumedCapacity, Page};
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
 
 /// Items that a merge holds of all shards together, more or less; a shard's page is also at most 1 MB.
 const MERGED_ITEMS: usize = 4096;
 /// Items of a shard's page, at least and at most.
-const SHARD_ITEMS: (usize, usize) = (16, 512);
+pub(super) const SHARD_ITEMS: (usize, usize) = (16, 512);
 
 /// Asked between two steps whether anybody still waits for the answer.
 pub type Wanted<'a> = dyn Fn() -> bool + 'a;
@@ -33,6 +33,8 @@ pub(super) struct StreamStep {
     pub count: u64,
     /// Items evaluated.
     pub scanned: u64,
+    /// Their bytes, with those of what was fetched for them.
+    pub bytes: u64,
     pub requests: u64,
     pub capacity: ConsumedCapacity,
 }
@@ -41,6 +43,7 @@ impl StreamStep {
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.scanned += other.scanned;
+        self.bytes += other.bytes;
         self.requests += other.requests;
         self.capacity.add(&other.capacity);
     }
@@ -115,7 +118,7 @@ impl Stream {
         let Some(page) = pages.next(db, bills, rows)? else { return Ok(None) };
         let count = page.count.min(left.unwrap_or(u64::MAX));
         *left = left.map(|left| left - count);
-        Ok(Some(StreamStep { count, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity }))
+        Ok(Some(step_of(count, page)))
     }
 }
 
@@ -210,6 +213,17 @@ impl Shard {
         self.bytes = ready.iter().map(|(order, item)| order.len() + item.size()).sum();
         self.ready = ready;
         let Some(page) = page else { return Ok(StreamStep::default()) };
-        Ok(StreamStep { count: 0, scanned: page.scanned_count, requests: 1, capacity: page.consumed_capacity })
+        Ok(step_of(0, page))
+    }
+}
+
+/// A page that was read, and how many rows of it were given.
+fn step_of(count: u64, page: Page) -> StreamStep {
+    StreamStep {
+        count,
+        scanned: page.scanned_count,
+        bytes: page.scanned_bytes,
+        requests: 1,
+        capacity: page.consumed_capacity,
     }
 }

@@ -2,13 +2,16 @@
 
 use std::ops::ControlFlow;
 
+use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, Source, SourceStats};
-use crate::model::api::{ScanRequest, TableDescription};
+use crate::inspect::look;
+use crate::model::api::TableDescription;
+use crate::model::limits::COLLECTION_BYTES_MAX;
 use crate::model::{Error, IndexSchema, Item, TableName};
 
 /// Collections walked of each table and index; a larger one is judged by its first ones in hash order, which are as good as any.
 pub const COLLECTIONS_MAX: u64 = 100_000;
-/// Items looked at, the first in hash order.
+/// Items looked at, of all parts of the hash range.
 pub const SAMPLE_ITEMS_MAX: u32 = 1000;
 /// Largest collections kept.
 const LARGEST: usize = 5;
@@ -21,6 +24,8 @@ pub struct Facts {
     /// In the order of the schema.
     pub indexes: Vec<IndexFacts>,
     pub sample: Vec<Item>,
+    /// What an item collection of a table with local indexes may have.
+    pub collection_bytes_max: u64,
 }
 
 /// What is known of an index.
@@ -55,16 +60,15 @@ impl Facts {
     /// The database failed.
     pub fn read(database: &dyn Browse, table: &TableName) -> Result<Option<Self>, Error> {
         let Some(description) = database.describe(table)? else { return Ok(None) };
-        let mut request = ScanRequest::new(table.clone());
-        request.limit = Some(SAMPLE_ITEMS_MAX);
-        let sample = database.scan(&request)?.items.unwrap_or_default();
+        let sample = look::sample(database, &Source { table: table.clone(), index: None }, SAMPLE_ITEMS_MAX)?;
         let mut indexes = Vec::new();
         for schema in &description.schema.indexes {
             let source = Source { table: table.clone(), index: Some(schema.name.clone()) };
             indexes.push(IndexFacts { schema: schema.clone(), source: source_facts(database, &source)? });
         }
         let table = source_facts(database, &Source { table: table.clone(), index: None })?;
-        Ok(Some(Self { description, table, indexes, sample }))
+        let collection_bytes_max = database.layout().map_or(COLLECTION_BYTES_MAX, Layout::collection_bytes_max);
+        Ok(Some(Self { description, table, indexes, sample, collection_bytes_max }))
     }
 }
 

@@ -8,9 +8,7 @@ use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
 use crate::model::schema::BillingMode;
 use crate::model::{IndexKind, Item, Projection};
 
-/// An item collection of a table with local indexes (quota "Item collection size").
-const COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
-/// The part of it, in percent, from which one should act; 8 GB (docs/requirements.md L-41).
+/// The part of what an item collection may have, in percent, from which one should act; 8 GB (docs/requirements.md L-41).
 const COLLECTION_PERCENT_WARNING: u64 = 80;
 const COLLECTION_PERCENT_HINT: u64 = 10;
 /// An index with fewer entries than this part of the items, in percent, is called sparse.
@@ -138,7 +136,7 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
         same.map_or(0, |collection| collection.bytes + collection.entries * ENTRY_OVERHEAD_BYTES)
     };
     let bytes = largest.bytes + largest.entries * ENTRY_OVERHEAD_BYTES + locals.iter().map(with_entries).sum::<u64>();
-    let percent = bytes * 100 / COLLECTION_BYTES_MAX;
+    let percent = bytes * 100 / facts.collection_bytes_max.max(1);
     let level = match percent {
         COLLECTION_PERCENT_WARNING.. => Level::Warning,
         COLLECTION_PERCENT_HINT.. => Level::Hint,
@@ -149,34 +147,47 @@ pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
         level,
         subject: format!("table {}", schema.name),
         finding: format!(
-            "Its largest item collection, {:?}, has {} and {bytes} bytes with its {}: {percent} % of the 10 GB that a collection may have.",
+            "Its largest item collection, {:?}, has {} and {bytes} bytes with its {}: {percent} % of the {} that a collection may have.",
             value.join(" + "),
             plural(largest.entries, "item"),
-            plural(locals.len() as u64, "local index")
+            plural(locals.len() as u64, "local index"),
+            size(facts.collection_bytes_max)
         ),
         rule: "With a local index an item collection stays in one partition and cannot pass 10 GB; warn at 8 GB (P-16, L-32, L-37, L-41, L-42).",
         remedy: "If a collection can grow without end, use a global index instead of a local one, or put a period of time into the partition key.".to_owned(),
     }]
 }
 
-/// What one write of a mean item costs, arm by arm.
+/// Bytes, in GB where it is a number of them.
+fn size(bytes: u64) -> String {
+    const GB: u64 = 1 << 30;
+    if bytes.is_multiple_of(GB) { format!("{} GB", bytes / GB) } else { plural(bytes, "byte") }
+}
+
+/// What one write of a mean item costs, arm by arm; an index costs nothing where the item does not enter it.
 pub fn write_cost(facts: &Facts) -> Vec<Advice> {
     if facts.indexes.is_empty() || facts.table.stats.entries == 0 {
         return Vec::new();
     }
     let table = write_units(facts.table.mean_bytes());
-    let arms: Vec<(String, u64)> = facts
-        .indexes
+    let items = facts.table.stats.entries;
+    let filled = facts.indexes.iter().filter(|index| index.source.stats.entries > 0);
+    let (whole, sparse): (Vec<_>, Vec<_>) = filled.partition(|index| index.source.stats.entries >= items);
+    let units = |index: &IndexFacts| write_units(index.source.mean_bytes());
+    let total = table + whole.iter().copied().map(units).sum::<u64>();
+    let arms = whole.iter().map(|index| format!(", {} {}", index.schema.name, units(index)));
+    let share = |index: &IndexFacts| (index.source.stats.entries * 100 / items).max(1);
+    let more = sparse
         .iter()
-        .filter(|index| index.source.stats.entries > 0)
-        .map(|index| (index.schema.name.to_string(), write_units(index.source.mean_bytes())))
-        .collect();
-    let total = table + arms.iter().map(|(_, units)| units).sum::<u64>();
-    let listed: Vec<String> = arms.iter().map(|(name, units)| format!("{name} {units}")).collect();
+        .map(|index| format!("; {} more where it enters {}, as {} % of the items do", units(index), index.schema.name, share(index)));
     vec![Advice {
         level: Level::Note,
         subject: format!("table {}", facts.description.schema.name),
-        finding: format!("A new item of mean size costs {}: table {table}, {}.", plural(total, "write unit"), listed.join(", ")),
+        finding: format!(
+            "A new item of mean size costs {}: table {table}{}.",
+            plural(total, "write unit"),
+            arms.chain(more).collect::<String>()
+        ),
         rule: "A write costs the table's units and those of each index it touches; a change of an index key costs the index twice (G-36, G-52, G-55 to G-59).",
         remedy: "Drop indexes that no query uses.".to_owned(),
     }]

@@ -172,6 +172,8 @@ pub struct Page {
     pub table_name: TableName,
     pub count: u64,
     pub scanned_count: u64,
+    /// DynamoDB bytes of what was evaluated, fetched items included.
+    pub scanned_bytes: u64,
     pub last_evaluated_key: Option<Item>,
     pub consumed_capacity: ConsumedCapacity,
 }

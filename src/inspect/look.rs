@@ -1,0 +1,67 @@
+//! Looking at what a table or index has. It is free: no units, no heat, no throttling, no metrics ([`Browse::look`]).
+
+use std::ops::ControlFlow;
+
+use crate::codec::row::Row;
+use crate::database::{Browse, Source};
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::model::api::Segment;
+use crate::model::error::StoreError;
+use crate::model::{Error, Item};
+
+/// Parts of the hash range that a sample takes as many items of.
+const SAMPLE_SEGMENTS: u32 = 64;
+
+/// Called with each item or entry, as it is stored.
+pub type Visit<'a> = dyn FnMut(Row<'_>) -> Result<ControlFlow<()>, StoreError> + 'a;
+
+/// All items or entries in hash order, until `visit` breaks. Each page of 1 MB is its own snapshot, so that a long look holds no old
+/// data in the store.
+///
+/// # Errors
+/// As of [`Browse::look`]; those of `visit`.
+pub fn walk(database: &dyn Browse, source: &Source, visit: &mut Visit<'_>) -> Result<(), Error> {
+    pages(database, ReadRequest::scan(source.table.clone(), source.index.clone()), visit)
+}
+
+/// At most `count` items or entries: all, when there are no more, else of all parts of the hash range, of each the first ones.
+///
+/// # Errors
+/// As of [`walk`].
+pub fn sample(database: &dyn Browse, source: &Source, count: u32) -> Result<Vec<Item>, Error> {
+    let has_more = database.stats(source)?.entries > u64::from(count);
+    let segments = if has_more { SAMPLE_SEGMENTS } else { 1 };
+    let mut items = Vec::new();
+    for index in 0..segments {
+        // What an earlier part did not have is left to the others.
+        let left = (count as usize).saturating_sub(items.len());
+        let wanted = left.div_ceil((segments - index) as usize);
+        if wanted == 0 {
+            break;
+        }
+        let end = items.len() + wanted;
+        let mut request = ReadRequest::scan(source.table.clone(), source.index.clone());
+        request.range = ReadRange::Scan { segment: Some(Segment { index, total: segments }) };
+        request.limit = u32::try_from(wanted).ok();
+        pages(database, request, &mut |row| {
+            items.push(row.to_item()?);
+            Ok(if items.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+    }
+    Ok(items)
+}
+
+fn pages(database: &dyn Browse, mut request: ReadRequest, visit: &mut Visit<'_>) -> Result<(), Error> {
+    loop {
+        let mut going = Ok(ControlFlow::Continue(()));
+        let page = database.look(&request, &mut |row| {
+            if let Ok(ControlFlow::Continue(())) = going {
+                going = visit(row);
+            }
+        })?;
+        request.exclusive_start_key = page.last_evaluated_key;
+        if going?.is_break() || request.exclusive_start_key.is_none() {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Looking at a table is free: what is only told of it consumes nothing, warms nothing, is in no metrics and meets no throttling.
+
+use std::sync::Arc;
+
+use crate::support::mounted::*;
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::engine::clock::ManualClock;
+use ddbfs::engine::throttle::ThrottleOptions;
+use ddbfs::store::memory::MemoryStore;
+use serde_json::{Value, json};
+
+const PROVISIONED: &str = r#"{
+    "TableName": "Shop", "BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1000},
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"},
+        {"AttributeName": "price", "AttributeType": "N"}, {"AttributeName": "status", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "LocalSecondaryIndexes": [{"IndexName": "by-price", "Projection": {"ProjectionType": "KEYS_ONLY"},
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "price", "KeyType": "RANGE"}]}],
+    "GlobalSecondaryIndexes": [{"IndexName": "by-status", "Projection": {"ProjectionType": "ALL"},
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1000},
+        "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}]}]}"#;
+
+/// A throttled table of 400 items whose read units are all used up.
+fn used_up() -> Mount {
+    let throttle = Some(ThrottleOptions::new(true));
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let options = EngineOptions { clock, throttle, background_period: None, ..EngineOptions::default() };
+    let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+    create_table(&*db, PROVISIONED);
+    let fill = "x".repeat(3_000);
+    for n in 0..400 {
+        let (pk, status) = (n % 7, ["open", "paid"][n % 2]);
+        let item = json!({"pk": format!("p{pk}"), "sk": format!("{n:03}"), "price": n, "status": status, "fill": fill});
+        put(&*db, "Shop", &item.to_string());
+    }
+    let mount = Mount::of(db);
+    let spent = mount.sh("for n in $(seq 20); do cat Shop/scan/consistent/items.ndjson || exit 7; done > /dev/null");
+    assert!(spent.status == 7 && spent.err.contains("busy"), "{spent:#?}");
+    let spent = mount.sh("for n in $(seq 20); do cat Shop/gsi/by-status/scan/items.ndjson || exit 7; done > /dev/null");
+    assert!(spent.status == 7 && spent.err.contains("busy"), "{spent:#?}");
+    mount
+}
+
+/// Everything that is told of use, whose size is of use too.
+const OF_USE: &str = "cat Shop/partitions/heat.tsv Shop/partitions/hot.tsv Shop/capacity.json Shop/metrics.ndjson; grep -v '^ddbfs_fs' .ddb/stats.prom";
+
+#[test]
+fn looking_consumes_nothing_and_is_never_throttled() {
+    let mount = used_up();
+    let before = mount.sh(OF_USE).ok().to_owned();
+    let looks = [
+        "cat Shop/advice.md Shop/stats.json Shop/schema.json Shop/schema.plan Shop/describe.json Shop/heat.svg Shop/help",
+        "cat Shop/gsi/by-status/stats.json Shop/gsi/by-status/violations.ndjson Shop/gsi/by-status/missing.ndjson",
+        "cat Shop/query/@pk=p1/explain.json Shop/scan/explain.json Shop/scan/request.json Shop/query/help",
+        "cat Shop/lsi/by-price/query/@pk=p1/select=fill/explain.json Shop/gsi/by-status/query/status=open/explain.json",
+        "cat Shop/partitions/heat.tsv Shop/partitions/big.tsv; ls -lR Shop/partitions Shop/items",
+        "mkdir Shop/gsi/by-fill && cat Shop/gsi/by-fill/schema.json && rmdir Shop/gsi/by-fill",
+    ];
+    for look in looks {
+        for _ in 0..3 {
+            mount.sh(&format!("{{ {look}; }} > /dev/null")).ok();
+        }
+    }
+    assert_eq!(mount.sh(OF_USE).ok(), before);
+    mount.sh("cat Shop/scan/items.ndjson > /dev/null").failed();
+}
+
+fn json_of(mount: &Mount, path: &str) -> Value {
+    serde_json::from_str(mount.sh(&format!("cat '{path}'")).ok()).unwrap()
+}
+
+/// What is told before is what it takes.
+#[test]
+fn explain_tells_what_many_pages_take() {
+    let db = memory();
+    create_table(&*db, &PROVISIONED.replace("Shop", "Many"));
+    let fill = "x".repeat(10_000);
+    for n in 0..600 {
+        let (pk, status) = (if n < 500 { 1 } else { 2 }, ["open", "paid"][n % 2]);
+        let item = json!({"pk": format!("p{pk}"), "sk": format!("{n:03}"), "price": n, "status": status, "fill": fill});
+        put(&*db, "Many", &item.to_string());
+    }
+    let mount = Mount::of(db);
+    for query in [
+        "scan",
+        "query/pk=p1",
+        "query/pk=p1/consistent",
+        "query/pk=p1/where.price.lt=3/limit=2",
+        "query/pk.shards=p,1,2",
+        "scan/segment=1,3",
+        "query/pk=p1/sk.ge=450/desc/limit=20",
+        "lsi/by-price/query/pk=p1/select=fill",
+        "gsi/by-status/query/status=open/where.price.gt=3",
+    ] {
+        let told = json_of(&mount, &format!("Many/{query}/explain.json"));
+        let took = json_of(&mount, &format!("Many/{query}/capacity.json"));
+        let exact = |figure: &Value| json!({"at_least": figure, "at_most": figure});
+        assert_eq!(told["requests"], exact(&took["Requests"]), "{query}");
+        assert_eq!(told["items"], exact(&took["ScannedCount"]), "{query}");
+        assert_eq!(told["capacity_units"], exact(&took["ConsumedCapacity"]["CapacityUnits"]), "{query}");
+    }
+}
+
+/// A query too long to be followed is told between bounds.
+#[test]
+fn explain_bounds_a_long_query() {
+    let db = memory();
+    create_table(&*db, &PROVISIONED.replace("Shop", "Long"));
+    let fill = "x".repeat(390_000);
+    for n in 0..180 {
+        put(&*db, "Long", &json!({"pk": "p1", "sk": format!("{n:03}"), "price": n, "fill": fill}).to_string());
+    }
+    let mount = Mount::of(db);
+    for query in ["scan", "query/pk=p1/consistent", "query/pk.shards=p,1,2", "lsi/by-price/query/pk=p1/select=fill"] {
+        let told = json_of(&mount, &format!("Long/{query}/explain.json"));
+        let took = json_of(&mount, &format!("Long/{query}/capacity.json"));
+        let holds = |figure: &Value, took: &Value| {
+            let [least, most, took] = [&figure["at_least"], &figure["at_most"], took].map(|figure| figure.as_f64().unwrap());
+            assert!(least < took && took <= most && most < took * 1.2 + 10.0, "{query}: {took} in {figure}");
+        };
+        holds(&told["requests"], &took["Requests"]);
+        holds(&told["items"], &took["ScannedCount"]);
+        holds(&told["capacity_units"], &took["ConsumedCapacity"]["CapacityUnits"]);
+    }
+}
