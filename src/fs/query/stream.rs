@@ -219,11 +219,5 @@ impl Shard {
 
 /// A page that was read, and how many rows of it were given.
 fn step_of(count: u64, page: Page) -> StreamStep {
-    StreamStep {
-        count,
-        scanned: page.scanned_count,
-        bytes: page.scanned_bytes,
-        requests: 1,
-        capacity: page.consumed_capacity,
-    }
+    StreamStep { count, scanned: page.scanned_count, bytes: page.scanned_bytes, requests: 1, capacity: page.consumed_capacity }
 }

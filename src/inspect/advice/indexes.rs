@@ -177,9 +177,9 @@ pub fn write_cost(facts: &Facts) -> Vec<Advice> {
     let total = table + whole.iter().copied().map(units).sum::<u64>();
     let arms = whole.iter().map(|index| format!(", {} {}", index.schema.name, units(index)));
     let share = |index: &IndexFacts| (index.source.stats.entries * 100 / items).max(1);
-    let more = sparse
-        .iter()
-        .map(|index| format!("; {} more where it enters {}, as {} % of the items do", units(index), index.schema.name, share(index)));
+    let more = sparse.iter().map(|index| {
+        format!("; {} more where it enters {}, as {} % of the items do", units(index), index.schema.name, share(index))
+    });
     vec![Advice {
         level: Level::Note,
         subject: format!("table {}", facts.description.schema.name),
