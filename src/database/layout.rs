@@ -7,7 +7,7 @@ use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
     BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    SplitCandidate,
+    TimeSpan, SplitCandidate, Window,
 };
 use crate::model::prices::PriceTable;
 
@@ -34,8 +34,12 @@ pub trait Layout: Send + Sync {
     /// The last warnings of item collections near their limit, oldest first.
     fn collection_warnings(&self) -> Vec<CollectionWarning>;
 
-    /// The partitions of a table or index in the order of the hash space. Those of a local index are its table's.
-    fn partitions(&self, source: &Source) -> Result<Vec<PartitionReport>, Error>;
+    /// A window in time, by the database's clock.
+    fn span(&self, window: Window) -> TimeSpan;
+
+    /// The partitions of a table or index in the order of the hash space, with their load in a window. Those of a local index are its
+    /// table's.
+    fn partitions(&self, source: &Source, window: Window) -> Result<Vec<PartitionReport>, Error>;
 
     /// The number of the partition where the collection of a partition key begins, whether or not it has items.
     fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error>;
@@ -55,8 +59,8 @@ pub trait Layout: Send + Sync {
         visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
-    /// The partition keys asked for most since the process began, the hottest first.
-    fn hot_keys(&self, source: &Source, count: usize) -> Result<Vec<HotKey>, Error>;
+    /// The partition keys asked for most in a window, the hottest first; those alone that something was asked of in it.
+    fn hot_keys(&self, source: &Source, window: Window, count: usize) -> Result<Vec<HotKey>, Error>;
 
     /// The single items, of partition and sort key, asked for most since contributor insights were enabled, the hottest first; `None`
     /// while they are not enabled, or there is no sort key.

@@ -216,12 +216,70 @@ pub struct Metrics {
     pub user_errors: u64,
 }
 
-/// Capacity units, both kinds.
+/// How far back load is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Window {
+    /// Six tens of seconds, the one now included.
+    Minute,
+    /// 60 minutes, the one now included.
+    Hour,
+    /// 24 hours, the one now included.
+    Day,
+}
+
+impl Window {
+    /// The shortest first.
+    pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
+
+    /// As in `heat.hour.tsv`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+        }
+    }
+
+    /// Seconds that its rates are told by.
+    #[must_use]
+    pub fn seconds(self) -> f64 {
+        self.steps().0 as f64 * self.steps().1 as f64 / 1e3
+    }
+
+    /// Where it is now: it ends now, and begins with one of its steps.
+    #[must_use]
+    pub fn span(self, now_ms: u64) -> TimeSpan {
+        let (count, step_ms) = self.steps();
+        let from_ms = (now_ms / step_ms + 1).saturating_sub(count) * step_ms;
+        TimeSpan { window: self, from_ms, to_ms: now_ms }
+    }
+
+    /// How many steps, and the milliseconds of one.
+    fn steps(self) -> (u64, u64) {
+        match self {
+            Self::Minute => (6, 10_000),
+            Self::Hour => (60, 60_000),
+            Self::Day => (24, 3_600_000),
+        }
+    }
+}
+
+/// A window in time, milliseconds since the epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeSpan {
+    pub window: Window,
+    pub from_ms: u64,
+    pub to_ms: u64,
+}
+
+/// Capacity units, both kinds, and requests that were throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Load {
     pub read: f64,
     pub write: f64,
-    pub throttles: u64,
+    pub read_throttles: u64,
+    pub write_throttles: u64,
 }
 
 impl Load {
@@ -231,11 +289,58 @@ impl Load {
         3.0 * self.write + self.read
     }
 
+    /// Throttled requests of both kinds.
+    #[must_use]
+    pub fn throttles(&self) -> u64 {
+        self.read_throttles + self.write_throttles
+    }
+
+    /// Was nothing asked for?
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Adds another.
     pub fn add(&mut self, other: &Self) {
         self.read += other.read;
         self.write += other.write;
-        self.throttles += other.throttles;
+        self.read_throttles += other.read_throttles;
+        self.write_throttles += other.write_throttles;
+    }
+}
+
+/// The second in which most was asked for: limits are by the second, and a mean hides what met them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Busiest {
+    /// Since the epoch; 0 when nothing was asked for.
+    pub second: u64,
+    pub load: Load,
+}
+
+impl Busiest {
+    /// The heavier of two; what two processes did in the same second is added.
+    pub fn merge(&mut self, other: &Self) {
+        if self.second == other.second {
+            self.load.add(&other.load);
+        } else if (other.load.weight(), other.load.throttles()) > (self.load.weight(), self.load.throttles()) {
+            *self = *other;
+        }
+    }
+}
+
+/// What was asked for over a while.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct WindowLoad {
+    pub load: Load,
+    pub busiest: Busiest,
+}
+
+impl WindowLoad {
+    /// Adds that of another while, or of another process.
+    pub fn merge(&mut self, other: &Self) {
+        self.load.add(&other.load);
+        self.busiest.merge(&other.busiest);
     }
 }
 
@@ -247,10 +352,12 @@ pub struct HotKey<K = Vec<AttributeValue>> {
     pub key: Option<K>,
     /// The partition it lies in; the first when its collection spans several.
     pub partition: u32,
-    /// Since the process began.
+    /// Of the window that was asked about.
+    pub load: Load,
+    /// In that window; not told of single items.
+    pub busiest: Busiest,
+    /// Of the last day, as [`Window::Day`]; of single items since they are counted.
     pub total: Load,
-    /// Of the last 60 seconds.
-    pub last_minute: Load,
 }
 
 /// Why a partition is there.
@@ -313,12 +420,14 @@ pub struct PartitionReport {
     pub range: PlaceRange,
     pub since_ms: u64,
     pub origin: PartitionOrigin,
-    /// Of the last 60 seconds.
-    pub last_minute: Load,
-    /// Since the process began.
-    pub total: Load,
-    /// Of its limits over the last minute, 1 for all.
+    /// Of the window that was asked about.
+    pub load: Load,
+    /// In that window.
+    pub busiest: Busiest,
+    /// Of its limits over the window, 1 for all.
     pub share: f64,
+    /// Of its limits in the busiest second of the window, 1 for all.
+    pub busiest_share: f64,
 }
 
 /// What lies in a partition, counted.

@@ -10,7 +10,7 @@ use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{Load, PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate};
+use ddbfs::model::layout::{PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate, Window};
 use ddbfs::model::schema::ProvisionedThroughput;
 use ddbfs::model::{AttributeValue, Item};
 use ddbfs::protocol;
@@ -367,7 +367,7 @@ fn t_23_a_hot_key_is_put_on_a_partition_of_its_own() {
     let (content, candidate) = bed.layout().partition_content(&source(""), &of_hot).unwrap();
     assert_eq!((content.collections, candidate), (1, SplitCandidate::Single));
     // It is the hottest of the counted keys, and the first to be named.
-    let hottest = bed.layout().hot_keys(&source(""), 1).unwrap().remove(0);
+    let hottest = bed.layout().hot_keys(&source(""), Window::Hour, 1).unwrap().remove(0);
     assert_eq!((hottest.key, hottest.total.read, hottest.partition), (Some(vec![s("p7")]), 2_045.0, hot));
     assert_clean(&bed.database);
 }
@@ -448,11 +448,12 @@ fn s_04_t_21_t_25_the_keys_asked_for_most_are_told() {
     (0..20).for_each(|_| drop(bed.database.query(&of_key("Tab", "p4")).unwrap()));
     (0..30).for_each(|_| drop(bed.database.query(&of_key("Tab/byB", "p5")).unwrap()));
     // Each put of two units weighs three times two; a query of a local index counts for its collection.
-    let top = bed.layout().hot_keys(&source(""), 3).unwrap();
+    let top = bed.layout().hot_keys(&source(""), Window::Minute, 3).unwrap();
     let told: Vec<(String, f64, f64)> =
         top.iter().map(|key| (text(&key.key.as_ref().unwrap()[0]), key.total.read, key.total.write)).collect();
     assert_eq!(told[..2], [("p5".to_owned(), 15.0, 2.0), ("p4".to_owned(), 10.0, 2.0)]);
     assert_eq!(top[0].total.weight(), 21.0);
     bed.clock.advance_ms(61_000);
-    assert_eq!(bed.layout().hot_keys(&source(""), 1).unwrap()[0].last_minute, Load::default());
+    assert_eq!(bed.layout().hot_keys(&source(""), Window::Minute, 1).unwrap(), []);
+    assert_eq!(bed.layout().hot_keys(&source(""), Window::Hour, 1).unwrap()[0].load, top[0].load);
 }

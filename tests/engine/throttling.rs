@@ -8,7 +8,7 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::api::*;
 use ddbfs::model::error::{CancellationReason, Throttled};
-use ddbfs::model::layout::{MeteredOperation, PartitionLimits};
+use ddbfs::model::layout::{MeteredOperation, PartitionLimits, Window};
 use ddbfs::model::settings::OnDemandThroughput;
 use ddbfs::model::{AttributeValue, Error, Item};
 
@@ -124,7 +124,7 @@ fn t_02_t_04_a_hot_key_gets_what_one_partition_gives() {
     ddbfs::protocol::call("UpdateContributorInsights", enable, &bed.database, "localhost").unwrap();
     assert_eq!(puts_until_refused(&bed, "hot", 2_000), (1_000, "TableWriteKeyRangeThroughputExceeded".to_owned()));
     let items = bed.layout().hot_items(&source(""), 1_000).unwrap().unwrap();
-    assert_eq!(items.iter().map(|item| item.total.throttles).sum::<u64>(), 1);
+    assert_eq!(items.iter().map(|item| item.total.throttles()).sum::<u64>(), 1);
     // Other partitions have theirs.
     let partition = |pk: &str| bed.layout().partition_of(&source(""), &vec![s(pk)]).unwrap();
     let other = (0..).map(|i| format!("k{i}")).find(|pk| partition(pk) != partition("hot")).unwrap();
@@ -135,8 +135,8 @@ fn t_02_t_04_a_hot_key_gets_what_one_partition_gives() {
     bed.clock.advance_ms(500);
     assert_eq!(puts_until_refused(&bed, "hot", 2_000), (1_000, "TableWriteKeyRangeThroughputExceeded".to_owned()));
     // T-21: the hot key is at the top.
-    let hottest = bed.layout().hot_keys(&source(""), 1).unwrap().remove(0);
-    assert_eq!((hottest.key, hottest.total.throttles), (Some(vec![s("hot")]), 3));
+    let hottest = bed.layout().hot_keys(&source(""), Window::Minute, 1).unwrap().remove(0);
+    assert_eq!((hottest.key, hottest.total.throttles()), (Some(vec![s("hot")]), 3));
 }
 
 #[test]

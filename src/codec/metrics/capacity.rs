@@ -40,15 +40,16 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
 
 fn total(source: &SourceMetrics) -> Load {
     let usage = &source.usage.total;
-    Load { read: usage.read.sum, write: usage.write.sum, throttles: usage.read_throttles + usage.write_throttles }
+    let (read_throttles, write_throttles) = (usage.read_throttles, usage.write_throttles);
+    Load { read: usage.read.sum, write: usage.write.sum, read_throttles, write_throttles }
 }
 
 fn per_second(load: &Load, seconds: f64) -> Load {
-    Load { read: load.read / seconds, write: load.write / seconds, throttles: load.throttles }
+    Load { read: load.read / seconds, write: load.write / seconds, ..*load }
 }
 
 fn load(load: &Load) -> Value {
-    json!({ "read_units": load.read, "write_units": load.write, "throttles": load.throttles })
+    json!({ "read_units": load.read, "write_units": load.write, "throttles": load.throttles() })
 }
 
 fn billing(source: &SourceMetrics) -> Value {

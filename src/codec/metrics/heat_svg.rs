@@ -1,16 +1,18 @@
 //! The heat of a table as a picture: for the base and each global index a lane of its partitions in the order of the hash space, as
-//! wide as what lies in them, as hot as what was asked of them in the last minute, with the hottest keys named.
+//! wide as what lies in them, as hot as what was asked of them in a window, with the hottest keys named.
 //!
 //! Plain SVG with its own style: no script, no font, no link; light or dark as the reader's screen is.
 
 use std::fmt::Write as _;
 
-use crate::model::layout::{HotKey, PartitionContent, PartitionLimits, PartitionReport};
+use crate::model::layout::{HotKey, PartitionContent, PartitionLimits, PartitionReport, TimeSpan, Window};
 
 /// A table's base or one of its global indexes.
 #[derive(Debug, Clone)]
 pub struct Lane {
     pub title: String,
+    /// What the loads are of.
+    pub window: Window,
     pub partitions: Vec<(PartitionReport, PartitionContent)>,
     /// The hottest first, with their names.
     pub keys: Vec<(HotKey, String)>,
@@ -54,16 +56,16 @@ text{font:13px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:
 .h0{fill:#2a343e}.h1{fill:#4d4630}.h2{fill:#7d5c23}.h3{fill:#b8701f}.h4{fill:#e0662c}.h5{fill:#f04d45}.h6{fill:#ff86a8}
 .on{fill:#f4f7fa}.hot{fill:#12171d}}";
 
-/// The picture of a table.
+/// The picture of a table, with the loads of a window.
 #[must_use]
-pub fn render(table: &str, limits: &PartitionLimits, lanes: &[Lane]) -> String {
+pub fn render(table: &str, time: &TimeSpan, limits: &PartitionLimits, lanes: &[Lane]) -> String {
     let height = HEAD + lanes.iter().map(|lane| lane_height(lane) + LANE_GAP).sum::<f64>() + 30.0;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n\
          <title>Heat of {name}</title>\n<style>{STYLE}</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n",
         name = escape(table)
     );
-    head(&mut out, table, lanes);
+    head(&mut out, table, time, lanes);
     let mut top = HEAD;
     for lane in lanes {
         draw(&mut out, lane, top);
@@ -84,16 +86,17 @@ fn lane_height(lane: &Lane) -> f64 {
     LANE_TITLE + SCALE_HEIGHT + FUNNEL_HEIGHT + BOX_HEIGHT + if keys > 0.0 { keys + 22.0 } else { 0.0 }
 }
 
-fn head(out: &mut String, table: &str, lanes: &[Lane]) {
+fn head(out: &mut String, table: &str, time: &TimeSpan, lanes: &[Lane]) {
+    let name = time.window.name();
     text(out, (MARGIN, 42.0), "big", table);
     let sum = |value: fn(&PartitionReport) -> f64| {
-        lanes.iter().flat_map(|lane| &lane.partitions).map(|(report, _)| value(report)).sum::<f64>() / 60.0
+        lanes.iter().flat_map(|lane| &lane.partitions).map(|(report, _)| value(report)).sum::<f64>() / time.window.seconds()
     };
-    let (reads, writes) = (sum(|report| report.last_minute.read), sum(|report| report.last_minute.write));
-    let throttles: u64 = lanes.iter().flat_map(|lane| &lane.partitions).map(|(report, _)| report.last_minute.throttles).sum();
+    let (reads, writes) = (sum(|report| report.load.read), sum(|report| report.load.write));
+    let throttles: u64 = lanes.iter().flat_map(|lane| &lane.partitions).map(|(report, _)| report.load.throttles()).sum();
     let asked = match reads + writes > 0.0 || throttles > 0 {
-        true => format!("last minute: {} RCU/s, {} WCU/s, {throttles} throttled", short(reads), short(writes)),
-        false => "nothing was asked for in the last minute".to_owned(),
+        true => format!("last {name}: {} RCU/s, {} WCU/s, {throttles} throttled", short(reads), short(writes)),
+        false => format!("nothing was asked for in the last {name}"),
     };
     text(out, (MARGIN, 64.0), "dim", &asked);
     // The legend.
@@ -143,7 +146,7 @@ fn draw(out: &mut String, lane: &Lane, top: f64) {
     hash_scale(out, scale);
     for (place, ((report, content), span)) in lane.partitions.iter().zip(&spans).enumerate() {
         funnel(out, (scale + SCALE_HEIGHT, boxes), report, *span, place % 2 == 1);
-        partition(out, boxes, (report, content), *span);
+        partition(out, boxes, lane.window, (report, content), *span);
     }
     hot_keys(out, lane, &spans, boxes);
 }
@@ -180,16 +183,16 @@ fn hash_x(place: &[u8]) -> f64 {
     MARGIN + INNER * f64::from(first) / 4_294_967_296.0
 }
 
-fn partition(out: &mut String, y: f64, (report, content): (&PartitionReport, &PartitionContent), span: Span) {
+fn partition(out: &mut String, y: f64, window: Window, (report, content): (&PartitionReport, &PartitionContent), span: Span) {
     let step = step_of(report.share);
     let tip = format!(
         "p{:02}: {} items, {}, {} RCU/s, {} WCU/s, {} throttled, {:.0} % of its limits; by {}",
         report.id,
         thousands(content.items),
         human(content.billed_bytes),
-        short(report.last_minute.read / 60.0),
-        short(report.last_minute.write / 60.0),
-        report.last_minute.throttles,
+        short(report.load.read / window.seconds()),
+        short(report.load.write / window.seconds()),
+        report.load.throttles(),
         report.share * 100.0,
         report.origin.name()
     );
@@ -212,7 +215,7 @@ fn partition(out: &mut String, y: f64, (report, content): (&PartitionReport, &Pa
 
 /// The hottest keys: a number where each is, and a line about it below.
 fn hot_keys(out: &mut String, lane: &Lane, spans: &[Span], boxes: f64) {
-    let whole: f64 = lane.partitions.iter().map(|(report, _)| report.total.weight()).sum();
+    let whole: f64 = lane.partitions.iter().map(|(report, _)| report.load.weight()).sum();
     let mut y = boxes + BOX_HEIGHT + 30.0;
     let mut marks: Vec<f64> = Vec::new();
     for (rank, (key, name)) in lane.keys.iter().take(KEYS_MAX).enumerate() {
@@ -224,7 +227,7 @@ fn hot_keys(out: &mut String, lane: &Lane, spans: &[Span], boxes: f64) {
         let x = beside(&marks, wanted);
         marks.push(x);
         circle(out, (x, boxes + BOX_HEIGHT), rank);
-        key_line(out, y, (rank, key, name), if whole > 0.0 { key.total.weight() / whole } else { 0.0 });
+        key_line(out, y, lane.window, (rank, key, name), if whole > 0.0 { key.load.weight() / whole } else { 0.0 });
         y += KEY_HEIGHT;
     }
 }
@@ -239,7 +242,7 @@ fn beside(marks: &[f64], wanted: f64) -> f64 {
     free.first().copied().unwrap_or(wanted)
 }
 
-fn key_line(out: &mut String, y: f64, (rank, key, name): (usize, &HotKey, &str), share: f64) {
+fn key_line(out: &mut String, y: f64, window: Window, (rank, key, name): (usize, &HotKey, &str), share: f64) {
     circle(out, (MARGIN + MARK_RADIUS, y - 4.5), rank);
     text(out, (MARGIN + 26.0, y), "mono", &cut(name));
     text(out, (380.0, y), "dim", &format!("p{:02}", key.partition));
@@ -247,9 +250,9 @@ fn key_line(out: &mut String, y: f64, (rank, key, name): (usize, &HotKey, &str),
     let _ = writeln!(out, "<rect class=\"track\" x=\"440\" y=\"{:.1}\" width=\"{BAR_WIDTH}\" height=\"10\" rx=\"2\"/>", y - 9.5);
     let _ = writeln!(out, "<rect class=\"bar\" x=\"440\" y=\"{:.1}\" width=\"{width:.1}\" height=\"10\" rx=\"2\"/>", y - 9.5);
     text(out, (440.0 + BAR_WIDTH + 10.0, y), "", &format!("{} of the load", percent(share)));
-    let of_minute = |units: f64| short(units / 60.0);
-    text(out, (840.0, y), "dim end", &format!("{} RCU/s", of_minute(key.last_minute.read)));
-    text(out, (WIDTH - MARGIN, y), "dim end", &format!("{} WCU/s", of_minute(key.last_minute.write)));
+    let a_second = |units: f64| short(units / window.seconds());
+    text(out, (840.0, y), "dim end", &format!("{} RCU/s", a_second(key.load.read)));
+    text(out, (WIDTH - MARGIN, y), "dim end", &format!("{} WCU/s", a_second(key.load.write)));
 }
 
 fn circle(out: &mut String, (x, y): (f64, f64), rank: usize) {

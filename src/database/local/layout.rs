@@ -12,8 +12,8 @@ use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Sour
 use crate::engine::base::keys;
 use crate::engine::ops::partitions::Partitioned;
 use crate::model::layout::{
-    BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    SplitCandidate,
+    BigCollection, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
+    TimeSpan, SplitCandidate, Window,
 };
 use crate::model::prices::PriceTable;
 use crate::model::{Error, TableName};
@@ -48,8 +48,12 @@ impl Layout for LocalDatabase {
         self.engine.collection_warnings()
     }
 
-    fn partitions(&self, source: &Source) -> Result<Vec<PartitionReport>, Error> {
-        Ok(self.engine.partition_reports(&self.partitioned(source)?))
+    fn span(&self, window: Window) -> TimeSpan {
+        self.engine.span(window)
+    }
+
+    fn partitions(&self, source: &Source, window: Window) -> Result<Vec<PartitionReport>, Error> {
+        self.engine.partition_reports(&self.partitioned(source)?, window)
     }
 
     fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error> {
@@ -94,18 +98,13 @@ impl Layout for LocalDatabase {
         })
     }
 
-    fn hot_keys(&self, source: &Source, count: usize) -> Result<Vec<HotKey>, Error> {
+    fn hot_keys(&self, source: &Source, window: Window, count: usize) -> Result<Vec<HotKey>, Error> {
         let of = self.partitioned(source)?;
-        let hot = self.engine.hot_keys(&of, count).into_iter();
-        hot.map(|(counter, last_minute)| {
-            let key = self.key_of(source, counter.digest)?;
-            Ok(HotKey {
-                digest: counter.digest,
-                key,
-                partition: partition_of(&of, &counter.digest),
-                total: counter.total,
-                last_minute,
-            })
+        let hot = self.engine.hot_keys(&of, window, count)?.into_iter();
+        hot.map(|(digest, heat, total)| {
+            let key = self.key_of(source, digest)?;
+            let partition = partition_of(&of, &digest);
+            Ok(HotKey { digest, key, partition, load: heat.load, busiest: heat.busiest, total })
         })
         .collect()
     }
@@ -118,8 +117,9 @@ impl Layout for LocalDatabase {
                 digest: counter.digest,
                 key: self.entry_at(source, &counter.name)?,
                 partition: partition_of(&of, &counter.name),
+                load: last_minute,
+                busiest: Busiest::default(),
                 total: counter.total,
-                last_minute,
             })
         });
         hot.collect::<Result<_, _>>().map(Some)

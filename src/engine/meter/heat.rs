@@ -15,7 +15,13 @@ const SECONDS: f64 = 60.0;
 /// The share of its limits that a partition is asked for, 1 for all; `load` is of the last 60 seconds.
 #[must_use]
 pub fn share(load: &Load, limits: &PartitionLimits) -> f64 {
-    load.read / SECONDS / limits.read_units_max + load.write / SECONDS / limits.write_units_max
+    share_over(load, limits, SECONDS)
+}
+
+/// As [`share`], of the load of as many seconds.
+#[must_use]
+pub fn share_over(load: &Load, limits: &PartitionLimits, seconds: f64) -> f64 {
+    load.read / seconds / limits.read_units_max + load.write / seconds / limits.write_units_max
 }
 
 /// The boundary between two collections that parts the load best: beside one of the hot keys, or in the middle. What the

@@ -13,6 +13,8 @@
 pub mod charges;
 pub mod heat;
 pub mod operations;
+pub mod pyramid;
+pub mod record;
 pub mod top_keys;
 pub mod window;
 
@@ -33,8 +35,10 @@ use crate::store::Read;
 
 pub use operations::{Outcome, TableMeter};
 
+use pyramid::{Level, Merge, Pyramid};
+use record::HeatRecord;
 use top_keys::{Counter, ItemCounter, TopKeys};
-use window::{LastMinute, Minutes};
+use window::{Gauge, LastMinute, Minutes};
 
 /// The meters of everything.
 #[derive(Debug, Default)]
@@ -118,19 +122,32 @@ struct Counts {
     map: Arc<PartitionMap>,
     /// By the number of the partition.
     heat: HashMap<u32, Heat>,
+    /// Start of the slot now, milliseconds since the epoch.
+    slot: u64,
+    /// The slots before.
+    closed: Pyramid<HeatRecord>,
 }
 
 /// The load of one partition.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Heat {
-    pub total: Load,
     pub last_minute: LastMinute,
+    slot: Gauge,
 }
 
 impl SourceMeter {
     fn new(map: Arc<PartitionMap>) -> Self {
-        let (usage, last_minute, keys) = (Minutes::default(), LastMinute::default(), TopKeys::default());
-        Self { base: None, counts: Mutex::new(Counts { usage, last_minute, keys, items: None, map, heat: HashMap::new() }) }
+        let counts = Counts {
+            usage: Minutes::default(),
+            last_minute: LastMinute::default(),
+            keys: TopKeys::default(),
+            items: None,
+            map,
+            heat: HashMap::new(),
+            slot: 0,
+            closed: Pyramid::default(),
+        };
+        Self { base: None, counts: Mutex::new(counts) }
     }
 
     fn beside(base: Arc<Self>) -> Self {
@@ -180,7 +197,7 @@ impl SourceMeter {
 
     /// Counts requests that were throttled.
     pub fn count_throttle(&self, place: &[u8], now_ms: u64, is_write: bool) {
-        let load = Load { throttles: 1, ..Load::default() };
+        let load = Load { read_throttles: u64::from(!is_write), write_throttles: u64::from(is_write), ..Load::default() };
         let mut counts = self.counts.lock();
         counts.usage.count(now_ms, |usage| match is_write {
             true => usage.write_throttles += 1,
@@ -210,6 +227,7 @@ impl SourceMeter {
             return base.heat(place, now_ms, load);
         }
         let mut counts = self.counts.lock();
+        counts.turn(now_ms);
         let id = counts.map.partitions()[counts.map.position_of(place)].id;
         counts.warm(id, now_ms, load);
         if let Some(digest) = place.first_chunk() {
@@ -220,10 +238,11 @@ impl SourceMeter {
     /// A scan asks each partition on its way for as much, and no key in particular.
     fn heat_scanned(&self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
         let mut counts = self.counts.lock();
+        counts.turn(now_ms);
         let map = Arc::clone(&counts.map);
         let scanned = &map.partitions()[map.position_of(from)..=map.position_of(to).max(map.position_of(from))];
         let parts = scanned.len() as f64;
-        let share = Load { read: load.read / parts, write: load.write / parts, throttles: load.throttles };
+        let share = Load { read: load.read / parts, write: load.write / parts, ..*load };
         scanned.iter().for_each(|partition| counts.warm(partition.id, now_ms, &share));
     }
 
@@ -252,6 +271,17 @@ impl SourceMeter {
     #[must_use]
     pub fn heat_of(&self, id: u32) -> Heat {
         self.counts.lock().heat.get(&id).copied().unwrap_or_default()
+    }
+
+    /// What was asked of partitions and keys since a time, milliseconds since the epoch.
+    #[must_use]
+    pub fn heat_since(&self, from_ms: u64) -> HeatRecord {
+        let counts = self.counts.lock();
+        let mut sum = counts.closed.since(from_ms);
+        if counts.slot >= from_ms {
+            sum.merge(&counts.open_slot());
+        }
+        sum
     }
 
     /// The counted keys, the hottest by all their load first.
@@ -283,7 +313,31 @@ impl Counts {
 
     fn warm(&mut self, id: u32, now_ms: u64, load: &Load) {
         let heat = self.heat.entry(id).or_default();
-        heat.total.add(load);
         heat.last_minute.add(now_ms, load);
+        heat.slot.add(now_ms, load);
+    }
+
+    /// What the slot now has.
+    fn open_slot(&self) -> HeatRecord {
+        HeatRecord {
+            partitions: self.heat.iter().filter_map(|(id, heat)| Some((*id, heat.slot.read()?))).collect(),
+            keys: self.keys.all().filter_map(|key| Some((key.digest, key.slot.read()?))).collect(),
+        }
+    }
+
+    /// Closes the slot when its time is over. A clock that goes back counts in the newest.
+    fn turn(&mut self, now_ms: u64) {
+        let slot = Level::Slot.start(now_ms);
+        if slot <= self.slot {
+            return;
+        }
+        let open = self.open_slot();
+        if !open.is_none() {
+            self.closed.add((Level::Slot, self.slot), &open);
+            self.heat.values_mut().for_each(|heat| heat.slot = Gauge::default());
+            self.keys.all_mut().for_each(|key| key.slot = Gauge::default());
+        }
+        self.closed.roll(now_ms);
+        self.slot = slot;
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The counters are in sets of eight by digest, as in a processor's cache: a count touches one set and allocates nothing.
 
-use super::window::LastMinute;
+use super::window::{Gauge, LastMinute};
 use crate::codec::digest::Digest;
 use crate::model::layout::Load;
 
@@ -20,6 +20,8 @@ pub struct Counter<Name = ()> {
     /// What the counter had when this key took it: the total of the key may be less than this much too high.
     inherited: f64,
     pub last_minute: LastMinute,
+    /// Of the slot now, see `super::Slots`.
+    pub slot: Gauge,
 }
 
 /// A single item's counter, with its place.
@@ -28,7 +30,7 @@ pub type ItemCounter = Counter<Box<[u8]>>;
 impl<Name> Counter<Name> {
     /// What decides who stays.
     fn rank(&self) -> f64 {
-        self.inherited + self.total.weight() + counted(self.total.throttles)
+        self.inherited + self.total.weight() + counted(self.total.throttles())
     }
 }
 
@@ -60,20 +62,26 @@ impl<Name: Clone> TopKeys<Name> {
             None => {
                 let place = least(set);
                 let inherited = set[place].as_ref().map_or(0.0, Counter::rank);
-                let last_minute = LastMinute::default();
-                set[place] = Some(Counter { digest: *digest, name: name(), total: Load::default(), inherited, last_minute });
+                let (total, last_minute, slot) = (Load::default(), LastMinute::default(), Gauge::default());
+                set[place] = Some(Counter { digest: *digest, name: name(), total, inherited, last_minute, slot });
                 &mut set[place]
             }
         };
         if let Some(counter) = counter {
             counter.total.add(load);
             counter.last_minute.add(now_ms, load);
+            counter.slot.add(now_ms, load);
         }
     }
 
     /// All counted keys, in no order.
     pub fn all(&self) -> impl Iterator<Item = &Counter<Name>> {
         self.counters.iter().flatten()
+    }
+
+    /// All counted keys, to be changed.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Counter<Name>> {
+        self.counters.iter_mut().flatten()
     }
 
     /// The hottest by all their load first.

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::model::layout::{Load, Series};
+use crate::model::layout::{Busiest, Load, Series, WindowLoad};
 
 /// Minutes that are remembered: three hours, as long as CloudWatch keeps its finest points.
 pub const MINUTES_MAX: usize = 180;
 
 const MINUTE_MS: u64 = 60_000;
-const SLOT_MS: u64 = 10_000;
+/// The finest while that load is kept by.
+pub const SLOT_MS: u64 = 10_000;
 const SLOTS: usize = 6;
 
 /// Counts since the beginning and of each of the last minutes in which something was counted.
@@ -81,6 +82,36 @@ impl LastMinute {
             }
         }
         self.newest = now;
+    }
+}
+
+/// The load since something was taken last, and in the busiest second of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gauge {
+    load: Load,
+    busiest: Busiest,
+    /// The second now, not yet compared.
+    now: Busiest,
+}
+
+impl Gauge {
+    /// Counts a load now.
+    pub fn add(&mut self, now_ms: u64, load: &Load) {
+        let second = now_ms / 1000;
+        if second != self.now.second {
+            self.busiest.merge(&self.now);
+            self.now = Busiest { second, load: Load::default() };
+        }
+        self.now.load.add(load);
+        self.load.add(load);
+    }
+
+    /// What was counted; `None` when nothing was.
+    #[must_use]
+    pub fn read(&self) -> Option<WindowLoad> {
+        let mut busiest = self.busiest;
+        busiest.merge(&self.now);
+        (!self.load.is_none()).then_some(WindowLoad { load: self.load, busiest })
     }
 }
 

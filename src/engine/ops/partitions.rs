@@ -8,10 +8,11 @@ use crate::codec::digest::Digest;
 use crate::engine::base::keys::SourceId;
 use crate::engine::catalog::TableEntry;
 use crate::engine::meter::heat;
-use crate::engine::meter::top_keys::{Counter, ItemCounter};
+use crate::engine::meter::record::{self, HeatRecord};
+use crate::engine::meter::top_keys::ItemCounter;
 use crate::engine::partitions::{self, Partition, PartitionMap, content};
 use crate::engine::runtime::Engine;
-use crate::model::layout::{Load, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, PlaceRange, SplitCandidate};
+use crate::model::layout::{Load, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, PlaceRange, TimeSpan, SplitCandidate, Window, WindowLoad};
 use crate::model::{Error, IndexName, TableName};
 
 /// A table or global index whose partitions are asked for. Entries of a local index are in those of its table.
@@ -45,26 +46,39 @@ impl Engine {
         self.shared.options.partition_limits
     }
 
-    /// Each partition with its load, in the order of the hash space.
+    /// A window in time, by the engine's clock.
     #[must_use]
-    pub fn partition_reports(&self, of: &Partitioned) -> Vec<PartitionReport> {
-        let now_ms = self.shared.options.clock.now_ms();
+    pub fn span(&self, window: Window) -> TimeSpan {
+        window.span(self.shared.options.clock.now_ms())
+    }
+
+    /// What was asked of the partitions and keys of a table or global index in a window.
+    fn heat(&self, of: &Partitioned, window: Window) -> Result<HeatRecord, Error> {
         let meter = self.shared.meter.known_source(of.source);
-        let positions = of.map.partitions().iter().enumerate();
+        Ok(meter.map(|meter| meter.heat_since(self.span(window).from_ms)).unwrap_or_default())
+    }
+
+    /// Each partition with its load in a window, in the order of the hash space.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn partition_reports(&self, of: &Partitioned, window: Window) -> Result<Vec<PartitionReport>, Error> {
+        let limits = &self.shared.options.partition_limits;
+        let heat = self.heat(of, window)?;
         let report = |(position, partition): (usize, &Partition)| {
-            let heat = meter.as_ref().map(|meter| meter.heat_of(partition.id)).unwrap_or_default();
-            let last_minute = heat.last_minute.sum(now_ms);
+            let WindowLoad { load, busiest } = heat.partitions.get(&partition.id).copied().unwrap_or_default();
             PartitionReport {
                 id: partition.id,
                 range: of.map.range(position),
                 since_ms: partition.since_ms,
                 origin: partition.origin,
-                last_minute,
-                total: heat.total,
-                share: heat::share(&last_minute, &self.shared.options.partition_limits),
+                load,
+                busiest,
+                share: heat::share_over(&load, limits, window.seconds()),
+                busiest_share: heat::share_over(&busiest.load, limits, 1.0),
             }
         };
-        positions.map(report).collect()
+        Ok(of.map.partitions().iter().enumerate().map(report).collect())
     }
 
     /// Counts what lies in a partition.
@@ -90,13 +104,14 @@ impl Engine {
         }
     }
 
-    /// The counted keys of a table or global index, the hottest first.
-    #[must_use]
-    pub fn hot_keys(&self, of: &Partitioned, count: usize) -> Vec<(Counter, Load)> {
-        let now_ms = self.shared.options.clock.now_ms();
-        let meter = self.shared.meter.known_source(of.source);
-        let keys = meter.map(|meter| meter.top_keys(count)).unwrap_or_default();
-        keys.into_iter().map(|counter| (counter, counter.last_minute.sum(now_ms))).collect()
+    /// The keys of a table or global index that were asked for most in a window, the hottest first, with their load of the day.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn hot_keys(&self, of: &Partitioned, window: Window, count: usize) -> Result<Vec<(Digest, WindowLoad, Load)>, Error> {
+        let (heat, day) = (self.heat(of, window)?, self.heat(of, Window::Day)?);
+        let hottest = record::hottest(&heat.keys).into_iter().take(count);
+        Ok(hottest.map(|(digest, heat)| (digest, heat, day.keys.get(&digest).map_or(heat.load, |day| day.load))).collect())
     }
 
     /// The counted single items of a table or global index with their places, the hottest first; `None` while they are not counted.

@@ -16,9 +16,10 @@ use crate::fs::process::{Caller, session_of};
 use crate::fs::source::draft;
 use crate::fs::special::room::Room;
 use crate::fs::time::now_ms;
+use crate::model::layout::Window::{Day, Hour, Minute};
 
 /// In the directory of a table or a draft; listed when the mount shows all.
-pub static OF_TABLE: [Derived; 8] = [
+pub static OF_TABLE: [Derived; 10] = [
     Derived::text("describe.json", describe::text),
     Derived::text("schema.plan", plan::text).of_drafts_too().opened(plan::open),
     Derived::text("ctl", control::usage).of_drafts_too().taking(Runs::Long, control::command),
@@ -26,7 +27,9 @@ pub static OF_TABLE: [Derived; 8] = [
     Derived::text("ttl", ttl::text).taking(Runs::Elsewhere, ttl::command),
     Derived::text("capacity.json", metrics::capacity_text).of_mount(),
     Derived::text("metrics.ndjson", metrics::points_text).of_mount(),
-    Derived::text("heat.svg", heat::picture).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.svg", |mount, at, _| heat::picture(mount, at, Minute)).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.hour.svg", |mount, at, _| heat::picture(mount, at, Hour)).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.day.svg", |mount, at, _| heat::picture(mount, at, Day)).of_mount().reading(Effort::TableNow),
 ];
 
 /// In the directory of an index; listed when the mount shows all.
@@ -36,9 +39,13 @@ pub static OF_INDEX: [Derived; 2] = [
 ];
 
 /// In `partitions/`, never listed.
-pub static OF_PARTITIONS: [Derived; 4] = [
-    Derived::text("heat.tsv", heat::heat).of_mount().reading(Effort::TableNow),
-    Derived::text("hot.tsv", heat::hot).of_mount().reading(Effort::TableNow),
+pub static OF_PARTITIONS: [Derived; 8] = [
+    Derived::text("heat.tsv", |mount, at, _| heat::heat(mount, at, Minute)).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.hour.tsv", |mount, at, _| heat::heat(mount, at, Hour)).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.day.tsv", |mount, at, _| heat::heat(mount, at, Day)).of_mount().reading(Effort::TableNow),
+    Derived::text("hot.tsv", |mount, at, _| heat::hot(mount, at, Minute)).of_mount().reading(Effort::TableNow),
+    Derived::text("hot.hour.tsv", |mount, at, _| heat::hot(mount, at, Hour)).of_mount().reading(Effort::TableNow),
+    Derived::text("hot.day.tsv", |mount, at, _| heat::hot(mount, at, Day)).of_mount().reading(Effort::TableNow),
     Derived::text("hot-items.tsv", heat::hot_items).of_mount().reading(Effort::TableNow),
     Derived::text("big.tsv", heat::big).of_mount().reading(Effort::TableNow),
 ];

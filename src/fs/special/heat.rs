@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::partition_text::{candidate_text, hex_bound, is_flat, key_name, partition_name};
+use crate::codec::calendar::iso;
 use crate::codec::digest::hex;
 use crate::codec::metrics::heat_svg::{self, Lane};
+use crate::database::layout::Layout;
 use crate::database::{PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
@@ -15,29 +17,30 @@ use crate::fs::node::special::Special;
 use crate::fs::path::names;
 use crate::fs::process::Caller;
 use crate::model::IndexKind;
-use crate::model::layout::{CollectionWarning, HotKey};
+use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, Window};
 
 /// Keys and collections that are told of.
 const ROWS_MAX: usize = 100;
-const SECONDS: f64 = 60.0;
 
-const HOT_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n";
+const HEAT_COLUMNS: &str = "#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\t\
+                            split_candidate\tbusiest_percent\tbusiest_second\tread_throttles\twrite_throttles\n";
+const ITEM_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n";
 const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
                            and where there is a sort key\n";
 
-/// `heat.svg` of a table.
-pub fn picture(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    text(mount, at, picture_of)
+/// `heat.svg` of a table, or that of a longer window.
+pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+    text(mount, at, |mount, source| picture_of(mount, source, window))
 }
 
-/// `heat.tsv`
-pub fn heat(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    text(mount, at, heat_of)
+/// `heat.tsv`, or that of a longer window.
+pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+    text(mount, at, |mount, source| heat_of(mount, source, window))
 }
 
-/// `hot.tsv`
-pub fn hot(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
-    text(mount, at, hot_keys)
+/// `hot.tsv`, or that of a longer window.
+pub fn hot(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
+    text(mount, at, |mount, source| hot_keys(mount, source, window))
 }
 
 /// `hot-items.tsv`
@@ -51,73 +54,92 @@ pub fn big(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsEr
 }
 
 /// The text of a file of a table or index that is there.
-fn text(mount: &Mount, at: &Special, make: fn(&Mount, &Source) -> Result<String, FsError>) -> Result<Vec<u8>, FsError> {
+fn text(mount: &Mount, at: &Special, make: impl FnOnce(&Mount, &Source) -> Result<String, FsError>) -> Result<Vec<u8>, FsError> {
     let source = at.source.as_ref().ok_or(FsError::NotFound)?;
     mount.source_schema(source)?;
     Ok(make(mount, source)?.into_bytes())
 }
 
-/// Each partition with its heat: percent of its limits over the last minute.
-fn heat_of(mount: &Mount, source: &Source) -> Result<String, FsError> {
+/// `#last hour: 2026-01-02T03:04:00.000Z to 2026-01-02T04:03:05.678Z`, the first line of a table of a window.
+fn window_line(layout: &dyn Layout, window: Window) -> String {
+    let span = layout.span(window);
+    format!("#last {}: {} to {}\n", window.name(), iso(span.from_ms), iso(span.to_ms))
+}
+
+/// A second since the epoch; `-` for none.
+fn second_text(busiest: &Busiest) -> String {
+    if busiest.second == 0 { "-".to_owned() } else { iso(busiest.second * 1000) }
+}
+
+/// Each partition with its heat: percent of its limits over the window, and in the busiest second of it.
+fn heat_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsError> {
     let layout = mount.layout()?;
-    let mut out =
-        "#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\tsplit_candidate\n"
-            .to_owned();
-    for report in layout.partitions(source)? {
+    let mut out = window_line(layout, window) + HEAT_COLUMNS;
+    for report in layout.partitions(source, window)? {
         let (content, candidate) = layout.partition_content(source, &report)?;
         let to = report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound);
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
-            "{}\t{}\t{to}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}",
+            "{}\t{}\t{to}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}\t{:.1}\t{}\t{}\t{}",
             partition_name(report.id),
             hex_bound(&report.range.from),
             content.collections,
             content.items,
             content.billed_bytes,
             report.share * 100.0,
-            report.last_minute.read / SECONDS,
-            report.last_minute.write / SECONDS,
-            report.last_minute.throttles,
+            report.load.read / window.seconds(),
+            report.load.write / window.seconds(),
+            report.load.throttles(),
             candidate_text(&candidate),
+            report.busiest_share * 100.0,
+            second_text(&report.busiest),
+            report.load.read_throttles,
+            report.load.write_throttles,
         );
     }
     Ok(out)
 }
 
-/// The keys asked for most; the load is three units for a write unit, one for a read unit.
-fn hot_keys(mount: &Mount, source: &Source) -> Result<String, FsError> {
-    let mut out = HOT_COLUMNS.to_owned();
-    for (rank, key) in mount.layout()?.hot_keys(source, ROWS_MAX)?.into_iter().enumerate() {
-        hot_row(&mut out, rank, &key, &name_of(mount, source, key.key.as_ref(), &key.digest)?);
+/// The keys asked for most in the window; the load is three units for a write unit, one for a read unit, and last that of the day.
+fn hot_keys(mount: &Mount, source: &Source, window: Window) -> Result<String, FsError> {
+    let layout = mount.layout()?;
+    let columns = ITEM_COLUMNS.trim_end().replace("minute", window.name());
+    let mut out = window_line(layout, window) + &columns + "\tbusiest_rcu\tbusiest_wcu\tbusiest_second\tread_throttles\twrite_throttles\n";
+    for (rank, key) in layout.hot_keys(source, window, ROWS_MAX)?.into_iter().enumerate() {
+        hot_columns(&mut out, rank, &key, &name_of(mount, source, key.key.as_ref(), &key.digest)?);
+        let Load { read, write, .. } = key.busiest.load;
+        let (second, load) = (second_text(&key.busiest), &key.load);
+        let _ = writeln!(out, "\t{read:.1}\t{write:.1}\t{second}\t{}\t{}", load.read_throttles, load.write_throttles);
     }
     Ok(out)
 }
 
 /// The single items asked for most, by their paths below `items/`; of one that is not there now its digest.
 fn hot_items_of(mount: &Mount, source: &Source) -> Result<String, FsError> {
-    let mut out = HOT_COLUMNS.to_owned();
+    let mut out = ITEM_COLUMNS.to_owned();
     let Some(items) = mount.layout()?.hot_items(source, ROWS_MAX)? else {
         out.push_str(NOT_COUNTED);
         return Ok(out);
     };
     for (rank, item) in items.into_iter().enumerate() {
         let path = item.key.as_ref().map(|key| names::entry_path(key, TextForm::PlainJson));
-        hot_row(&mut out, rank, &item, &path.unwrap_or_else(|| format!("#{}", hex(&item.digest))));
+        hot_columns(&mut out, rank, &item, &path.unwrap_or_else(|| format!("#{}", hex(&item.digest))));
+        out.push('\n');
     }
     Ok(out)
 }
 
-fn hot_row<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
-    let _ = writeln!(
+fn hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
+    let _ = write!(
         out,
         "{}\t{}\t{name}\t{:.1}\t{:.1}\t{}\t{:.1}\t{:.1}",
         rank + 1,
         partition_name(key.partition),
-        key.last_minute.read,
-        key.last_minute.write,
-        key.total.throttles,
-        key.last_minute.weight(),
+        key.load.read,
+        key.load.write,
+        key.load.throttles(),
+        key.load.weight(),
         key.total.weight(),
     );
 }
@@ -151,33 +173,33 @@ fn name_of(mount: &Mount, source: &Source, key: Option<&PartitionKey>, digest: &
 }
 
 /// The base and each global index as a lane.
-fn picture_of(mount: &Mount, source: &Source) -> Result<String, FsError> {
+fn picture_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsError> {
     let layout = mount.layout()?;
     let schema = mount.schema(&source.table)?;
-    let mut lanes = vec![lane(mount, source, "items".to_owned())?];
+    let mut lanes = vec![lane(mount, source, window, "items".to_owned())?];
     for index in schema.indexes_of(IndexKind::Global) {
         let of_index = Source { table: source.table.clone(), index: Some(index.name.clone()) };
-        lanes.push(lane(mount, &of_index, format!("gsi/{}", index.name.as_str()))?);
+        lanes.push(lane(mount, &of_index, window, format!("gsi/{}", index.name.as_str()))?);
     }
-    Ok(heat_svg::render(source.table.as_str(), &layout.partition_limits(), &lanes))
+    Ok(heat_svg::render(source.table.as_str(), &layout.span(window), &layout.partition_limits(), &lanes))
 }
 
-fn lane(mount: &Mount, source: &Source, title: String) -> Result<Lane, FsError> {
+fn lane(mount: &Mount, source: &Source, window: Window, title: String) -> Result<Lane, FsError> {
     let layout = mount.layout()?;
     let mut filled = Vec::new();
-    for report in layout.partitions(source)? {
+    for report in layout.partitions(source, window)? {
         let (content, _) = layout.partition_content(source, &report)?;
         filled.push((report, content));
     }
     let mut keys = Vec::new();
-    for key in layout.hot_keys(source, heat_svg::KEYS_MAX)? {
+    for key in layout.hot_keys(source, window, heat_svg::KEYS_MAX)? {
         let name = match &key.key {
             Some(values) => names::collection_name(values),
             None => format!("#{}", &hex(&key.digest)[..8]),
         };
         keys.push((key, name));
     }
-    Ok(Lane { title, partitions: filled, keys })
+    Ok(Lane { title, window, partitions: filled, keys })
 }
 
 /// Lines of `.ddb/warnings.ndjson` about item collections near their limit.

@@ -22,7 +22,7 @@ use crate::fs::path::names::{self, Parsed, Suffix};
 use crate::fs::process::Caller;
 use crate::fs::query::Wanted;
 use crate::fs::source::items::partition_types;
-use crate::model::layout::{Load, PartitionReport, PlaceRange};
+use crate::model::layout::{Load, PartitionReport, PlaceRange, Window};
 
 const STATS_NAME: &str = "stats.json";
 const KEYS_NAME: &str = "keys";
@@ -32,7 +32,6 @@ const ITEMS_NAME: &str = "items";
 const STATS_BYTES: usize = 1024;
 /// How far blanks fill its lines: no terminal breaks them.
 const STATS_COLUMNS: usize = 72;
-const SECONDS: f64 = 60.0;
 
 /// `partitions/` of that table or index.
 #[must_use]
@@ -47,7 +46,7 @@ fn source_of(at: &Special) -> Result<&Source, FsError> {
 }
 
 fn report(at: &Special, mount: &Mount, id: u32) -> Result<PartitionReport, FsError> {
-    let partitions = mount.layout()?.partitions(source_of(at)?)?;
+    let partitions = mount.layout()?.partitions(source_of(at)?, Window::Minute)?;
     partitions.into_iter().find(|partition| partition.id == id).ok_or(FsError::NotFound)
 }
 
@@ -105,7 +104,7 @@ impl Room for PartitionFile {
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
         match self {
             Self::Directory => {
-                let partitions = mount.layout()?.partitions(source_of(at)?)?;
+                let partitions = mount.layout()?.partitions(source_of(at)?, Window::Minute)?;
                 let names = partitions.iter().map(|found| listed(&partition(at, found.id), &partition_name(found.id)));
                 Ok(Box::new(FixedLister::new(names.collect())))
             }
@@ -165,7 +164,7 @@ fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> 
         "items": content.items,
         "bytes": content.billed_bytes,
         "bytes_max": limits.bytes_max,
-        "last_minute": load_json(&report.last_minute),
+        "last_minute": load_json(&report.load),
         "heat_percent": (report.share * 1000.0).round() / 10.0,
         "read_units_a_second_max": limits.read_units_max,
         "write_units_a_second_max": limits.write_units_max,
@@ -194,9 +193,9 @@ fn load_json(load: &Load) -> serde_json::Value {
     json!({
         "rcu": load.read,
         "wcu": load.write,
-        "rcu_a_second": (load.read / SECONDS * 100.0).round() / 100.0,
-        "wcu_a_second": (load.write / SECONDS * 100.0).round() / 100.0,
-        "throttles": load.throttles,
+        "rcu_a_second": (load.read / Window::Minute.seconds() * 100.0).round() / 100.0,
+        "wcu_a_second": (load.write / Window::Minute.seconds() * 100.0).round() / 100.0,
+        "throttles": load.throttles(),
     })
 }
 

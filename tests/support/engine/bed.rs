@@ -8,7 +8,7 @@ use ddbfs::database::{Database, Source};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{Metrics, PartitionContent, PartitionLimits, PartitionReport, TableMetrics};
+use ddbfs::model::layout::{Metrics, PartitionContent, PartitionLimits, PartitionReport, TableMetrics, Window};
 use ddbfs::model::schema::{BillingMode, ProvisionedThroughput};
 use ddbfs::model::{IndexName, Item};
 
@@ -68,7 +68,7 @@ impl Bed {
     }
 
     pub fn partitions(&self, index: &str) -> Vec<PartitionReport> {
-        self.layout().partitions(&source(index)).unwrap()
+        self.layout().partitions(&source(index), Window::Minute).unwrap()
     }
 
     /// Numbers of the partitions, and why they are there.

@@ -1,0 +1,107 @@
+//! Records by time, the finer the newer they are: tens of seconds for two minutes, minutes for three hours, hours for a day. What is
+//! older is added to the next coarser one, and at last forgotten, so that there is never more of it than of one day.
+
+use std::collections::BTreeMap;
+
+use super::window::SLOT_MS;
+
+const MINUTE_MS: u64 = 60_000;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
+
+/// What can be added up.
+pub trait Merge: Default {
+    /// Adds another.
+    fn merge(&mut self, other: &Self);
+
+    /// Makes it as small as it may be at most.
+    fn trim(&mut self);
+
+    /// Is there nothing in it?
+    fn is_none(&self) -> bool;
+}
+
+/// How long a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Ten seconds.
+    Slot,
+    Minute,
+    Hour,
+}
+
+impl Level {
+    /// The finest first.
+    pub const ALL: [Self; 3] = [Self::Slot, Self::Minute, Self::Hour];
+
+    fn ms(self) -> u64 {
+        match self {
+            Self::Slot => SLOT_MS,
+            Self::Minute => MINUTE_MS,
+            Self::Hour => HOUR_MS,
+        }
+    }
+
+    /// The level above, if its records are rolled up into one.
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::Slot => Some(Self::Minute),
+            Self::Minute => Some(Self::Hour),
+            Self::Hour => None,
+        }
+    }
+
+    /// The start of the record that a time is in.
+    #[must_use]
+    pub fn start(self, ms: u64) -> u64 {
+        ms / self.ms() * self.ms()
+    }
+
+    /// What begins before is rolled up, whole records of the level above at a time; or forgotten.
+    #[must_use]
+    pub fn due_before(self, now_ms: u64) -> u64 {
+        match self {
+            Self::Slot => Self::Minute.start(now_ms.saturating_sub(2 * MINUTE_MS)),
+            Self::Minute => Self::Hour.start(now_ms.saturating_sub(3 * HOUR_MS)),
+            Self::Hour => Self::Hour.start(now_ms.saturating_sub(24 * HOUR_MS)),
+        }
+    }
+}
+
+/// Level and start of a record, milliseconds since the epoch.
+pub type Place = (Level, u64);
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub struct Pyramid<R>(pub BTreeMap<Place, R>);
+
+impl<R: Merge> Pyramid<R> {
+    /// Adds to the record at a place.
+    pub fn add(&mut self, place: Place, record: &R) {
+        let found = self.0.entry(place).or_default();
+        found.merge(record);
+        found.trim();
+    }
+
+    /// Adds what is due to the level above, or forgets it; the places that are empty now.
+    pub fn roll(&mut self, now_ms: u64) -> Vec<Place> {
+        let mut emptied = Vec::new();
+        for level in Level::ALL {
+            let due: Vec<Place> = self.0.range((level, 0)..(level, level.due_before(now_ms))).map(|(place, _)| *place).collect();
+            for place in due {
+                if let (Some(record), Some(above)) = (self.0.remove(&place), level.next()) {
+                    self.add((above, above.start(place.1)), &record);
+                }
+                emptied.push(place);
+            }
+        }
+        emptied
+    }
+
+    /// The sum of what begins at a time or later.
+    #[must_use]
+    pub fn since(&self, from_ms: u64) -> R {
+        let mut sum = R::default();
+        self.0.iter().filter(|((_, start), _)| *start >= from_ms).for_each(|(_, record)| sum.merge(record));
+        sum
+    }
+}
