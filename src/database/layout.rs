@@ -7,7 +7,7 @@ use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
     BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    TimeSpan, SplitCandidate, Window,
+    SplitCandidate, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
 

@@ -265,7 +265,9 @@ fn p_11_partitions_are_stored_with_each_change_and_never_merge() {
     };
     let database = open();
     database.create_table(provisioned(definition("Tab", "pk:S sk:N", &["G byA a:S ALL"]), 100, 400)).unwrap();
-    let counts = |database: &LocalDatabase| ["", "byA"].map(|of| database.layout().unwrap().partitions(&source(of), Window::Minute).unwrap().len());
+    let counts = |database: &LocalDatabase| {
+        ["", "byA"].map(|of| database.layout().unwrap().partitions(&source(of), Window::Minute).unwrap().len())
+    };
     let update = |body: Value| drop(protocol::call("UpdateTable", body, &database, "localhost").unwrap());
     let give = |write: u64, of_index: u64| {
         let units = |write: u64| json!({ "ReadCapacityUnits": 100, "WriteCapacityUnits": write });

@@ -13,7 +13,7 @@ use crate::engine::base::keys;
 use crate::engine::ops::partitions::Partitioned;
 use crate::model::layout::{
     BigCollection, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    TimeSpan, SplitCandidate, Window,
+    SplitCandidate, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
 use crate::model::{Error, TableName};

@@ -12,7 +12,10 @@ use crate::engine::meter::record::{self, HeatRecord};
 use crate::engine::meter::top_keys::ItemCounter;
 use crate::engine::partitions::{self, Partition, PartitionMap, content};
 use crate::engine::runtime::Engine;
-use crate::model::layout::{Load, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, PlaceRange, TimeSpan, SplitCandidate, Window, WindowLoad};
+use crate::model::layout::{
+    Load, PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, PlaceRange, SplitCandidate, TimeSpan, Window,
+    WindowLoad,
+};
 use crate::model::{Error, IndexName, TableName};
 
 /// A table or global index whose partitions are asked for. Entries of a local index are in those of its table.

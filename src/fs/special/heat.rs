@@ -105,7 +105,8 @@ fn heat_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsE
 fn hot_keys(mount: &Mount, source: &Source, window: Window) -> Result<String, FsError> {
     let layout = mount.layout()?;
     let columns = ITEM_COLUMNS.trim_end().replace("minute", window.name());
-    let mut out = window_line(layout, window) + &columns + "\tbusiest_rcu\tbusiest_wcu\tbusiest_second\tread_throttles\twrite_throttles\n";
+    let mut out =
+        window_line(layout, window) + &columns + "\tbusiest_rcu\tbusiest_wcu\tbusiest_second\tread_throttles\twrite_throttles\n";
     for (rank, key) in layout.hot_keys(source, window, ROWS_MAX)?.into_iter().enumerate() {
         hot_columns(&mut out, rank, &key, &name_of(mount, source, key.key.as_ref(), &key.digest)?);
         let Load { read, write, .. } = key.busiest.load;
