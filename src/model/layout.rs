@@ -49,6 +49,8 @@ pub struct Usage {
     pub online_write: Statistic,
     /// `OnlineIndexThrottleEvents`: how often it had to wait. Not part of `write_throttles`.
     pub online_throttles: u64,
+    /// `OnlineIndexPercentageProgress`: the last that was known.
+    pub online_percent: Option<u64>,
 }
 
 /// The data operations that are counted by themselves.

@@ -53,11 +53,11 @@ impl PriceTable {
     /// is billed with its table, and so are its units.
     #[must_use]
     pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
-        let storage = source.billed_bytes as f64 / GIGABYTE * self.gigabyte_month;
+        let storage = self.month_of_storage(source.billed_bytes as f64);
         let (reads, writes) = match source.billing {
             Billing::OnDemand => (
                 per_second.read * MONTH_SECONDS / MILLION * self.million_reads,
-                per_second.write * MONTH_SECONDS / MILLION * self.million_writes,
+                self.of_writes(per_second.write * MONTH_SECONDS),
             ),
             Billing::Provisioned(units) => (
                 units.read_capacity_units as f64 * MONTH_HOURS * self.read_hour,
@@ -66,6 +66,18 @@ impl PriceTable {
             Billing::WithTable => (0.0, 0.0),
         };
         MonthlyCost { storage, reads, writes }
+    }
+
+    /// A month of so many bytes.
+    #[must_use]
+    pub fn month_of_storage(&self, bytes: f64) -> f64 {
+        bytes / GIGABYTE * self.gigabyte_month
+    }
+
+    /// Write units on demand.
+    #[must_use]
+    pub fn of_writes(&self, units: f64) -> f64 {
+        units / MILLION * self.million_writes
     }
 
     /// A month of a table with all its indexes, at the rate of `per_second` of each.

@@ -488,5 +488,9 @@ fn m_23_what_a_backfill_consumes_is_told_by_the_minute() {
     };
     assert_eq!(points("OnlineIndexConsumedWriteCapacity"), [40.0, 60.0, 50.0]);
     assert_eq!(points("OnlineIndexThrottleEvents"), [40.0, 60.0, 49.0]);
-    assert_eq!(points("OnlineIndexPercentageProgress"), [0.0; 0], "it is over");
+    assert_eq!(points("OnlineIndexPercentageProgress"), [26.0, 66.0, 100.0], "as it was at the end of each minute");
+    let over = prometheus::render(&found);
+    for (name, value) in [("percentage_progress", 100), ("consumed_write_capacity", 150)] {
+        assert!(over.contains(&format!("ddbfs_online_index_{name}{{table=\"Tab\",index=\"new\"}} {value}\n")), "{over}");
+    }
 }

@@ -58,7 +58,7 @@ fn an_index_is_a_directory_that_is_made_and_removed() {
     let hold = Arc::new(Hold::default());
     let of_engine = Arc::clone(&hold);
     let mount = tab(|options| options.index_hold = of_engine);
-    hold.hold(Stage::Backfill);
+    hold.hold(Stage::Allocation);
     // A draft, with a template.
     ok(&mount, "mkdir Tab/gsi/by-status; test -d Tab/gsi/by-status");
     assert_eq!(ok(&mount, "ls Tab/gsi Tab/gsi/by-status"), "Tab/gsi:\nby-status\n\nTab/gsi/by-status:\nschema.json\n");
@@ -70,9 +70,16 @@ fn an_index_is_a_directory_that_is_made_and_removed() {
         Tab/gsi/by-status/schema.json > /tmp/by-status-$$ && cat /tmp/by-status-$$ > Tab/gsi/by-status/schema.json; rm /tmp/by-status-$$",
     );
     run(&mount);
+    let nothing = json!({ "done": 0, "total": 4, "percent": 0, "write_units": 0 });
+    let found = stats(&mount);
+    assert_eq!((&found["status"], &found["backfilling"]), (&json!("CREATING"), &json!(false)));
+    assert_eq!(found["progress"], nothing, "while resources are allocated");
+    hold.hold(Stage::Backfill);
+    hold.release(Stage::Allocation);
+    run(&mount);
     let found = stats(&mount);
     assert_eq!((&found["status"], &found["backfilling"]), (&json!("CREATING"), &json!(true)));
-    assert_eq!(found["progress"], json!({ "done": 0, "total": 4, "percent": 0, "write_units": 0 }));
+    assert_eq!(found["progress"], nothing);
     // Its entries cannot be read yet.
     for command in ["ls Tab/gsi/by-status/items", "cat Tab/gsi/by-status/query/@pk=open/count", "cat Tab/gsi/by-status/scan/count"]
     {
@@ -86,6 +93,14 @@ fn an_index_is_a_directory_that_is_made_and_removed() {
     run(&mount);
     let found = stats(&mount);
     assert_eq!((&found["status"], &found["backfilling"], &found["violations"]), (&json!("ACTIVE"), &Value::Null, &json!(1)));
+    let bytes = found["bytes"].as_u64().unwrap();
+    assert_eq!((&found["billed_bytes"], &found["entry_overhead_bytes"]), (&json!(bytes + 200), &json!(100)));
+    // What it took is beside what writes took, and its end is seen.
+    let capacity: Value = serde_json::from_str(&ok(&mount, "cat Tab/capacity.json")).unwrap();
+    let of_index = capacity["sources"].as_array().unwrap().iter().find(|source| source["name"] == "by-status").unwrap();
+    assert_eq!(of_index["backfill"]["write_units"], json!(2.0));
+    let progress = r#"jq -s 'map(select(.MetricName=="OnlineIndexPercentageProgress").Sum)|max' Tab/metrics.ndjson"#;
+    assert_eq!(ok(&mount, progress), "100\n");
     assert_eq!(
         ok(&mount, "ls Tab/gsi/by-status/items/*"),
         "Tab/gsi/by-status/items/held:\nu1,o2.json\n\nTab/gsi/by-status/items/open:\nu1,o1.json\n"

@@ -27,6 +27,7 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "billed_bytes": source.billed_bytes,
             "since_start": load(&total(source)),
             "last_minute": load(&source.last_minute),
+            "backfill": backfill(source, prices),
         })).collect::<Vec<_>>(),
         "month": {
             "currency": prices.currency,
@@ -42,6 +43,13 @@ fn total(source: &SourceMetrics) -> Load {
     let usage = &source.usage.total;
     let (read_throttles, write_throttles) = (usage.read_throttles, usage.write_throttles);
     Load { read: usage.read.sum, write: usage.write.sum, read_throttles, write_throttles }
+}
+
+/// What the backfill of a global index took, which is beside the units of writes; provisioned units are paid for already.
+fn backfill(source: &SourceMetrics, prices: &PriceTable) -> Value {
+    let units = source.usage.total.online_write.sum;
+    let cost = if source.billing == Billing::OnDemand { prices.of_writes(units) } else { 0.0 };
+    source.usage.total.online_percent.map_or(Value::Null, |_| json!({ "write_units": units, "cost": cents(cost) }))
 }
 
 fn per_second(load: &Load, seconds: f64) -> Load {

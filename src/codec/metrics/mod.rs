@@ -22,6 +22,7 @@ pub fn with_local_indexes(table: &TableMetrics, usage: impl Fn(&crate::model::la
             write_throttles: sum.write_throttles + other.write_throttles,
             online_write: merged(&sum.online_write, &other.online_write),
             online_throttles: sum.online_throttles + other.online_throttles,
+            online_percent: sum.online_percent.max(other.online_percent),
         }
     })
 }

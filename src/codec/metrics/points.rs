@@ -29,8 +29,8 @@ pub fn render(table: &TableMetrics, now_ms: u64) -> String {
         }
         if minute == now_ms / MINUTE_MS {
             table.sources.iter().for_each(|source| at.provisioned(source));
-            table.sources.iter().for_each(|source| at.backfill(source));
         }
+        table.sources.iter().for_each(|source| at.backfill(source, minute == now_ms / MINUTE_MS));
         if let Some((_, counts)) = table.counts.minutes.iter().find(|(of, _)| *of == minute) {
             at.counts(counts);
         }
@@ -77,12 +77,14 @@ impl Minute<'_> {
         }
     }
 
-    /// How far an index is that is being made.
-    fn backfill(&mut self, source: &SourceMetrics) {
-        let (Some(backfill), Some(index)) = (source.backfill, &source.index) else { return };
+    /// How far an index is that is being made, or was at the end of a minute.
+    fn backfill(&mut self, source: &SourceMetrics, is_now: bool) {
+        let going = source.backfill.filter(|_| is_now).map(|backfill| backfill.percent());
+        let percent = going.or(usage_at(source, self.minute).online_percent);
+        let (Some(percent), Some(index)) = (percent, &source.index) else { return };
         let dimension = Some(("GlobalSecondaryIndexName", index.as_str()));
         let mut statistic = Statistic::default();
-        statistic.add(number(backfill.percent()));
+        statistic.add(number(percent));
         self.statistic("OnlineIndexPercentageProgress", dimension, &statistic, "Percent");
     }
 

@@ -27,14 +27,16 @@ const OF_SOURCE: &[OfSource] = &[
     }),
     ("read_throttle_events_total", "counter", "ReadThrottleEvents", |r| Some(number(r.usage.read_throttles))),
     ("write_throttle_events_total", "counter", "WriteThrottleEvents", |r| Some(number(r.usage.write_throttles))),
-    ("online_index_percentage_progress", "gauge", "OnlineIndexPercentageProgress", |r| {
-        r.source.backfill.map(|backfill| number(backfill.percent()))
+    ("online_index_percentage_progress", "gauge", "OnlineIndexPercentageProgress; 100 after a backfill", |r| {
+        r.source.backfill.map(|backfill| backfill.percent()).or(r.usage.online_percent).map(number)
     }),
     ("online_index_consumed_write_capacity", "gauge", "OnlineIndexConsumedWriteCapacity, since the backfill began", |r| {
-        r.source.backfill.map(|backfill| number(backfill.write_units))
+        let over = r.usage.online_percent.map(|_| r.usage.online_write.sum);
+        r.source.backfill.map(|backfill| number(backfill.write_units)).or(over)
     }),
     ("online_index_throttle_events", "gauge", "OnlineIndexThrottleEvents", |r| {
-        r.source.backfill.map(|_| number(r.usage.online_throttles))
+        let is_known = r.source.backfill.is_some() || r.usage.online_percent.is_some();
+        is_known.then(|| number(r.usage.online_throttles))
     }),
     ("items", "gauge", "items or index entries", |r| Some(number(r.source.entries))),
     ("size_bytes", "gauge", "bytes with the overhead of each item", |r| Some(number(r.source.billed_bytes))),

@@ -51,12 +51,14 @@ pub struct BackfillStep {
     pub meter: Arc<SourceMeter>,
     /// Write units of the entries that it wrote.
     pub units: f64,
+    /// How far the backfill is: 100 when the index is active.
+    pub percent: u64,
 }
 
 impl BackfillStep {
     /// Counts it, when it is committed.
     pub fn count(&self, now_ms: u64) {
-        self.meter.count_backfill(now_ms, self.units, matches!(self.next, NextStep::Later(_)));
+        self.meter.count_backfill(now_ms, self.units, matches!(self.next, NextStep::Later(_)), self.percent);
     }
 }
 
@@ -86,6 +88,7 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
         progress.place.clone_from(&found.place);
     }
     let units = units(progress.counts.write_units - before);
+    let is_last = matches!((&next, &batch.last), (NextStep::Again | NextStep::Nothing, None));
     match (next, batch.last) {
         (NextStep::Later(_), _) if progress.counts.done == done => {}
         (NextStep::Later(_), _) => progress.write(transaction.batch, source)?,
@@ -96,7 +99,8 @@ pub fn step(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Optio
         }
         (_, None) => finish(transaction, &table, source)?,
     }
-    Ok(Some(BackfillStep { next, meter, units }))
+    let percent = if is_last { 100 } else { progress.counts.percent() };
+    Ok(Some(BackfillStep { next, meter, units, percent }))
 }
 
 fn unknown() -> StoreError {

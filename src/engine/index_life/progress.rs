@@ -76,7 +76,7 @@ mod tests {
     fn percentages() {
         let check =
             |done, total, expected| assert_eq!(IndexProgress { done, total, ..IndexProgress::default() }.percent(), expected);
-        check(0, 0, 100);
+        check(0, 0, 0);
         check(0, 3, 0);
         check(2, 3, 66);
         check(5, 3, 100);

@@ -209,16 +209,14 @@ impl SourceMeter {
         self.heat(place, now_ms, &load);
     }
 
-    /// Counts what a step of the index's backfill took, and whether it had to end for want of units.
-    pub fn count_backfill(&self, now_ms: u64, units: f64, is_throttled: bool) {
-        if units == 0.0 && !is_throttled {
-            return;
-        }
+    /// Counts what a step of the index's backfill took, whether it had to end for want of units, and how far the backfill is then.
+    pub fn count_backfill(&self, now_ms: u64, units: f64, is_throttled: bool, percent: u64) {
         self.counts.lock().usage.count(now_ms, |usage| {
             if units > 0.0 {
                 usage.online_write.add(units);
             }
             usage.online_throttles += u64::from(is_throttled);
+            usage.online_percent = Some(percent);
         });
     }
 

@@ -6,7 +6,7 @@ use crate::engine::index_lag;
 use crate::engine::index_life::progress::Progress;
 use crate::engine::runtime::Engine;
 use crate::engine::runtime::batch::source_counters;
-use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, TableDescription, TableStatus};
+use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, IndexProgress, TableDescription, TableStatus};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 use crate::store::Read;
@@ -51,7 +51,12 @@ pub fn description(read: &dyn Read, entry: &TableEntry, at_ms: u64) -> Result<Ta
             Some(made) => source_counters(read, made.violations)?.entries,
             None => 0,
         };
-        let progress = if backfilling.is_some() { Progress::read(read, source)?.unwrap_or_default().counts.into() } else { None };
+        // While resources are being allocated all is still to be done.
+        let allocated = IndexProgress { total: counters.entries, ..IndexProgress::default() };
+        let progress = match backfilling {
+            Some(_) => Some(Progress::read(read, source)?.map_or(allocated, |progress| progress.counts)),
+            None => None,
+        };
         let counters = source_counters(read, source)?;
         indexes.push(IndexDescription { backfilling, progress, violations, ..index_description(status, counters) });
     }

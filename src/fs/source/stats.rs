@@ -11,6 +11,7 @@ use crate::fs::node::Node;
 use crate::fs::node::attr::Attr;
 use crate::fs::path::kind_name;
 use crate::model::IndexKind;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::api::{IndexDescription, TableDescription, TableStatus};
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
@@ -38,6 +39,8 @@ fn table_json(table: &TableDescription, bytes: u64, partition_keys: u64) -> Valu
         "status": status(table.status),
         "items": table.item_count,
         "bytes": bytes,
+        "billed_bytes": table.table_size_bytes,
+        "item_overhead_bytes": ENTRY_OVERHEAD_BYTES,
         "average_item_bytes": average(bytes, table.item_count),
         "partition_keys": partition_keys,
         "gsi": table.schema.indexes_of(IndexKind::Global).count(),
@@ -65,6 +68,9 @@ fn index_json(table: &TableDescription, place: usize, index: &IndexDescription, 
         "table_items": table.item_count,
         "sparsity": (sparsity.max(0.0) * 1e6).round() / 1e6,
         "bytes": bytes,
+        "billed_bytes": index.index_size_bytes,
+        "entry_overhead_bytes": ENTRY_OVERHEAD_BYTES,
+        "average_entry_bytes": average(bytes, index.item_count),
         "partition_keys": index.partition_keys,
     })
 }

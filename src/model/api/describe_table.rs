@@ -60,10 +60,10 @@ pub struct IndexProgress {
 }
 
 impl IndexProgress {
-    /// `OnlineIndexPercentageProgress`, 0 to 100. The table may have grown meanwhile.
+    /// `OnlineIndexPercentageProgress`, 0 to 100. The table may have grown meanwhile; where it was empty, nothing is done yet.
     #[must_use]
     pub fn percent(&self) -> u64 {
-        (self.done.min(self.total) * 100).checked_div(self.total).unwrap_or(100)
+        (self.done.min(self.total) * 100).checked_div(self.total).unwrap_or(0)
     }
 }
 
