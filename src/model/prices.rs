@@ -55,10 +55,9 @@ impl PriceTable {
     pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
         let storage = self.month_of_storage(source.billed_bytes as f64);
         let (reads, writes) = match source.billing {
-            Billing::OnDemand => (
-                per_second.read * MONTH_SECONDS / MILLION * self.million_reads,
-                self.of_writes(per_second.write * MONTH_SECONDS),
-            ),
+            Billing::OnDemand => {
+                (per_second.read * MONTH_SECONDS / MILLION * self.million_reads, self.of_writes(per_second.write * MONTH_SECONDS))
+            }
             Billing::Provisioned(units) => (
                 units.read_capacity_units as f64 * MONTH_HOURS * self.read_hour,
                 units.write_capacity_units as f64 * MONTH_HOURS * self.write_hour,

@@ -6,7 +6,9 @@ use crate::engine::index_lag;
 use crate::engine::index_life::progress::Progress;
 use crate::engine::runtime::Engine;
 use crate::engine::runtime::batch::source_counters;
-use crate::model::api::{DescribeTableRequest, DescribeTableResponse, IndexDescription, IndexProgress, TableDescription, TableStatus};
+use crate::model::api::{
+    DescribeTableRequest, DescribeTableResponse, IndexDescription, IndexProgress, TableDescription, TableStatus,
+};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
 use crate::store::Read;

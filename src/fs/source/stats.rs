@@ -11,8 +11,8 @@ use crate::fs::node::Node;
 use crate::fs::node::attr::Attr;
 use crate::fs::path::kind_name;
 use crate::model::IndexKind;
-use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::api::{IndexDescription, TableDescription, TableStatus};
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
     let modified_ms = mount.source_time(source)?;
