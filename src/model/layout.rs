@@ -449,6 +449,10 @@ pub enum SplitCandidate {
     Single,
     /// One collection, kept together by a local index.
     HeldByLocalIndex,
+    /// Its load follows sort keys that grow or fall: a part of it would be as hot again.
+    Sequence,
+    /// It was split for its load as often as is of use.
+    Enough,
     /// Below its limits.
     NotNeeded,
     /// The limit that calls for it.

@@ -10,6 +10,7 @@ mod check;
 mod conditions;
 mod damage;
 mod fuzz_seeds;
+mod hot_partitions;
 mod index_life;
 mod index_life_rules;
 mod index_model;

@@ -72,7 +72,8 @@ impl Layout for LocalDatabase {
     fn partition_content(&self, source: &Source, partition: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error> {
         let of = self.partitioned(source)?;
         let content = self.engine.partition_content(&of, &partition.range)?;
-        Ok((content, self.engine.split_candidate(&of, &content, partition.share)))
+        let candidate = self.engine.split_candidate(&of, partition, &content)?;
+        Ok((content, candidate))
     }
 
     fn collections_in(

@@ -10,8 +10,8 @@ use crate::engine::base::keys::{SourceId, StoreKey};
 use crate::engine::base::stored;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::meter::heat;
-use crate::engine::partitions::map::PartitionMap;
-use crate::engine::partitions::{self, content, needed_for};
+use crate::engine::partitions::hot::HotPartition;
+use crate::engine::partitions::{self, Partition, PartitionMap, content, needed_for};
 use crate::engine::runtime::{Shared, Transaction, View};
 use crate::model::layout::PartitionOrigin;
 use crate::model::{Error, IndexKind, TableName};
@@ -49,7 +49,9 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
     let live: HashSet<SourceId> =
         tables.iter().flat_map(|table| table.index_sources.iter().copied().chain([table.source])).collect();
     // Those of the next numbers may have come after the tables were read.
-    shared.meter.keep_only(|source| source >= next || live.contains(&source));
+    let is_live = |source: SourceId| source >= next || live.contains(&source);
+    shared.meter.keep_only(is_live);
+    shared.split_rounds.keep_only(is_live);
     if changed.is_empty() {
         return Ok(());
     }
@@ -141,28 +143,25 @@ fn split_hot(
 ) -> Result<(), Error> {
     let Some(meter) = shared.meter.known_source(source) else { return Ok(()) };
     let now_ms = shared.options.clock.now_ms();
-    let keys = meter.top_keys(usize::MAX);
-    let views = shared.views();
-    let hot = map.partitions().iter().filter(|partition| {
+    let is_hot = |partition: &&Partition| {
         let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
         let has_rested = now_ms.saturating_sub(partition.since_ms) >= heat::REST_MS;
         has_rested && heat::share(&load, &shared.options.partition_limits) >= heat::HEAT_SPLIT_SHARE
-    });
-    for id in hot.map(|partition| partition.id).collect::<Vec<_>>() {
+    };
+    let views = shared.views();
+    for id in map.partitions().iter().filter(is_hot).map(|partition| partition.id).collect::<Vec<_>>() {
         if *splits >= SPLITS_MAX {
             break;
         }
         let Some(position) = map.position_of_id(id) else { continue };
-        let range = map.range(position);
-        let load = meter.heat_of(id).last_minute.sum(now_ms);
-        let place = match heat::cut(&range, &load, &keys, now_ms) {
-            Some(place) => Some(place),
-            None => content::half(&*views, table, source, &range)?,
-        };
-        if let Some(place) = place
-            && map.split(place, now_ms, PartitionOrigin::Heat)
-        {
-            *splits += 1;
+        if !shared.split_rounds.is_due((source, id), now_ms, heat::REST_MS) {
+            continue;
+        }
+        let range = &map.range(position);
+        let cuts = HotPartition { views: &*views, table, source, map, range }.cuts(&meter.samples(id, now_ms))?;
+        log::debug!("a hot partition of {}: {cuts:?}", table.schema.name);
+        for place in cuts.unwrap_or_default() {
+            *splits += usize::from(map.split(place, now_ms, PartitionOrigin::Heat));
         }
     }
     Ok(())

@@ -26,6 +26,7 @@ use parking_lot::{Mutex, RwLock};
 use super::account::insights;
 use super::base::keys::SourceId;
 use super::catalog::TableEntry;
+use super::partitions::sample::{Sampled, Samples};
 use super::partitions::{self, PartitionMap};
 use crate::codec::digest::{Digest, digest};
 use crate::model::TableName;
@@ -126,6 +127,7 @@ struct Counts {
     slot: u64,
     /// The slots before.
     closed: Pyramid<HeatRecord>,
+    samples: HashMap<u32, Samples>,
 }
 
 /// The load of one partition.
@@ -144,6 +146,7 @@ impl SourceMeter {
             items: None,
             map,
             heat: HashMap::new(),
+            samples: HashMap::new(),
             slot: 0,
             closed: Pyramid::default(),
         };
@@ -161,22 +164,16 @@ impl SourceMeter {
         counts.items = if is_on { counts.items.take().or_else(|| Some(TopKeys::default())) } else { None };
     }
 
-    /// Counts what one request took at a place.
-    pub fn count(&self, place: &[u8], now_ms: u64, load: &Load) {
-        self.count_usage(None, now_ms, load);
-        self.heat(place, now_ms, load);
-    }
-
-    /// As [`Self::count`], of the one item at the place.
+    /// Counts what a request took of the one item at the place.
     pub fn count_item(&self, place: &[u8], now_ms: u64, load: &Load) {
         self.count_usage(Some(place), now_ms, load);
         self.heat(place, now_ms, load);
     }
 
-    /// Counts what a scan took, on its way from one place to another.
-    pub fn count_scan(&self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
+    /// Counts what a page of a query or scan took, on its way from one place to another.
+    pub fn count_page(&self, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
         self.count_usage(None, now_ms, load);
-        self.base.as_deref().unwrap_or(self).heat_scanned((from, to), now_ms, load);
+        self.base.as_deref().unwrap_or(self).heat_page(places, now_ms, load);
     }
 
     fn count_usage(&self, item: Option<&[u8]>, now_ms: u64, load: &Load) {
@@ -221,27 +218,25 @@ impl SourceMeter {
     }
 
     fn heat(&self, place: &[u8], now_ms: u64, load: &Load) {
-        if let Some(base) = &self.base {
-            return base.heat(place, now_ms, load);
-        }
-        let mut counts = self.counts.lock();
-        counts.turn(now_ms);
-        let id = counts.map.partitions()[counts.map.position_of(place)].id;
-        counts.warm(id, now_ms, load);
-        if let Some(digest) = place.first_chunk() {
-            counts.keys.count(digest, now_ms, load);
-        }
+        self.base.as_deref().unwrap_or(self).heat_page((place, place), now_ms, load);
     }
 
-    /// A scan asks each partition on its way for as much, and no key in particular.
-    fn heat_scanned(&self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
+    /// A page asks each partition on its way for as much; a scan asks for no key in particular.
+    fn heat_page(&self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
         let mut counts = self.counts.lock();
         counts.turn(now_ms);
         let map = Arc::clone(&counts.map);
-        let scanned = &map.partitions()[map.position_of(from)..=map.position_of(to).max(map.position_of(from))];
-        let parts = scanned.len() as f64;
+        let partitions = map.between((from, to));
+        let parts = partitions.len() as f64;
         let share = Load { read: load.read / parts, write: load.write / parts, ..*load };
-        scanned.iter().for_each(|partition| counts.warm(partition.id, now_ms, &share));
+        for (number, partition) in partitions.iter().enumerate() {
+            let first = if number == 0 { from } else { &partition.from };
+            let last = partitions.get(number + 1).map_or(to, |next| &next.from);
+            counts.warm(partition.id, (first, last), now_ms, &share);
+        }
+        if let (Some(digest), true) = (from.first_chunk(), from.first_chunk::<16>() == to.first_chunk()) {
+            counts.keys.count(digest, now_ms, load);
+        }
     }
 
     /// The partitions its entries lie in.
@@ -282,6 +277,12 @@ impl SourceMeter {
         sum
     }
 
+    /// Places of a partition, by its number, that were asked for lately.
+    #[must_use]
+    pub fn samples(&self, id: u32, now_ms: u64) -> Vec<Sampled> {
+        self.counts.lock().samples.get(&id).map(|samples| samples.recent(now_ms)).unwrap_or_default()
+    }
+
     /// The counted keys, the hottest by all their load first.
     #[must_use]
     pub fn top_keys(&self, count: usize) -> Vec<Counter> {
@@ -309,7 +310,8 @@ impl Counts {
         }
     }
 
-    fn warm(&mut self, id: u32, now_ms: u64, load: &Load) {
+    fn warm(&mut self, id: u32, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
+        self.samples.entry(id).or_default().count(places, now_ms, load);
         let heat = self.heat.entry(id).or_default();
         heat.last_minute.add(now_ms, load);
         heat.slot.add(now_ms, load);

@@ -10,6 +10,7 @@ use crate::engine::catalog::TableEntry;
 use crate::engine::meter::heat;
 use crate::engine::meter::record::{self, HeatRecord};
 use crate::engine::meter::top_keys::ItemCounter;
+use crate::engine::partitions::hot::HotPartition;
 use crate::engine::partitions::{self, Partition, PartitionMap, content};
 use crate::engine::runtime::Engine;
 use crate::model::layout::{
@@ -93,18 +94,38 @@ impl Engine {
     }
 
     /// Would a partition of this content and load be split?
-    #[must_use]
-    pub fn split_candidate(&self, of: &Partitioned, content: &PartitionContent, share: f64) -> SplitCandidate {
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn split_candidate(
+        &self,
+        of: &Partitioned,
+        partition: &PartitionReport,
+        content: &PartitionContent,
+    ) -> Result<SplitCandidate, Error> {
         let is_base = of.source == of.table.source;
-        match content {
+        Ok(match content {
             _ if content.items < 2 => SplitCandidate::Single,
             _ if content.collections < 2 && is_base && of.table.has_local_index() => SplitCandidate::HeldByLocalIndex,
             _ if content.billed_bytes > self.shared.options.partition_limits.bytes_max => {
                 SplitCandidate::Because(PartitionOrigin::Size)
             }
-            _ if share >= heat::HEAT_SPLIT_SHARE => SplitCandidate::Because(PartitionOrigin::Heat),
-            _ => SplitCandidate::NotNeeded,
+            _ => self.hot_candidate(of, partition)?,
+        })
+    }
+
+    /// By the load of the last minute, whatever window was asked for.
+    fn hot_candidate(&self, of: &Partitioned, partition: &PartitionReport) -> Result<SplitCandidate, Error> {
+        let now_ms = self.shared.options.clock.now_ms();
+        let Some(meter) = self.shared.meter.known_source(of.source) else { return Ok(SplitCandidate::NotNeeded) };
+        let load = meter.heat_of(partition.id).last_minute.sum(now_ms);
+        if heat::share(&load, &self.shared.options.partition_limits) < heat::HEAT_SPLIT_SHARE {
+            return Ok(SplitCandidate::NotNeeded);
         }
+        let samples = meter.samples(partition.id, now_ms);
+        let (views, range) = (self.shared.views(), &partition.range);
+        let hot = HotPartition { views: &*views, table: &of.table, source: of.source, map: &of.map, range };
+        Ok(hot.cuts(&samples)?.err().unwrap_or(SplitCandidate::Because(PartitionOrigin::Heat)))
     }
 
     /// The keys of a table or global index that were asked for most in a window, the hottest first, with their load of the day.

@@ -124,7 +124,9 @@ fn after_collection(place: &[u8]) -> Option<Vec<u8>> {
     first_digest(place).checked_add(1).map(|next| next.to_be_bytes().to_vec())
 }
 
-fn just_after(mut place: Vec<u8>) -> Vec<u8> {
+/// The first place behind a place.
+#[must_use]
+pub fn just_after(mut place: Vec<u8>) -> Vec<u8> {
     place.push(0);
     place
 }
@@ -142,6 +144,19 @@ pub fn local_bytes(read: &dyn Read, table: &TableEntry, digest: &Digest) -> Resu
         }
     }
     Ok(sum)
+}
+
+/// Are there so many items or entries in a range?
+///
+/// # Errors
+/// Those of the store.
+pub fn has_items(views: &Views<'_>, table: &TableEntry, source: SourceId, range: &PlaceRange, count: u64) -> Result<bool, Error> {
+    let mut found = 0;
+    walk(views, table, source, range, &mut |_, group| {
+        found += group.entries;
+        if found < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(found >= count)
 }
 
 /// Counts what lies in a range.

@@ -78,6 +78,13 @@ impl PartitionMap {
         self.partitions.partition_point(|partition| partition.from.as_slice() <= place).saturating_sub(1)
     }
 
+    /// The partitions from that of one place to that of another, in order; one if the second place is not behind.
+    #[must_use]
+    pub fn between(&self, (from, to): (&[u8], &[u8])) -> &[Partition] {
+        let first = self.position_of(from);
+        &self.partitions[first..=self.position_of(to).max(first)]
+    }
+
     /// The position of the partition with that number.
     #[must_use]
     pub fn position_of_id(&self, id: u32) -> Option<usize> {

@@ -4,13 +4,17 @@
 //! ```text
 //! map.rs      the ranges, and their stored form
 //! content.rs  what lies in a range
+//! hot.rs      where one is cut for its load
+//! sample.rs   which of its places were asked for
 //! rounds.rs   what the rounds of splits remember
 //! ```
-//! `meter::heat` says where one is split for its load; the splits are made in `background::splits`.
+//! The splits are made in `background::splits`.
 
 pub mod content;
+pub mod hot;
 pub mod map;
 pub mod rounds;
+pub mod sample;
 
 use std::sync::Arc;
 

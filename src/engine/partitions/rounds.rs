@@ -16,6 +16,8 @@ struct Remembered {
     commit: Option<u64>,
     /// By source: its bytes when they were last found to need no split.
     measured: HashMap<SourceId, u64>,
+    /// By source and number of a partition: when it was last looked at for its load, milliseconds since the epoch.
+    tried: HashMap<(SourceId, u32), u64>,
 }
 
 impl SplitRounds {
@@ -38,5 +40,23 @@ impl SplitRounds {
     /// Notes that a source of that many bytes needs no split.
     pub fn set_measured(&self, source: SourceId, bytes: u64) {
         self.0.lock().measured.insert(source, bytes);
+    }
+
+    /// Notes that a hot partition is looked at; whether that is due again after `rest_ms`.
+    pub fn is_due(&self, partition: (SourceId, u32), now_ms: u64, rest_ms: u64) -> bool {
+        let mut remembered = self.0.lock();
+        let last = remembered.tried.get(&partition).copied();
+        let is_due = last.is_none_or(|last| now_ms.saturating_sub(last) >= rest_ms);
+        if is_due {
+            remembered.tried.insert(partition, now_ms);
+        }
+        is_due
+    }
+
+    /// Forgets sources that no table has any more.
+    pub fn keep_only(&self, is_live: impl Fn(SourceId) -> bool) {
+        let mut remembered = self.0.lock();
+        remembered.measured.retain(|source, _| is_live(*source));
+        remembered.tried.retain(|(source, _), _| is_live(*source));
     }
 }

@@ -27,7 +27,7 @@ impl Transaction<'_> {
         let bytes = record.map(Record::parse).transpose()?.map_or(0, |record| record.item_bytes() as usize);
         let units = write_units(bytes) * self.charges.factor();
         let charge = self.charge(table, address, units)?;
-        self.shared.take_units(table, (address.source, &charge.place, UnitKind::Write), units);
+        self.shared.take_units(table, (address.source, (&charge.place, &charge.place), UnitKind::Write), units);
         self.charges.looked_at.push(charge);
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Transaction<'_> {
         let charge = self.charge(table, address, units * self.charges.factor())?;
         // What was taken when the item was looked at is not taken again.
         let taken = self.charges.looked_at.iter().find(|looked| looked.place == charge.place).map_or(0.0, |looked| looked.units);
-        self.shared.take_units(table, (address.source, &charge.place, UnitKind::Write), (charge.units - taken).max(0.0));
+        self.shared.take_units(table, (address.source, (&charge.place, &charge.place), UnitKind::Write), (charge.units - taken).max(0.0));
         self.charges.list.push(charge);
         Ok(())
     }
@@ -78,7 +78,7 @@ impl Transaction<'_> {
 
     fn charge_entry(&mut self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
         let charge = self.charge(table, address, units)?;
-        self.shared.take_units(table, (address.source, &charge.place, UnitKind::Write), units);
+        self.shared.take_units(table, (address.source, (&charge.place, &charge.place), UnitKind::Write), units);
         self.charges.list.push(charge);
         Ok(())
     }
@@ -124,7 +124,7 @@ impl View<'_> {
     pub fn charge_place(&self, table: &TableEntry, source: SourceId, place: &[u8], units: f64) -> Result<(), StoreError> {
         let meter = self.meter().source(self.read(), table, source)?;
         meter.count_item(place, self.now_ms(), &Load { read: units, ..Load::default() });
-        self.take_units(table, source, place, units);
+        self.take_units(table, source, (place, place), units);
         Ok(())
     }
 
@@ -135,16 +135,8 @@ impl View<'_> {
     pub fn charge_page(&self, table: &TableEntry, source: SourceId, places: (&[u8], &[u8]), units: f64) -> Result<(), StoreError> {
         let meter = self.meter().source(self.read(), table, source)?;
         let load = Load { read: units, ..Load::default() };
-        let (from, to) = places;
-        self.take_units(table, source, from, units);
-        match digest_of(from) == digest_of(to) {
-            true => meter.count(from, self.now_ms(), &load),
-            false => meter.count_scan(places, self.now_ms(), &load),
-        }
+        self.take_units(table, source, places, units);
+        meter.count_page(places, self.now_ms(), &load);
         Ok(())
     }
-}
-
-fn digest_of(place: &[u8]) -> Option<&[u8; 16]> {
-    place.first_chunk()
 }

@@ -34,14 +34,25 @@ impl Shared {
         })
     }
 
-    /// Takes what a request consumed.
-    pub(crate) fn take_units(&self, table: &TableEntry, (source, place, kind): (SourceId, &[u8], UnitKind), units: f64) {
+    /// Takes what a request consumed, of each partition on its way from one place to another as much.
+    pub(crate) fn take_units(
+        &self,
+        table: &TableEntry,
+        (source, places, kind): (SourceId, (&[u8], &[u8]), UnitKind),
+        units: f64,
+    ) {
         let Some(throttle) = &self.throttle else { return };
         let source = table.base_of_local_index(source).unwrap_or(source);
         // Whoever takes was admitted, which made the meter.
         let Some(meter) = self.meter.known_source(source) else { return };
-        let asked = UnitRequest { table, source, map: &meter.map(), place, kind };
-        throttle.take(&asked, &self.options.partition_limits, units, self.options.clock.now_ms());
+        let map = meter.map();
+        let partitions = map.between(places);
+        for (number, partition) in partitions.iter().enumerate() {
+            let place = if number == 0 { places.0 } else { &partition.from };
+            let asked = UnitRequest { table, source, map: &map, place, kind };
+            let part = units / partitions.len() as f64;
+            throttle.take(&asked, &self.options.partition_limits, part, self.options.clock.now_ms());
+        }
     }
 
     /// Takes the units of an entry that a backfill writes; when its index has none, the milliseconds after which to come again.

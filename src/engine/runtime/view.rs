@@ -62,9 +62,9 @@ impl<'e> View<'e> {
         }
     }
 
-    /// Takes the units of a read.
-    pub(super) fn take_units(&self, table: &TableEntry, source: SourceId, place: &[u8], units: f64) {
-        self.shared.take_units(table, (source, place, UnitKind::Read), units);
+    /// Takes the units of a read on its way from one place to another.
+    pub(super) fn take_units(&self, table: &TableEntry, source: SourceId, places: (&[u8], &[u8]), units: f64) {
+        self.shared.take_units(table, (source, places, UnitKind::Read), units);
     }
 
     /// The clock's time.

@@ -19,6 +19,8 @@ pub fn candidate_text(candidate: &SplitCandidate) -> &'static str {
     match candidate {
         SplitCandidate::Single => "no: one item at most",
         SplitCandidate::HeldByLocalIndex => "no: one collection, held together by a local index",
+        SplitCandidate::Sequence => "no: its load follows sort keys in their order, a new partition would have all of it again",
+        SplitCandidate::Enough => "no: split for load as often as is of use",
         SplitCandidate::NotNeeded => "no",
         SplitCandidate::Because(origin) => origin.name(),
     }

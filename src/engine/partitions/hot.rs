@@ -1,0 +1,228 @@
+//! Where a partition is cut that is asked for more than it gives.
+//!
+//! ```text
+//! most of the load is of one key, others are beside it     the key gets a partition of its own
+//! ... and it is alone, most of its load is of one item     so does the item
+//! ... of several items                                     where the load of the collection, by sort key, is parted best
+//! no key has most                                          between the keys, where their load is parted best
+//! ```
+//! Not cut are a single item, a collection that a local index holds together, and one whose load follows sort keys that grow: it would
+//! be hot at its end again. Each part has items or load, so that no partition is of no use.
+
+use super::content::{self, Views};
+use super::map::{PartitionMap, first_digest};
+use super::sample::Sampled;
+use crate::codec::digest::Digest;
+use crate::engine::base::keys::SourceId;
+use crate::engine::catalog::TableEntry;
+use crate::model::Error;
+use crate::model::layout::{PartitionOrigin, PlaceRange, SplitCandidate};
+
+/// Share of the load that makes a key the one to be put apart.
+const MOST_OF_KEYS: f64 = 0.5;
+/// Share of a collection's load that makes an item the one to be put apart: more, as a cut beside it does as well below.
+const MOST_OF_ITEMS: f64 = 0.75;
+/// What either part of a collection must have of the later half of its load; else it moves on and is parted for nothing.
+const PART_MIN: f64 = 0.2;
+/// With fewer samples the bytes are halved.
+const SAMPLES_MIN: usize = 8;
+/// Partitions of one collection: 40,000 write units a second, what a table may take, need 50.
+const OF_COLLECTION_MAX: usize = 64;
+/// Partitions that a table or index gets for its load.
+const OF_SOURCE_MAX: usize = 256;
+
+/// A partition that is asked for too much.
+#[derive(Clone, Copy)]
+pub struct HotPartition<'h> {
+    pub views: &'h Views<'h>,
+    pub table: &'h TableEntry,
+    pub source: SourceId,
+    pub map: &'h PartitionMap,
+    pub range: &'h PlaceRange,
+}
+
+/// First places of the partitions that are cut off, or why none is.
+pub type Cuts = Result<Vec<Vec<u8>>, SplitCandidate>;
+
+impl HotPartition<'_> {
+    /// Where it is cut, given what was asked for.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn cuts(&self, samples: &[Sampled]) -> Result<Cuts, Error> {
+        let for_heat = self.map.partitions().iter().filter(|partition| partition.origin == PartitionOrigin::Heat).count();
+        if for_heat >= OF_SOURCE_MAX {
+            return Ok(Err(SplitCandidate::Enough));
+        }
+        // A page that goes on in the next partition was counted up to where that begins.
+        let is_inside = |place: &[u8]| self.range.from[..] <= *place && self.range.to.as_deref().is_none_or(|to| place <= to);
+        let mut samples: Vec<&Sampled> = samples.iter().filter(|sample| is_inside(&sample.place)).collect();
+        samples.sort_by(|a, b| a.place.cmp(&b.place));
+        if samples.len() < SAMPLES_MIN {
+            return self.by_bytes();
+        }
+        let keys = grouped(&samples, |sample| first_digest(&sample.place));
+        match heaviest(&keys) {
+            Some((digest, share)) if share >= MOST_OF_KEYS => self.of_key(digest, &samples),
+            _ => match parted(&keys) {
+                Some((below, above)) => {
+                    let cut = self.between((below + 1).to_be_bytes().to_vec(), &above.to_be_bytes())?;
+                    let beside = |mut place: Vec<u8>| {
+                        place.truncate(size_of::<Digest>());
+                        vec![place]
+                    };
+                    Ok(cut.map(beside).ok_or(SplitCandidate::Single))
+                }
+                None => self.by_bytes(),
+            },
+        }
+    }
+
+    fn by_bytes(&self) -> Result<Cuts, Error> {
+        let half = content::half(self.views, self.table, self.source, self.range)?;
+        let held = if self.is_held() { SplitCandidate::HeldByLocalIndex } else { SplitCandidate::Single };
+        Ok(half.map(|place| vec![place]).ok_or(held))
+    }
+
+    fn is_held(&self) -> bool {
+        self.source == self.table.source && self.table.has_local_index()
+    }
+
+    /// Puts a key apart or, when nothing is beside it, cuts its collection.
+    fn of_key(&self, digest: u128, samples: &[&Sampled]) -> Result<Cuts, Error> {
+        let after = digest.checked_add(1).map(|after| after.to_be_bytes().to_vec());
+        let cuts = self.beside(&digest.to_be_bytes(), after.as_deref())?;
+        if !cuts.is_empty() {
+            return Ok(Ok(cuts));
+        }
+        if self.is_held() {
+            return Ok(Err(SplitCandidate::HeldByLocalIndex));
+        }
+        let of_collection = self.map.partitions().iter().filter(|partition| first_digest(&partition.from) == digest).count();
+        if of_collection >= OF_COLLECTION_MAX {
+            return Ok(Err(SplitCandidate::Enough));
+        }
+        let of_key: Vec<&Sampled> = samples.iter().copied().filter(|sample| first_digest(&sample.place) == digest).collect();
+        self.of_collection(&of_key)
+    }
+
+    /// The bounds of what lies between two places, as far as something lies beyond them in the partition.
+    fn beside(&self, from: &[u8], after: Option<&[u8]>) -> Result<Vec<Vec<u8>>, Error> {
+        let below = PlaceRange { from: self.range.from.clone(), to: Some(from.to_vec()) };
+        let mut cuts = Vec::new();
+        if below.from[..] < *from && self.has_items(&below, 1)? {
+            cuts.push(from.to_vec());
+        }
+        if let Some(after) = after.filter(|after| self.range.to.as_deref().is_none_or(|to| *after < to)) {
+            let above = PlaceRange { from: after.to_vec(), to: self.range.to.clone() };
+            if self.has_items(&above, 1)? {
+                cuts.push(after.to_vec());
+            }
+        }
+        Ok(cuts)
+    }
+
+    fn has_items(&self, range: &PlaceRange, count: u64) -> Result<bool, Error> {
+        content::has_items(self.views, self.table, self.source, range, count)
+    }
+
+    /// Cuts inside the only collection.
+    fn of_collection(&self, samples: &[&Sampled]) -> Result<Cuts, Error> {
+        let items = grouped(samples, |sample| &sample.place[..]);
+        if let Some((place, share)) = heaviest(&items)
+            && share >= MOST_OF_ITEMS
+            && place.len() > size_of::<Digest>()
+        {
+            let cuts = self.beside(place, Some(&content::just_after(place.to_vec())))?;
+            return Ok(if cuts.is_empty() { Err(SplitCandidate::Single) } else { Ok(cuts) });
+        }
+        let Some((below, above)) = parted(&items) else { return self.by_bytes() };
+        if !self.has_items(self.range, 2)? {
+            return Ok(Err(SplitCandidate::Single));
+        }
+        let place = self.between(content::just_after(below.to_vec()), above)?;
+        Ok(match place {
+            None => Err(SplitCandidate::Single),
+            Some(place) if moves_on(samples, &place) => Err(SplitCandidate::Sequence),
+            Some(place) => Ok(vec![place]),
+        })
+    }
+
+    /// Cuts anywhere from behind one place that is asked for to the next, which parts the load as well; so the bytes decide.
+    fn between(&self, behind: Vec<u8>, next: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let gap = PlaceRange { from: behind, to: Some(next.to_vec()) };
+        let half = content::half(self.views, self.table, self.source, &gap)?;
+        Ok(Some(half.unwrap_or_else(|| next.to_vec())).filter(|place| self.range.to.as_ref() != Some(place)))
+    }
+}
+
+/// The load of each group of samples that are in the order of their groups.
+fn grouped<'s, G: PartialEq + Copy>(samples: &[&'s Sampled], group: impl Fn(&'s Sampled) -> G) -> Vec<(G, f64)> {
+    let mut groups: Vec<(G, f64)> = Vec::new();
+    for sample in samples {
+        match groups.last_mut().filter(|(last, _)| *last == group(sample)) {
+            Some((_, weight)) => *weight += sample.weight,
+            None => groups.push((group(sample), sample.weight)),
+        }
+    }
+    groups
+}
+
+fn heaviest<G: Copy>(groups: &[(G, f64)]) -> Option<(G, f64)> {
+    let all: f64 = groups.iter().map(|(_, weight)| weight).sum();
+    let most = groups.iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    Some((most.0, most.1 / all))
+}
+
+/// The two neighbours between which the load is parted best; `None` for fewer than two.
+fn parted<G: Copy>(groups: &[(G, f64)]) -> Option<(G, G)> {
+    let half = groups.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    let cuts = groups.windows(2).map(|pair| {
+        below += pair[0].1;
+        ((below - half).abs(), (pair[0].0, pair[1].0))
+    });
+    cuts.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, pair)| pair)
+}
+
+/// Is the later half of the load on one side of a place, though all of it is on both?
+fn moves_on(samples: &[&Sampled], place: &[u8]) -> bool {
+    let mut turns: Vec<u64> = samples.iter().map(|sample| sample.turn).collect();
+    turns.sort_unstable();
+    let middle = turns.get(turns.len() / 2).copied().unwrap_or_default();
+    let late = || samples.iter().filter(|sample| sample.turn >= middle);
+    let all: f64 = late().map(|sample| sample.weight).sum();
+    let below: f64 = late().filter(|sample| sample.place[..] < *place).map(|sample| sample.weight).sum();
+    !(PART_MIN..=1.0 - PART_MIN).contains(&(below / all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(places: &[&[u8]]) -> Vec<Sampled> {
+        let sampled = places.iter().zip(0..).map(|(place, turn)| Sampled { place: (*place).into(), weight: 1.0, turn });
+        sampled.collect()
+    }
+
+    #[test]
+    fn the_load_is_parted_where_it_is_parted_best() {
+        for (weights, expected) in [(&[1.0, 1.0][..], Some((0, 1))), (&[5.0, 1.0, 1.0], Some((0, 1))), (&[1.0, 1.0, 3.0], Some((1, 2))), (&[1.0], None)] {
+            let groups: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
+            assert_eq!(parted(&groups), expected, "{weights:?}");
+        }
+        assert_eq!(heaviest(&[(7, 1.0), (9, 3.0)]), Some((9, 0.75)));
+    }
+
+    #[test]
+    fn load_that_follows_growing_or_falling_keys_moves_on() {
+        let places: Vec<[u8; 1]> = (0..100).map(|place| [place]).collect();
+        let growing: Vec<&[u8]> = places.iter().map(|place| &place[..]).collect();
+        let falling: Vec<&[u8]> = growing.iter().rev().copied().collect();
+        let mixed: Vec<&[u8]> = (0..100).map(|turn| growing[turn * 37 % 100]).collect();
+        for (places, expected) in [(growing, true), (falling, true), (mixed, false)] {
+            let samples = samples(&places);
+            assert_eq!(moves_on(&samples.iter().collect::<Vec<_>>(), &[50]), expected, "{places:?}");
+        }
+    }
+}
