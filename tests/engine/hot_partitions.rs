@@ -3,10 +3,10 @@
 
 use crate::support::engine::bed::*;
 use crate::support::engine::*;
+use ddbfs::database::Database;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::Item;
 use ddbfs::model::layout::{PartitionContent, PartitionLimits, PartitionOrigin, PartitionReport, SplitCandidate};
-use ddbfs::database::Database;
 
 /// Of a new table on demand.
 const AT_FIRST: usize = 4;
@@ -44,7 +44,8 @@ impl Bed {
     #[track_caller]
     fn check_split(&self, index: &str, expected: usize) -> Vec<(PartitionContent, SplitCandidate)> {
         let described = self.described(index);
-        let text: Vec<_> = described.iter().map(|(partition, content, candidate)| (partition.origin.name(), content, candidate)).collect();
+        let text: Vec<_> =
+            described.iter().map(|(partition, content, candidate)| (partition.origin.name(), content, candidate)).collect();
         assert_eq!(described.len(), AT_FIRST + expected, "{text:?}");
         let is_cut = |partition: &PartitionReport| {
             let next = described.iter().find(|(next, ..)| Some(&next.range.from) == partition.range.to.as_ref());

@@ -207,7 +207,9 @@ mod tests {
 
     #[test]
     fn the_load_is_parted_where_it_is_parted_best() {
-        for (weights, expected) in [(&[1.0, 1.0][..], Some((0, 1))), (&[5.0, 1.0, 1.0], Some((0, 1))), (&[1.0, 1.0, 3.0], Some((1, 2))), (&[1.0], None)] {
+        for (weights, expected) in
+            [(&[1.0, 1.0][..], Some((0, 1))), (&[5.0, 1.0, 1.0], Some((0, 1))), (&[1.0, 1.0, 3.0], Some((1, 2))), (&[1.0], None)]
+        {
             let groups: Vec<(usize, f64)> = weights.iter().copied().enumerate().collect();
             assert_eq!(parted(&groups), expected, "{weights:?}");
         }

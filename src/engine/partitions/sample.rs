@@ -112,7 +112,8 @@ mod tests {
             samples.count((&place, &place), u64::from(n) * 2, &write(if n % 3 == 0 { 6.0 } else { 1.0 }));
         }
         let recent = samples.recent(59_998);
-        let weight = |of: &dyn Fn(&Sampled) -> bool| recent.iter().filter(|sample| of(sample)).map(|sample| sample.weight).sum::<f64>();
+        let weight =
+            |of: &dyn Fn(&Sampled) -> bool| recent.iter().filter(|sample| of(sample)).map(|sample| sample.weight).sum::<f64>();
         assert_eq!((recent.len(), weight(&|_| true).round()), (PLACES, 240_000.0));
         let share = weight(&|sample| *sample.place == [1]) / weight(&|_| true);
         assert!((0.55..0.9).contains(&share), "{share}");

@@ -43,7 +43,11 @@ impl Transaction<'_> {
         let charge = self.charge(table, address, units * self.charges.factor())?;
         // What was taken when the item was looked at is not taken again.
         let taken = self.charges.looked_at.iter().find(|looked| looked.place == charge.place).map_or(0.0, |looked| looked.units);
-        self.shared.take_units(table, (address.source, (&charge.place, &charge.place), UnitKind::Write), (charge.units - taken).max(0.0));
+        self.shared.take_units(
+            table,
+            (address.source, (&charge.place, &charge.place), UnitKind::Write),
+            (charge.units - taken).max(0.0),
+        );
         self.charges.list.push(charge);
         Ok(())
     }

@@ -35,12 +35,7 @@ impl Shared {
     }
 
     /// Takes what a request consumed, of each partition on its way from one place to another as much.
-    pub(crate) fn take_units(
-        &self,
-        table: &TableEntry,
-        (source, places, kind): (SourceId, (&[u8], &[u8]), UnitKind),
-        units: f64,
-    ) {
+    pub(crate) fn take_units(&self, table: &TableEntry, (source, places, kind): (SourceId, (&[u8], &[u8]), UnitKind), units: f64) {
         let Some(throttle) = &self.throttle else { return };
         let source = table.base_of_local_index(source).unwrap_or(source);
         // Whoever takes was admitted, which made the meter.
