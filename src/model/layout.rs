@@ -8,7 +8,7 @@ use super::schema::ProvisionedThroughput;
 use super::{AttributeValue, IndexName, TableName};
 
 /// Sum, count, least and greatest of what was counted.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Statistic {
     pub count: u64,
     pub sum: f64,
@@ -27,10 +27,48 @@ impl Statistic {
         self.sum += value;
     }
 
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        *self = match (self.count, other.count) {
+            (_, 0) => *self,
+            (0, _) => *other,
+            _ => Self {
+                count: self.count + other.count,
+                sum: self.sum + other.sum,
+                min: self.min.min(other.min),
+                max: self.max.max(other.max),
+            },
+        };
+    }
+
     /// 0 when nothing was counted.
     #[must_use]
     pub fn average(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
+    }
+}
+
+/// What queries, or scans, of a table or index read: what was evaluated and not returned was paid for and wasted.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reads {
+    /// Pages; the parts of a PartiQL statement that reads several ranges each.
+    pub requests: u64,
+    /// `ScannedCount`: items or entries before the filter.
+    pub evaluated: u64,
+    /// `Count`: those that the filter kept.
+    pub returned: u64,
+    /// Read units, with those of items fetched from the table for a local index; a part of [`Usage::read`], there and at the table.
+    pub units: f64,
+}
+
+impl Reads {
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.evaluated += other.evaluated;
+        self.returned += other.returned;
+        self.units += other.units;
     }
 }
 
@@ -51,6 +89,32 @@ pub struct Usage {
     pub online_throttles: u64,
     /// `OnlineIndexPercentageProgress`: the last that was known.
     pub online_percent: Option<u64>,
+    /// Pages of Query.
+    pub queries: Reads,
+    /// Pages of Scan.
+    pub scans: Reads,
+}
+
+impl Usage {
+    /// Adds that of another while, process or source.
+    pub fn merge(&mut self, other: &Self) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.read_throttles += other.read_throttles;
+        self.write_throttles += other.write_throttles;
+        self.online_write.merge(&other.online_write);
+        self.online_throttles += other.online_throttles;
+        self.online_percent = self.online_percent.max(other.online_percent);
+        self.queries.merge(&other.queries);
+        self.scans.merge(&other.scans);
+    }
+
+    /// Units and throttles, without those of a backfill.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        let (read_throttles, write_throttles) = (self.read_throttles, self.write_throttles);
+        Load { read: self.read.sum, write: self.write.sum, read_throttles, write_throttles }
+    }
 }
 
 /// The data operations that are counted by themselves.
@@ -122,6 +186,16 @@ pub struct OperationCounts {
     pub system_errors: u64,
 }
 
+impl OperationCounts {
+    /// Adds those of another while or process.
+    pub fn merge(&mut self, other: &Self) {
+        self.latency_ms.merge(&other.latency_ms);
+        self.returned_items.merge(&other.returned_items);
+        self.throttled += other.throttled;
+        self.system_errors += other.system_errors;
+    }
+}
+
 /// What is counted of a table as a whole.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableCounts {
@@ -135,7 +209,17 @@ pub struct TableCounts {
     pub time_to_live_deleted: u64,
 }
 
-/// Counts since the process began, and those of each of the last minutes in which there were any, oldest first. A minute is
+impl TableCounts {
+    /// Adds those of another while or process.
+    pub fn merge(&mut self, other: &Self) {
+        self.operations.iter_mut().zip(&other.operations).for_each(|(counts, other)| counts.merge(other));
+        self.conditional_check_failed += other.conditional_check_failed;
+        self.transaction_conflicts += other.transaction_conflicts;
+        self.time_to_live_deleted += other.time_to_live_deleted;
+    }
+}
+
+/// Counts since the counting began, and those of each of the last minutes in which there were any, oldest first. A minute is
 /// its number since the epoch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series<T> {
@@ -149,8 +233,8 @@ pub struct SourceMetrics {
     /// `None` for the base table.
     pub index: Option<IndexName>,
     pub usage: Series<Usage>,
-    /// Of the last 60 seconds.
-    pub last_minute: Load,
+    /// Of each window, in the order of [`Window::ALL`].
+    pub windows: [Usage; 3],
     pub is_local: bool,
     pub billing: Billing,
     pub entries: u64,
@@ -161,6 +245,12 @@ pub struct SourceMetrics {
 }
 
 impl SourceMetrics {
+    /// What was asked for in a window.
+    #[must_use]
+    pub fn within(&self, window: Window) -> &Usage {
+        &self.windows[window as usize]
+    }
+
     /// Does the table's own dimension count it: the base and the local indexes?
     #[must_use]
     pub fn is_of_table(&self) -> bool {
@@ -205,14 +295,14 @@ pub struct TableMetrics {
     /// The base first, then the indexes in the schema's order.
     pub sources: Vec<SourceMetrics>,
     pub counts: Series<TableCounts>,
+    /// When the counting began, milliseconds since the epoch: with the table, or with the process that first counted of it.
+    pub since_ms: u64,
 }
 
 /// The metrics of everything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metrics {
     pub now_ms: u64,
-    /// When the counting began, milliseconds since the epoch.
-    pub since_ms: u64,
     pub tables: Vec<TableMetrics>,
     /// `UserErrors`: refused requests, but not throttled ones and failed conditions.
     pub user_errors: u64,

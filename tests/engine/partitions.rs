@@ -10,7 +10,7 @@ use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::model::api::*;
-use ddbfs::model::layout::{PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate, Window};
+use ddbfs::model::layout::{PartitionContent, PartitionLimits, PartitionOrigin, SplitCandidate, Usage, Window};
 use ddbfs::model::schema::ProvisionedThroughput;
 use ddbfs::model::{AttributeValue, Item};
 use ddbfs::protocol;
@@ -102,6 +102,29 @@ fn s_03_points_by_minute_have_the_service_s_names() {
     for minute in ["22:13:00", "22:14:00"] {
         assert_eq!(found(minute, "SuccessfulRequestLatency", Some(("Operation", "PutItem"))).unwrap().1, 1);
     }
+}
+
+#[test]
+fn s_03_what_queries_and_scans_evaluate_and_return_is_counted_by_source() {
+    let bed = Bed::new("pk:S sk:N", &["G byA a:S ALL"]);
+    for i in 0..10 {
+        put(&bed.database, "Tab", item("p", &i.to_string(), 0)).unwrap();
+    }
+    let mut query = query_request("Tab", "pk = :v", &[(":v", s("p")), (":low", n("7"))]);
+    query.filter = ConditionParameter::Expression("b >= :low".into());
+    bed.database.query(&query).unwrap();
+    bed.database.query(&query_request("Tab/byA", "a = :v", &[(":v", s("A"))])).unwrap();
+    (0..2).for_each(|_| drop(bed.database.scan(&scan_request("Tab")).unwrap()));
+    let counted = |source: usize| {
+        let usage = *bed.table_metrics().sources[source].within(Window::Hour);
+        [usage.queries, usage.scans].map(|reads| (reads.requests, reads.evaluated, reads.returned, reads.units))
+    };
+    assert_eq!(counted(0), [(1, 10, 3, 0.5), (2, 20, 20, 1.0)]);
+    assert_eq!(counted(1), [(1, 10, 10, 0.5), (0, 0, 0, 0.0)]);
+    // A minute later they are of the hour alone.
+    bed.clock.advance_ms(61_000);
+    assert_eq!(bed.table_metrics().sources[0].within(Window::Minute), &Usage::default());
+    assert_eq!(counted(0)[0], (1, 10, 3, 0.5));
 }
 
 #[test]

@@ -3,30 +3,37 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::model::layout::{Billing, Load, Metrics, SourceMetrics, TableMetrics};
+use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, TableMetrics, Window};
 use crate::model::prices::{MonthlyCost, PriceTable};
 
 const MINUTE_MS: u64 = 60_000;
-const SECONDS_OF_MINUTE: f64 = 60.0;
 
 /// The object of one of the tables in `metrics`; times and rates are of `metrics`.
 #[must_use]
 pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> Value {
     // Less than a minute is no basis for a month.
-    let seconds = metrics.now_ms.saturating_sub(metrics.since_ms).max(MINUTE_MS) as f64 / 1e3;
-    let since = |source: &SourceMetrics| per_second(&total(source), seconds);
-    let last = |source: &SourceMetrics| per_second(&source.last_minute, SECONDS_OF_MINUTE);
+    let seconds = metrics.now_ms.saturating_sub(table.since_ms).max(MINUTE_MS) as f64 / 1e3;
+    let since = |source: &SourceMetrics| per_second(&source.usage.total.load(), seconds);
+    let rate = |window: Window| {
+        // Of a window that is longer than the counting, what there was of it.
+        let seconds = window.seconds().min(seconds.max(Window::Minute.seconds()));
+        cost(&prices.month_of_table(table, |source| per_second(&source.within(window).load(), seconds)))
+    };
     json!({
         "name": table.table.as_str(),
-        "since": calendar::iso(metrics.since_ms),
+        "since": calendar::iso(table.since_ms),
         "sources": table.sources.iter().map(|source| json!({
             "name": source.index.as_ref().map_or(table.table.as_str(), |index| index.as_str()),
             "kind": source.kind(),
             "billing": billing(source),
             "items": source.entries,
             "billed_bytes": source.billed_bytes,
-            "since_start": load(&total(source)),
-            "last_minute": load(&source.last_minute),
+            "since_start": load(&source.usage.total.load()),
+            "last_minute": load(&source.within(Window::Minute).load()),
+            "last_hour": load(&source.within(Window::Hour).load()),
+            "last_day": load(&source.within(Window::Day).load()),
+            "queries_last_day": reads(&source.within(Window::Day).queries),
+            "scans_last_day": reads(&source.within(Window::Day).scans),
             "backfill": backfill(source, prices),
         })).collect::<Vec<_>>(),
         "month": {
@@ -34,15 +41,11 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "prices_of": prices.date,
             "region": prices.region,
             "at_the_rate_since_start": cost(&prices.month_of_table(table, since)),
-            "at_the_rate_of_the_last_minute": cost(&prices.month_of_table(table, last)),
+            "at_the_rate_of_the_last_minute": rate(Window::Minute),
+            "at_the_rate_of_the_last_hour": rate(Window::Hour),
+            "at_the_rate_of_the_last_day": rate(Window::Day),
         },
     })
-}
-
-fn total(source: &SourceMetrics) -> Load {
-    let usage = &source.usage.total;
-    let (read_throttles, write_throttles) = (usage.read_throttles, usage.write_throttles);
-    Load { read: usage.read.sum, write: usage.write.sum, read_throttles, write_throttles }
 }
 
 /// What the backfill of a global index took, which is beside the units of writes; provisioned units are paid for already.
@@ -58,6 +61,10 @@ fn per_second(load: &Load, seconds: f64) -> Load {
 
 fn load(load: &Load) -> Value {
     json!({ "read_units": load.read, "write_units": load.write, "throttles": load.throttles() })
+}
+
+fn reads(reads: &Reads) -> Value {
+    json!({ "requests": reads.requests, "evaluated": reads.evaluated, "returned": reads.returned, "read_units": reads.units })
 }
 
 fn billing(source: &SourceMetrics) -> Value {

@@ -1,4 +1,4 @@
-//! Metrics in the text form of Prometheus (exposition format 0.0.4). Counters begin with the process.
+//! Metrics in the text form of Prometheus (exposition format 0.0.4). Counters go on over restarts.
 
 use std::fmt::Write as _;
 
@@ -38,6 +38,12 @@ const OF_SOURCE: &[OfSource] = &[
         let is_known = r.source.backfill.is_some() || r.usage.online_percent.is_some();
         is_known.then(|| number(r.usage.online_throttles))
     }),
+    ("query_requests_total", "counter", "pages of Query", |r| Some(number(r.usage.queries.requests))),
+    ("query_evaluated_items_total", "counter", "ScannedCount of Query", |r| Some(number(r.usage.queries.evaluated))),
+    ("query_returned_items_total", "counter", "Count of Query", |r| Some(number(r.usage.queries.returned))),
+    ("scan_requests_total", "counter", "pages of Scan", |r| Some(number(r.usage.scans.requests))),
+    ("scan_evaluated_items_total", "counter", "ScannedCount of Scan", |r| Some(number(r.usage.scans.evaluated))),
+    ("scan_returned_items_total", "counter", "Count of Scan", |r| Some(number(r.usage.scans.returned))),
     ("items", "gauge", "items or index entries", |r| Some(number(r.source.entries))),
     ("size_bytes", "gauge", "bytes with the overhead of each item", |r| Some(number(r.source.billed_bytes))),
 ];
@@ -100,8 +106,10 @@ pub fn render(metrics: &Metrics) -> String {
     }
     head(&mut out, "user_errors_total", "counter", "UserErrors");
     line(&mut out, "user_errors_total", "", number(metrics.user_errors));
-    head(&mut out, "since_seconds", "gauge", "when the counting began, seconds since the epoch");
-    line(&mut out, "since_seconds", "", number(metrics.since_ms) / 1e3);
+    head(&mut out, "since_seconds", "gauge", "when the counting of the table began, seconds since the epoch");
+    for table in &metrics.tables {
+        line(&mut out, "since_seconds", &labels(table, "", None), number(table.since_ms) / 1e3);
+    }
     out
 }
 

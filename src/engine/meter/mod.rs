@@ -15,13 +15,14 @@ pub mod heat;
 pub mod operations;
 pub mod pyramid;
 pub mod record;
+pub mod sums;
 pub mod top_keys;
 pub mod window;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::account::insights;
 use super::base::keys::SourceId;
@@ -31,15 +32,16 @@ use super::partitions::{self, PartitionMap};
 use crate::codec::digest::{Digest, digest};
 use crate::model::TableName;
 use crate::model::error::StoreError;
-use crate::model::layout::{Load, Series, Usage};
+use crate::model::layout::{Load, Reads};
 use crate::store::Read;
 
 pub use operations::{Outcome, TableMeter};
 
-use pyramid::{Level, Merge, Pyramid};
+use pyramid::{Pyramid, Slots};
 use record::HeatRecord;
+use sums::{History, SumSlots};
 use top_keys::{Counter, ItemCounter, TopKeys};
-use window::{Gauge, LastMinute, Minutes};
+use window::{Gauge, LastMinute};
 
 /// The meters of everything.
 #[derive(Debug, Default)]
@@ -96,7 +98,7 @@ impl Meter {
     /// Was anything asked for in the last minute?
     #[must_use]
     pub fn is_warm(&self, now_ms: u64) -> bool {
-        self.sources.read().values().any(|source| source.last_minute(now_ms) != Load::default())
+        self.sources.read().values().any(|source| source.is_warm(now_ms))
     }
 
     /// Forgets sources that no table has any more.
@@ -115,18 +117,17 @@ pub struct SourceMeter {
 
 #[derive(Debug)]
 struct Counts {
-    usage: Minutes<Usage>,
-    last_minute: LastMinute,
+    sums: SumSlots,
+    /// When something was asked for last, milliseconds since the epoch.
+    asked_ms: u64,
     keys: TopKeys,
     /// Single items by their place; only while contributor insights are enabled.
     items: Option<TopKeys<Box<[u8]>>>,
     map: Arc<PartitionMap>,
     /// By the number of the partition.
     heat: HashMap<u32, Heat>,
-    /// Start of the slot now, milliseconds since the epoch.
-    slot: u64,
-    /// The slots before.
-    closed: Pyramid<HeatRecord>,
+    /// The slots before; that of now is in `heat` and `keys`.
+    slots: Slots<HeatRecord>,
     samples: HashMap<u32, Samples>,
 }
 
@@ -137,18 +138,26 @@ pub struct Heat {
     slot: Gauge,
 }
 
+/// What a page read.
+#[derive(Debug, Clone, Copy)]
+pub enum PageReads {
+    Query(Reads),
+    Scan(Reads),
+    /// Items fetched for the page of an index.
+    Fetch,
+}
+
 impl SourceMeter {
     fn new(map: Arc<PartitionMap>) -> Self {
         let counts = Counts {
-            usage: Minutes::default(),
-            last_minute: LastMinute::default(),
+            sums: SumSlots::default(),
+            asked_ms: 0,
             keys: TopKeys::default(),
             items: None,
             map,
             heat: HashMap::new(),
             samples: HashMap::new(),
-            slot: 0,
-            closed: Pyramid::default(),
+            slots: Slots::default(),
         };
         Self { base: None, counts: Mutex::new(counts) }
     }
@@ -164,78 +173,52 @@ impl SourceMeter {
         counts.items = if is_on { counts.items.take().or_else(|| Some(TopKeys::default())) } else { None };
     }
 
-    /// Counts what a request took of the one item at the place.
+    /// Counts what one request took of the one item at a place.
     pub fn count_item(&self, place: &[u8], now_ms: u64, load: &Load) {
-        self.count_usage(Some(place), now_ms, load);
-        self.heat(place, now_ms, load);
-    }
-
-    /// Counts what a page of a query or scan took, on its way from one place to another.
-    pub fn count_page(&self, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
-        self.count_usage(None, now_ms, load);
-        self.base.as_deref().unwrap_or(self).heat_page(places, now_ms, load);
-    }
-
-    fn count_usage(&self, item: Option<&[u8]>, now_ms: u64, load: &Load) {
         let mut counts = self.counts.lock();
-        if let Some(place) = item {
-            counts.count_item(place, now_ms, load);
+        counts.count_item(place, now_ms, load);
+        counts.count_usage(now_ms, load);
+        self.heat(counts, (place, place), now_ms, load);
+    }
+
+    /// Counts what a page took, on its way from one place to another.
+    pub fn count_page(&self, places: (&[u8], &[u8]), now_ms: u64, load: &Load, reads: &PageReads) {
+        let mut counts = self.counts.lock();
+        counts.count_usage(now_ms, load);
+        if counts.count_reads(now_ms, reads) == 1 {
+            counts.count_item(places.0, now_ms, load);
         }
-        counts.last_minute.add(now_ms, load);
-        counts.usage.count(now_ms, |usage| {
-            if load.read > 0.0 {
-                usage.read.add(load.read);
-            }
-            if load.write > 0.0 {
-                usage.write.add(load.write);
-            }
-        });
+        self.heat(counts, places, now_ms, load);
     }
 
     /// Counts requests that were throttled.
     pub fn count_throttle(&self, place: &[u8], now_ms: u64, is_write: bool) {
         let load = Load { read_throttles: u64::from(!is_write), write_throttles: u64::from(is_write), ..Load::default() };
         let mut counts = self.counts.lock();
-        counts.usage.count(now_ms, |usage| match is_write {
-            true => usage.write_throttles += 1,
-            false => usage.read_throttles += 1,
-        });
         counts.count_item(place, now_ms, &load);
-        // `heat` takes this lock again, or that of the base: never two at a time.
-        drop(counts);
-        self.heat(place, now_ms, &load);
+        counts.count_usage(now_ms, &load);
+        self.heat(counts, (place, place), now_ms, &load);
     }
 
     /// Counts what a step of the index's backfill took, whether it had to end for want of units, and how far the backfill is then.
     pub fn count_backfill(&self, now_ms: u64, units: f64, is_throttled: bool, percent: u64) {
-        self.counts.lock().usage.count(now_ms, |usage| {
-            if units > 0.0 {
-                usage.online_write.add(units);
-            }
-            usage.online_throttles += u64::from(is_throttled);
-            usage.online_percent = Some(percent);
-        });
-    }
-
-    fn heat(&self, place: &[u8], now_ms: u64, load: &Load) {
-        self.base.as_deref().unwrap_or(self).heat_page((place, place), now_ms, load);
-    }
-
-    /// A page asks each partition on its way for as much; a scan asks for no key in particular.
-    fn heat_page(&self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
         let mut counts = self.counts.lock();
-        counts.turn(now_ms);
-        let map = Arc::clone(&counts.map);
-        let partitions = map.between((from, to));
-        let parts = partitions.len() as f64;
-        let share = Load { read: load.read / parts, write: load.write / parts, ..*load };
-        for (number, partition) in partitions.iter().enumerate() {
-            let first = if number == 0 { from } else { &partition.from };
-            let last = partitions.get(number + 1).map_or(to, |next| &next.from);
-            counts.warm(partition.id, (first, last), now_ms, &share);
+        let usage = &mut counts.sums.now(now_ms).usage;
+        if units > 0.0 {
+            usage.online_write.add(units);
         }
-        if let (Some(digest), true) = (from.first_chunk(), from.first_chunk::<16>() == to.first_chunk()) {
-            counts.keys.count(digest, now_ms, load);
+        usage.online_throttles += u64::from(is_throttled);
+        usage.online_percent = Some(percent);
+    }
+
+    /// With the lock of its own, which it lets go before it takes that of the base.
+    fn heat(&self, mut counts: MutexGuard<'_, Counts>, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
+        match &self.base {
+            None => counts.heat(places, now_ms, load),
+            Some(base) => {
+                drop(counts);
+                base.counts.lock().heat(places, now_ms, load);
+            }
         }
     }
 
@@ -250,31 +233,29 @@ impl SourceMeter {
         self.counts.lock().map = map;
     }
 
+    /// What was counted and is not stored yet.
     #[must_use]
-    pub fn usage(&self, now_ms: u64) -> Series<Usage> {
-        self.counts.lock().usage.series(now_ms)
+    pub fn sums(&self) -> History {
+        self.counts.lock().sums.history()
     }
 
+    /// What was asked of partitions and keys and is not stored yet.
     #[must_use]
-    pub fn last_minute(&self, now_ms: u64) -> Load {
-        self.counts.lock().last_minute.sum(now_ms)
+    pub fn heat_records(&self) -> Pyramid<HeatRecord> {
+        let counts = self.counts.lock();
+        counts.slots.all(&counts.open_slot())
+    }
+
+    /// Was anything asked for in the last minute?
+    #[must_use]
+    pub fn is_warm(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.counts.lock().asked_ms) < 60_000
     }
 
     /// The load of a partition, by its number.
     #[must_use]
     pub fn heat_of(&self, id: u32) -> Heat {
         self.counts.lock().heat.get(&id).copied().unwrap_or_default()
-    }
-
-    /// What was asked of partitions and keys since a time, milliseconds since the epoch.
-    #[must_use]
-    pub fn heat_since(&self, from_ms: u64) -> HeatRecord {
-        let counts = self.counts.lock();
-        let mut sum = counts.closed.since(from_ms);
-        if counts.slot >= from_ms {
-            sum.merge(&counts.open_slot());
-        }
-        sum
     }
 
     /// Places of a partition, by its number, that were asked for lately.
@@ -303,10 +284,52 @@ impl SourceMeter {
 }
 
 impl Counts {
+    fn count_usage(&mut self, now_ms: u64, load: &Load) {
+        self.asked_ms = self.asked_ms.max(now_ms);
+        let usage = &mut self.sums.now(now_ms).usage;
+        if load.read > 0.0 {
+            usage.read.add(load.read);
+        }
+        if load.write > 0.0 {
+            usage.write.add(load.write);
+        }
+        usage.read_throttles += load.read_throttles;
+        usage.write_throttles += load.write_throttles;
+    }
+
+    /// How many items were evaluated.
+    fn count_reads(&mut self, now_ms: u64, reads: &PageReads) -> u64 {
+        let usage = &mut self.sums.now(now_ms).usage;
+        let (sum, reads) = match reads {
+            PageReads::Query(reads) => (&mut usage.queries, reads),
+            PageReads::Scan(reads) => (&mut usage.scans, reads),
+            PageReads::Fetch => return 0,
+        };
+        sum.merge(reads);
+        reads.evaluated
+    }
+
     /// A place without order is a whole collection.
     fn count_item(&mut self, place: &[u8], now_ms: u64, load: &Load) {
         if let Some(items) = self.items.as_mut().filter(|_| place.len() > size_of::<Digest>()) {
             items.count_named(&digest(place), || place.into(), now_ms, load);
+        }
+    }
+
+    /// A page asks each partition on its way for as much; a scan asks for no key in particular.
+    fn heat(&mut self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
+        self.turn(now_ms);
+        let map = Arc::clone(&self.map);
+        let partitions = map.between((from, to));
+        let parts = partitions.len() as f64;
+        let share = Load { read: load.read / parts, write: load.write / parts, ..*load };
+        for (number, partition) in partitions.iter().enumerate() {
+            let first = if number == 0 { from } else { &partition.from };
+            let last = partitions.get(number + 1).map_or(to, |next| &next.from);
+            self.warm(partition.id, (first, last), now_ms, &share);
+        }
+        if let Some(digest) = collection_of(from).filter(|digest| Some(*digest) == collection_of(to)) {
+            self.keys.count(digest, now_ms, load);
         }
     }
 
@@ -325,19 +348,19 @@ impl Counts {
         }
     }
 
-    /// Closes the slot when its time is over. A clock that goes back counts in the newest.
+    /// Closes the slot when its time is over.
     fn turn(&mut self, now_ms: u64) {
-        let slot = Level::Slot.start(now_ms);
-        if slot <= self.slot {
+        if !self.slots.is_over(now_ms) {
             return;
         }
-        let open = self.open_slot();
-        if !open.is_none() {
-            self.closed.add((Level::Slot, self.slot), &open);
-            self.heat.values_mut().for_each(|heat| heat.slot = Gauge::default());
-            self.keys.all_mut().for_each(|key| key.slot = Gauge::default());
-        }
-        self.closed.roll(now_ms);
-        self.slot = slot;
+        self.slots.open = self.open_slot();
+        self.slots.close(now_ms);
+        self.heat.values_mut().for_each(|heat| heat.slot = Gauge::default());
+        self.keys.all_mut().for_each(|key| key.slot = Gauge::default());
     }
+}
+
+/// The digest of the collection that a place is in.
+fn collection_of(place: &[u8]) -> Option<&Digest> {
+    place.first_chunk()
 }

@@ -2,18 +2,18 @@
 
 use parking_lot::Mutex;
 
-use super::window::Minutes;
+use super::sums::{History, SumSlots};
 use crate::model::Error;
 use crate::model::error::{Cancellation, CancellationReason};
-use crate::model::layout::{MeteredOperation, OperationCounts, Series, TableCounts};
+use crate::model::layout::{MeteredOperation, OperationCounts, TableCounts};
 
 /// What is counted of a table by its name.
 #[derive(Debug, Default)]
-pub struct TableMeter(Mutex<Minutes<TableCounts>>);
+pub struct TableMeter(Mutex<SumSlots>);
 
 impl TableMeter {
-    fn count(&self, now_ms: u64, add: impl Fn(&mut TableCounts)) {
-        self.0.lock().count(now_ms, add);
+    fn count(&self, now_ms: u64, add: impl FnOnce(&mut TableCounts)) {
+        add(self.0.lock().now(now_ms).counts_mut());
     }
 
     /// Counts an operation: how it ended, how long it took, and what it gave back if that is counted.
@@ -29,9 +29,10 @@ impl TableMeter {
         self.count(now_ms, |counts| counts.time_to_live_deleted += items);
     }
 
+    /// What was counted and is not stored yet.
     #[must_use]
-    pub fn series(&self, now_ms: u64) -> Series<TableCounts> {
-        self.0.lock().series(now_ms)
+    pub fn sums(&self) -> History {
+        self.0.lock().history()
     }
 }
 

@@ -9,7 +9,7 @@ const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 
 /// What can be added up.
-pub trait Merge: Default {
+pub trait Merge: Clone + Default {
     /// Adds another.
     fn merge(&mut self, other: &Self);
 
@@ -71,7 +71,7 @@ impl Level {
 pub type Place = (Level, u64);
 
 /// See the module.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pyramid<R>(pub BTreeMap<Place, R>);
 
 impl<R: Merge> Pyramid<R> {
@@ -82,12 +82,16 @@ impl<R: Merge> Pyramid<R> {
         found.trim();
     }
 
+    /// The places whose records are due: to be added to the level above, or to be forgotten.
+    fn due(&self, level: Level, now_ms: u64) -> Vec<Place> {
+        self.0.range((level, 0)..(level, level.due_before(now_ms))).map(|(place, _)| *place).collect()
+    }
+
     /// Adds what is due to the level above, or forgets it; the places that are empty now.
     pub fn roll(&mut self, now_ms: u64) -> Vec<Place> {
         let mut emptied = Vec::new();
         for level in Level::ALL {
-            let due: Vec<Place> = self.0.range((level, 0)..(level, level.due_before(now_ms))).map(|(place, _)| *place).collect();
-            for place in due {
+            for place in self.due(level, now_ms) {
                 if let (Some(record), Some(above)) = (self.0.remove(&place), level.next()) {
                     self.add((above, above.start(place.1)), &record);
                 }
@@ -103,5 +107,42 @@ impl<R: Merge> Pyramid<R> {
         let mut sum = R::default();
         self.0.iter().filter(|((_, start), _)| *start >= from_ms).for_each(|(_, record)| sum.merge(record));
         sum
+    }
+}
+
+/// A record that is counted in now, and those before it.
+#[derive(Debug, Default)]
+pub struct Slots<R> {
+    /// Start of the slot now, milliseconds since the epoch.
+    slot: u64,
+    pub open: R,
+    closed: Pyramid<R>,
+}
+
+impl<R: Merge> Slots<R> {
+    /// Is the time of the slot over? A clock that goes back counts in the newest.
+    #[must_use]
+    pub fn is_over(&self, now_ms: u64) -> bool {
+        Level::Slot.start(now_ms) > self.slot
+    }
+
+    /// Begins the slot of a time.
+    pub fn close(&mut self, now_ms: u64) {
+        let open = std::mem::take(&mut self.open);
+        if !open.is_none() {
+            self.closed.add((Level::Slot, self.slot), &open);
+        }
+        self.closed.roll(now_ms);
+        self.slot = Level::Slot.start(now_ms);
+    }
+
+    /// All records, and one that is open.
+    #[must_use]
+    pub fn all(&self, open: &R) -> Pyramid<R> {
+        let mut all = self.closed.clone();
+        if !open.is_none() {
+            all.add((Level::Slot, self.slot), open);
+        }
+        all
     }
 }

@@ -1,48 +1,10 @@
-//! Counts by minute, and of the last 60 seconds. Time is the engine's clock, so that tests can turn it.
+//! The load of the last 60 seconds, and of a slot of ten. Time is the engine's clock, so that tests can turn it.
 
-use std::collections::VecDeque;
+use crate::model::layout::{Busiest, Load, WindowLoad};
 
-use crate::model::layout::{Busiest, Load, Series, WindowLoad};
-
-/// Minutes that are remembered: three hours, as long as CloudWatch keeps its finest points.
-pub const MINUTES_MAX: usize = 180;
-
-const MINUTE_MS: u64 = 60_000;
 /// The finest while that load is kept by.
 pub const SLOT_MS: u64 = 10_000;
 const SLOTS: usize = 6;
-
-/// Counts since the beginning and of each of the last minutes in which something was counted.
-#[derive(Debug, Default)]
-pub struct Minutes<T> {
-    total: T,
-    minutes: VecDeque<(u64, T)>,
-}
-
-impl<T: Default + Clone> Minutes<T> {
-    /// Counts something now: in the total and in the minute.
-    pub fn count(&mut self, now_ms: u64, add: impl Fn(&mut T)) {
-        add(&mut self.total);
-        let minute = now_ms / MINUTE_MS;
-        // A clock that goes back counts in the newest minute.
-        if self.minutes.back().is_none_or(|(last, _)| *last < minute) {
-            if self.minutes.len() == MINUTES_MAX {
-                self.minutes.pop_front();
-            }
-            self.minutes.push_back((minute, T::default()));
-        }
-        if let Some((_, counts)) = self.minutes.back_mut() {
-            add(counts);
-        }
-    }
-
-    #[must_use]
-    pub fn series(&self, now_ms: u64) -> Series<T> {
-        let oldest = (now_ms / MINUTE_MS + 1).saturating_sub(MINUTES_MAX as u64);
-        let minutes = self.minutes.iter().filter(|(minute, _)| *minute >= oldest).cloned().collect();
-        Series { total: self.total.clone(), minutes }
-    }
-}
 
 /// The load of the last 60 seconds: six slots of ten, the one now included.
 #[derive(Debug, Clone, Copy, Default)]
@@ -125,17 +87,6 @@ mod tests {
 
     fn read(units: f64) -> Load {
         Load { read: units, ..Load::default() }
-    }
-
-    #[test]
-    fn a_minute_ends_and_the_total_stays() {
-        let mut minutes = Minutes::<u64>::default();
-        for ms in [0, 59_999, 60_000, 180_000] {
-            minutes.count(ms, |count| *count += 1);
-        }
-        assert_eq!(minutes.series(180_000), Series { total: 4, minutes: vec![(0, 2), (1, 1), (3, 1)] });
-        let much_later = (MINUTES_MAX as u64 + 1) * MINUTE_MS;
-        assert_eq!(minutes.series(much_later).minutes, [(3, 1)]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::engine::base::keys::SourceId;
 use crate::engine::catalog::TableEntry;
 use crate::engine::index_life::progress::Progress;
 use crate::engine::runtime::{Engine, View};
-use crate::model::layout::{Billing, Metrics, SourceMetrics, TableMetrics};
+use crate::model::layout::{Billing, Metrics, SourceMetrics, TableMetrics, Window};
 use crate::model::prices::PriceTable;
 use crate::model::{Error, IndexKind, IndexSchema, TableName};
 
@@ -19,7 +19,6 @@ impl Engine {
         let view = self.view()?;
         let mut metrics = Metrics {
             now_ms: view.now_ms(),
-            since_ms: self.shared.started_ms,
             tables: Vec::with_capacity(tables.len()),
             user_errors: self.shared.meter.user_errors(),
         };
@@ -55,8 +54,10 @@ fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Er
         sources.push(source_metrics(view, table, (Some(index), source))?);
     }
     let name = table.schema.name.clone();
-    let counts = view.meter().table(&name).series(view.now_ms());
-    Ok(TableMetrics { table: name, sources, counts })
+    let now_ms = view.now_ms();
+    let counts = view.meter().table(&name).sums().series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
+    let since_ms = view.counted_since_ms(table);
+    Ok(TableMetrics { table: name, sources, counts, since_ms })
 }
 
 fn source_metrics(
@@ -65,7 +66,8 @@ fn source_metrics(
     (index, source): (Option<&IndexSchema>, SourceId),
 ) -> Result<SourceMetrics, Error> {
     let counters = view.counters(source)?;
-    let meter = view.meter().known_source(source);
+    let now_ms = view.now_ms();
+    let history = view.meter().known_source(source).map(|meter| meter.sums()).unwrap_or_default();
     let is_local = index.is_some_and(|index| index.kind == IndexKind::Local);
     let billing = match (table.schema.throughput, table.throughput_of(source)) {
         (None, _) => Billing::OnDemand,
@@ -74,8 +76,8 @@ fn source_metrics(
     };
     Ok(SourceMetrics {
         index: index.map(|index| index.name.clone()),
-        usage: meter.as_ref().map(|meter| meter.usage(view.now_ms())).unwrap_or_default(),
-        last_minute: meter.map(|meter| meter.last_minute(view.now_ms())).unwrap_or_default(),
+        usage: history.series(now_ms, |sums| sums.usage),
+        windows: Window::ALL.map(|window| history.within(window, now_ms).usage),
         is_local,
         billing,
         entries: counters.entries,

@@ -59,7 +59,7 @@ impl Engine {
     /// What was asked of the partitions and keys of a table or global index in a window.
     fn heat(&self, of: &Partitioned, window: Window) -> Result<HeatRecord, Error> {
         let meter = self.shared.meter.known_source(of.source);
-        Ok(meter.map(|meter| meter.heat_since(self.span(window).from_ms)).unwrap_or_default())
+        Ok(meter.map(|meter| meter.heat_records().since(self.span(window).from_ms)).unwrap_or_default())
     }
 
     /// Each partition with its load in a window, in the order of the hash space.

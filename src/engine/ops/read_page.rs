@@ -77,7 +77,8 @@ fn plan(source: ReadSource, request: ReadRequest) -> Result<PagePlan, Error> {
         Some(address) => range::after(range, address.encode(), direction),
         None => range,
     };
+    let is_query = condition.is_some();
     let restartable = !condition.is_some_and(|condition| source.has_one_row_at_most(&condition));
     let (limit, consistent) = (request.limit, request.consistent_read);
-    Ok(PagePlan { source, selection, filter, range, direction, limit, consistent, restartable })
+    Ok(PagePlan { source, selection, filter, range, direction, limit, consistent, restartable, is_query })
 }

@@ -11,9 +11,11 @@ use crate::codec::row::Row;
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::keys::{self, SourceId};
 use crate::engine::catalog::TableEntry;
+use crate::engine::meter::PageReads;
 use crate::engine::runtime::{Rows, View};
 use crate::model::api::Page;
 use crate::model::error::StoreError;
+use crate::model::layout::Reads;
 use crate::model::limits::{PAGE_BYTES_MAX, READ_UNIT_BYTES};
 use crate::model::{Error, Item};
 use crate::store::{Direction, KeyRange, try_walk};
@@ -32,6 +34,8 @@ pub struct PagePlan {
     pub consistent: bool,
     /// A page that is cut has a LastEvaluatedKey. A query of at most one row has none, as it would be refused as a start.
     pub restartable: bool,
+    /// It is a Query, not a Scan.
+    pub is_query: bool,
 }
 
 /// Reads the page; rows go to `rows` in order.
@@ -61,8 +65,9 @@ pub struct PageBill {
     start: Vec<u8>,
     /// The first and the last place in key order of what was evaluated.
     places: (Vec<u8>, Vec<u8>),
-    /// One entry was evaluated.
-    is_single: bool,
+    is_query: bool,
+    evaluated: u64,
+    returned: u64,
     units: f64,
     fetched_units: f64,
 }
@@ -80,12 +85,16 @@ impl PageBill {
     /// Fetched base items lie in the same collection as the entries of a local index.
     fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
         let places = (&self.places.0[..], &self.places.1[..]);
-        match self.is_single {
-            true => view.charge_place(&self.table, self.source, places.0, self.units)?,
-            false => view.charge_page(&self.table, self.source, places, self.units)?,
-        }
+        let reads = Reads {
+            requests: 1,
+            evaluated: self.evaluated,
+            returned: self.returned,
+            units: self.units + self.fetched_units,
+        };
+        let reads = if self.is_query { PageReads::Query(reads) } else { PageReads::Scan(reads) };
+        view.charge_page(&self.table, self.source, places, (self.units, &reads))?;
         if self.fetched_units > 0.0 {
-            view.charge_page(&self.table, self.table.source, places, self.fetched_units)?;
+            view.charge_page(&self.table, self.table.source, places, (self.fetched_units, &PageReads::Fetch))?;
         }
         Ok(())
     }
@@ -241,7 +250,9 @@ impl<'w> PageWalk<'w> {
             source: source.id(),
             start: keys::place_in_source(nowhere).to_vec(),
             places: if places.0 <= places.1 { places } else { (places.1, places.0) },
-            is_single: self.scanned == 1,
+            is_query: self.plan.is_query,
+            evaluated: self.scanned,
+            returned: self.matched,
             units,
             fetched_units: self.fetched_units,
         }

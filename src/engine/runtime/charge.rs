@@ -7,6 +7,7 @@ use crate::engine::base::capacity::write_units;
 use crate::engine::base::keys::{EntryAddress, SourceId};
 use crate::engine::catalog::TableEntry;
 use crate::engine::index::{IndexEntry, IndexView, Transition};
+use crate::engine::meter::PageReads;
 use crate::engine::meter::charges::Charge;
 use crate::engine::throttle::UnitKind;
 use crate::model::error::StoreError;
@@ -118,17 +119,10 @@ impl View<'_> {
     /// # Errors
     /// Those of the store.
     pub fn charge_item(&self, table: &TableEntry, address: &EntryAddress, units: f64) -> Result<(), StoreError> {
-        self.charge_place(table, address.source, &address.place(), units)
-    }
-
-    /// As [`Self::charge_item`], by the place of the item or entry in its source.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn charge_place(&self, table: &TableEntry, source: SourceId, place: &[u8], units: f64) -> Result<(), StoreError> {
+        let (source, place) = (address.source, address.place());
         let meter = self.meter().source(self.read(), table, source)?;
-        meter.count_item(place, self.now_ms(), &Load { read: units, ..Load::default() });
-        self.take_units(table, source, (place, place), units);
+        meter.count_item(&place, self.now_ms(), &Load { read: units, ..Load::default() });
+        self.take_units(table, source, (&place, &place), units);
         Ok(())
     }
 
@@ -136,11 +130,17 @@ impl View<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn charge_page(&self, table: &TableEntry, source: SourceId, places: (&[u8], &[u8]), units: f64) -> Result<(), StoreError> {
+    pub fn charge_page(
+        &self,
+        table: &TableEntry,
+        source: SourceId,
+        places: (&[u8], &[u8]),
+        (units, reads): (f64, &PageReads),
+    ) -> Result<(), StoreError> {
         let meter = self.meter().source(self.read(), table, source)?;
         let load = Load { read: units, ..Load::default() };
         self.take_units(table, source, places, units);
-        meter.count_page(places, self.now_ms(), &load);
+        meter.count_page(places, self.now_ms(), &load, reads);
         Ok(())
     }
 }

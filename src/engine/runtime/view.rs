@@ -73,6 +73,12 @@ impl<'e> View<'e> {
         self.shared.options.clock.now_ms()
     }
 
+    /// When the counting of a table began, as far as this process knows, milliseconds since the epoch.
+    #[must_use]
+    pub fn counted_since_ms(&self, table: &TableEntry) -> u64 {
+        self.shared.started_ms.max(table.created_ms)
+    }
+
     /// A table's entry.
     ///
     /// # Errors

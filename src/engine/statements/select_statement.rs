@@ -70,6 +70,7 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
         check_projected(&source, reads)?;
     }
     let selection = select::of_columns(&source, columns)?;
+    let is_query = reads.is_some();
     let readings = readings(&source, reads, order);
     let direction = if order.is_some_and(|order| order.backward) { Direction::Reverse } else { Direction::Forward };
     let page = PagePlan {
@@ -80,6 +81,7 @@ pub fn page(view: &View<'_>, statement: &Select, asked: PageOptions) -> Result<S
         limit: asked.limit,
         consistent: asked.consistent,
         restartable: true,
+        is_query,
         source,
     };
     walk(view, page, &readings, asked.position)

@@ -1,0 +1,105 @@
+//! What was counted over a while: of a table's base or index what was asked of it, of a table by its name how operations ended.
+
+use std::collections::BTreeMap;
+
+use super::pyramid::{Level, Merge, Pyramid, Slots};
+use crate::model::layout::{Series, TableCounts, Usage, Window};
+
+/// Minutes that are told: three hours, as long as CloudWatch keeps its finest points.
+pub const MINUTES_MAX: u64 = 180;
+
+const MINUTE_MS: u64 = 60_000;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sums {
+    pub usage: Usage,
+    /// With a table's base.
+    pub counts: Option<Box<TableCounts>>,
+}
+
+impl Sums {
+    /// The counts, made when there are none.
+    pub fn counts_mut(&mut self) -> &mut TableCounts {
+        self.counts.get_or_insert_default()
+    }
+}
+
+impl Merge for Sums {
+    fn merge(&mut self, other: &Self) {
+        self.usage.merge(&other.usage);
+        if let Some(counts) = &other.counts {
+            self.counts_mut().merge(counts);
+        }
+    }
+
+    fn trim(&mut self) {}
+
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Sums by time, and all of them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct History {
+    pub by_time: Pyramid<Sums>,
+    pub total: Sums,
+}
+
+impl History {
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        other.by_time.0.iter().for_each(|(place, sums)| self.by_time.add(*place, sums));
+        self.total.merge(&other.total);
+    }
+
+    /// The total, and each of the last minutes in which something was counted.
+    pub fn series<T>(&self, now_ms: u64, of: impl Fn(&Sums) -> T) -> Series<T> {
+        let oldest = (now_ms / MINUTE_MS + 1).saturating_sub(MINUTES_MAX);
+        let mut minutes = BTreeMap::<u64, Sums>::new();
+        for ((level, start), sums) in &self.by_time.0 {
+            if *level != Level::Hour && start / MINUTE_MS >= oldest {
+                minutes.entry(start / MINUTE_MS).or_default().merge(sums);
+            }
+        }
+        Series { total: of(&self.total), minutes: minutes.iter().map(|(minute, sums)| (*minute, of(sums))).collect() }
+    }
+
+    /// What was counted in a window.
+    #[must_use]
+    pub fn within(&self, window: Window, now_ms: u64) -> Sums {
+        self.by_time.since(window.span(now_ms).from_ms)
+    }
+}
+
+/// Counts sums; what was counted and is not stored yet.
+#[derive(Debug, Default)]
+pub struct SumSlots {
+    slots: Slots<Sums>,
+    /// Of the closed slots.
+    total: Sums,
+}
+
+impl SumSlots {
+    /// The sums now.
+    pub fn now(&mut self, now_ms: u64) -> &mut Sums {
+        if self.slots.is_over(now_ms) {
+            self.close(now_ms);
+        }
+        &mut self.slots.open
+    }
+
+    /// All of it, with the slot now.
+    #[must_use]
+    pub fn history(&self) -> History {
+        let mut total = self.total.clone();
+        total.merge(&self.slots.open);
+        History { by_time: self.slots.all(&self.slots.open), total }
+    }
+
+    fn close(&mut self, now_ms: u64) {
+        self.total.merge(&self.slots.open);
+        self.slots.close(now_ms);
+    }
+}
