@@ -85,12 +85,8 @@ impl PageBill {
     /// Fetched base items lie in the same collection as the entries of a local index.
     fn charge(&self, view: &View<'_>) -> Result<(), StoreError> {
         let places = (&self.places.0[..], &self.places.1[..]);
-        let reads = Reads {
-            requests: 1,
-            evaluated: self.evaluated,
-            returned: self.returned,
-            units: self.units + self.fetched_units,
-        };
+        let reads =
+            Reads { requests: 1, evaluated: self.evaluated, returned: self.returned, units: self.units + self.fetched_units };
         let reads = if self.is_query { PageReads::Query(reads) } else { PageReads::Scan(reads) };
         view.charge_page(&self.table, self.source, places, (self.units, &reads))?;
         if self.fetched_units > 0.0 {
