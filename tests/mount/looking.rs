@@ -7,6 +7,7 @@ use ddbfs::database::local::LocalDatabase;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::engine::throttle::ThrottleOptions;
+use ddbfs::fs::view::ViewOptions;
 use ddbfs::store::memory::MemoryStore;
 use serde_json::{Value, json};
 
@@ -122,5 +123,29 @@ fn explain_bounds_a_long_query() {
         holds(&told["requests"], &took["Requests"]);
         holds(&told["items"], &took["ScannedCount"]);
         holds(&told["capacity_units"], &took["ConsumedCapacity"]["CapacityUnits"]);
+    }
+}
+
+/// What comes or goes lists nothing that cannot be opened.
+#[test]
+fn tables_that_come_and_go_are_copied_and_searched() {
+    for show_all in [false, true] {
+        let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+        let options = EngineOptions { clock: clock.clone(), table_delay_ms: 60_000, ..EngineOptions::default() };
+        let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+        create_table(&*db, &PROVISIONED.replace("Shop", "Leaving"));
+        clock.advance_ms(60_000);
+        let mount = Mount::with(db, ViewOptions { show_all, ..ViewOptions::default() });
+        mount.sh("until grep -q ACTIVE Leaving/stats.json; do sleep 0.1; done").ok();
+        mount.sh(r#"mkdir Leaving/items/u1 && echo '{"price":1,"status":"open"}' > Leaving/items/u1/o1.json"#).ok();
+        mount.sh("mkdir Coming && echo 'create pk:S sk:N' > Coming/ctl && mkdir Draft && echo drop > Leaving/ctl").ok();
+        let status = "cat */stats.json | jq -r .status";
+        assert_eq!(mount.sh(status).ok(), "CREATING\nDELETING\n");
+        mount.sh("tar cf - --exclude=.ddb . | cat > /dev/null; exit ${PIPESTATUS[0]}").ok();
+        let found = mount.sh("grep -rl '\"TableName\": \"Coming\"' --exclude-dir=.ddb --exclude=describe.json .").ok().to_owned();
+        assert_eq!(found, "./Coming/schema.json\n");
+        mount.sh("cat Coming/advice.md Coming/heat.svg Leaving/partitions/big.tsv Leaving/help README.md > /dev/null").ok();
+        mount.sh("cat Leaving/items/u1/o1.json").failed();
+        mount.sh("cat Leaving/scan/count").failed();
     }
 }

@@ -51,14 +51,14 @@ impl Browse for LocalDatabase {
 
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(None) };
         let Some(address) = address(&source, key) else { return Ok(None) };
         Ok(view.entry(&address)?.map(|record| stat_of(&record)))
     }
 
     fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(None) };
         let Some(address) = address(&source, key) else { return Ok(None) };
         let Some(record) = view.entry(&address)? else { return Ok(None) };
         let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
@@ -86,13 +86,13 @@ impl Browse for LocalDatabase {
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
         let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(None) };
         Ok(collection_at(&view, &source, digest)?)
     }
 
     fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(None) };
         Ok(collection_at(&view, &source, digest)?.map(|collection| collection.partition))
     }
 
@@ -103,7 +103,7 @@ impl Browse for LocalDatabase {
         visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(()) };
         let (range, start) = match is_grouped(&source) {
             true => (keys::collections(source.id()), after.map(|place| keys::collection_at(source.id(), &place.0))),
             false => (keys::entries(source.id()), after.map(|place| keys::entry_at(source.id(), &place.0))),
@@ -121,7 +121,7 @@ impl Browse for LocalDatabase {
         visit: &mut dyn FnMut(EntryKey, EntryStat, Position) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(()) };
         let range = match range {
             Entries::All => keys::entries(source.id()),
             Entries::Collection { partition, sort_prefix } => {
@@ -197,7 +197,12 @@ impl Browse for LocalDatabase {
     }
 
     fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        Ok(self.engine.read_page_on_account(request.clone(), rows)?.0)
+        match self.engine.read_page_on_account(request.clone(), rows) {
+            Err(Error::ResourceNotFound) if self.describe(&request.table_name)?.is_some() => {
+                Ok(Page::nothing(request.table_name.clone()))
+            }
+            page => Ok(page?.0),
+        }
     }
 
     fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {
@@ -238,6 +243,14 @@ impl Browse for LocalDatabase {
 
 pub(super) fn find(view: &View<'_>, source: &Source) -> Result<ReadSource, Error> {
     ReadSource::find(view, &source.table, source.index.as_ref())
+}
+
+/// What can be read of a source; `None` while its table comes or goes: it is there, and shows nothing.
+pub(super) fn readable(view: &View<'_>, source: &Source) -> Result<Option<ReadSource>, Error> {
+    match find(view, source) {
+        Err(Error::ResourceNotFound) if view.table(&source.table)?.is_some() => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// A visitor of keys and values that can fail.

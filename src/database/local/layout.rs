@@ -3,7 +3,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use super::LocalDatabase;
-use super::browse::{address, collection_at, collection_of, entry_key, find, is_grouped, walk};
+use super::browse::{address, collection_at, collection_of, entry_key, find, is_grouped, readable, walk};
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::codec::record::Record;
@@ -84,7 +84,7 @@ impl Layout for LocalDatabase {
         visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(()) };
         let key = |place: &[u8]| match is_grouped(&source) {
             true => keys::collection_at(source.id(), place),
             false => keys::entry_at(source.id(), place),
@@ -144,13 +144,13 @@ impl LocalDatabase {
 
     fn key_of(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(None) };
         Ok(collection_at(&view, &source, digest)?.map(|collection| collection.partition))
     }
 
     fn entry_at(&self, source: &Source, place: &[u8]) -> Result<Option<EntryKey>, Error> {
         let view = self.engine.view()?;
-        let source = find(&view, source)?;
+        let Some(source) = readable(&view, source)? else { return Ok(None) };
         let record = view.read().get(&keys::entry_at(source.id(), place))?.map(Record::parse).transpose()?;
         Ok(record.map(|record| entry_key(&source, &record)).transpose()?)
     }

@@ -34,7 +34,7 @@ impl Engine {
     /// `ResourceNotFound`; those of the store.
     pub fn partitioned(&self, table: &TableName, index: Option<&IndexName>) -> Result<Partitioned, Error> {
         let view = self.view()?;
-        let table = view.active_table(table)?;
+        let table = view.table(table)?.ok_or(Error::ResourceNotFound)?;
         let source = match index {
             None => table.source,
             Some(name) => table.index(name).map(|(_, source)| source).ok_or(Error::ResourceNotFound)?,

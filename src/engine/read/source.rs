@@ -26,7 +26,7 @@ impl ReadSource {
     /// # Errors
     /// `ResourceNotFound`, `UnknownIndex`, `Backfilling`; those of the store.
     pub fn find(view: &View<'_>, table: &TableName, index: Option<&IndexName>) -> Result<Self, Error> {
-        let source = Self::find_in_any_state(view, table, index)?;
+        let source = Self::of_table(view.active_table(table)?, index)?;
         match index {
             Some(name) if source.table.index_life.is_building(name) => {
                 Err(QueryError::Backfilling(name.as_str().to_owned()).into())
@@ -35,12 +35,15 @@ impl ReadSource {
         }
     }
 
-    /// As [`Self::find`], also of an index that is being made: its entries are not all there.
+    /// As [`Self::find`], also of a table that comes or goes, and of an index that is being made: its entries are not all there.
     ///
     /// # Errors
     /// `ResourceNotFound`, `UnknownIndex`; those of the store.
     pub fn find_in_any_state(view: &View<'_>, table: &TableName, index: Option<&IndexName>) -> Result<Self, Error> {
-        let table = view.active_table(table)?;
+        Self::of_table(view.table(table)?.ok_or(Error::ResourceNotFound)?, index)
+    }
+
+    fn of_table(table: Arc<TableEntry>, index: Option<&IndexName>) -> Result<Self, Error> {
         let Some(name) = index else { return Ok(Self { table, index: None }) };
         match table.schema.indexes.iter().position(|index| index.name == *name) {
             Some(place) => Ok(Self { table, index: Some(place) }),

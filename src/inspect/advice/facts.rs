@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, Source, SourceStats};
 use crate::inspect::look;
-use crate::model::api::TableDescription;
+use crate::model::api::{IndexDescription, TableDescription, TableStatus};
 use crate::model::limits::COLLECTION_BYTES_MAX;
 use crate::model::{Error, IndexSchema, Item, TableName};
 
@@ -62,7 +62,10 @@ impl Facts {
         let Some(description) = database.describe(table)? else { return Ok(None) };
         let sample = look::sample(database, &Source { table: table.clone(), index: None }, SAMPLE_ITEMS_MAX)?;
         let mut indexes = Vec::new();
-        for schema in &description.schema.indexes {
+        // Of one that is being made or dropped nothing can be said yet, or any more.
+        let is_whole = |index: &IndexDescription| matches!(index.status, TableStatus::Active | TableStatus::Updating);
+        let described = description.schema.indexes.iter().zip(&description.indexes);
+        for (schema, _) in described.filter(|(_, index)| is_whole(index) && index.backfilling.is_none()) {
             let source = Source { table: table.clone(), index: Some(schema.name.clone()) };
             indexes.push(IndexFacts { schema: schema.clone(), source: source_facts(database, &source)? });
         }

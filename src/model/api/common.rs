@@ -178,6 +178,15 @@ pub struct Page {
     pub consumed_capacity: ConsumedCapacity,
 }
 
+impl Page {
+    /// Of a table in which there is nothing to read.
+    #[must_use]
+    pub fn nothing(table_name: TableName) -> Self {
+        let consumed_capacity = ConsumedCapacity::default();
+        Self { table_name, count: 0, scanned_count: 0, scanned_bytes: 0, last_evaluated_key: None, consumed_capacity }
+    }
+}
+
 /// `FailureCode` and `FailureMessage`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
