@@ -26,6 +26,7 @@ mod serve;
 mod shards;
 mod shell;
 mod signals;
+mod top;
 mod umount;
 mod violations;
 
@@ -88,6 +89,8 @@ enum Command {
     Archive(archive::ArchiveArgs),
     /// What a scaling policy would have done with a recorded load; nothing is changed.
     Autoscale(autoscale::AutoscaleArgs),
+    /// Look at a mount live: tables and indexes with units, throttles and latency, hot keys, partitions; as text with --once.
+    Top(top::TopArgs),
     /// Write-sharded partition keys: how many suffixes, and which.
     Shards(shards::ShardsArgs),
     /// Find and correct items that a global index cannot hold.
@@ -129,6 +132,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Advise(args) => advise::run(args),
         Command::Archive(args) => archive::run(args),
         Command::Autoscale(args) => autoscale::run(args),
+        Command::Top(args) => top::run(args),
         Command::Shards(args) => shards::run(args),
         Command::Violations(args) => violations::run(args),
     };

@@ -32,7 +32,7 @@ use parking_lot::Mutex;
 use crate::fs::View;
 use shell::Shell;
 
-pub use mountpoint::{MountState, state, unmount};
+pub use mountpoint::{Listed, MountState, all as mounts, state, unmount};
 pub use options::{MountOptions, UMASK};
 
 /// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.

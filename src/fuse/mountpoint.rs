@@ -34,7 +34,7 @@ pub enum MountState {
 pub fn state(mountpoint: &Path) -> io::Result<MountState> {
     let path = absolute(mountpoint)?;
     let Some((kind, source)) = mounted(&std::fs::read(MOUNTINFO)?, &path) else { return Ok(MountState::Nothing) };
-    if !FILESYSTEM_TYPES.contains(&kind.as_str()) || !is_our_source(&source) {
+    if !is_ours(&kind, &source) {
         return Ok(MountState::Other(kind));
     }
     match std::fs::metadata(&path) {
@@ -43,8 +43,45 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
     }
 }
 
-fn is_our_source(source: &str) -> bool {
-    source.strip_prefix(FILESYSTEM_SOURCE).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+/// A ddbfs in the list of mounts, live or dead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub path: PathBuf,
+    /// Who mounted it.
+    pub user: Option<u32>,
+    /// Others than that user may come in.
+    pub is_for_others: bool,
+}
+
+/// Every ddbfs in the list of mounts. None of them is asked, so this never waits.
+///
+/// # Errors
+/// The list of mounts cannot be read.
+pub fn all() -> io::Result<Vec<Listed>> {
+    Ok(ours(&std::fs::read(MOUNTINFO)?))
+}
+
+fn ours(mountinfo: &[u8]) -> Vec<Listed> {
+    let mut topmost: Vec<Line> = Vec::new();
+    for line in lines(mountinfo) {
+        topmost.retain(|below| below.path != line.path);
+        topmost.push(line);
+    }
+    topmost.into_iter().filter(|line| is_ours(&line.kind, &line.source)).map(Listed::from).collect()
+}
+
+impl From<Line> for Listed {
+    fn from(line: Line) -> Self {
+        let mut options = line.options.split(',');
+        let is_for_others = options.clone().any(|option| option == "allow_other");
+        let user = options.find_map(|option| option.strip_prefix("user_id=")).and_then(|id| id.parse().ok());
+        Self { path: line.path, user, is_for_others }
+    }
+}
+
+fn is_ours(kind: &str, source: &str) -> bool {
+    let rest = source.strip_prefix(FILESYSTEM_SOURCE);
+    FILESYSTEM_TYPES.contains(&kind) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }
 
 /// What the list of mounts names as the source: `ddbfs#DIR`, so that `mount -a` knows the mount of such a line in fstab.
@@ -155,18 +192,29 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Type and source of the topmost mount at exactly this path, from the text of mountinfo: proc(5).
+/// Type and source of the topmost mount at exactly this path.
 fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
-    let lines = mountinfo.split(|&byte| byte == b'\n').rev();
-    lines.into_iter().find_map(|line| {
+    lines(mountinfo).filter(|line| line.path == path).last().map(|line| (line.kind, line.source))
+}
+
+/// What is told of a mount here.
+struct Line {
+    path: PathBuf,
+    kind: String,
+    source: String,
+    /// Of the filesystem, as `user_id=0,allow_other`.
+    options: String,
+}
+
+/// The mounts in the text of mountinfo, each above those before: proc(5).
+fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
+    mountinfo.split(|&byte| byte == b'\n').filter_map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
-        if unescape(fields.nth(4)?) != path {
-            return None;
-        }
+        let path = unescape(fields.nth(4)?);
         // Any number of optional fields comes before the dash.
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
         let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
-        Some((text(after.next()?), text(after.next()?)))
+        Some(Line { path, kind: text(after.next()?), source: text(after.next()?), options: text(after.next()?) })
     })
 }
 
@@ -210,6 +258,15 @@ mod tests {
             let expected = expected.map(|(kind, source)| (kind.to_owned(), source.to_owned()));
             assert_eq!(mounted(MOUNTS, Path::new(path)), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn ours_are_listed_with_their_users_and_what_is_mounted_over_is_not() {
+        let over = b"44 22 0:44 / /mnt/d rw - tmpfs tmpfs rw\n45 22 0:45 / /mnt/e rw - fuse.ddbfs ddbfs rw,user_id=7,allow_other\n\
+            46 22 0:46 / /mnt/f rw - fuse.sshfs ddbfs rw\n";
+        let found = ours(&[MOUNTS, over].concat());
+        let told: Vec<_> = found.iter().map(|one| (one.path.to_str().unwrap(), one.user, one.is_for_others)).collect();
+        assert_eq!(told, [("/mnt/a b", Some(0), false), ("/mnt/c", None, false), ("/mnt/e", Some(7), true)]);
     }
 
     #[test]

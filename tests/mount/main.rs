@@ -26,4 +26,5 @@ mod structure;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
+mod top;
 mod view;

@@ -22,7 +22,7 @@ const LAYERS: [&str; 12] =
     ["model", "codec", "expr", "store", "engine", "database", "inspect", "protocol", "fs", "http", "fuse", "cli"];
 
 /// A crate and the paths that may use it.
-const CONFINED: [(&str, &[&str]); 10] = [
+const CONFINED: [(&str, &[&str]); 11] = [
     ("lmdb", &["src/store/lmdb"]),
     ("lmdb_sys", &["src/store/lmdb"]),
     ("lmdb_rkv_sys", &["src/store/lmdb"]),
@@ -33,6 +33,7 @@ const CONFINED: [(&str, &[&str]); 10] = [
     ("clap", &["src/cli/"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),
+    ("ratatui", &["src/cli/top/"]),
 ];
 
 /// Without the tests at the end.

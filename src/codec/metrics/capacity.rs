@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, TableMetrics, Window};
+use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, Statistic, TableCounts, TableMetrics, Window};
 use crate::model::prices::{MonthlyCost, PriceTable};
 
 const MINUTE_MS: u64 = 60_000;
@@ -36,6 +36,10 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "scans_last_day": reads(&source.within(Window::Day).scans),
             "backfill": backfill(source, prices),
         })).collect::<Vec<_>>(),
+        "latency": {
+            "since_start": latency(std::iter::once(&table.counts.total)),
+            "last_two_minutes": latency(newest(metrics, table)),
+        },
         "month": {
             "currency": prices.currency,
             "prices_of": prices.date,
@@ -65,6 +69,23 @@ fn load(load: &Load) -> Value {
 
 fn reads(reads: &Reads) -> Value {
     json!({ "requests": reads.requests, "evaluated": reads.evaluated, "returned": reads.returned, "read_units": reads.units })
+}
+
+/// The running minute, and the whole one before it.
+fn newest<'t>(metrics: &Metrics, table: &'t TableMetrics) -> impl Iterator<Item = &'t TableCounts> {
+    let from = (metrics.now_ms / MINUTE_MS).saturating_sub(1);
+    table.counts.minutes.iter().filter(move |(minute, _)| *minute >= from).map(|(_, counts)| counts)
+}
+
+/// `SuccessfulRequestLatency` of all operations together.
+fn latency<'t>(counts: impl Iterator<Item = &'t TableCounts>) -> Value {
+    let (mut all, mut worst_ms) = (Statistic::default(), 0.0_f64);
+    for of in counts.flat_map(|counts| &counts.operations) {
+        all.count += of.latency_ms.count;
+        all.sum += of.latency_ms.sum;
+        worst_ms = worst_ms.max(of.latency_ms.max);
+    }
+    json!({ "requests": all.count, "mean_ms": all.average(), "worst_ms": worst_ms })
 }
 
 fn billing(source: &SourceMetrics) -> Value {

@@ -1,0 +1,139 @@
+//! Which mount is looked at, and whether anybody answers there.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::read;
+use crate::cli::outcome::CliError;
+use crate::fuse::{self, Listed};
+
+/// How long a mount may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The mount at or above `wanted`, else the only one of this user; its directory.
+pub fn mount(wanted: Option<&Path>) -> Result<PathBuf, CliError> {
+    let listed = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
+    let found = match wanted {
+        Some(path) => named(path, &listed)?,
+        None => only(&listed, user().map_err(CliError::io("cannot read who this process runs as"))?)?,
+    };
+    answers(&found)?;
+    Ok(found)
+}
+
+fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
+    let above = |path: &Path| path.ancestors().find(|above| listed.iter().any(|mount| mount.path == *above)).map(Path::to_path_buf);
+    let plain = std::path::absolute(path).ok();
+    // Following symlinks may wait for a mount that does not answer; a mount's own path need not be followed.
+    if let Some(found) = plain.as_deref().and_then(above) {
+        return Ok(found);
+    }
+    let asked = path.to_path_buf();
+    let followed = within(PATIENCE, move || asked.canonicalize());
+    match followed {
+        Some(Ok(followed)) => above(&followed).ok_or_else(|| {
+            CliError::Message(format!("no ddbfs is mounted at {}{}", path.display(), hint(&listed.iter().collect::<Vec<_>>())))
+        }),
+        Some(Err(error)) => Err(CliError::io(path.display().to_string())(error)),
+        None => Err(silent(path)),
+    }
+}
+
+/// Who this process runs as: proc(5).
+fn user() -> io::Result<u32> {
+    Ok(std::fs::metadata("/proc/self")?.uid())
+}
+
+/// The one mount that this user made or may enter.
+fn only(listed: &[Listed], user: u32) -> Result<PathBuf, CliError> {
+    let open: Vec<&Listed> = listed.iter().filter(|mount| mount.user == Some(user) || mount.is_for_others).collect();
+    match open.as_slice() {
+        [one] => Ok(one.path.clone()),
+        [] => Err(CliError::Message(format!("nothing is mounted{}", hint(&open)))),
+        _ => Err(CliError::Message(format!("several are mounted{}", hint(&open)))),
+    }
+}
+
+fn hint(mounts: &[&Listed]) -> String {
+    if mounts.is_empty() {
+        return "; mount first: ddbfs mount --background ./mnt".to_owned();
+    }
+    let lines: Vec<String> = mounts.iter().map(|mount| format!("\n  ddbfs top {}", mount.path.display())).collect();
+    format!("; choose one of:{}", lines.concat())
+}
+
+fn answers(root: &Path) -> Result<(), CliError> {
+    let version = root.join(".ddb/version");
+    match within(PATIENCE, move || std::fs::read(version)) {
+        Some(Ok(_)) => Ok(()),
+        Some(Err(error)) => Err(refused(root, error)),
+        None => Err(silent(root)),
+    }
+}
+
+/// What a person is told of a mount that cannot be read.
+pub fn refused(root: &Path, error: io::Error) -> CliError {
+    let shown = root.display();
+    if read::is_of_mount(&error) {
+        return CliError::Message(format!("the ddbfs of {shown} is gone; clear the dead mount with: ddbfs umount {shown}"));
+    }
+    match error.kind() {
+        ErrorKind::PermissionDenied => {
+            CliError::Message(format!("{shown} is another user's mount, without -o allow_other: only that user can look at it"))
+        }
+        _ => CliError::io(format!("cannot read the mount at {shown}"))(error),
+    }
+}
+
+fn silent(path: &Path) -> CliError {
+    CliError::Message(format!(
+        "the mount at {} has not answered for {} seconds: its ddbfs is stopped, or does not get to run; `ps` tells of it",
+        path.display(),
+        PATIENCE.as_secs()
+    ))
+}
+
+/// What a call gives that may wait for a mount for ever; the thread is left to it.
+fn within<T: Send + 'static>(patience: Duration, call: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody listens any more when it took too long.
+        let _ = sender.send(call());
+    });
+    receiver.recv_timeout(patience).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(path: &str, user: u32, is_for_others: bool) -> Listed {
+        Listed { path: PathBuf::from(path), user: Some(user), is_for_others }
+    }
+
+    #[test]
+    fn the_only_mount_of_the_user_is_taken_and_several_are_listed() {
+        let told = |mounts: &[Listed]| match only(mounts, 7) {
+            Ok(path) => path.display().to_string(),
+            Err(error) => error.to_string(),
+        };
+        let (own, other, open) = (listed("/a", 7, false), listed("/b", 8, false), listed("/c", 8, true));
+        assert_eq!(told(&[own.clone(), other.clone()]), "/a");
+        assert_eq!(told(&[other.clone(), open.clone()]), "/c");
+        assert_eq!(told(&[other]), "nothing is mounted; mount first: ddbfs mount --background ./mnt");
+        assert_eq!(told(&[own, open]), "several are mounted; choose one of:\n  ddbfs top /a\n  ddbfs top /c");
+    }
+
+    #[test]
+    fn a_path_in_a_mount_means_that_mount() {
+        let mounts = [listed("/a", 7, false)];
+        for path in ["/a", "/a/Orders/gsi"] {
+            assert_eq!(named(Path::new(path), &mounts).unwrap(), Path::new("/a"), "{path}");
+        }
+        let error = named(Path::new("/"), &mounts).unwrap_err().to_string();
+        assert_eq!(error, "no ddbfs is mounted at /; choose one of:\n  ddbfs top /a");
+    }
+}

@@ -1,0 +1,200 @@
+//! The screen in a terminal: a thread reads the mount, which may take as long as it likes; this one draws and hears of keys at once.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::find;
+use super::read::{self, Details, Readings};
+use super::screen;
+use super::state::{State, Then};
+use crate::cli::outcome::{CliError, Outcome};
+use crate::model::layout::Window;
+
+/// How long a key may wait to be heard, at most.
+const POLL: Duration = Duration::from_millis(50);
+/// Without anything new for so many intervals, the mount is said not to answer.
+const INTERVALS_SILENT: u32 = 3;
+/// Of the time that passes, reading takes a fifth at most: the partitions of a large table are counted for it.
+const PAUSE_OF_READING: u32 = 4;
+
+/// What the reading thread sends.
+enum Seen {
+    Tables(Readings, Instant),
+    Details(Details),
+    Failed(String),
+}
+
+/// Of which table or index details are wanted, if of any.
+type Wanted = Option<(String, Window)>;
+
+/// Shows the mount at `root` until it is left.
+pub fn run(root: &Path, state: State, interval: Duration) -> Result<Outcome, CliError> {
+    let is_ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&is_ended)).map_err(CliError::io("cannot catch signals"))?;
+    }
+    let (ask, wanted) = channel();
+    let (send, seen) = channel();
+    let of = root.to_path_buf();
+    std::thread::spawn(move || read_on(&of, interval, &wanted, &send));
+    let terminal = Screen::begin().map_err(CliError::io("cannot use the terminal"))?;
+    let mut live = Live { state, ask, asked: None, seen, last: None, newest: Instant::now(), interval };
+    let ended = live.turn(terminal, &is_ended);
+    ended.map(|()| Outcome::Done)
+}
+
+/// The terminal while it is ours; given back when dropped. A panic gives it back too.
+struct Screen(DefaultTerminal);
+
+impl Screen {
+    fn begin() -> io::Result<Self> {
+        ratatui::try_init().map(Self).inspect_err(|_| ratatui::restore())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+struct Live {
+    state: State,
+    ask: Sender<Wanted>,
+    asked: Wanted,
+    seen: Receiver<Seen>,
+    /// When the tables that are shown were read.
+    last: Option<Instant>,
+    /// When anything came.
+    newest: Instant,
+    interval: Duration,
+}
+
+impl Live {
+    fn turn(&mut self, mut screen: Screen, is_ended: &AtomicBool) -> Result<(), CliError> {
+        let failed = |error| CliError::io("cannot use the terminal")(error);
+        let mut is_stale = true;
+        while !is_ended.load(Ordering::Relaxed) {
+            if is_stale {
+                screen.0.draw(|frame| screen::draw(frame, &self.state)).map_err(failed)?;
+            }
+            is_stale = event::poll(POLL).map_err(failed)?;
+            if is_stale && self.heard(&event::read().map_err(failed)?) == Then::Leave {
+                return Ok(());
+            }
+            is_stale |= self.take()?;
+            if is_stale {
+                self.ask_for_chosen();
+            }
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, event: &Event) -> Then {
+        match event {
+            Event::Key(key) if key.is_press() || key.is_repeat() => self.state.press(*key),
+            _ => Then::Stay,
+        }
+    }
+
+    /// Takes what was read meanwhile; is there anything new to show?
+    fn take(&mut self) -> Result<bool, CliError> {
+        let mut is_new = false;
+        loop {
+            match self.seen.try_recv() {
+                Ok(seen) => self.see(seen),
+                Err(TryRecvError::Empty) => return Ok(self.told_silence() || is_new),
+                Err(TryRecvError::Disconnected) => {
+                    return Err(CliError::Message("what reads the mount has ended, see above; begin again".to_owned()));
+                }
+            }
+            is_new = true;
+        }
+    }
+
+    fn see(&mut self, seen: Seen) {
+        self.newest = Instant::now();
+        match seen {
+            Seen::Tables(readings, at) => {
+                let seconds = self.last.map(|last| at.duration_since(last).as_secs_f64());
+                self.state.see(readings, seconds);
+                self.last = Some(at);
+            }
+            Seen::Details(details) => self.state.details = Some(details),
+            Seen::Failed(why) => self.state.trouble = Some(why),
+        }
+    }
+
+    /// Says so, and for how long, when nothing comes.
+    fn told_silence(&mut self) -> bool {
+        let silence = self.newest.elapsed();
+        let told = format!("no answer for {} seconds", silence.as_secs());
+        let is_news = silence > self.interval * INTERVALS_SILENT && self.state.trouble.as_ref() != Some(&told);
+        if is_news {
+            self.state.trouble = Some(told);
+        }
+        is_news
+    }
+
+    fn ask_for_chosen(&mut self) {
+        let wanted = self.state.chosen().map(|row| (row.reading.path.clone(), self.state.window));
+        if wanted != self.asked {
+            // Nobody hears when the thread has ended, which the next take() finds.
+            let _ = self.ask.send(wanted.clone());
+            self.asked = wanted;
+        }
+    }
+}
+
+/// Reads tables each interval, and details also when others are wanted; until nobody listens.
+fn read_on(root: &Path, interval: Duration, wanted: &Receiver<Wanted>, seen: &Sender<Seen>) {
+    let mut of: Wanted = None;
+    loop {
+        let began = Instant::now();
+        if seen.send(tables(root)).is_err() || seen_details(root, of.as_ref(), seen).is_err() {
+            return;
+        }
+        let mut next = began + interval.max(began.elapsed() * PAUSE_OF_READING);
+        loop {
+            match wanted.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(newest) => {
+                    // Only the last of several that came meanwhile.
+                    of = wanted.try_iter().last().unwrap_or(newest);
+                    let began = Instant::now();
+                    if seen_details(root, of.as_ref(), seen).is_err() {
+                        return;
+                    }
+                    next = next.max(Instant::now() + began.elapsed() * PAUSE_OF_READING);
+                }
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+}
+
+fn tables(root: &Path) -> Seen {
+    let at = Instant::now();
+    match read::all(root) {
+        Ok(readings) => Seen::Tables(readings, at),
+        Err(error) => Seen::Failed(find::refused(root, error).to_string()),
+    }
+}
+
+/// An error when nobody listens.
+fn seen_details(root: &Path, of: Option<&(String, Window)>, seen: &Sender<Seen>) -> Result<(), ()> {
+    let Some((path, window)) = of else { return Ok(()) };
+    match read::details(root, path, *window) {
+        Ok(details) => seen.send(Seen::Details(details)).map_err(drop),
+        // The next look at the tables tells of it.
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,111 @@
+//! A look as aligned text, for scripts: a line begins with what it tells of, and has no blanks but between its columns. Without a figure there is `-`.
+
+use ratatui::text::Span;
+
+use super::figures::{NONE, given, maybe, rate};
+use super::read::Details;
+use super::state::Row;
+
+const OF_SOURCES: [&str; 11] = [
+    "#what",
+    "path",
+    "read_per_s",
+    "read_provisioned",
+    "write_per_s",
+    "write_provisioned",
+    "throttles",
+    "mean_ms",
+    "worst_ms",
+    "items",
+    "bytes",
+];
+const OF_PARTITIONS: [&str; 10] =
+    ["#what", "path", "partition", "load_percent", "busiest_percent", "read_per_s", "write_per_s", "throttles", "items", "bytes"];
+const OF_KEYS: [&str; 8] = ["#what", "path", "rank", "partition", "read_per_s", "write_per_s", "throttles", "key"];
+
+/// Keys of a table or index that are told of.
+const KEYS_MAX: usize = 10;
+
+/// Tables and indexes, then partitions and hot keys of those that there are details of.
+pub fn text(rows: &[&Row], details: &[Details]) -> String {
+    let tables: [(&[&str], Vec<Vec<String>>); 3] = [
+        (&OF_SOURCES, rows.iter().map(|row| source(row)).collect()),
+        (&OF_PARTITIONS, details.iter().flat_map(partitions).collect()),
+        (&OF_KEYS, details.iter().flat_map(keys).collect()),
+    ];
+    tables.iter().map(|(columns, lines)| aligned(columns, lines)).collect::<Vec<_>>().join("\n")
+}
+
+fn source(row: &Row) -> Vec<String> {
+    let reading = &row.reading;
+    let units = reading.provisioned;
+    vec![
+        reading.kind.name().to_owned(),
+        reading.path.clone(),
+        rate(row.load.read),
+        given(units.map(|units| units.read)),
+        rate(row.load.write),
+        given(units.map(|units| units.write)),
+        row.load.throttles.to_string(),
+        maybe(row.mean_ms),
+        maybe(row.worst_ms),
+        reading.items.to_string(),
+        reading.bytes.to_string(),
+    ]
+}
+
+fn partitions(details: &Details) -> impl Iterator<Item = Vec<String>> {
+    details.partitions.iter().map(|partition| {
+        vec![
+            "partition".to_owned(),
+            details.path.clone(),
+            partition.name.clone(),
+            format!("{:.1}", partition.percent),
+            format!("{:.1}", partition.busiest_percent),
+            rate(partition.read_per_second),
+            rate(partition.write_per_second),
+            partition.throttles.to_string(),
+            partition.items.to_string(),
+            partition.bytes.to_string(),
+        ]
+    })
+}
+
+fn keys(details: &Details) -> impl Iterator<Item = Vec<String>> {
+    details.keys.iter().take(KEYS_MAX).enumerate().map(|(rank, key)| {
+        vec![
+            "key".to_owned(),
+            details.path.clone(),
+            (rank + 1).to_string(),
+            key.partition.clone(),
+            rate(key.read_per_second),
+            rate(key.write_per_second),
+            key.throttles.to_string(),
+            key.name.clone(),
+        ]
+    })
+}
+
+/// Lines below their columns: figures to the right, words to the left, nothing behind the last.
+fn aligned(columns: &[&str], lines: &[Vec<String>]) -> String {
+    let head: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
+    let all: Vec<&Vec<String>> = std::iter::once(&head).chain(lines).collect();
+    let shape: Vec<(usize, bool)> = (0..columns.len()).map(|place| shape(&all, place)).collect();
+    let mut out = String::new();
+    for line in all {
+        let cells = line.iter().zip(&shape).map(|(cell, (width, is_figure))| {
+            let blanks = " ".repeat(width - Span::raw(cell).width());
+            if *is_figure { format!("{blanks}{cell}") } else { format!("{cell}{blanks}") }
+        });
+        out += cells.collect::<Vec<_>>().join("  ").trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+/// How wide a column is, and whether it holds figures.
+fn shape(lines: &[&Vec<String>], place: usize) -> (usize, bool) {
+    let cells = lines.iter().filter_map(|line| line.get(place));
+    let width = cells.clone().map(|cell| Span::raw(cell).width()).max().unwrap_or(0);
+    (width, cells.skip(1).all(|cell| cell == NONE || cell.parse::<f64>().is_ok()))
+}

@@ -1,0 +1,313 @@
+//! What the files of a mount say of its tables: `T/capacity.json` of each, and of a chosen table or index `partitions/heat.tsv` and
+//! `partitions/hot.tsv`. Columns are found by their names, as others may come. Nothing here is counted or charged by the mount.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::model::layout::Window;
+
+/// What a table or index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Kind {
+    #[serde(rename = "table")]
+    Table,
+    #[serde(rename = "gsi")]
+    Global,
+    #[serde(rename = "lsi")]
+    Local,
+}
+
+impl Kind {
+    /// As in the mount's files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Global => "gsi",
+            Self::Local => "lsi",
+        }
+    }
+}
+
+/// `SuccessfulRequestLatency` of all operations on a table.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+pub struct Latency {
+    pub requests: u64,
+    pub mean_ms: f64,
+    pub worst_ms: f64,
+}
+
+/// What was asked for: capacity units, and requests that were throttled.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+pub struct Units {
+    #[serde(rename = "read_units")]
+    pub read: f64,
+    #[serde(rename = "write_units")]
+    pub write: f64,
+    pub throttles: u64,
+}
+
+impl Units {
+    fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.write += other.write;
+        self.throttles += other.throttles;
+    }
+}
+
+/// Units read and written a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Provisioned {
+    pub read: f64,
+    pub write: f64,
+}
+
+/// A table or index at one moment. The load of a table has that of its local indexes, which take its units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Below the mount: `Orders`, `Orders/gsi/by-status`.
+    pub path: String,
+    pub kind: Kind,
+    /// `None` on demand, and of a local index.
+    pub provisioned: Option<Provisioned>,
+    pub since_start: Units,
+    pub last_minute: Units,
+    pub items: u64,
+    /// With the overhead of each item.
+    pub bytes: u64,
+    /// Since the start and of the last two minutes; of tables.
+    pub latency: Option<(Latency, Latency)>,
+}
+
+/// The tables of a mount, and the first of those whose file failed, with why.
+#[derive(Debug, Default, PartialEq)]
+pub struct Readings {
+    pub sources: Vec<Reading>,
+    pub unread: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CapacityFile {
+    sources: Vec<SourceEntry>,
+    latency: LatencyEntry,
+}
+
+#[derive(Deserialize)]
+struct LatencyEntry {
+    since_start: Latency,
+    last_two_minutes: Latency,
+}
+
+#[derive(Deserialize)]
+struct SourceEntry {
+    name: String,
+    kind: Kind,
+    /// An object where units are given in advance, else words.
+    billing: Value,
+    items: u64,
+    billed_bytes: u64,
+    since_start: Units,
+    last_minute: Units,
+}
+
+/// A table and its indexes, from the text of its `capacity.json`.
+pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<Reading>> {
+    let file: CapacityFile = serde_json::from_str(text)?;
+    let mut readings: Vec<Reading> = file.sources.iter().map(|source| reading(table, source, &file.latency)).collect();
+    let (mut since_start, mut last_minute) = (Units::default(), Units::default());
+    for reading in readings.iter().filter(|reading| reading.kind != Kind::Global) {
+        since_start.add(&reading.since_start);
+        last_minute.add(&reading.last_minute);
+    }
+    if let Some(base) = readings.iter_mut().find(|reading| reading.kind == Kind::Table) {
+        (base.since_start, base.last_minute) = (since_start, last_minute);
+    }
+    Ok(readings)
+}
+
+fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> Reading {
+    let is_table = source.kind == Kind::Table;
+    Reading {
+        path: if is_table { table.to_owned() } else { format!("{table}/{}/{}", source.kind.name(), source.name) },
+        kind: source.kind,
+        provisioned: provisioned(&source.billing),
+        since_start: source.since_start,
+        last_minute: source.last_minute,
+        items: source.items,
+        bytes: source.billed_bytes,
+        latency: is_table.then_some((latency.since_start, latency.last_two_minutes)),
+    }
+}
+
+fn provisioned(billing: &Value) -> Option<Provisioned> {
+    let units = |name: &str| billing.get(name).and_then(Value::as_f64);
+    Some(Provisioned { read: units("read_units_a_second")?, write: units("write_units_a_second")? })
+}
+
+/// All tables of the mount at `root`; those that go meanwhile are left out.
+///
+/// # Errors
+/// The mount itself cannot be read.
+pub fn all(root: &Path) -> io::Result<Readings> {
+    let mut out = Readings::default();
+    for entry in std::fs::read_dir(root)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        // What the mount holds beside its tables: texts, and `.ddb`. Names of tables are ASCII.
+        let Some(table) = name.to_str().filter(|name| !name.starts_with(".ddb")) else { continue };
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        match of_table(&entry.path(), table) {
+            Ok(readings) => out.sources.extend(readings),
+            Err(error) if is_gone(&error) => {}
+            Err(error) if is_of_mount(&error) => return Err(error),
+            Err(error) => _ = out.unread.get_or_insert_with(|| format!("{table}/capacity.json: {error}")),
+        }
+    }
+    Ok(out)
+}
+
+fn of_table(directory: &Path, table: &str) -> io::Result<Vec<Reading>> {
+    let text = std::fs::read_to_string(directory.join("capacity.json"))?;
+    Ok(capacity(table, &text)?)
+}
+
+/// The table went, or is no table yet.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESTALE)
+}
+
+/// No daemon behind the mount any more.
+pub fn is_of_mount(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotConnected || error.raw_os_error() == Some(libc::ECONNABORTED)
+}
+
+/// `heat.tsv` of the last minute, `heat.hour.tsv`, `heat.day.tsv`.
+fn file(stem: &str, window: Window) -> String {
+    match window {
+        Window::Minute => format!("{stem}.tsv"),
+        Window::Hour | Window::Day => format!("{stem}.{}.tsv", window.name()),
+    }
+}
+
+/// A partition of the chosen table or index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Partition {
+    pub name: String,
+    /// Of its limits over the window, 100 for all.
+    pub percent: f64,
+    /// The same in the busiest second of the window.
+    pub busiest_percent: f64,
+    pub read_per_second: f64,
+    pub write_per_second: f64,
+    pub throttles: u64,
+    pub items: u64,
+    pub bytes: u64,
+}
+
+/// One of the keys asked for most.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotKey {
+    /// Its name below `items/`.
+    pub name: String,
+    pub partition: String,
+    pub read_per_second: f64,
+    pub write_per_second: f64,
+    pub throttles: u64,
+}
+
+/// What lies in a table or index, and what is asked of it, over a window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Details {
+    pub path: String,
+    pub window: Window,
+    pub partitions: Vec<Partition>,
+    /// Hottest first.
+    pub keys: Vec<HotKey>,
+    /// What a partition holds at most.
+    pub bytes_max: Option<u64>,
+}
+
+/// The details of one of the mount's tables and indexes; none of one that went. A local index lies in its table's partitions.
+///
+/// # Errors
+/// The mount cannot be read.
+pub fn details(root: &Path, path: &str, window: Window) -> io::Result<Details> {
+    let own = path.split_once("/lsi/").map_or(path, |(table, _)| table);
+    let directory = root.join(own).join("partitions");
+    let heat = text_of(directory.join(file("heat", window)))?;
+    let hot = text_of(directory.join(file("hot", window)))?;
+    let partitions = partitions(&heat);
+    let first = partitions.first().map(|first| directory.join(&first.name).join("stats.json"));
+    let stats = first.map_or_else(|| Ok(String::new()), text_of)?;
+    let stats: Option<Value> = serde_json::from_str(&stats).ok();
+    let bytes_max = stats.and_then(|stats| stats.get("bytes_max").and_then(Value::as_u64));
+    Ok(Details { path: path.to_owned(), window, partitions, keys: hot_keys(&hot, window), bytes_max })
+}
+
+fn text_of(path: PathBuf) -> io::Result<String> {
+    match std::fs::read_to_string(path) {
+        Err(error) if !is_of_mount(&error) => Ok(String::new()),
+        read => read,
+    }
+}
+
+/// From the text of `heat.tsv`.
+pub fn partitions(text: &str) -> Vec<Partition> {
+    lines(text)
+        .map(|line| Partition {
+            name: line.text("partition").to_owned(),
+            percent: line.number("heat_percent"),
+            busiest_percent: line.number("busiest_percent"),
+            read_per_second: line.number("rcu"),
+            write_per_second: line.number("wcu"),
+            throttles: line.count("throttles"),
+            items: line.count("items"),
+            bytes: line.count("bytes"),
+        })
+        .collect()
+}
+
+/// From the text of `hot.tsv`.
+pub fn hot_keys(text: &str, window: Window) -> Vec<HotKey> {
+    lines(text)
+        .map(|line| HotKey {
+            name: line.text("key").to_owned(),
+            partition: line.text("partition").to_owned(),
+            read_per_second: line.number("rcu") / window.seconds(),
+            write_per_second: line.number("wcu") / window.seconds(),
+            throttles: line.count("throttles"),
+        })
+        .collect()
+}
+
+/// A line of values separated by tabs, and the one that names them.
+struct TsvLine<'t> {
+    columns: &'t str,
+    line: &'t str,
+}
+
+/// The lines below the last comment that names columns.
+fn lines(text: &str) -> impl Iterator<Item = TsvLine<'_>> {
+    let columns = text.lines().rfind(|line| line.starts_with('#') && line.contains('\t')).unwrap_or_default();
+    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(move |line| TsvLine { columns, line })
+}
+
+impl<'t> TsvLine<'t> {
+    /// Of the first column whose name begins so, as that of `rcu_per_s` does with `rcu`; empty when there is none.
+    fn text(&self, name: &str) -> &'t str {
+        let mut columns = self.columns.trim_start_matches('#').split('\t');
+        columns.position(|column| column.starts_with(name)).and_then(|place| self.line.split('\t').nth(place)).unwrap_or_default()
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap_or_default()
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        self.text(name).parse().unwrap_or_default()
+    }
+}

@@ -1,0 +1,248 @@
+//! The state drawn: tables and indexes above, partitions and hot keys of the chosen one below. What does not fit a narrow terminal is
+//! left out, the least telling first.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style, Stylize as _};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row as Cells, Table, TableState};
+
+use super::figures::{bar, bytes, given, maybe, rate};
+use super::read::{Details, HotKey, Partition};
+use super::state::{Row, SORTS, Sort, State};
+
+/// Beside each other from this width on.
+const PANES_WIDTH: u16 = 110;
+/// Below this height there are no details.
+const DETAILS_HEIGHT: u16 = 12;
+const NAME_WIDTH: u16 = 20;
+/// Of a partition's name.
+const NUMBER_WIDTH: u16 = 4;
+const BAR_WIDTH: u16 = 8;
+
+/// The column of what a rate is to be held against.
+const PROVISIONED: &str = "of";
+
+/// A column of figures.
+struct Column<T> {
+    title: &'static str,
+    width: u16,
+    /// What is told by it, first 0; the last go first where there is no room.
+    rank: u8,
+    /// By which order it is marked.
+    sort: Option<Sort>,
+    cell: fn(&T) -> Span<'static>,
+}
+
+const OF_SOURCES: [Column<Row>; 9] = [
+    Column { title: "read/s", width: 8, rank: 0, sort: Some(Sort::Reads), cell: |row| rate(row.load.read).into() },
+    Column { title: PROVISIONED, width: 6, rank: 4, sort: None, cell: |row| given(row.reading.provisioned.map(|u| u.read)).into() },
+    Column { title: "write/s", width: 8, rank: 1, sort: Some(Sort::Writes), cell: |row| rate(row.load.write).into() },
+    Column {
+        title: PROVISIONED,
+        width: 6,
+        rank: 5,
+        sort: None,
+        cell: |row| given(row.reading.provisioned.map(|u| u.write)).into(),
+    },
+    Column { title: "throttled", width: 10, rank: 2, sort: Some(Sort::Throttles), cell: |row| throttles(row.load.throttles) },
+    Column { title: "mean ms", width: 8, rank: 3, sort: Some(Sort::Latency), cell: |row| maybe(row.mean_ms).into() },
+    Column { title: "worst ms", width: 8, rank: 6, sort: None, cell: |row| maybe(row.worst_ms).into() },
+    Column { title: "items", width: 9, rank: 8, sort: None, cell: |row| row.reading.items.to_string().into() },
+    Column { title: "bytes", width: 10, rank: 7, sort: None, cell: |row| bytes(row.reading.bytes).into() },
+];
+
+const OF_PARTITIONS: [Column<Partition>; 7] = [
+    Column { title: "%", width: 5, rank: 0, sort: None, cell: |one| rate(one.percent).into() },
+    Column { title: "peak %", width: 6, rank: 1, sort: None, cell: |one| rate(one.busiest_percent).into() },
+    Column { title: "read/s", width: 7, rank: 2, sort: None, cell: |one| rate(one.read_per_second).into() },
+    Column { title: "write/s", width: 7, rank: 3, sort: None, cell: |one| rate(one.write_per_second).into() },
+    Column { title: "throttled", width: 9, rank: 4, sort: None, cell: |one| throttles(one.throttles) },
+    Column { title: "items", width: 8, rank: 6, sort: None, cell: |one| one.items.to_string().into() },
+    Column { title: "bytes", width: 10, rank: 5, sort: None, cell: |one| bytes(one.bytes).into() },
+];
+
+const OF_KEYS: [Column<HotKey>; 4] = [
+    Column { title: "read/s", width: 8, rank: 0, sort: None, cell: |key| rate(key.read_per_second).into() },
+    Column { title: "write/s", width: 8, rank: 1, sort: None, cell: |key| rate(key.write_per_second).into() },
+    Column { title: "throttled", width: 9, rank: 2, sort: None, cell: |key| throttles(key.throttles) },
+    Column { title: "in", width: 5, rank: 3, sort: None, cell: |key| key.partition.clone().into() },
+];
+
+/// Those that fit beside `other` columns' width, in their order.
+fn fitting<T>(columns: &'static [Column<T>], width: u16, other: u16) -> Vec<&'static Column<T>> {
+    let mut by_rank: Vec<&Column<T>> = columns.iter().collect();
+    by_rank.sort_by_key(|column| column.rank);
+    let mut left = width.saturating_sub(other);
+    let ranks = by_rank.iter().take_while(|column| {
+        let fits = column.width < left;
+        left = left.saturating_sub(column.width + 1);
+        fits
+    });
+    let most = ranks.map(|column| column.rank).last();
+    columns.iter().filter(|column| Some(column.rank) <= most).collect()
+}
+
+fn throttles(count: u64) -> Span<'static> {
+    if count == 0 { Span::from("0") } else { Span::from(count.to_string()).red().bold() }
+}
+
+/// The end of a path, which tells more than its beginning.
+fn tail(path: &str, width: u16) -> String {
+    let width = usize::from(width);
+    if Span::raw(path).width() <= width {
+        return path.to_owned();
+    }
+    let ends = path.char_indices().map(|(at, _)| &path[at..]);
+    let end = ends.into_iter().find(|end| Span::raw(*end).width() < width).unwrap_or_default();
+    format!("…{end}")
+}
+
+/// What columns leave of a width, with a blank before each.
+fn beside<T>(columns: &[&Column<T>], width: u16) -> u16 {
+    columns.iter().fold(width, |left, column| left.saturating_sub(column.width + 1))
+}
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, state: &State) {
+    let [head, body, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(frame.area());
+    frame.render_widget(title(state), head);
+    frame.render_widget(help(state), foot);
+    if body.height < DETAILS_HEIGHT {
+        return sources(frame, body, state);
+    }
+    let wanted = u16::try_from(state.shown().len()).unwrap_or(u16::MAX).saturating_add(1);
+    let above = wanted.clamp(3, body.height / 2);
+    let [above, below] = Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(body);
+    sources(frame, above, state);
+    let Some(details) = &state.details else { return };
+    let lines = u16::try_from(details.partitions.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let [first, second] = match below.width < PANES_WIDTH {
+        true => Layout::vertical([Constraint::Length(lines.min(below.height / 2)), Constraint::Fill(1)]).areas(below),
+        false => Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).spacing(1).areas(below),
+    };
+    partitions(frame, first, details);
+    keys(frame, second, details);
+}
+
+fn title(state: &State) -> Line<'static> {
+    let shown = state.shown().len();
+    let told = match &state.trouble {
+        Some(trouble) => Span::from(format!("  {trouble}")).red().bold(),
+        None => Span::from(format!("  {shown} of {} tables and indexes, by {}", state.count(), state.sort.name())),
+    };
+    Line::from(vec![Span::from(format!("ddbfs top {}", state.mount)).bold(), told])
+}
+
+fn help(state: &State) -> Line<'static> {
+    if state.is_typing {
+        return Line::from(vec![
+            Span::from(format!("/{}", state.filter)),
+            Span::from(" ").reversed(),
+            Span::from("  Enter keeps it, Esc takes it away").dim(),
+        ]);
+    }
+    let sorts: Vec<String> = SORTS.iter().map(|(key, sort)| format!("{key} {}", sort.name())).collect();
+    let filter = if state.filter.is_empty() { "filter".to_owned() } else { format!("filter: {}", state.filter) };
+    Line::from(format!("q quit  ↑↓ choose  / {filter}  m minute, hour, day  sort: {}", sorts.join(" "))).dim()
+}
+
+fn sources(frame: &mut Frame<'_>, area: Rect, state: &State) {
+    let shown = state.shown();
+    let mut columns = fitting(&OF_SOURCES, area.width, NAME_WIDTH);
+    let is_provisioned = shown.iter().any(|row| row.reading.provisioned.is_some());
+    columns.retain(|column| is_provisioned || column.title != PROVISIONED);
+    let width = beside(&columns, area.width);
+    let name = Cell::from(marked("table or index", state.sort == Sort::Name));
+    let titles = columns.iter().map(|column| right(marked(column.title, column.sort == Some(state.sort))));
+    let rows = shown.iter().map(|row| {
+        let style = if row.is_near_provisioned() { Style::new().fg(Color::Yellow) } else { Style::new() };
+        let figures = columns.iter().map(|column| right((column.cell)(row)));
+        Cells::new(std::iter::once(Cell::from(tail(&row.reading.path, width))).chain(figures)).style(style)
+    });
+    let widths = std::iter::once(Constraint::Fill(1)).chain(columns.iter().map(|column| Constraint::Length(column.width)));
+    let table = Table::new(rows, widths)
+        .header(Cells::new(std::iter::once(name).chain(titles)).style(Modifier::DIM))
+        .row_highlight_style(Modifier::REVERSED);
+    frame.render_stateful_widget(table, area, &mut TableState::new().with_selected(state.place()));
+}
+
+fn marked(title: &str, is_sorted: bool) -> Span<'static> {
+    if is_sorted { Span::from(title.to_owned()).bold().underlined() } else { Span::from(title.to_owned()) }
+}
+
+fn right(text: Span<'static>) -> Cell<'static> {
+    Cell::from(Line::from(text).right_aligned())
+}
+
+/// A frame with a title, and what is inside.
+fn pane(frame: &mut Frame<'_>, area: Rect, title: String) -> Rect {
+    let block = Block::new().borders(Borders::TOP).title(title);
+    let inside = block.inner(area);
+    frame.render_widget(block, area);
+    inside
+}
+
+/// The hottest that fit, in the order of their ranges.
+fn hottest(details: &Details, count: usize) -> Vec<&Partition> {
+    let mut places: Vec<(usize, &Partition)> = details.partitions.iter().enumerate().collect();
+    places.sort_by(|(_, one), (_, other)| other.percent.total_cmp(&one.percent).then(other.bytes.cmp(&one.bytes)));
+    places.truncate(count);
+    places.sort_by_key(|(place, _)| *place);
+    places.into_iter().map(|(_, partition)| partition).collect()
+}
+
+fn partitions(frame: &mut Frame<'_>, area: Rect, details: &Details) {
+    let lines = usize::from(area.height.saturating_sub(2));
+    let shown = hottest(details, lines);
+    let count = match (details.partitions.len(), shown.len()) {
+        (all, shown) if all > shown => format!("the {shown} hottest of {all} partitions"),
+        (1, _) => "1 partition".to_owned(),
+        (all, _) => format!("{all} partitions"),
+    };
+    let inside = pane(frame, area, format!("{count} of {}, last {}", details.path, details.window.name()));
+    let columns = fitting(&OF_PARTITIONS, inside.width, NUMBER_WIDTH + 2 * BAR_WIDTH + 6);
+    let width = beside(&columns, inside.width).saturating_sub(NUMBER_WIDTH + BAR_WIDTH + 2);
+    let titles = columns.iter().map(|column| right(Span::from(column.title)));
+    let rows = shown.iter().map(|one| {
+        let figures = columns.iter().map(|column| right((column.cell)(one)));
+        let filled = details.bytes_max.map_or(0.0, |most| one.bytes as f64 / most as f64);
+        let bars = [load_bar(one, width), Cell::from(Span::from(bar(filled, BAR_WIDTH)).blue())];
+        Cells::new(std::iter::once(Cell::from(one.name.clone())).chain(bars).chain(figures))
+    });
+    let fixed = [Constraint::Length(NUMBER_WIDTH), Constraint::Length(width), Constraint::Length(BAR_WIDTH)];
+    let widths = fixed.into_iter().chain(columns.iter().map(|column| Constraint::Length(column.width)));
+    let names = ["", "load", "filled"].map(Cell::from);
+    let table = Table::new(rows, widths).header(Cells::new(names.into_iter().chain(titles)).style(Modifier::DIM));
+    frame.render_widget(table, inside);
+}
+
+/// Against what the partition gives, and lighter what the busiest second had more: green, from half on yellow, from four fifths on red.
+fn load_bar(partition: &Partition, width: u16) -> Cell<'static> {
+    let colour = match partition.percent.max(partition.busiest_percent) {
+        percent if percent >= 80.0 => Color::Red,
+        percent if percent >= 50.0 => Color::Yellow,
+        _ => Color::Green,
+    };
+    let mean = bar(partition.percent / 100.0, width);
+    let peak = bar(partition.busiest_percent / 100.0, width).chars().count();
+    let more = "░".repeat(peak.saturating_sub(mean.chars().count()));
+    Cell::from(Span::from(mean + &more).fg(colour))
+}
+
+fn keys(frame: &mut Frame<'_>, area: Rect, details: &Details) {
+    let inside = pane(frame, area, format!("hottest keys of {}, last {}", details.path, details.window.name()));
+    if details.keys.is_empty() {
+        return frame.render_widget(Paragraph::new("nothing was asked for").dim(), inside);
+    }
+    let columns = fitting(&OF_KEYS, inside.width, NAME_WIDTH);
+    let titles = columns.iter().map(|column| right(Span::from(column.title)));
+    let rows = details.keys.iter().map(|key| {
+        let figures = columns.iter().map(|column| right((column.cell)(key)));
+        Cells::new(std::iter::once(Cell::from(key.name.clone())).chain(figures))
+    });
+    let widths = std::iter::once(Constraint::Fill(1)).chain(columns.iter().map(|column| Constraint::Length(column.width)));
+    let header = Cells::new(std::iter::once(Cell::from("key")).chain(titles)).style(Modifier::DIM);
+    frame.render_widget(Table::new(rows, widths).header(header), inside);
+}

@@ -1,0 +1,273 @@
+//! From the texts of files to rows, from keys to states, from states to screens and lines.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Value, json};
+
+use super::read::{self, Details, Readings};
+use super::state::{Sort, State, Then};
+use super::{plain, screen};
+use crate::model::layout::Window;
+
+/// A table's `capacity.json`, with what each of its sources says: kind, name, billing, units read and written in the last minute, throttles.
+fn capacity(sources: &[(&str, &str, Value, f64, f64, u64)], requests: u64) -> String {
+    let sources: Vec<Value> = sources
+        .iter()
+        .map(|(kind, name, billing, read, write, throttles)| {
+            let load = json!({ "read_units": read, "write_units": write, "throttles": throttles });
+            json!({ "name": name, "kind": kind, "billing": billing, "items": 10, "billed_bytes": 2048, "since_start": load, "last_minute": load })
+        })
+        .collect();
+    let latency = json!({ "requests": requests, "mean_ms": 2.0, "worst_ms": 30.5 });
+    json!({ "name": "any", "sources": sources, "latency": { "since_start": latency, "last_two_minutes": latency }, "more": 1 })
+        .to_string()
+}
+
+fn provisioned(read: u64, write: u64) -> Value {
+    json!({ "read_units_a_second": read, "write_units_a_second": write })
+}
+
+/// Two tables: one of provisioned units with both kinds of index, one on demand.
+fn readings(orders: (f64, f64, u64), requests: u64) -> Readings {
+    let of_orders = capacity(
+        &[
+            ("table", "Orders", provisioned(10, 5), orders.0, orders.1, orders.2),
+            ("gsi", "by-status", provisioned(4, 4), 0.0, 240.0, 0),
+            ("lsi", "by-date", json!("with the table"), 60.0, 0.0, 1),
+        ],
+        requests,
+    );
+    let of_logs = capacity(&[("table", "Logs", json!("on demand"), 30.0, 0.0, 0)], 0);
+    let sources = [read::capacity("Orders", &of_orders), read::capacity("Logs", &of_logs)];
+    Readings { sources: sources.into_iter().flat_map(Result::unwrap).collect(), unread: None }
+}
+
+fn state() -> State {
+    let mut state = State::new("/mnt".to_owned(), Sort::default(), String::new(), Window::Minute);
+    state.see(readings((540.0, 120.0, 7), 12), None);
+    state
+}
+
+const HEAT: &str = "#last minute: 2026-01-02T03:04:10.000Z to 2026-01-02T03:05:05.000Z\n#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\tsplit_candidate\tbusiest_percent\tbusiest_second\tread_throttles\twrite_throttles\n\
+    p00\t00\t80\t3\t6\t900\t2.5\t9.00\t0.10\t0\tno\t50.0\t2026-01-02T03:04:59.000Z\t0\t0\n\
+    p01\t80\tff\t1\t4\t536870912\t91.0\t0.00\t1.90\t7\theat: its hottest key\t100.0\t2026-01-02T03:05:01.000Z\t0\t7\n";
+const HOT: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n\
+    1\tp01\tu7\t0.0\t114.0\t7\t342.0\t342.0\n2\tp00\tan%20other\t540.0\t6.0\t0\t558.0\t558.0\n";
+
+fn details() -> Details {
+    Details {
+        path: "Orders".to_owned(),
+        window: Window::Minute,
+        partitions: read::partitions(HEAT),
+        keys: read::hot_keys(HOT, Window::Minute),
+        bytes_max: Some(1 << 30),
+    }
+}
+
+/// Paths in the order of the screen.
+fn paths(state: &State) -> Vec<&str> {
+    state.shown().iter().map(|row| row.reading.path.as_str()).collect()
+}
+
+fn press(state: &mut State, keys: &str) -> Then {
+    let code = |key: char| match key {
+        '⏎' => KeyCode::Enter,
+        '⎋' => KeyCode::Esc,
+        '⌫' => KeyCode::Backspace,
+        '↓' => KeyCode::Down,
+        '↑' => KeyCode::Up,
+        letter => KeyCode::Char(letter),
+    };
+    keys.chars().map(|key| state.press(KeyEvent::new(code(key), KeyModifiers::NONE))).last().unwrap()
+}
+
+#[test]
+fn a_table_counts_its_local_indexes_and_is_told_by_its_path() {
+    let state = state();
+    let told: Vec<_> =
+        state.shown().iter().map(|row| (row.reading.path.clone(), row.load.read, row.load.write, row.load.throttles)).collect();
+    let expected = [
+        ("Orders", 10.0, 2.0, 8),
+        ("Orders/gsi/by-status", 0.0, 4.0, 0),
+        ("Orders/lsi/by-date", 1.0, 0.0, 1),
+        ("Logs", 0.5, 0.0, 0),
+    ];
+    assert_eq!(told, expected.map(|(path, read, write, throttles)| (path.to_owned(), read, write, throttles)));
+    // Of what cannot be a capacity.json nothing is made up.
+    for text in ["", "{}", "[1]", "{\"sources\":[],\"latency\":7}"] {
+        assert!(read::capacity("T", text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn columns_are_found_by_their_names_and_lines_that_say_nothing_are_zeros() {
+    let first = &read::partitions(HEAT)[1];
+    assert_eq!(
+        (first.name.as_str(), first.percent, first.write_per_second, first.throttles, first.bytes),
+        ("p01", 91.0, 1.9, 7, 536_870_912)
+    );
+    let keys = read::hot_keys(HOT, Window::Minute);
+    assert_eq!((keys[0].name.as_str(), keys[0].partition.as_str(), keys[0].write_per_second), ("u7", "p01", 1.9));
+    // Another order, other columns, a comment before the names.
+    let keys = read::hot_keys("#the last hour\n#key\twcu\tnew\trcu\npk\t3600\tx\t7200\n", Window::Hour);
+    assert_eq!((keys[0].name.as_str(), keys[0].read_per_second, keys[0].write_per_second), ("pk", 2.0, 1.0));
+    for text in ["", "#partition\titems\n", "\n\n"] {
+        assert!(read::partitions(text).is_empty(), "{text:?}");
+    }
+    assert_eq!(read::partitions("#partition\titems\np00\n")[0].items, 0);
+}
+
+#[test]
+fn rates_are_those_between_two_looks() {
+    let mut state = state();
+    let (mean, worst) = (state.shown()[0].mean_ms, state.shown()[0].worst_ms);
+    assert_eq!((mean, worst), (Some(2.0), Some(30.5)));
+    // 20 units more in 2 seconds, no request.
+    state.see(readings((560.0, 120.0, 7), 12), Some(2.0));
+    let orders = state.shown()[0].clone();
+    assert_eq!((orders.load.read, orders.load.write, orders.mean_ms), (10.0, 0.0, None));
+    state.see(readings((560.0, 150.0, 7), 22), Some(2.0));
+    let orders = state.shown()[0].clone();
+    assert_eq!((orders.load.write, orders.mean_ms), (15.0, Some(2.0)));
+    assert!(orders.is_near_provisioned());
+    // The daemon began anew: over the last minute again.
+    state.see(readings((0.0, 60.0, 0), 1), Some(2.0));
+    assert_eq!((state.shown()[0].load.read, state.shown()[0].load.write), (1.0, 1.0));
+}
+
+#[test]
+fn letters_sort_filter_and_choose() {
+    let cases: [(&str, &[&str], &str); 10] = [
+        ("u", &["Orders", "Orders/gsi/by-status", "Orders/lsi/by-date", "Logs"], "Orders"),
+        ("r", &["Orders", "Orders/lsi/by-date", "Logs", "Orders/gsi/by-status"], "Orders"),
+        ("w", &["Orders/gsi/by-status", "Orders", "Logs", "Orders/lsi/by-date"], "Orders/gsi/by-status"),
+        ("t", &["Orders", "Orders/lsi/by-date", "Logs", "Orders/gsi/by-status"], "Orders"),
+        ("l", &["Orders", "Logs", "Orders/gsi/by-status", "Orders/lsi/by-date"], "Orders"),
+        ("n", &["Logs", "Orders", "Orders/gsi/by-status", "Orders/lsi/by-date"], "Logs"),
+        // What was chosen stays so in another order.
+        ("n↓↓w", &["Orders/gsi/by-status", "Orders", "Logs", "Orders/lsi/by-date"], "Orders/gsi/by-status"),
+        ("n↓↓↓↓↓↑", &["Logs", "Orders", "Orders/gsi/by-status", "Orders/lsi/by-date"], "Orders/gsi/by-status"),
+        ("/BYx⌫-q⌫⏎j", &["Orders/gsi/by-status", "Orders/lsi/by-date"], "Orders/lsi/by-date"),
+        ("/gsi⎋", &["Orders", "Orders/gsi/by-status", "Orders/lsi/by-date", "Logs"], "Orders"),
+    ];
+    for (keys, expected, chosen) in cases {
+        let mut state = state();
+        assert_eq!(press(&mut state, keys), Then::Stay, "{keys}");
+        assert_eq!(paths(&state), expected, "{keys}");
+        assert_eq!(state.chosen().unwrap().reading.path, chosen, "{keys}");
+    }
+    let mut state = state();
+    press(&mut state, "m");
+    assert_eq!(state.window, Window::Hour);
+    press(&mut state, "/none");
+    assert!(state.chosen().is_none());
+    // While a filter is typed `q` is a letter; Ctrl-C is not.
+    assert_eq!(press(&mut state, "q"), Then::Stay);
+    assert_eq!(state.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Then::Leave);
+    assert_eq!(press(&mut state, "⎋q"), Then::Leave);
+}
+
+#[test]
+fn a_chosen_table_that_goes_leaves_the_first() {
+    let mut state = state();
+    press(&mut state, "n");
+    assert_eq!(state.chosen().unwrap().reading.path, "Logs");
+    press(&mut state, "↓↓");
+    let mut left = readings((0.0, 0.0, 0), 0);
+    left.sources.retain(|reading| reading.path == "Logs");
+    state.see(left, Some(1.0));
+    assert_eq!((paths(&state), state.chosen().unwrap().reading.path.as_str()), (vec!["Logs"], "Logs"));
+    state.see(Readings::default(), Some(1.0));
+    assert!(state.chosen().is_none() && drawn(&state, 80, 24).contains("0 of 0 tables"));
+}
+
+/// The screen as text, lines without blanks at their ends.
+fn drawn(state: &State, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen::draw(frame, state)).unwrap();
+    let buffer = terminal.backend().buffer();
+    if width == 0 {
+        return String::new();
+    }
+    let rows = buffer.content().chunks(usize::from(width));
+    rows.map(|cells| cells.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn the_screen_shows_tables_partitions_and_keys() {
+    let mut state = state();
+    state.details = Some(details());
+    let wide = drawn(&state, 170, 16);
+    for part in [
+        "ddbfs top /mnt  4 of 4 tables and indexes, by units",
+        "Orders/gsi/by-status",
+        "2 partitions of Orders, last minute",
+        "hottest keys of Orders, last minute",
+        "an%20other",
+        "512.00 MiB",
+        "q quit",
+    ] {
+        assert!(wide.contains(part), "{part}\n{wide}");
+    }
+    let orders = wide.lines().find(|line| line.starts_with("Orders  ")).unwrap();
+    let figures: Vec<&str> = orders.split_whitespace().collect();
+    assert_eq!(figures, ["Orders", "10.0", "10", "2.00", "5", "8", "2.00", "30.5", "10", "2.00", "KiB"]);
+    // Half of the bytes, nine tenths of the units.
+    let bars = |name: &str| wide.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(bars("p01").contains("░ ████ ") && bars("p01").matches('█').count() > 10, "{wide}");
+    assert!(bars("p00").contains("░░░░"), "{wide}");
+    println!("{wide}");
+}
+
+#[test]
+fn narrow_and_low_terminals_keep_what_tells_most() {
+    let mut state = state();
+    state.details = Some(details());
+    let narrow = drawn(&state, 44, 24);
+    assert!(narrow.contains("read/s") && narrow.contains("write/s") && !narrow.contains("worst ms"), "{narrow}");
+    let narrower = drawn(&state, 30, 24);
+    assert!(narrower.contains("read/s") && !narrower.contains("write/s  "), "{narrower}");
+    // The end of a path tells more than its beginning.
+    let narrowest = drawn(&state, 12, 24);
+    assert!(narrowest.contains("…i/by-status"), "{narrowest}");
+    let low = drawn(&state, 80, 8);
+    assert!(low.contains("Orders/gsi/by-status") && !low.contains("hottest"), "{low}");
+    // Whatever the size, it is drawn.
+    for width in [0, 1, 7, 21, 33, 60, 111] {
+        for height in [0, 1, 2, 3, 11, 12, 14] {
+            drawn(&state, width, height);
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_the_first_line() {
+    let mut state = state();
+    state.trouble = Some("no answer for 7 seconds".to_owned());
+    assert!(drawn(&state, 80, 24).starts_with("ddbfs top /mnt  no answer for 7 seconds"));
+    press(&mut state, "/by");
+    assert!(drawn(&state, 80, 24).contains("\n/by"), "{}", drawn(&state, 80, 24));
+}
+
+#[test]
+fn a_look_as_text_has_the_same_columns_in_every_line() {
+    let state = state();
+    let text = plain::text(&state.shown(), &[details()]);
+    let expected = "\
+#what  path                  read_per_s  read_provisioned  write_per_s  write_provisioned  throttles  mean_ms  worst_ms  items  bytes
+table  Orders                      10.0                10         2.00                  5          8     2.00      30.5     10   2048
+gsi    Orders/gsi/by-status           0                 4         4.00                  4          0        -         -     10   2048
+lsi    Orders/lsi/by-date          1.00                 -            0                  -          1        -         -     10   2048
+table  Logs                        0.50                 -            0                  -          0        -         -     10   2048
+
+#what      path    partition  load_percent  busiest_percent  read_per_s  write_per_s  throttles  items      bytes
+partition  Orders  p00                 2.5             50.0        9.00         0.10          0      6        900
+partition  Orders  p01                91.0            100.0           0         1.90          7      4  536870912
+
+#what  path    rank  partition  read_per_s  write_per_s  throttles  key
+key    Orders     1  p01                 0         1.90          7  u7
+key    Orders     2  p00              9.00         0.10          0  an%20other
+";
+    assert_eq!(text, expected);
+}

@@ -1,0 +1,145 @@
+//! `ddbfs top` of a real mount: once as text, and live on a terminal.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::daemon::{self, DDBFS, Mount};
+
+/// `Hot`: seven keys of which u1 is asked for by far the most.
+const HOT: &str = r#"
+set -e
+mkdir 'Hot@pk:S,sk:S' Cold@id:S
+echo gsi by-owner owner:S keys > Hot/ctl
+until grep -q ACTIVE Hot/gsi/by-owner/stats.json; do sleep 0.1; done
+for n in 1 2 3 4 5 6 7; do mkdir -p Hot/items/u$n; echo '{"owner":"one"}' > Hot/items/u$n/o$n.json; done
+for i in $(seq 60); do cat Hot/items/u1/o1.json; done > /dev/null
+cat Hot/items/u2/o2.json > /dev/null
+"#;
+
+fn hot() -> Mount {
+    let mount = Mount::empty();
+    let output = mount.bash(HOT);
+    assert!(output.status.success(), "{output:?}");
+    mount
+}
+
+/// The lines of `ddbfs top --once` that begin with this word, by the names of their columns.
+fn lines(text: &str, what: &str) -> Vec<Value> {
+    let mut columns = Vec::new();
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.first() {
+            Some(&"#what") => columns = words,
+            Some(first) if *first == what => {
+                assert_eq!(words.len(), columns.len(), "{text}");
+                out.push(columns.iter().zip(&words).map(|(name, value)| ((*name).to_owned(), json!(value))).collect());
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+#[test]
+fn once_tells_of_a_table_under_load_and_its_hot_key_and_is_counted_nowhere() {
+    let mount = hot();
+    let counted = "jq -c '[.sources[].since_start, .latency.since_start]' Hot/capacity.json Cold/capacity.json; grep -v uptime .ddb/stats.prom";
+    let before = daemon::texts(&mount.bash(counted)).0;
+    // Standard output is no terminal, with --once or without.
+    for command in ["ddbfs top . --once", "ddbfs top Hot/items", "cd /; ddbfs top --once $OLDPWD/"] {
+        let output = mount.bash(command);
+        let (out, err) = daemon::texts(&output);
+        assert!(output.status.success() && err.is_empty(), "{command}: {err}");
+        assert!(!out.contains('\x1b'), "{out}");
+        let hot = &lines(&out, "table")[0];
+        let figure = |name: &str| hot[name].as_str().unwrap().parse::<f64>().unwrap();
+        assert_eq!((&hot["path"], &hot["items"], &hot["throttles"]), (&json!("Hot"), &json!("7"), &json!("0")), "{out}");
+        assert!(figure("read_per_s") > 0.0 && figure("write_per_s") > 0.0 && figure("worst_ms") > 0.0, "{out}");
+        let index = &lines(&out, "gsi")[0];
+        assert_eq!((&index["path"], &index["items"]), (&json!("Hot/gsi/by-owner"), &json!("7")), "{out}");
+        let keys = lines(&out, "key");
+        let hottest = keys.iter().find(|key| key["path"] == "Hot").unwrap();
+        assert_eq!((&hottest["rank"], &hottest["key"]), (&json!("1"), &json!("u1")), "{out}");
+        assert!(keys.iter().any(|key| key["path"] == "Hot/gsi/by-owner" && key["key"] == "one"), "{out}");
+        let partitions = lines(&out, "partition");
+        assert!(partitions.iter().any(|one| one["path"] == "Hot" && one["partition"] == hottest["partition"]), "{out}");
+        // Nothing was asked of it.
+        assert!(!partitions.iter().any(|one| one["path"] == "Cold"), "{out}");
+    }
+    assert_eq!(daemon::texts(&mount.bash(counted)).0, before);
+    let (out, _) = daemon::texts(&mount.bash("ddbfs top . --once --filter cold --window day"));
+    assert_eq!((lines(&out, "table").len(), lines(&out, "gsi").len()), (1, 0), "{out}");
+}
+
+#[test]
+fn a_mount_that_is_gone_or_does_not_answer_is_told_of() {
+    let mut mount = hot();
+    let top = |mount: &Mount| {
+        let output = Command::new(DDBFS).args(["top", "--once"]).arg(mount.point()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        daemon::texts(&output).1
+    };
+    mount.signal("-STOP");
+    let stopped = top(&mount);
+    mount.signal("-CONT");
+    assert!(stopped.contains("has not answered for 5 seconds"), "{stopped}");
+    mount.kill();
+    let dead = top(&mount);
+    assert!(dead.contains("is gone; clear the dead mount with: ddbfs umount "), "{dead}");
+    let output = Command::new(DDBFS).args(["top", "--once", "/"]).output().unwrap();
+    let (_, err) = daemon::texts(&output);
+    assert!(err.contains("no ddbfs is mounted at /"), "{err}");
+}
+
+/// `ddbfs top` of the mount on a terminal, each step when the one before has shown.
+fn live(mount: &Mount, steps: &Value) -> Value {
+    let output = Command::new("python3")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/full_screen.py"))
+        .arg(steps.to_string())
+        .args([DDBFS, "top", "--interval", "0.2"])
+        .arg(mount.point())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", daemon::texts(&output).1);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_live_screen_sorts_filters_resizes_and_gives_the_terminal_back() {
+    let mount = hot();
+    let steps = json!([
+        { "wait": "3 of 3 tables and indexes, by units" }, { "wait": "hottest keys of Hot, last minute" }, { "wait": "u1" },
+        { "type": "n" }, { "wait": "by name" }, { "wait": "partitions of Cold, last minute" },
+        { "type": "/own" }, { "wait": "/own   Enter keeps it" }, { "type": "\r" }, { "wait": "filter: own" },
+        { "wait": "hottest keys of Hot/gsi/by-owner, last minute" },
+        { "type": "m" }, { "wait": "hottest keys of Hot/gsi/by-owner, last hour" },
+        { "size": [9, 44] }, { "gone": "hottest" }, { "wait": "Hot/gsi/by-owner" },
+        { "type": "q" },
+    ]);
+    let ended = live(&mount, &steps);
+    assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");
+    for way in [json!({ "type": "\u{3}" }), json!({ "signal": 15 })] {
+        let ended = live(&mount, &json!([{ "wait": "q quit" }, way]));
+        assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");
+    }
+}
+
+#[test]
+fn tables_may_go_while_it_is_looked_and_the_daemon_too() {
+    let mut mount = hot();
+    let ended = live(
+        &mount,
+        &json!([
+            { "wait": "3 of 3 tables and indexes" }, { "wait": "Cold" },
+            { "run": format!("rmdir {}/Cold", mount.point().display()) }, { "wait": "2 of 2 tables" }, { "gone": "Cold" },
+            { "run": format!("kill -STOP {}", mount.pid()) }, { "wait": "no answer for" },
+            { "run": format!("kill -CONT {}", mount.pid()) }, { "gone": "no answer for" },
+            { "run": format!("kill -KILL {}", mount.pid()) }, { "wait": "is gone; clear the dead mount" },
+            { "type": "q" },
+        ]),
+    );
+    assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");
+    mount.kill();
+}
