@@ -44,7 +44,7 @@ pub struct TopArgs {
     /// Seconds between two looks
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval)]
     interval: Duration,
-    /// Print one look at the last minute as aligned text, and end; also when standard output is no terminal
+    /// Print one look at the window as aligned text, and end; also when standard output is no terminal
     #[arg(long)]
     once: bool,
     /// What is shown first
@@ -53,7 +53,7 @@ pub struct TopArgs {
     /// Only tables and indexes with this in their paths
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
-    /// The last minute, hour or day, of partitions and keys
+    /// Look back for a minute, hour or day
     #[arg(long, default_value = "minute", value_parser = window)]
     window: Window,
 }

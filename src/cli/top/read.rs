@@ -73,12 +73,20 @@ pub struct Reading {
     /// `None` on demand, and of a local index.
     pub provisioned: Option<Provisioned>,
     pub since_start: Units,
-    pub last_minute: Units,
+    /// Of each window, in the order of [`Window::ALL`].
+    windows: [Units; 3],
     pub items: u64,
     /// With the overhead of each item.
     pub bytes: u64,
     /// Since the start and of the last two minutes; of tables.
     pub latency: Option<(Latency, Latency)>,
+}
+
+impl Reading {
+    /// What was asked for over a window.
+    pub fn within(&self, window: Window) -> Units {
+        self.windows[window as usize]
+    }
 }
 
 /// The tables of a mount, and the first of those whose file failed, with why.
@@ -110,19 +118,20 @@ struct SourceEntry {
     billed_bytes: u64,
     since_start: Units,
     last_minute: Units,
+    last_hour: Units,
+    last_day: Units,
 }
 
 /// A table and its indexes, from the text of its `capacity.json`.
 pub fn capacity(table: &str, text: &str) -> serde_json::Result<Vec<Reading>> {
     let file: CapacityFile = serde_json::from_str(text)?;
     let mut readings: Vec<Reading> = file.sources.iter().map(|source| reading(table, source, &file.latency)).collect();
-    let (mut since_start, mut last_minute) = (Units::default(), Units::default());
-    for reading in readings.iter().filter(|reading| reading.kind != Kind::Global) {
-        since_start.add(&reading.since_start);
-        last_minute.add(&reading.last_minute);
-    }
+    let local: Vec<Reading> = readings.iter().filter(|reading| reading.kind == Kind::Local).cloned().collect();
     if let Some(base) = readings.iter_mut().find(|reading| reading.kind == Kind::Table) {
-        (base.since_start, base.last_minute) = (since_start, last_minute);
+        for index in &local {
+            base.since_start.add(&index.since_start);
+            base.windows.iter_mut().zip(&index.windows).for_each(|(sum, units)| sum.add(units));
+        }
     }
     Ok(readings)
 }
@@ -134,7 +143,7 @@ fn reading(table: &str, source: &SourceEntry, latency: &LatencyEntry) -> Reading
         kind: source.kind,
         provisioned: provisioned(&source.billing),
         since_start: source.since_start,
-        last_minute: source.last_minute,
+        windows: [source.last_minute, source.last_hour, source.last_day],
         items: source.items,
         bytes: source.billed_bytes,
         latency: is_table.then_some((latency.since_start, latency.last_two_minutes)),

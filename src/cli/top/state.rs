@@ -9,7 +9,6 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::read::{Details, Latency, Reading, Readings, Units};
 use crate::model::layout::Window;
 
-const SECONDS_OF_MINUTE: f64 = 60.0;
 /// Lines that PageUp and PageDown go.
 const PAGE: usize = 10;
 
@@ -61,7 +60,7 @@ impl Sort {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub reading: Reading,
-    /// Units a second since it was looked at before, at first over the last minute; throttles of the last minute.
+    /// Units a second since it was looked at before, at first over the window; throttles of the window.
     pub load: Units,
     pub mean_ms: Option<f64>,
     /// Of the last two minutes.
@@ -69,17 +68,17 @@ pub struct Row {
 }
 
 impl Row {
-    /// The rates between two looks; over the last minute when there was none, or when counting began anew between them.
-    fn of(reading: Reading, before: Option<(&Reading, f64)>) -> Self {
+    /// The rates between two looks; over the window when there was none, or when counting began anew between them.
+    fn of(reading: Reading, window: Window, before: Option<(&Reading, f64)>) -> Self {
+        let Units { read, write, throttles } = reading.within(window);
         let rates = before.and_then(|(before, seconds)| rates(&before.since_start, &reading.since_start, seconds));
-        let (read, write) =
-            rates.unwrap_or((reading.last_minute.read / SECONDS_OF_MINUTE, reading.last_minute.write / SECONDS_OF_MINUTE));
+        let (read, write) = rates.unwrap_or((read / window.seconds(), write / window.seconds()));
         let recent = reading.latency.map(|(_, recent)| recent).filter(|recent| recent.requests > 0);
         let mean_ms = match (before.and_then(|(before, _)| before.latency), reading.latency) {
             (Some((before, _)), Some((now, _))) if now.requests >= before.requests => mean_between(&before, &now),
             _ => recent.map(|recent| recent.mean_ms),
         };
-        let load = Units { read, write, throttles: reading.last_minute.throttles };
+        let load = Units { read, write, throttles };
         Self { load, mean_ms, worst_ms: recent.map(|recent| recent.worst_ms), reading }
     }
 
@@ -143,7 +142,7 @@ impl State {
         let before: HashMap<String, Reading> = self.rows.drain(..).map(|row| (row.reading.path.clone(), row.reading)).collect();
         let rows = readings.sources.into_iter().map(|reading| {
             let before = before.get(&reading.path).zip(seconds);
-            Row::of(reading, before)
+            Row::of(reading, self.window, before)
         });
         self.rows = rows.collect();
         self.trouble = readings.unread;

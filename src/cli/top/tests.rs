@@ -16,7 +16,7 @@ fn capacity(sources: &[(&str, &str, Value, f64, f64, u64)], requests: u64) -> St
         .iter()
         .map(|(kind, name, billing, read, write, throttles)| {
             let load = json!({ "read_units": read, "write_units": write, "throttles": throttles });
-            json!({ "name": name, "kind": kind, "billing": billing, "items": 10, "billed_bytes": 2048, "since_start": load, "last_minute": load })
+            json!({ "name": name, "kind": kind, "billing": billing, "items": 10, "billed_bytes": 2048, "since_start": load, "last_minute": load, "last_hour": load, "last_day": load })
         })
         .collect();
     let latency = json!({ "requests": requests, "mean_ms": 2.0, "worst_ms": 30.5 });
