@@ -7,7 +7,7 @@ use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
     BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    SplitCandidate, TimeSpan, Window,
+    SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
 
@@ -33,6 +33,9 @@ pub trait Layout: Send + Sync {
 
     /// The last warnings of item collections near their limit, oldest first.
     fn collection_warnings(&self) -> Vec<CollectionWarning>;
+
+    /// The last warnings of throttled requests, oldest first.
+    fn throttle_warnings(&self) -> Vec<ThrottleWarning>;
 
     /// A window in time, by the database's clock.
     fn span(&self, window: Window) -> TimeSpan;

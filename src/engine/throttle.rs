@@ -15,12 +15,18 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use super::base::keys::SourceId;
+use super::base::counters::CollectionValue;
+use super::base::keys::{self, SourceId, StoreKey};
 use super::catalog::TableEntry;
 use super::partitions::PartitionMap;
-use crate::model::error::{ThrottleCause, Throttled};
+use super::partitions::map::first_digest;
+use crate::codec::digest::hex;
+use crate::codec::record::Record;
+use crate::model::AttributeValue;
+use crate::model::error::{StoreError, ThrottleCause, Throttled, ThrottledAt};
 use crate::model::layout::PartitionLimits;
 use crate::model::limits::ACCOUNT_CAPACITY_UNITS_MAX;
+use crate::store::Read;
 
 /// Seconds of provisioned throughput that are saved while they are not used.
 pub const BURST_SECONDS: f64 = 300.0;
@@ -89,6 +95,8 @@ struct Bucket {
 #[derive(Debug, Clone, Copy)]
 pub struct Refusal {
     pub cause: ThrottleCause,
+    /// Units a second that its bucket gets.
+    pub units_max: f64,
     /// What its bucket owes, in milliseconds of what it gets.
     pub owed_ms: f64,
 }
@@ -120,9 +128,12 @@ impl Rate {
 }
 
 impl Bucket {
+    fn per_second(&self, rate: Rate) -> f64 {
+        if rate.scales { rate.per_second.max((self.peak * PEAK_FACTOR).min(TABLE_UNITS_MAX)) } else { rate.per_second }
+    }
+
     fn fill(&mut self, rate: Rate, now_ms: u64) {
-        let per_second =
-            if rate.scales { rate.per_second.max((self.peak * PEAK_FACTOR).min(TABLE_UNITS_MAX)) } else { rate.per_second };
+        let per_second = self.per_second(rate);
         let seconds = now_ms.saturating_sub(self.at_ms) as f64 / 1e3;
         self.units = (self.units + per_second * seconds).min(per_second * rate.seconds);
         self.at_ms = self.at_ms.max(now_ms);
@@ -163,7 +174,7 @@ impl Throttle {
             let bucket = buckets.entry(id).or_insert_with(|| full(rate, now_ms));
             bucket.fill(rate, now_ms);
             if let Some(owed_ms) = bucket.owed_ms(rate, now_ms) {
-                return Err(Refusal { cause: rate.cause, owed_ms });
+                return Err(Refusal { cause: rate.cause, units_max: bucket.per_second(rate), owed_ms });
             }
         }
         Ok(())
@@ -189,7 +200,7 @@ impl Throttle {
         };
         let share = (!self.options.is_adaptive && !own.scales).then(|| {
             let share = own.per_second / of.map.partitions().len() as f64;
-            (Holder::Share(of.source, partition.id), Rate::saved(share.min(ceiling), ThrottleCause::KeyRange))
+            (Holder::Share(of.source, partition.id), Rate::saved(share.min(ceiling), ThrottleCause::Share))
         });
         let ceiling = Rate { is_ceiling: true, ..Rate::steady(ceiling, ThrottleCause::KeyRange) };
         let account = Rate::steady(self.options.account_units_max as f64, ThrottleCause::AccountQuota);
@@ -249,15 +260,49 @@ impl UnitRequest<'_> {
     }
 
     /// The error of a refusal.
-    #[must_use]
-    pub fn throttled(&self, cause: ThrottleCause) -> Throttled {
+    ///
+    /// # Errors
+    /// Those of the store, when the key is looked for.
+    pub fn throttled(&self, read: &dyn Read, refusal: Refusal) -> Result<Throttled, StoreError> {
         let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.name.clone());
-        Throttled {
+        let position = self.map.position_of(self.place);
+        let range = self.map.range(position);
+        let digits = |place: Option<&[u8]>| hex(&place.map_or(u128::MAX, first_digest).to_be_bytes()[..4]);
+        let at = ThrottledAt {
+            units_max: whole(refusal.units_max),
+            partition: self.map.partitions()[position].id,
+            hashes: (digits(Some(&range.from)), digits(range.to.as_deref())),
+            key: self.key(read)?,
+        };
+        Ok(Throttled {
             table: self.table.schema.name.clone(),
             index,
             is_write: self.kind == UnitKind::Write,
             is_provisioned: self.table.schema.throughput.is_some(),
-            cause,
-        }
+            cause: refusal.cause,
+            at,
+        })
     }
+
+    /// The partition key at the place, when something has it.
+    fn key(&self, read: &dyn Read) -> Result<Option<Vec<AttributeValue>>, StoreError> {
+        let Some(digest) = self.place.first_chunk() else { return Ok(None) };
+        let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index);
+        let of_table = std::slice::from_ref(&self.table.schema.key.partition);
+        let attributes = index.map_or(of_table, |index| &index.partition);
+        let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+        if index.is_some() || self.table.has_collections() {
+            let value = read.get(&StoreKey::Collection(self.source, *digest).encode())?;
+            return value.map(|bytes| CollectionValue::parse(bytes)?.partition(&names)).transpose();
+        }
+        let Some(record) = read.get(&keys::entry_at(self.source, self.place))?.map(Record::parse).transpose()? else {
+            return Ok(None);
+        };
+        names.iter().map(|name| record.attribute(name)).collect()
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(units: f64) -> u64 {
+    units.ceil() as u64
 }

@@ -1,10 +1,15 @@
 //! What a filesystem call can fail with: the one place where an error becomes an errno, and the sentence that can be read back
 //! from `.ddb/errors/last` (docs/filesystem.md 9).
 
+use std::borrow::Cow;
+
 use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
-use crate::model::error::{KeyError, LimitError, QueryError, StatementError, StoreError, StreamError, UpdateError, ValueError};
+use crate::model::error::{
+    CancellationReason, KeyError, LimitError, QueryError, StatementError, StoreError, StreamError, Throttled, UpdateError,
+    ValueError,
+};
 
 /// The failure of a filesystem call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -284,19 +289,36 @@ impl FsError {
                 let rest = "  hint: the other lines are done; batch/result.json tells of each that is not\n";
                 format!("  line {number}: {}{rest}", inner.trim_start())
             }
-            other => format!("  {other}\n"),
+            other => match other.throttled() {
+                Some(throttled) => format!("  {other}\n  {}.\n  hint: {}\n", throttled.whereabouts(), what_to_do(other)),
+                None => format!("  {other}\n"),
+            },
+        }
+    }
+
+    /// The first limit that was met, by a request or by one of a transaction.
+    #[must_use]
+    pub fn throttled(&self) -> Option<&Throttled> {
+        match self {
+            Self::Answered { failure, .. } => failure.throttled(),
+            Self::Database(Error::Throttled(throttled)) => Some(throttled),
+            Self::Database(Error::TransactionCanceled(cancellation)) => cancellation.0.iter().find_map(|reason| match reason {
+                CancellationReason::Throttled(throttled) => Some(&**throttled),
+                _ => None,
+            }),
+            _ => None,
         }
     }
 }
 
 /// What to do about an error whose own words do not say it: a sentence or nothing.
 #[must_use]
-pub fn what_to_do(error: &FsError) -> &'static str {
+pub fn what_to_do(error: &FsError) -> Cow<'static, str> {
     match error {
-        FsError::Stale => "read it again, then write; with -o lww the last writer wins.",
-        FsError::OtherVersion => "its etag is in X.meta; with -o lww X.json takes any text, whatever the version.",
-        FsError::Exists => "without O_EXCL (bash: set +C) the write replaces it.",
-        _ => "",
+        FsError::Stale => "read it again, then write; with -o lww the last writer wins.".into(),
+        FsError::OtherVersion => "its etag is in X.meta; with -o lww X.json takes any text, whatever the version.".into(),
+        FsError::Exists => "without O_EXCL (bash: set +C) the write replaces it.".into(),
+        _ => error.throttled().map(|throttled| format!("{}.", throttled.hint()).into()).unwrap_or_default(),
     }
 }
 

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::api::IndexProgress;
+use super::error::Throttled;
 use super::schema::ProvisionedThroughput;
 use super::{AttributeValue, IndexName, TableName};
 
@@ -559,6 +560,16 @@ pub struct BigCollection {
     pub items: u64,
     /// With the overhead of each item, and with local index entries.
     pub billed_bytes: u64,
+}
+
+/// Requests that were throttled by the same limit of the same partition within a minute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThrottleWarning {
+    /// The first of them.
+    pub throttled: Throttled,
+    pub requests: u64,
+    /// Of the first, milliseconds since the epoch.
+    pub time_ms: u64,
 }
 
 /// An item collection of a table with local indexes that came near its limit.

@@ -7,7 +7,7 @@ use ddbfs::database::{Database, Statements};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::model::api::*;
-use ddbfs::model::error::{CancellationReason, Throttled};
+use ddbfs::model::error::{CancellationReason, Throttled, ThrottledAt};
 use ddbfs::model::layout::{MeteredOperation, PartitionLimits, Window};
 use ddbfs::model::settings::OnDemandThroughput;
 use ddbfs::model::{AttributeValue, Error, Item};
@@ -181,6 +181,44 @@ fn t_02_no_second_gives_more_than_a_partition_s_units_whatever_was_saved() {
 }
 
 #[test]
+fn what_is_throttled_is_told_with_its_place_and_its_limit() {
+    let told = |bed: &Bed| {
+        let refused = (0..2_000).find_map(|_| put(&bed.database, "Tab", item("hot", "1", 0)).err()).unwrap();
+        let Error::Throttled(throttled) = refused else { panic!("{refused:?}") };
+        // What the API answers has none of it.
+        assert!(throttled.to_string().starts_with("The level of configured provisioned throughput for "), "{throttled}");
+        (throttled.whereabouts(), throttled.hint())
+    };
+    let bed = Bed::with(provisioned(definition("Tab", "pk:S sk:N", &[]), 10_000, 10_000), throttled(ADAPTIVE));
+    let (place, hint) = told(&bed);
+    let partition = bed.layout().partition_of(&source(""), &vec![s("hot")]).unwrap();
+    assert!(place.starts_with(&format!("partition p{partition:02} of table Tab (hash ")), "{place}");
+    assert!(
+        place.ends_with(" gives 1000 write units a second, whatever its table has; asked for: partition key \"hot\""),
+        "{place}"
+    );
+    assert!(hint.contains("more keys") && hint.ends_with("Tab/partitions/hot.tsv names the keys asked for most"), "{hint}");
+    // A client that tries again is one warning a minute.
+    put(&bed.database, "Tab", item("hot", "1", 0)).unwrap_err();
+    assert_eq!(bed.layout().throttle_warnings().iter().map(|warning| warning.requests).collect::<Vec<_>>(), [2]);
+    bed.clock.advance_ms(60_000);
+    told(&bed);
+    assert_eq!(bed.layout().throttle_warnings().len(), 2);
+
+    let (place, _) = told(&Bed::with(provisioned(definition("Tab", "pk:S sk:N", &[]), 3_001, 2), throttled(STATIC)));
+    assert!(place.contains(" has an even share of 1 write units a second (--throttle=static); "), "{place}");
+    let mut request = provisioned(definition("Tab", "pk:S sk:N", &["G byA a:S ALL"]), 1, 10);
+    request.global_indexes.as_mut().unwrap()[0].throughput =
+        Some(ddbfs::model::schema::ProvisionedThroughput { read_capacity_units: 1, write_capacity_units: 1 });
+    let bed = Bed::with(request, throttled(ADAPTIVE));
+    (0..300).for_each(|sk| drop(put(&bed.database, "Tab", item("p", &sk.to_string(), 0)).unwrap()));
+    let (place, hint) = told(&bed);
+    let expected = "index byA of table Tab has 1 provisioned write units a second, and those saved are used up; asked for: partition key \"A\"";
+    assert_eq!(place, expected);
+    assert!(hint.contains("GlobalSecondaryIndexUpdates") && hint.contains("Tab/gsi/byA/partitions/hot.tsv"), "{hint}");
+}
+
+#[test]
 fn g_44_an_index_has_its_own_read_units() {
     let bed =
         Bed::with(provisioned(definition("Tab", "pk:S sk:N", &["G byA a:S ALL", "L byB b:N ALL"]), 1, 100), throttled(ADAPTIVE));
@@ -304,7 +342,8 @@ fn t_03_the_reasons_of_all_kinds_have_the_model_s_names() {
     for cause in [Cause::ProvisionedThroughput, Cause::KeyRange, Cause::MaxOnDemand, Cause::AccountLimit] {
         for index in [None, Some(ddbfs::model::IndexName::new("byA").unwrap())] {
             for is_write in [false, true] {
-                let throttled = Throttled { table: table("Tab"), index: index.clone(), is_write, is_provisioned: true, cause };
+                let at = ThrottledAt::default();
+                let throttled = Throttled { table: table("Tab"), index: index.clone(), is_write, is_provisioned: true, cause, at };
                 names.insert(throttled.reason());
             }
         }

@@ -154,6 +154,22 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
         refused.contains("EBUSY ProvisionedThroughputExceededException") && refused.contains("The level of configured"),
         "{refused}"
     );
+    for part in [
+        "table Flat has 1 provisioned write units a second, and those saved are used up",
+        "asked for: a partition key without items in p00",
+        "hint: try again in a second, or raise the units with ProvisionedThroughput in .ddb/api/UpdateTable",
+        "Flat/partitions/hot.tsv names the keys asked for most",
+    ] {
+        assert!(refused.contains(part), "{part} is missing in {refused}");
+    }
+    // Through the API too, where the answer is DynamoDB's own.
+    let delete = r#"echo '{"TableName":"Flat","Key":{"id":{"S":"k1"}}}' > .ddb/api/DeleteItem; cat .ddb/errors/last"#;
+    assert!(mount.sh(delete).out.contains("asked for: partition key \"k1\".\n"), "{}", mount.sh(delete).out);
+    assert!(!mount.sh("cat .ddb/last/response.json").ok().contains("provisioned write units"));
+    let all = mount.sh("tail -n1 .ddb/errors.ndjson").ok().to_owned();
+    assert!(all.contains("table Flat has 1 provisioned write units a second"), "{all}");
+    let warned = mount.sh("jq -c '[.path, .requests]' .ddb/warnings.ndjson").ok().to_owned();
+    assert_eq!(warned, "[\"Flat/partitions/p00\",3]\n");
     // Reading has its own units; `ls` and `stat` take none.
     let refused = mount.sh(&format!("for n in $(seq {}); do cat Flat/items/k1.json || exit 7; done > /dev/null", seconds + 1));
     assert!(refused.status == 7 && refused.err.contains("Device or resource busy"), "{refused:#?}");
@@ -161,10 +177,10 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
     clock.advance_ms(1_000);
     mount.sh("cat Flat/items/k1.json && echo '{}' > Flat/items/k.json").ok();
     let metrics = mount.sh("grep '^ddbfs_write_throttle_events_total{table=\"Flat\"}' .ddb/stats.prom").ok().to_owned();
-    assert_eq!(metrics, "ddbfs_write_throttle_events_total{table=\"Flat\"} 2\n");
+    assert_eq!(metrics, "ddbfs_write_throttle_events_total{table=\"Flat\"} 3\n");
 
     mount.sh(r#"mkdir Held/items/u1; for n in 1 2 3; do echo '{"status":"open"}' > Held/items/u1/$n.json; done"#).ok();
-    let warning = mount.sh("jq -r .path .ddb/warnings.ndjson").ok().to_owned();
+    let warning = mount.sh("tail -n1 .ddb/warnings.ndjson | jq -r .path").ok().to_owned();
     assert_eq!(warning, "Held/items/u1\n");
     assert!(mount.sh("cat .ddb/warnings.ndjson").ok().contains("it takes no more"));
     let partition = mount

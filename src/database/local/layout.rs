@@ -13,7 +13,7 @@ use crate::engine::base::keys;
 use crate::engine::ops::partitions::Partitioned;
 use crate::model::layout::{
     BigCollection, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    SplitCandidate, TimeSpan, Window,
+    SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
 use crate::model::{Error, TableName};
@@ -46,6 +46,10 @@ impl Layout for LocalDatabase {
 
     fn collection_warnings(&self) -> Vec<CollectionWarning> {
         self.engine.collection_warnings()
+    }
+
+    fn throttle_warnings(&self) -> Vec<ThrottleWarning> {
+        self.engine.throttle_warnings()
     }
 
     fn span(&self, window: Window) -> TimeSpan {

@@ -6,7 +6,7 @@ use super::shared::Shared;
 use super::threads::Background;
 use super::view::View;
 use crate::engine::catalog::TableEntry;
-use crate::model::layout::CollectionWarning;
+use crate::model::layout::{CollectionWarning, ThrottleWarning};
 use crate::model::{Error, TableName};
 use crate::store::StoreInfo;
 
@@ -74,5 +74,11 @@ impl Engine {
     #[must_use]
     pub fn collection_warnings(&self) -> Vec<CollectionWarning> {
         self.shared.collection_warnings.all()
+    }
+
+    /// The last warnings of throttled requests, oldest first.
+    #[must_use]
+    pub fn throttle_warnings(&self) -> Vec<ThrottleWarning> {
+        self.shared.throttle_warnings.all()
     }
 }

@@ -12,6 +12,7 @@ mod shared;
 mod signal;
 mod submit;
 mod threads;
+mod throttle_warning;
 mod throttling;
 mod timer;
 mod transaction;

@@ -8,6 +8,7 @@ use super::collection_warning::CollectionWarnings;
 use super::options::EngineOptions;
 use super::pieces::Pieces;
 use super::signal::Signal;
+use super::throttle_warning::ThrottleWarnings;
 use crate::engine::catalog::TableEntry;
 use crate::engine::catalog::cache::CatalogCache;
 use crate::engine::catalog::watched::Watched;
@@ -37,6 +38,7 @@ pub struct Shared {
     pub(crate) split_rounds: SplitRounds,
     pub(crate) throttle: Option<Throttle>,
     pub(crate) collection_warnings: CollectionWarnings,
+    pub(super) throttle_warnings: ThrottleWarnings,
     /// When it was opened, milliseconds since the epoch.
     pub(crate) started_ms: u64,
 }
@@ -70,6 +72,7 @@ impl Shared {
             split_rounds: SplitRounds::default(),
             throttle,
             collection_warnings: CollectionWarnings::default(),
+            throttle_warnings: ThrottleWarnings::default(),
             started_ms,
         }
     }

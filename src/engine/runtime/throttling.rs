@@ -28,10 +28,11 @@ impl Shared {
         let meter = self.meter.source(read, table, source)?;
         let asked = UnitRequest { table, source, map: &meter.map(), place, kind };
         let now_ms = self.options.clock.now_ms();
-        throttle.admit(&asked, &self.options.partition_limits, now_ms).map_err(|refusal| {
-            meter.count_throttle(place, now_ms, kind == UnitKind::Write);
-            Error::Throttled(Box::new(asked.throttled(refusal.cause)))
-        })
+        let Err(refusal) = throttle.admit(&asked, &self.options.partition_limits, now_ms) else { return Ok(()) };
+        meter.count_throttle(place, now_ms, kind == UnitKind::Write);
+        let throttled = asked.throttled(read, refusal)?;
+        self.throttle_warnings.warn(&throttled, now_ms);
+        Err(Error::Throttled(Box::new(throttled)))
     }
 
     /// Takes what a request consumed, of each partition on its way from one place to another as much.

@@ -17,7 +17,7 @@ use crate::fs::node::special::Special;
 use crate::fs::path::names;
 use crate::fs::process::Caller;
 use crate::model::IndexKind;
-use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, Window};
+use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, ThrottleWarning, Window};
 
 /// Keys and collections that are told of.
 const ROWS_MAX: usize = 100;
@@ -203,9 +203,23 @@ fn lane(mount: &Mount, source: &Source, window: Window, title: String) -> Result
     Ok(Lane { title, window, partitions: filled, keys })
 }
 
-/// Lines of `.ddb/warnings.ndjson` about item collections near their limit.
+/// Lines of `.ddb/warnings.ndjson` about throttled requests, and about item collections near their limit.
 #[must_use]
 pub fn warnings(mount: &Mount) -> String {
+    let throttled = mount.db.layout().map(|layout| layout.throttle_warnings()).unwrap_or_default();
+    let throttled: String = throttled.iter().map(throttle_line).collect();
+    throttled + &collection_warnings(mount)
+}
+
+fn throttle_line(warning: &ThrottleWarning) -> String {
+    let throttled = &warning.throttled;
+    let index = throttled.index.as_ref().map(|index| format!("/gsi/{index}")).unwrap_or_default();
+    let path = format!("{}{index}/partitions/{}", throttled.table, partition_name(throttled.at.partition));
+    let text = format!("throttled: {}; {}", throttled.whereabouts(), throttled.hint());
+    format!("{}\n", json!({ "time_ms": warning.time_ms, "path": path, "requests": warning.requests, "text": text }))
+}
+
+fn collection_warnings(mount: &Mount) -> String {
     let warnings = mount.db.layout().map(|layout| layout.collection_warnings()).unwrap_or_default();
     let line = |warning: &CollectionWarning| {
         let path = format!("{}/items/{}", warning.table, names::collection_name(std::slice::from_ref(&warning.partition)));

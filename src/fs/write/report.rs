@@ -26,10 +26,13 @@ pub fn report(text: &[u8], error: &FsError, unchanged: &str) -> String {
     let cause = match error {
         FsError::Json(fault) => {
             excerpt(text, fault, &mut lines);
-            json_cause(text, fault)
+            json_cause(text, fault).into()
         }
         _ => {
             lines.push_str(&format!("{INDENT}{}\n", printable(&error.to_string())));
+            if let Some(throttled) = error.throttled() {
+                lines.push_str(&format!("{INDENT}{}.\n", printable(&throttled.whereabouts())));
+            }
             what_to_do(error)
         }
     };

@@ -34,7 +34,7 @@ pub use schema::SchemaError;
 pub use statement::StatementError;
 pub use store::StoreError;
 pub use stream::{StreamError, TimeToLiveError};
-pub use throttle::{ThrottleCause, Throttled};
+pub use throttle::{ThrottleCause, Throttled, ThrottledAt};
 pub use transaction::{Cancellation, CancellationReason, TransactionError};
 pub use update::UpdateError;
 pub use update_table::{InUseError, LimitError, NotFoundError, UpdateTableError};

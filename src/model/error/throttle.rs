@@ -1,6 +1,6 @@
 //! Requests that are refused because they ask for more than there is (docs/dynamodb.md 22.2). Only a database that simulates this refuses.
 
-use crate::model::{IndexName, TableName};
+use crate::model::{AttributeValue, IndexName, TableName};
 
 /// What was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub enum ThrottleCause {
     ProvisionedThroughput,
     /// What one partition gives.
     KeyRange,
+    /// A partition's even share of the units of its table or index, without adaptive capacity.
+    Share,
     /// The maximum that was set for on-demand throughput.
     MaxOnDemand,
     /// What an on-demand table or index is scaled for, or the quota of a table.
@@ -21,7 +23,7 @@ impl ThrottleCause {
     fn name(self) -> &'static str {
         match self {
             Self::ProvisionedThroughput => "ProvisionedThroughputExceeded",
-            Self::KeyRange => "KeyRangeThroughputExceeded",
+            Self::KeyRange | Self::Share => "KeyRangeThroughputExceeded",
             Self::MaxOnDemand => "MaxOnDemandThroughputExceeded",
             Self::AccountLimit | Self::AccountQuota => "AccountLimitExceeded",
         }
@@ -41,6 +43,20 @@ pub struct Throttled {
     /// Has the table provisioned throughput?
     pub is_provisioned: bool,
     pub cause: ThrottleCause,
+    pub at: ThrottledAt,
+}
+
+/// Where a limit was met, for people: DynamoDB's answer has none of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ThrottledAt {
+    /// Units a second that there are.
+    pub units_max: u64,
+    /// Number of the partition.
+    pub partition: u32,
+    /// First digits of the hashes in it; the last are those of the next partition.
+    pub hashes: (String, String),
+    /// The partition key asked for; `None` when nothing has it.
+    pub key: Option<Vec<AttributeValue>>,
 }
 
 impl Throttled {
@@ -68,6 +84,61 @@ impl Throttled {
         if self.exception() == THROTTLING { "throttlingReasons" } else { "ThrottlingReasons" }
     }
 
+    /// Where and what was exceeded: a sentence without its full stop.
+    #[must_use]
+    pub fn whereabouts(&self) -> String {
+        let kind = if self.is_write { "write" } else { "read" };
+        let of = match &self.index {
+            None => format!("table {}", self.table),
+            Some(index) => format!("index {index} of table {}", self.table),
+        };
+        let ThrottledAt { units_max, partition, hashes: (from, to), key } = &self.at;
+        let place = format!("partition p{partition:02} of {of} (hash {from}… to {to}…)");
+        let exceeded = match self.cause {
+            ThrottleCause::ProvisionedThroughput => {
+                format!("{of} has {units_max} provisioned {kind} units a second, and those saved are used up")
+            }
+            ThrottleCause::KeyRange => format!("{place} gives {units_max} {kind} units a second, whatever its table has"),
+            ThrottleCause::Share => format!("{place} has an even share of {units_max} {kind} units a second (--throttle=static)"),
+            ThrottleCause::MaxOnDemand => format!("{of} may take {units_max} on-demand {kind} units a second"),
+            ThrottleCause::AccountLimit => format!("{of} is on demand and scaled for {units_max} {kind} units a second by now"),
+            ThrottleCause::AccountQuota => format!("all tables together may take {units_max} {kind} units a second"),
+        };
+        let asked = match key {
+            Some(values) => format!("partition key {}", values.iter().map(key_text).collect::<Vec<_>>().join(", ")),
+            None => format!("a partition key without items in p{partition:02}"),
+        };
+        format!("{exceeded}; asked for: {asked}")
+    }
+
+    /// What to do about it; paths are below the mount.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let index = self.index.as_ref().map(|index| format!("/gsi/{index}")).unwrap_or_default();
+        let hot = format!("{}{index}/partitions/hot.tsv names the keys asked for most", self.table);
+        match self.cause {
+            ThrottleCause::ProvisionedThroughput => {
+                let member = if index.is_empty() { "ProvisionedThroughput" } else { "GlobalSecondaryIndexUpdates" };
+                format!("try again in a second, or raise the units with {member} in .ddb/api/UpdateTable; {hot}")
+            }
+            ThrottleCause::KeyRange => {
+                format!(
+                    "more units of the table do not help: spread the load over more keys (ddbfs advise proposes sharded ones); {hot}"
+                )
+            }
+            ThrottleCause::Share => {
+                format!(
+                    "spread the load over more keys, raise the table's units, or mount with --throttle, which has adaptive capacity; {hot}"
+                )
+            }
+            ThrottleCause::MaxOnDemand => {
+                format!("raise or clear OnDemandThroughput with .ddb/api/UpdateTable; {hot}")
+            }
+            ThrottleCause::AccountLimit => format!("try again in a second: it grows with what is asked for; {hot}"),
+            ThrottleCause::AccountQuota => "try again in a second; .ddb/stats.prom has the units of each table".to_owned(),
+        }
+    }
+
     fn text(&self) -> &'static str {
         if self.cause == ThrottleCause::AccountQuota {
             return "Throughput exceeds the current throughput limit for your account. Please contact AWS Support at https://aws.amazon.com/support to request a limit increase.";
@@ -86,5 +157,13 @@ impl Throttled {
                 "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is automatically scaling your index so please try again shortly."
             }
         }
+    }
+}
+
+fn key_text(value: &AttributeValue) -> String {
+    match value {
+        AttributeValue::S(text) => format!("{text:?}"),
+        AttributeValue::N(number) => number.to_string(),
+        other => format!("{other:?}"),
     }
 }
