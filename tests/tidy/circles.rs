@@ -32,7 +32,7 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
         &[
             "batch hold pieces signal witness",
             "options",
-            "collection_warning",
+            "collection_warning throttle_warning",
             "shared",
             "threads throttling transaction view",
             "charge engine submit",
