@@ -1,6 +1,6 @@
 """Runs a program on a terminal of its own, and prints as JSON what was on the screen before it ended, how it ended, and whether it gave the
 terminal back. usage: full_screen.py STEPS PROGRAM ARG…; steps are a JSON array of {"wait": text on the screen}, {"gone": text}, {"type": keys},
-{"size": [rows, columns]}, {"signal": number}, {"run": command of a shell}."""
+{"size": [rows, columns]}, {"signal": number}, {"run": command of a shell}, {"close": the terminal}."""
 import codecs, fcntl, json, os, pty, re, select, struct, subprocess, sys, termios, time
 
 SECONDS_MAX = 60
@@ -67,6 +67,10 @@ class Terminal:
     def signal(self, number):
         os.kill(self.pid, number)
 
+    def close(self, _):
+        os.close(self.fd)
+        self.fd = None
+
     def run(self, command):
         subprocess.run(command, shell=True, check=True, timeout=SECONDS_MAX)
 
@@ -78,7 +82,9 @@ class Terminal:
                 break
             if time.time() > end:
                 os.kill(self.pid, 9)
-            self.read(0.1)
+            self.read(0.1) if self.fd is not None else time.sleep(0.1)
+        if self.fd is None:
+            return {"screen": screen, "code": os.waitstatus_to_exitcode(status), "is_restored": None}
         modes = termios.tcgetattr(self.fd)[3]
         while select.select([self.fd], [], [], 0)[0] and self.read(0):
             pass

@@ -120,6 +120,9 @@ fn the_live_screen_sorts_filters_resizes_and_gives_the_terminal_back() {
     ]);
     let ended = live(&mount, &steps);
     assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");
+    // A window that is closed ends it, by the signal or by what is no terminal any more.
+    let ended = live(&mount, &json!([{ "wait": "q quit" }, { "close": true }]));
+    assert!([json!(0), json!(1)].contains(&ended["code"]), "{ended}");
     for way in [json!({ "type": "\u{3}" }), json!({ "signal": 15 })] {
         let ended = live(&mount, &json!([{ "wait": "q quit" }, way]));
         assert_eq!((&ended["code"], &ended["is_restored"]), (&json!(0), &json!(true)), "{ended}");

@@ -1,6 +1,6 @@
 //! The screen in a terminal: a thread reads the mount, which may take as long as it likes; this one draws and hears of keys at once.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,8 @@ use crate::model::layout::Window;
 
 /// How long a key may wait to be heard, at most.
 const POLL: Duration = Duration::from_millis(50);
+/// How often is looked whether the terminal still is one.
+const WATCH: Duration = Duration::from_millis(500);
 /// Without anything new for so many intervals, the mount is said not to answer.
 const INTERVALS_SILENT: u32 = 3;
 /// Of the time that passes, reading takes a fifth at most: the partitions of a large table are counted for it.
@@ -45,10 +47,27 @@ pub fn run(root: &Path, state: State, interval: Duration) -> Result<Outcome, Cli
     let (send, seen) = channel();
     let of = root.to_path_buf();
     std::thread::spawn(move || read_on(&of, interval, &wanted, &send));
-    let terminal = Screen::begin().map_err(CliError::io("cannot use the terminal"))?;
+    std::thread::spawn(end_with_terminal);
+    let mut terminal = Screen::begin().map_err(CliError::io("cannot use the terminal"))?;
     let mut live = Live { state, ask, asked: None, seen, last: None, newest: Instant::now(), interval };
-    let ended = live.turn(terminal, &is_ended);
+    let ended = live.turn(&mut terminal, &is_ended);
+    end_if_closed();
     ended.map(|()| Outcome::Done)
+}
+
+/// Waiting for a key never ends on a terminal that was closed, and takes all of a processor.
+fn end_with_terminal() {
+    loop {
+        end_if_closed();
+        std::thread::sleep(WATCH);
+    }
+}
+
+/// A terminal that was closed can neither be given back nor told anything; trying to is a panic.
+fn end_if_closed() {
+    if !io::stdout().is_terminal() {
+        std::process::exit(1);
+    }
 }
 
 /// The terminal while it is ours; given back when dropped. A panic gives it back too.
@@ -79,7 +98,7 @@ struct Live {
 }
 
 impl Live {
-    fn turn(&mut self, mut screen: Screen, is_ended: &AtomicBool) -> Result<(), CliError> {
+    fn turn(&mut self, screen: &mut Screen, is_ended: &AtomicBool) -> Result<(), CliError> {
         let failed = |error| CliError::io("cannot use the terminal")(error);
         let mut is_stale = true;
         while !is_ended.load(Ordering::Relaxed) {
