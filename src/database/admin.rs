@@ -10,7 +10,8 @@ use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TagResourceRequest, UntagResourceRequest,
 };
 use crate::model::api::transfer::{Export, ExportRequest, Import, ImportRequest, ListTransfersRequest, ListTransfersResponse};
-use crate::model::api::{CreateTableRequest, TableDescription, UpdateTableRequest, UpdateTableResponse};
+use crate::model::api::update_table::IndexForecast;
+use crate::model::api::{CreateTableRequest, IndexDefinition, TableDescription, UpdateTableRequest, UpdateTableResponse};
 use crate::model::{Error, TableName};
 
 /// Settings of tables, tags, policies, limits, backups, recovery, exports and imports.
@@ -24,6 +25,10 @@ pub trait Administration: Send + Sync {
     /// Would this request succeed now? The same for CreateTable.
     fn check_create_table(&self, _request: CreateTableRequest) -> Result<(), Error> {
         Ok(())
+    }
+    /// What making this index of the request would come to, told from the items; `None` where that cannot be told. It consumes nothing.
+    fn forecast_index(&self, _request: &UpdateTableRequest, _index: &IndexDefinition) -> Result<Option<IndexForecast>, Error> {
+        Ok(None)
     }
     /// Stops the propagation of writes to a table's global indexes, or lets it go on. No operation of the service.
     fn pause_index_propagation(&self, table: &TableName, is_paused: bool) -> Result<(), Error>;

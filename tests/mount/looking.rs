@@ -149,3 +149,51 @@ fn tables_that_come_and_go_are_copied_and_searched() {
         mount.sh("cat Leaving/scan/count").failed();
     }
 }
+
+/// What a planned index would come to is what it then is.
+#[test]
+fn a_planned_index_is_told_before_it_is_made() {
+    let db = memory();
+    create_table(&*db, FLAT);
+    let fill = "x".repeat(1_500);
+    for n in 0..300 {
+        let price = if n % 3 == 0 { json!(n.to_string()) } else { json!(n) };
+        let item = if n < 240 { json!({"id": format!("{n:03}"), "price": price, "fill": fill}) } else { json!({"id": format!("{n:03}")}) };
+        put(&*db, "Flat", &item.to_string());
+    }
+    let mount = Mount::of(db);
+    let before = mount.sh("cat Flat/capacity.json").ok().to_owned();
+    let with = |projection: &str| {
+        format!(
+            r#"jq '.AttributeDefinitions+=[{{AttributeName:"price",AttributeType:"N"}}] | .GlobalSecondaryIndexes=[{{IndexName:"by-price",KeySchema:[{{AttributeName:"price",KeyType:"HASH"}}],Projection:{{ProjectionType:"{projection}"}}}}]' Flat/schema.json"#
+        )
+    };
+    let planned = |projection: &str| -> Value {
+        let script = format!("{} > Flat/schema.plan && cat Flat/schema.plan", with(projection));
+        let plan: Value = serde_json::from_str(mount.sh_in_new_session(&script).ok()).unwrap();
+        plan["steps"][0]["index"].clone()
+    };
+    let index = planned("ALL");
+    assert_eq!((&index["items"], &index["looked_at"], &index["entries"]), (&json!(300), &json!(300), &json!(160)), "{index:#}");
+    assert_eq!((&index["violations"], &index["without_key_attributes"]), (&json!(80), &json!(60)));
+    let examples = index["violation_examples"].as_array().unwrap();
+    assert_eq!((examples.len(), &examples[0]["expected"], &examples[0]["found"]), (10, &json!("N"), &json!("S")));
+    // 160 entries of 2 units each, at what a new index takes on demand.
+    assert_eq!((&index["backfill"]["write_units"], &index["backfill"]["at_write_units_a_second"]), (&json!(320.0), &json!(4000)));
+    assert_eq!((&index["backfill"]["seconds"], &index["backfill"]["cost"]), (&json!(0.1), &json!(0.0002)));
+    assert_eq!(index["a_put"], json!({ "table_units": 1.8, "index_units": 1.067 }));
+    let small = planned("KEYS_ONLY");
+    assert_eq!(mount.sh("cat Flat/capacity.json").ok(), before, "planning is free");
+    mount.sh(&format!("grep -q '\"price\":\"' Flat/{}", examples[0]["path"].as_str().unwrap())).ok();
+    assert_eq!(small["backfill"]["write_units"], json!(160.0));
+    assert!(small["entry_bytes"].as_u64() < index["entry_bytes"].as_u64());
+    assert!(small["in_words"][1].as_str().unwrap().starts_with("80 have a value that cannot be its key"), "{small:#}");
+    mount.sh(&format!("{} > Flat/schema.json", with("KEYS_ONLY"))).ok();
+    mount.sh("until grep -q ACTIVE Flat/gsi/by-price/stats.json; do sleep 0.1; done").ok();
+    let made = json_of(&mount, "Flat/gsi/by-price/stats.json");
+    for (planned, is) in [("entries", "entries"), ("entry_bytes", "bytes"), ("billed_bytes", "billed_bytes"), ("violations", "violations")] {
+        assert_eq!(small[planned], made[is], "{planned}");
+    }
+    let capacity = json_of(&mount, "Flat/capacity.json");
+    assert_eq!(capacity["sources"][1]["backfill"]["write_units"], small["backfill"]["write_units"]);
+}

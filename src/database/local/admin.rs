@@ -12,12 +12,17 @@ use crate::model::api::resource::{
     Limits, ListTagsRequest, PolicyRequest, PutPolicyRequest, ResourcePolicy, TagResourceRequest, UntagResourceRequest,
 };
 use crate::model::api::transfer::{Export, ExportRequest, Import, ImportRequest, ListTransfersRequest, ListTransfersResponse};
-use crate::model::api::{CreateTableRequest, TableDescription, UpdateTableRequest, UpdateTableResponse};
+use crate::model::api::update_table::IndexForecast;
+use crate::model::api::{CreateTableRequest, IndexDefinition, TableDescription, UpdateTableRequest, UpdateTableResponse};
 use crate::model::{Error, TableName};
 
 impl Administration for LocalDatabase {
     fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
         self.engine.update_table(request)
+    }
+
+    fn forecast_index(&self, request: &UpdateTableRequest, index: &IndexDefinition) -> Result<Option<IndexForecast>, Error> {
+        self.engine.forecast_index(request, index).map(Some)
     }
 
     fn check_update_table(&self, requests: &[UpdateTableRequest]) -> Result<(), (usize, Error)> {

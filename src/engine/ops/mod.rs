@@ -10,6 +10,7 @@ pub mod describe_stream;
 pub mod describe_table;
 pub mod execute_statement;
 pub mod execute_transaction;
+mod forecast_index;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;

@@ -47,7 +47,7 @@ fn text(
 }
 
 /// The path is relative to the table, as in query results.
-fn line(absence: Absence) -> Value {
+pub(super) fn line(absence: Absence) -> Value {
     let path = format!("items/{}", entry_path(&EntryKey { index: None, base: absence.key }, TextForm::PlainJson));
     match absence.reason {
         AbsenceReason::Lacks(names) => json!({ "path": path, "lacks": names }),

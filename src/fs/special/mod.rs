@@ -15,6 +15,7 @@ mod control;
 pub mod derived;
 mod describe;
 pub mod dropped;
+mod forecast;
 mod heat;
 pub mod help;
 pub mod index_draft;

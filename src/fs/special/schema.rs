@@ -17,7 +17,7 @@ use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::path::table_name;
 use crate::fs::process::session_of;
 use crate::fs::source::schema;
-use crate::fs::special::dropped;
+use crate::fs::special::{dropped, forecast};
 use crate::fs::time::now_ms;
 use crate::fs::write::Drafts;
 use crate::fs::write::schema_change::{PlannedRequest, Reach, Refusal, SchemaChange};
@@ -39,13 +39,17 @@ impl Execute<dyn Host> for SchemaTarget {
 }
 
 impl Execute<dyn Host> for PlanTarget {
+    /// A new index is held against every item: on a thread of its own.
     fn execute(host: &Arc<dyn Host>, open: &Arc<OpenText<Self>>, request: SchemaRequest, done: Outcome) {
-        let table = open.state.lock().writer.target().0.table.clone();
-        let planned = plan(host.mount(), &table, request);
-        if let Ok(text) = &planned {
-            host.mount().plans.lock().keep(&table, session_of(open.opener), text.clone());
-        }
-        done(planned.map(|_| 0));
+        let (again, open) = (Arc::clone(host), Arc::clone(open));
+        host.run_long(Box::new(move || {
+            let table = open.state.lock().writer.target().0.table.clone();
+            let planned = plan(again.mount(), &table, request);
+            if let Ok(text) = &planned {
+                again.mount().plans.lock().keep(&table, session_of(open.opener), text.clone());
+            }
+            done(planned.map(|_| 0));
+        }));
     }
 }
 
@@ -123,7 +127,15 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
         (true, true) => "change nothing",
         (true, false) => would,
     };
-    let steps: Vec<Value> = change.steps.iter().enumerate().map(|(place, step)| step_json(place + 1, step, items)).collect();
+    let steps = change.steps.iter().enumerate().map(|(place, step)| {
+        let mut json = step_json(place + 1, step, items);
+        let forecast = if change.refusals.is_empty() { index_json(mount, step)? } else { None };
+        if let Some(index) = forecast {
+            json["index"] = index;
+        }
+        Ok(json)
+    });
+    let steps: Vec<Value> = steps.collect::<Result<_, Error>>()?;
     let refusals = change.refusals.iter().map(|refusal| {
         let Refusal { member, why, hint } = refusal;
         json!({ "member": member, "why": why, "hint": hint })
@@ -134,6 +146,14 @@ fn plan(mount: &Mount, table: &TableName, request: SchemaRequest) -> Result<Vec<
         "steps": steps,
         "refusals": refusals.collect::<Vec<_>>(),
     })))
+}
+
+/// What the index would come to that a step makes, if it makes one.
+fn index_json(mount: &Mount, step: &PlannedRequest) -> Result<Option<Value>, Error> {
+    let Some(request) = update_request(step).transpose()? else { return Ok(None) };
+    let Some(index) = request.index_updates.iter().flatten().find_map(|update| update.create.as_deref()) else { return Ok(None) };
+    let (forecast, layout) = (administration(mount)?.forecast_index(&request, index)?, mount.db.layout());
+    Ok(forecast.zip(layout).map(|(forecast, layout)| forecast::json(&forecast, layout.prices())))
 }
 
 /// What only the database can say against the steps.

@@ -1,10 +1,11 @@
 //! UpdateTable: the request as sent.
 
+use super::absence::Absence;
 use super::create_table::IndexDefinition;
 use super::describe_table::TableDescription;
 use crate::model::schema::{BillingMode, ProvisionedThroughput};
 use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, WarmThroughput};
-use crate::model::{IndexName, KeyAttribute, TableName};
+use crate::model::{IndexName, IndexSchema, KeyAttribute, TableName};
 
 /// `StreamSpecification` as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,28 @@ impl UpdateTableRequest {
             has_replicas: false,
         }
     }
+}
+
+/// What making an index would come to, told from the items that are there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexForecast {
+    pub index: IndexSchema,
+    /// Of the table.
+    pub items: u64,
+    /// The items that all figures below are of: all, or the first in hash order of a very large table.
+    pub looked_at: u64,
+    /// Write units of putting them, without any index.
+    pub put_units: f64,
+    /// Items that have all key attributes, of the right types.
+    pub entries: u64,
+    /// DynamoDB bytes of these entries, without overhead.
+    pub entry_bytes: u64,
+    /// Write units of these entries.
+    pub write_units: f64,
+    /// Items that a value keeps out.
+    pub violations: u64,
+    /// The first of them.
+    pub examples: Vec<Absence>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
