@@ -158,7 +158,8 @@ fn a_planned_index_is_told_before_it_is_made() {
     let fill = "x".repeat(1_500);
     for n in 0..300 {
         let price = if n % 3 == 0 { json!(n.to_string()) } else { json!(n) };
-        let item = if n < 240 { json!({"id": format!("{n:03}"), "price": price, "fill": fill}) } else { json!({"id": format!("{n:03}")}) };
+        let item =
+            if n < 240 { json!({"id": format!("{n:03}"), "price": price, "fill": fill}) } else { json!({"id": format!("{n:03}")}) };
         put(&*db, "Flat", &item.to_string());
     }
     let mount = Mount::of(db);
@@ -191,7 +192,9 @@ fn a_planned_index_is_told_before_it_is_made() {
     mount.sh(&format!("{} > Flat/schema.json", with("KEYS_ONLY"))).ok();
     mount.sh("until grep -q ACTIVE Flat/gsi/by-price/stats.json; do sleep 0.1; done").ok();
     let made = json_of(&mount, "Flat/gsi/by-price/stats.json");
-    for (planned, is) in [("entries", "entries"), ("entry_bytes", "bytes"), ("billed_bytes", "billed_bytes"), ("violations", "violations")] {
+    for (planned, is) in
+        [("entries", "entries"), ("entry_bytes", "bytes"), ("billed_bytes", "billed_bytes"), ("violations", "violations")]
+    {
         assert_eq!(small[planned], made[is], "{planned}");
     }
     let capacity = json_of(&mount, "Flat/capacity.json");
