@@ -6,7 +6,7 @@ use super::entries::{Collection, EntryKey, PartitionKey, Position, Source};
 use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
-    BigCollection, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
+    BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
     SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
@@ -52,6 +52,9 @@ pub trait Layout: Send + Sync {
 
     /// Counts what lies in a partition, and says whether it would be split.
     fn partition_content(&self, source: &Source, partition: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error>;
+
+    /// The key at a bound of a partition, as splits beside and inside collections make them; `None` where nothing has it.
+    fn bound_key(&self, source: &Source, place: &[u8]) -> Result<Option<BoundKey>, Error>;
 
     /// Collections of which something lies in a range, in hash order, strictly after `after`.
     fn collections_in(

@@ -506,6 +506,16 @@ pub struct PlaceRange {
     pub to: Option<Vec<u8>>,
 }
 
+/// A bound of a partition in readable keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundKey {
+    pub partition: Vec<AttributeValue>,
+    /// The sort key inside the collection; empty for its beginning.
+    pub sort: Vec<AttributeValue>,
+    /// The bound is just behind the collection.
+    pub is_after: bool,
+}
+
 /// A partition of a table or global index. Ranges, heat and splits are a model; counts and bytes are facts of the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartitionReport {

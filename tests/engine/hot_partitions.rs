@@ -83,6 +83,10 @@ fn p_15_a_hot_collection_that_is_alone_is_split_by_sort_key_at_once() {
     bed.ask(60, |second| turns(second).for_each(|turn| write(&bed, "one", scattered(turn, 50))));
     let parts = bed.check_split("", 1);
     assert!(parts.iter().all(|(content, candidate)| content.items >= 15 && *candidate == SplitCandidate::NotNeeded), "{parts:?}");
+    let cut = bed.partitions("").into_iter().find(|partition| partition.origin == PartitionOrigin::Heat).unwrap().range.from;
+    let bound = bed.layout().bound_key(&source(""), &cut).unwrap().unwrap();
+    assert_eq!((&bound.partition, bound.sort.len(), bound.is_after), (&vec![s("one")], 1, false));
+    assert_eq!(bed.layout().bound_key(&source(""), &[0x80; 16]).unwrap(), None);
     // It grew: each part is split by itself.
     bed.ask(20, |second| turns(second).chain(turns(second)).for_each(|turn| write(&bed, "one", scattered(turn, 50))));
     let parts = bed.check_split("", 3);
@@ -102,6 +106,10 @@ fn t_23_a_hot_key_among_others_is_put_apart_and_then_split_by_sort_key() {
     bed.ask(1, ask);
     let parts = bed.check_split("", 2);
     assert_eq!((parts[1].0.collections, parts[1].0.items), (1, 50), "{parts:?}");
+    let bounds = bed.partitions("").into_iter().filter(|partition| partition.origin == PartitionOrigin::Heat);
+    let bounds = bounds.map(|partition| bed.layout().bound_key(&source(""), &partition.range.from).unwrap().unwrap());
+    let bounds: Vec<_> = bounds.map(|bound| (bound.partition, bound.sort, bound.is_after)).collect();
+    assert_eq!(bounds, [(vec![s("hot")], Vec::new(), false), (vec![s("hot")], Vec::new(), true)]);
     bed.ask(60, ask);
     let parts = bed.check_split("", 3);
     assert!(parts[1..3].iter().all(|(content, _)| content.collections == 1 && content.items >= 15), "{parts:?}");

@@ -91,8 +91,13 @@ fn partitions_list_each_collection_once_as_a_link_to_it() {
     assert!(mount.sh("rm Orders/partitions/*/keys/u7").failed().contains("Read-only file system"));
     // Whole walks end, and backups see sizes that do not change.
     mount.sh("find . -type f | wc -l; du -s . > /dev/null; tar -cf /dev/null Orders/partitions").ok();
-    assert_eq!(mount.sh("stat -c %s Orders/partitions/p*/stats.json | sort -u").ok(), "1024\n");
-    assert_eq!(mount.sh("cat Orders/partitions/p00/stats.json | wc -c").ok(), "1024\n");
+    assert_eq!(mount.sh("stat -c %s Orders/partitions/p*/stats.json | sort -u").ok(), "1536\n");
+    assert_eq!(mount.sh("cat Orders/partitions/p00/stats.json | wc -c").ok(), "1536\n");
+    // Cuts by size are at keys, and inside the large collections of the index.
+    let bounds = "jq -r '[.key_from, .key_to][] | strings' Orders/partitions/p*/stats.json | sort -u";
+    assert!(mount.sh(bounds).ok().lines().all(|key| key.starts_with('u')), "{}", mount.sh(bounds).ok());
+    let inside = "cut -f16 Orders/gsi/by-status/partitions/heat.tsv | grep -c '^sent/[0-9]'";
+    mount.sh(inside).ok();
     let items = "jq -s 'map(.items)|add' Orders/partitions/p*/stats.json";
     assert_eq!(mount.sh(items).ok(), "240\n");
 }
@@ -117,7 +122,9 @@ fn heat_is_told_in_tables_and_drawn() {
     let of_hot = mount.sh("sed 1d Orders/partitions/hot-items.tsv | cut -f1,3,8").ok().to_owned();
     assert_eq!(of_hot, "1\tu11/o11.json\t3.0\n");
     let columns = mount.sh("sed 1d Orders/partitions/heat.tsv | awk -F'\\t' '{print NF}' | sort -u").ok().to_owned();
-    assert_eq!(columns, "15\n");
+    assert_eq!(columns, "17\n");
+    // Nothing limits collections without local indexes.
+    assert_eq!(mount.sh("sed -n 2p Orders/partitions/big.tsv | cut -f6").ok(), "-\n");
     // 48 items of 5 of 8: the largest of the index.
     let big = mount.sh("sed -n 2p Orders/gsi/by-status/partitions/big.tsv | cut -f1,3,4").ok().to_owned();
     assert_eq!(big, "1\tsent\t144\n");

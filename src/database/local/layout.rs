@@ -5,18 +5,20 @@ use std::ops::{Bound, ControlFlow};
 use super::LocalDatabase;
 use super::browse::{address, collection_at, collection_of, entry_key, find, is_grouped, readable, walk};
 use crate::codec::digest::Digest;
-use crate::codec::key::partition_digest;
+use crate::codec::key::{self, partition_digest};
 use crate::codec::record::Record;
 use crate::database::layout::Layout;
 use crate::database::{Browse, Collection, EntryKey, PartitionKey, Position, Source};
 use crate::engine::base::keys;
 use crate::engine::ops::partitions::Partitioned;
+use crate::model::error::StoreError;
 use crate::model::layout::{
-    BigCollection, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    SplitCandidate, ThrottleWarning, TimeSpan, Window,
+    BigCollection, BoundKey, Busiest, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
+    PlaceRange, SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
-use crate::model::{Error, TableName};
+use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, Error, TableName};
 use crate::store::KeyRange;
 
 impl Layout for LocalDatabase {
@@ -78,6 +80,27 @@ impl Layout for LocalDatabase {
         let content = self.engine.partition_content(&of, &partition.range)?;
         let candidate = self.engine.split_candidate(&of, partition, &content)?;
         Ok((content, candidate))
+    }
+
+    fn bound_key(&self, source: &Source, place: &[u8]) -> Result<Option<BoundKey>, Error> {
+        let Some((digest, order)) = place.split_first_chunk::<{ size_of::<Digest>() }>() else { return Ok(None) };
+        let view = self.engine.view()?;
+        let found = find(&view, source)?;
+        // Those of a local index are its table's.
+        let found = match found.table.base_of_local_index(found.id()) {
+            Some(_) => find(&view, &Source { table: source.table.clone(), index: None })?,
+            None => found,
+        };
+        let partition_of = |digest: u128| -> Result<Option<PartitionKey>, StoreError> {
+            Ok(collection_at(&view, &found, digest.to_be_bytes())?.map(|collection| collection.partition))
+        };
+        let digest = u128::from_be_bytes(*digest);
+        if let Some(partition) = partition_of(digest)? {
+            let types = found.key_schema().sort.iter().map(|attribute| attribute.attribute_type);
+            return Ok(Some(BoundKey { partition, sort: sort_of(types, order), is_after: false }));
+        }
+        let before = digest.checked_sub(1).map(partition_of).transpose()?.flatten();
+        Ok(before.map(|partition| BoundKey { partition, sort: Vec::new(), is_after: true }))
     }
 
     fn collections_in(
@@ -162,4 +185,15 @@ impl LocalDatabase {
 
 fn partition_of(of: &Partitioned, place: &[u8]) -> u32 {
     of.map.partitions()[of.map.position_of(place)].id
+}
+
+/// The sort key values with which an order in a collection begins, as far as it has them.
+fn sort_of(types: impl Iterator<Item = KeyAttributeType>, mut order: &[u8]) -> Vec<AttributeValue> {
+    let mut values = Vec::new();
+    for of in types {
+        let Ok((value, rest)) = key::decode(of, order) else { break };
+        values.push(value);
+        order = rest;
+    }
+    values
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::partition_text::{candidate_text, hex_bound, is_flat, key_name, partition_name};
+use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name, partition_name};
 use crate::codec::calendar::iso;
 use crate::codec::digest::hex;
 use crate::codec::metrics::heat_svg::{self, Lane};
@@ -23,7 +23,7 @@ use crate::model::layout::{Busiest, CollectionWarning, HotKey, Load, ThrottleWar
 const ROWS_MAX: usize = 100;
 
 const HEAT_COLUMNS: &str = "#partition\thash_from\thash_to\tcollections\titems\tbytes\theat_percent\trcu_per_s\twcu_per_s\tthrottles\t\
-                            split_candidate\tbusiest_percent\tbusiest_second\tread_throttles\twrite_throttles\n";
+                            split_candidate\tbusiest_percent\tbusiest_second\tread_throttles\twrite_throttles\tkey_from\tkey_to\n";
 const ITEM_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n";
 const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
                            and where there is a sort key\n";
@@ -78,10 +78,11 @@ fn heat_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsE
     for report in layout.partitions(source, window)? {
         let (content, candidate) = layout.partition_content(source, &report)?;
         let to = report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound);
+        let key = |place: &[u8]| Ok::<_, FsError>(key_bound(mount, source, place)?.unwrap_or_else(|| "-".to_owned()));
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
-            "{}\t{}\t{to}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}\t{:.1}\t{}\t{}\t{}",
+            "{}\t{}\t{to}\t{}\t{}\t{}\t{:.1}\t{:.2}\t{:.2}\t{}\t{}\t{:.1}\t{}\t{}\t{}\t{}\t{}",
             partition_name(report.id),
             hex_bound(&report.range.from),
             content.collections,
@@ -96,6 +97,8 @@ fn heat_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsE
             second_text(&report.busiest),
             report.load.read_throttles,
             report.load.write_throttles,
+            key(&report.range.from)?,
+            report.range.to.as_deref().map_or_else(|| Ok("-".to_owned()), key)?,
         );
     }
     Ok(out)
@@ -145,21 +148,26 @@ fn hot_columns<K>(out: &mut String, rank: usize, key: &HotKey<K>, name: &str) {
     );
 }
 
-/// The largest item collections, and how much that is of what one of a table with a local index may have.
+/// The largest item collections, and how much that is of what one of a table with a local index may have; `-` where there is no limit.
 fn big_collections(mount: &Mount, source: &Source) -> Result<String, FsError> {
     let layout = mount.layout()?;
     let bytes_max = layout.collection_bytes_max().max(1) as f64;
+    let is_limited = source.index.is_none() && mount.schema(&source.table)?.indexes_of(IndexKind::Local).next().is_some();
+    let percent = |bytes: u64| match is_limited {
+        true => format!("{:.4}", bytes as f64 / bytes_max * 100.0),
+        false => "-".to_owned(),
+    };
     let mut out = "#rank\tpartition\tkey\titems\tbytes\tpercent_of_limit\n".to_owned();
     for (rank, collection) in layout.big_collections(source, ROWS_MAX)?.into_iter().enumerate() {
         let _ = writeln!(
             out,
-            "{}\t{}\t{}\t{}\t{}\t{:.4}",
+            "{}\t{}\t{}\t{}\t{}\t{}",
             rank + 1,
             partition_name(collection.partition),
             name_of(mount, source, collection.key.as_ref(), &[])?,
             collection.items,
             collection.billed_bytes,
-            collection.billed_bytes as f64 / bytes_max * 100.0,
+            percent(collection.billed_bytes),
         );
     }
     Ok(out)

@@ -7,6 +7,9 @@ use crate::fs::mount::Mount;
 use crate::fs::path::names;
 use crate::model::layout::SplitCandidate;
 
+/// Bytes of a bound in readable keys.
+const BOUND_BYTES_MAX: usize = 160;
+
 /// `p07`; more digits where there are more partitions.
 #[must_use]
 pub fn partition_name(id: u32) -> String {
@@ -36,6 +39,23 @@ pub fn hex_bound(place: &[u8]) -> String {
         Some(order) if !order.is_empty() => format!("{}/{}", hex(&digest), hex(&order[..order.len().min(16)])),
         _ => hex(&digest),
     }
+}
+
+/// A bound in readable keys, as below `items/`: `u3` where the collection begins, `u3/o5` inside it, `after u3` behind it; cut when long.
+/// `None` where no key is at the bound.
+pub fn key_bound(mount: &Mount, source: &Source, place: &[u8]) -> Result<Option<String>, FsError> {
+    let Some(bound) = mount.layout()?.bound_key(source, place)? else { return Ok(None) };
+    let after = if bound.is_after { "after " } else { "" };
+    let mut text = format!("{after}{}", names::collection_name(&bound.partition));
+    if !bound.sort.is_empty() {
+        text.push('/');
+        text.push_str(&names::collection_name(&bound.sort));
+    }
+    if text.len() > BOUND_BYTES_MAX {
+        text.truncate((0..=BOUND_BYTES_MAX).rfind(|end| text.is_char_boundary(*end)).unwrap_or_default());
+        text.push('…');
+    }
+    Ok(Some(text))
 }
 
 /// As below `items/`: a folder, or a file where the table has no sort key.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use serde_json::json;
 
 use super::derived::OF_PARTITIONS;
-use super::partition_text::{candidate_text, hex_bound, is_flat, key_name, partition_name};
+use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name, partition_name};
 use super::room::Room;
 use crate::codec::key::partition_digest;
 use crate::database::{PartitionKey, Position, Source};
@@ -29,7 +29,7 @@ const KEYS_NAME: &str = "keys";
 const ITEMS_NAME: &str = "items";
 
 /// Size of `stats.json`: constant, so that nothing is counted for who asks for the size alone.
-const STATS_BYTES: usize = 1024;
+const STATS_BYTES: usize = 1536;
 /// How far blanks fill its lines: no terminal breaks them.
 const STATS_COLUMNS: usize = 72;
 
@@ -158,6 +158,8 @@ fn stats_text(at: &Special, mount: &Mount, id: u32) -> Result<Vec<u8>, FsError> 
         "name": partition_name(report.id),
         "hash_from": hex_bound(&report.range.from),
         "hash_to": report.range.to.as_deref().map_or_else(|| hex_bound(&[0xFF; 16]), hex_bound),
+        "key_from": key_bound(mount, source_of(at)?, &report.range.from)?,
+        "key_to": report.range.to.as_deref().map(|to| key_bound(mount, source_of(at)?, to)).transpose()?.flatten(),
         "origin": report.origin.name(),
         "since": crate::codec::calendar::iso(report.since_ms),
         "collections": content.collections,
