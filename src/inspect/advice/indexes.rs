@@ -1,16 +1,14 @@
 //! Rules on indexes.
 
-use super::facts::Facts;
-use super::facts::IndexFacts;
-use super::point::{Advice, Level, plural};
-use crate::inspect::violations::table::cell;
+use super::facts::{Facts, IndexFacts};
+use super::point::{Advice, Level};
+use super::words::{bytes, item_stem, percent, plural};
+use crate::database::EntryKey;
+use crate::model::api::absence::AbsenceReason;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, WRITE_UNIT_BYTES};
 use crate::model::schema::BillingMode;
-use crate::model::{IndexKind, Item, Projection};
+use crate::model::{IndexKind, Item, Key, Projection};
 
-/// The part of what an item collection may have, in percent, from which one should act; 8 GB (docs/requirements.md L-41).
-const COLLECTION_PERCENT_WARNING: u64 = 80;
-const COLLECTION_PERCENT_HINT: u64 = 10;
 /// An index with fewer entries than this part of the items, in percent, is called sparse.
 const SPARSE_PERCENT: u64 = 50;
 
@@ -18,8 +16,19 @@ fn subject(index: &IndexFacts) -> String {
     format!("index {}", index.schema.name)
 }
 
+/// Below the mount.
+fn path(facts: &Facts, index: &IndexFacts) -> String {
+    let kind = if index.schema.kind == IndexKind::Global { "gsi" } else { "lsi" };
+    format!("{}/{kind}/{}", facts.description.schema.name, index.schema.name)
+}
+
 fn write_units(bytes: u64) -> u64 {
     bytes.div_ceil(WRITE_UNIT_BYTES as u64).max(1)
+}
+
+fn key_names(index: &IndexFacts) -> String {
+    let names: Vec<&str> = index.schema.attributes().map(|attribute| attribute.name.as_str()).collect();
+    names.join(" or ")
 }
 
 pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
@@ -35,8 +44,9 @@ pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
         finding: format!("It has {units} write units a second, the table {}.", table.write_capacity_units),
         rule: "An index that cannot keep up throttles the writes of its table: give it at least the table's write units (G-45, G-46); while it is built 1.5 times, for suspected skew twice as many (M-26, M-27).",
         remedy: format!(
-            "Set at least {} write units; {} to build it.",
+            "Set at least {} write units in `{}/schema.json`; {} to build it.",
             table.write_capacity_units,
+            schema.name,
             (table.write_capacity_units * 3).div_ceil(2)
         ),
     })
@@ -47,32 +57,31 @@ pub fn write_capacity(facts: &Facts) -> Vec<Advice> {
 pub fn projection(facts: &Facts) -> Vec<Advice> {
     let mut all = Vec::new();
     for index in &facts.indexes {
-        let (entries, bytes) = (index.source.stats.entries, index.source.mean_bytes());
+        let (entries, entry_bytes) = (index.source.stats.entries, index.source.mean_bytes());
         if entries == 0 || index.schema.projection == Projection::KeysOnly {
             continue;
         }
         let Some(keys_bytes) = keys_only_bytes(facts, index) else { continue };
-        let (now, keys_only) = (write_units(bytes), write_units(keys_bytes));
-        let saved = index.source.stats.bytes.saturating_sub(entries * keys_bytes);
-        let units = if now > keys_only {
-            format!("{} a change where KEYS_ONLY, {keys_bytes} bytes, takes {keys_only}", plural(now, "write unit"))
-        } else {
-            format!("{} a change, as many as KEYS_ONLY with its {keys_bytes} bytes", plural(now, "write unit"))
-        };
+        let (now, keys_only) = (write_units(entry_bytes), write_units(keys_bytes));
+        if now == keys_only {
+            continue;
+        }
         all.push(Advice {
-            level: if now > keys_only { Level::Hint } else { Level::Note },
+            level: Level::Hint,
             subject: subject(index),
             finding: format!(
-                "{} projected: an entry has {bytes} bytes on average and takes {units}. KEYS_ONLY would save {saved} of {} bytes.",
+                "{} projected: an entry has {entry_bytes} bytes on average and takes {} a change where KEYS_ONLY, {keys_bytes} bytes, takes {keys_only}. KEYS_ONLY would save {} of {} bytes.",
                 projected(&index.schema.projection),
+                plural(now, "write unit"),
+                index.source.stats.bytes.saturating_sub(entries * keys_bytes),
                 index.source.stats.bytes + entries * ENTRY_OVERHEAD_BYTES
             ),
             rule: "Project only what the queries of the index return: a larger entry costs storage and write units at every change, a missing attribute costs a read of the table (G-19 to G-22, G-61, G-63).",
-            remedy: if now > keys_only {
-                "List the attributes that its queries read, and make the index anew with INCLUDE of these.".to_owned()
-            } else {
-                "Nothing, unless the storage matters.".to_owned()
-            },
+            remedy: format!(
+                "List the attributes that its queries read, and make a second index with these alone (`gsi NAME key:S include=a,b` into `{}/ctl`; write the definition to `{0}/schema.plan` first to see what it costs); then `rmdir {}`.",
+                facts.description.schema.name,
+                path(facts, index)
+            ),
         });
     }
     all
@@ -98,97 +107,102 @@ fn keys_only_bytes(facts: &Facts, index: &IndexFacts) -> Option<u64> {
     (sizes.iter().sum::<usize>() as u64).checked_div(sizes.len() as u64)
 }
 
-pub fn empty_or_sparse(facts: &Facts) -> Vec<Advice> {
+/// A sparse index is a cheap list; one without entries is a mistake, unless values keep them out.
+pub fn empty(facts: &Facts) -> Vec<Advice> {
     let items = facts.table.stats.entries;
-    let mut all = Vec::new();
-    for index in &facts.indexes {
-        let entries = index.source.stats.entries;
-        if items == 0 || entries * 100 >= items * SPARSE_PERCENT {
-            continue;
-        }
-        let names: Vec<&str> = index.schema.attributes().map(|attribute| attribute.name.as_str()).collect();
-        all.push(Advice {
-            level: if entries == 0 { Level::Hint } else { Level::Note },
+    let is_empty = |index: &&IndexFacts| items > 0 && index.source.stats.entries == 0 && index.violations == 0;
+    let empty = facts.indexes.iter().filter(is_empty);
+    empty
+        .map(|index| Advice {
+            level: Level::Hint,
             subject: subject(index),
-            finding: format!("{entries} of {items} items are in it: the others lack {}.", names.join(" or ")),
+            finding: format!("0 of {} are in it: all of them lack {}.", plural(items, "item"), key_names(index)),
             rule: "Only items that have all key attributes of an index are in it (G-13, G-14).",
-            remedy: if entries == 0 {
-                "Check the names of the key attributes, or drop the index.".to_owned()
-            } else {
-                "Nothing, if that is meant: a sparse index is a cheap list of the items that matter.".to_owned()
-            },
+            remedy: format!(
+                "Check the names of the key attributes (`{0}/missing.ndjson` says what each item lacks), or drop the index: `rmdir {0}`.",
+                path(facts, index)
+            ),
+        })
+        .collect()
+}
+
+/// Items that a value keeps out.
+pub fn violations(facts: &Facts) -> Vec<Advice> {
+    let mut all = Vec::new();
+    for index in facts.indexes.iter().filter(|index| index.violations > 0) {
+        let example = index.violation.as_ref().and_then(|absence| match &absence.reason {
+            AbsenceReason::Refused(violation) => Some((item_path(facts, &absence.key), violation)),
+            AbsenceReason::Lacks(_) | AbsenceReason::NotYet => None,
+        });
+        let example = example.map_or_else(String::new, |(path, violation)| {
+            format!(
+                ", `{path}` for one: its {} is {} where {} is expected",
+                violation.attribute, violation.found, violation.expected
+            )
+        });
+        all.push(Advice {
+            level: Level::Warning,
+            subject: subject(index),
+            finding: format!("{} kept out of it by a value that cannot be its key{example}.", are(index.violations)),
+            rule: "No query of the index finds an item with a value of another type, too long or empty, and the next write of such an item is refused (M-16, M-19, M-20, G-34).",
+            remedy: format!(
+                "`{}/violations.ndjson` lists them; `ddbfs violations {} {}` writes a table to fill in, and with --correct update mends them (M-21).",
+                path(facts, index),
+                facts.description.schema.name,
+                index.schema.name
+            ),
         });
     }
     all
 }
 
-/// Collections of a table with local indexes cannot grow without end.
-pub fn unbounded_collections(facts: &Facts) -> Vec<Advice> {
-    let schema = &facts.description.schema;
-    let locals: Vec<&IndexFacts> = facts.indexes.iter().filter(|index| index.schema.kind == IndexKind::Local).collect();
-    let Some(largest) = facts.table.largest.iter().max_by_key(|collection| collection.bytes) else { return Vec::new() };
-    if locals.is_empty() {
-        return Vec::new();
-    }
-    let with_entries = |index: &&IndexFacts| {
-        // The largest of the index are known, and no others: what it has of another collection counts as nothing.
-        let same = index.source.largest.iter().find(|collection| collection.partition == largest.partition);
-        same.map_or(0, |collection| collection.bytes + collection.entries * ENTRY_OVERHEAD_BYTES)
-    };
-    let bytes = largest.bytes + largest.entries * ENTRY_OVERHEAD_BYTES + locals.iter().map(with_entries).sum::<u64>();
-    let percent = bytes * 100 / facts.collection_bytes_max.max(1);
-    let level = match percent {
-        COLLECTION_PERCENT_WARNING.. => Level::Warning,
-        COLLECTION_PERCENT_HINT.. => Level::Hint,
-        _ => Level::Note,
-    };
-    let value: Vec<String> = largest.partition.iter().map(cell).collect();
-    vec![Advice {
-        level,
-        subject: format!("table {}", schema.name),
-        finding: format!(
-            "Its largest item collection, {:?}, has {} and {bytes} bytes with its {}: {percent} % of the {} that a collection may have.",
-            value.join(" + "),
-            plural(largest.entries, "item"),
-            plural(locals.len() as u64, "local index"),
-            size(facts.collection_bytes_max)
-        ),
-        rule: "With a local index an item collection stays in one partition and cannot pass 10 GB; warn at 8 GB (P-16, L-32, L-37, L-41, L-42).",
-        remedy: "If a collection can grow without end, use a global index instead of a local one, or put a period of time into the partition key.".to_owned(),
-    }]
+fn are(items: u64) -> String {
+    format!("{} {}", plural(items, "item"), if items == 1 { "is" } else { "are" })
 }
 
-/// Bytes, in GB where it is a number of them.
-fn size(bytes: u64) -> String {
-    const GB: u64 = 1 << 30;
-    if bytes.is_multiple_of(GB) { format!("{} GB", bytes / GB) } else { plural(bytes, "byte") }
+fn item_path(facts: &Facts, key: &Key) -> String {
+    let table = &facts.description.schema.name;
+    format!("{}.json", item_stem(table, &EntryKey { index: None, base: key.clone() }))
 }
 
-/// What one write of a mean item costs, arm by arm; an index costs nothing where the item does not enter it.
-pub fn write_cost(facts: &Facts) -> Vec<Advice> {
-    if facts.indexes.is_empty() || facts.table.stats.entries == 0 {
-        return Vec::new();
+/// What a new item of mean size costs, arm by arm; an index costs nothing where the item does not enter it.
+pub fn write_cost(facts: &Facts) -> Option<String> {
+    let items = facts.table.stats.entries;
+    if facts.indexes.is_empty() || items == 0 {
+        return None;
     }
     let table = write_units(facts.table.mean_bytes());
-    let items = facts.table.stats.entries;
     let filled = facts.indexes.iter().filter(|index| index.source.stats.entries > 0);
     let (whole, sparse): (Vec<_>, Vec<_>) = filled.partition(|index| index.source.stats.entries >= items);
     let units = |index: &IndexFacts| write_units(index.source.mean_bytes());
     let total = table + whole.iter().copied().map(units).sum::<u64>();
     let arms = whole.iter().map(|index| format!(", {} {}", index.schema.name, units(index)));
-    let share = |index: &IndexFacts| (index.source.stats.entries * 100 / items).max(1);
     let more = sparse.iter().map(|index| {
-        format!("; {} more where it enters {}, as {} % of the items do", units(index), index.schema.name, share(index))
+        let share = percent(index.source.stats.entries as f64, items as f64);
+        format!("; {} more where it enters {}, as {share} of the items do", units(index), index.schema.name)
     });
-    vec![Advice {
-        level: Level::Note,
-        subject: format!("table {}", facts.description.schema.name),
-        finding: format!(
-            "A new item of mean size costs {}: table {table}{}.",
-            plural(total, "write unit"),
-            arms.chain(more).collect::<String>()
-        ),
-        rule: "A write costs the table's units and those of each index it touches; a change of an index key costs the index twice (G-36, G-52, G-55 to G-59).",
-        remedy: "Drop indexes that no query uses.".to_owned(),
-    }]
+    Some(format!(
+        "A new item of mean size costs {}: table {table}{}.",
+        plural(total, "write unit"),
+        arms.chain(more).collect::<String>()
+    ))
+}
+
+fn is_sparse(facts: &Facts, index: &IndexFacts) -> bool {
+    index.source.stats.entries * 100 < facts.table.stats.entries * SPARSE_PERCENT
+}
+
+/// What is in an index, as a fact.
+pub fn content(facts: &Facts, index: &IndexFacts) -> String {
+    let (entries, items) = (index.source.stats.entries, facts.table.stats.entries);
+    let sparse = match is_sparse(facts, index) {
+        true if entries > 0 => ", a sparse index, cheap to read whole",
+        _ => "",
+    };
+    let size = bytes(index.source.stats.bytes + entries * ENTRY_OVERHEAD_BYTES);
+    format!(
+        "{entries} of {} are in it{sparse}; {size} with the overhead of each entry, {} on average.",
+        plural(items, "item"),
+        bytes(index.source.mean_bytes())
+    )
 }

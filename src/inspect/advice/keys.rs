@@ -1,10 +1,11 @@
 //! Rules on partition keys.
 
-use super::facts::Facts;
-use super::facts::SourceFacts;
+use super::facts::{Facts, IndexFacts, SourceFacts};
 use super::point::{Advice, Level};
+use super::values::{are_times, generated};
+use super::words::{percent, plural, spread, value};
+use crate::codec::file_name;
 use crate::inspect::sharding::{PARTITION_WRITE_UNITS, shards};
-use crate::inspect::violations::table::cell;
 use crate::model::{AttributeValue, IndexKind};
 
 /// With fewer entries nothing is said of how they are spread.
@@ -13,91 +14,210 @@ const ENTRIES_MIN: u64 = 100;
 const VALUES_PERCENT_MIN: u64 = 1;
 /// So few values are few whatever the entries.
 const VALUES_MIN: u64 = 10;
-/// The part of all entries, in percent, that makes a value dominant.
+/// The part of all entries, in percent, that makes a value dominant, if it is also so many times its even share.
 const DOMINANT_PERCENT: u64 = 10;
+const DOMINANT_TIMES: u64 = 5;
+/// An index with at most so many percent of the items is a list of the few that matter: their key may be one value.
+const LIST_PERCENT: u64 = 10;
+/// Entries a date that make it a key that a whole day writes to.
+const ENTRIES_A_DATE: u64 = 5;
 /// Suffixes proposed where nothing is known of the load.
 const SHARDS_GUESS: u64 = 10;
-/// How many times sparser than a plain sequence a sequence of numbers may be.
-const SEQUENCE_GAPS_MAX: u128 = 10;
 
-/// A table or global index, its partition key's names and facts. Local indexes share the table's.
-fn sources(facts: &Facts) -> Vec<(String, String, &SourceFacts)> {
+/// A table or global index with its partition key. Local indexes share the table's.
+pub struct Keyed<'f> {
+    pub index: Option<&'f IndexFacts>,
+    /// `table Orders`, `index by-status`
+    pub subject: String,
+    /// Its directory below the mount.
+    pub path: String,
+    /// The names of its partition key.
+    pub key: String,
+    pub source: &'f SourceFacts,
+}
+
+pub fn keyed(facts: &Facts) -> Vec<Keyed<'_>> {
     let schema = &facts.description.schema;
-    let mut all = vec![(format!("table {}", schema.name), schema.key.partition.name.clone(), &facts.table)];
+    let (subject, path) = (format!("table {}", schema.name), schema.name.to_string());
+    let mut all = vec![Keyed { index: None, subject, path, key: schema.key.partition.name.clone(), source: &facts.table }];
     for index in facts.indexes.iter().filter(|index| index.schema.kind == IndexKind::Global) {
         let names: Vec<&str> = index.schema.partition.iter().map(|attribute| attribute.name.as_str()).collect();
-        all.push((format!("index {}", index.schema.name), names.join(" + "), &index.source));
+        all.push(Keyed {
+            index: Some(index),
+            subject: format!("index {}", index.schema.name),
+            path: format!("{}/gsi/{}", schema.name, index.schema.name),
+            key: names.join(" + "),
+            source: &index.source,
+        });
     }
     all
 }
 
-fn is_few(source: &SourceFacts) -> bool {
-    let (entries, values) = (source.stats.entries, source.stats.partition_keys);
-    entries >= ENTRIES_MIN && (values < VALUES_MIN || values * 100 < entries * VALUES_PERCENT_MIN)
+impl Keyed<'_> {
+    fn is_few(&self, facts: &Facts) -> bool {
+        let (entries, values) = (self.source.stats.entries, self.source.stats.partition_keys);
+        let is_list = self.index.is_some() && entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
+        entries >= ENTRIES_MIN && !is_list && (values < VALUES_MIN || values * 100 < entries * VALUES_PERCENT_MIN)
+    }
+
+    fn is_time(&self) -> bool {
+        let single = |(key, modified_ms)| <[_]>::first(key).filter(|_| <[_]>::len(key) == 1).map(|value| (value, modified_ms));
+        let values: Vec<(&AttributeValue, u64)> =
+            self.source.keys.iter().filter_map(|(key, modified_ms)| single((key.as_slice(), *modified_ms))).collect();
+        self.source.stats.entries >= ENTRIES_MIN && are_times(&self.key, &values)
+    }
+
+    /// Do many entries have one value?
+    fn is_grouped(&self) -> bool {
+        self.source.stats.entries >= self.source.stats.partition_keys * ENTRIES_A_DATE
+    }
+
+    /// The largest values with their shares.
+    pub fn top(&self) -> String {
+        let sum = self.source.spread.sum as f64;
+        let share = |entries: u64| percent(entries as f64, sum);
+        let top = self.source.largest.iter().map(|found| format!("{} {}", value(&found.partition), share(found.entries)));
+        top.collect::<Vec<_>>().join(", ")
+    }
+
+    fn spread(&self) -> String {
+        spread(&self.source.spread, "values", |entries| entries.to_string())
+    }
+
+    /// How to spread the largest value, with the path that reads it back; numbers take no suffix.
+    fn suffixes(&self, facts: &Facts) -> String {
+        let shards = proposed_shards(facts);
+        let only = self.source.largest.first().and_then(|found| match found.partition.as_slice() {
+            [only @ AttributeValue::S(_)] => Some(file_name::encode(only)),
+            _ => None,
+        });
+        only.map_or_else(String::new, |only| {
+            format!(
+                " Or add a suffix 1 to {shards} to the value and read it back as one with `{}/query/@pk.shards={only}-,1,{shards}/items.ndjson`; `ddbfs shards count` says how many it needs.",
+                self.path
+            )
+        })
+    }
 }
 
 /// A suffix range for the table's own write throughput, or a guess.
 fn proposed_shards(facts: &Facts) -> u64 {
     let provisioned = facts.description.schema.throughput.map(|throughput| throughput.write_capacity_units);
-    provisioned.and_then(|units| shards(units, facts.table.mean_bytes())).unwrap_or(SHARDS_GUESS)
+    provisioned.and_then(|units| shards(units, facts.table.mean_bytes())).filter(|shards| *shards > 1).unwrap_or(SHARDS_GUESS)
 }
 
 pub fn few_values(facts: &Facts) -> Vec<Advice> {
-    let few = sources(facts).into_iter().filter(|(_, _, source)| is_few(source));
-    few.map(|(subject, key, source)| Advice {
-        level: Level::Warning,
-        finding: format!(
-            "{key} has {} distinct values over {} entries, {} entries a value.",
-            source.stats.partition_keys,
-            source.stats.entries,
-            source.stats.entries / source.stats.partition_keys.max(1)
-        ),
-        rule: "Prefer partition keys with many distinct values: one value is served by one partition, at most 3,000 read and 1,000 write units a second (P-24, T-02, T-16).",
-        remedy: format!(
-            "Use an attribute with more values (an order, customer or session id), compose the key of several attributes, or add a suffix 1 to {} to it and read the values back with @pk.shards={key}-,1,{0} or `ddbfs shards`.",
-            proposed_shards(facts)
-        ),
-        subject,
+    let few = keyed(facts).into_iter().filter(|keyed| keyed.is_few(facts) && !keyed.is_time());
+    few.map(|keyed| {
+        let (values, entries) = (keyed.source.stats.partition_keys, keyed.source.stats.entries);
+        let sparse = keyed.index.map_or(String::new(), |index| {
+            let names: Vec<&str> = index.schema.attributes().map(|attribute| attribute.name.as_str()).collect();
+            format!(" Or leave {} away in items that nobody asks the index for: a sparse index is a short list.", names.join(" or "))
+        });
+        Advice {
+            level: Level::Warning,
+            finding: format!(
+                "{} has {} over {}: {}; {}.",
+                keyed.key,
+                plural(values, "distinct value"),
+                plural(entries, if keyed.index.is_some() { "entry" } else { "item" }),
+                keyed.top(),
+                keyed.spread()
+            ),
+            rule: "Prefer partition keys with many distinct values: one value is served by one partition, at most 3,000 read and 1,000 write units a second (P-24, T-02, T-16).",
+            remedy: format!(
+                "Use an attribute with more values (an order, customer or session id) or compose the key of several attributes.{sparse}{}",
+                keyed.suffixes(facts)
+            ),
+            subject: keyed.subject,
+        }
     })
     .collect()
 }
 
 pub fn dominant_value(facts: &Facts) -> Vec<Advice> {
     let mut all = Vec::new();
-    for (subject, key, source) in sources(facts) {
-        let Some(largest) = source.largest.first() else { continue };
-        let percent = largest.entries * 100 / source.entries_walked.max(1);
+    for keyed in keyed(facts) {
+        let (source, Some(largest)) = (keyed.source, keyed.source.largest.first()) else { continue };
+        let is_list = keyed.index.is_some() && source.stats.entries * 100 <= facts.table.stats.entries * LIST_PERCENT;
+        let sum = source.spread.sum;
+        let is_dominant =
+            largest.entries * 100 >= sum * DOMINANT_PERCENT && largest.entries * source.spread.count >= sum * DOMINANT_TIMES;
         // Few values are told of already; of two values one always has half.
-        if source.stats.entries < ENTRIES_MIN || percent < DOMINANT_PERCENT || is_few(source) {
+        if source.stats.entries < ENTRIES_MIN || !is_dominant || is_list || keyed.is_few(facts) || keyed.is_time() {
             continue;
         }
-        let value: Vec<String> = largest.partition.iter().map(cell).collect();
         all.push(Advice {
             level: Level::Warning,
-            subject,
             finding: format!(
-                "{key} {:?} has {percent} % of the entries: {} of {}.",
-                value.join(" + "),
+                "{} {} has {} of the entries: {} of {sum}; {}.",
+                keyed.key,
+                value(&largest.partition),
+                percent(largest.entries as f64, sum as f64),
                 largest.entries,
-                source.entries_walked
+                keyed.spread()
             ),
             rule: "Uneven data makes a hot partition: what one value gets beyond 3,000 read or 1,000 write units a second is throttled, however much the table has (T-02, T-04, T-21).",
-            remedy: format!("Spread this value over suffixes 1 to {}, or give the index another partition key.", proposed_shards(facts)),
+            remedy: format!(
+                "Compose the key of this attribute and another one; `{}/partitions/big.tsv` has the largest.{}",
+                keyed.path,
+                keyed.suffixes(facts)
+            ),
+            subject: keyed.subject,
         });
     }
     all
+}
+
+/// Today's date takes every write; a moment cannot be asked for.
+pub fn times(facts: &Facts) -> Vec<Advice> {
+    let all = keyed(facts).into_iter().filter(Keyed::is_time);
+    all.map(|keyed| {
+        let (entries, values) = (keyed.source.stats.entries, keyed.source.stats.partition_keys);
+        let (subject, key) = (keyed.subject.clone(), &keyed.key);
+        let bounds = bounds(&keyed);
+        if keyed.is_grouped() {
+            return Advice {
+                level: Level::Warning,
+                subject,
+                finding: format!("{key} is a date: {values} of them, {bounds}, over {entries} entries; {}.", keyed.spread()),
+                rule: "Of dates today's takes every write: one partition does all the work, at most 1,000 write units a second, and the others none (T-02, T-04, T-21).",
+                remedy: format!("Make the customer, device or session the partition key and the date the sort key.{}", keyed.suffixes(facts)),
+            };
+        }
+        Advice {
+            level: Level::Hint,
+            subject,
+            finding: format!("{key} is a time: {values} of them, {bounds}, over {entries} entries, about one each."),
+            rule: "A partition key is asked for by equality alone: nobody can ask for a range of these times, only scan (P-22, G-02).",
+            remedy: format!("Make the time the sort key below a partition key that requests know; `{}/scan/` is what is left otherwise.", keyed.path),
+        }
+    })
+    .collect()
+}
+
+/// The least and greatest of the values looked at.
+fn bounds(keyed: &Keyed<'_>) -> String {
+    let mut values: Vec<&[AttributeValue]> = keyed.source.keys.iter().map(|(key, _)| key.as_slice()).collect();
+    // Times of one form are in the order of their text.
+    values.sort_by_key(|values| value(values));
+    let (first, last) = (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
+    format!("from {} to {}", value(first), value(last))
 }
 
 /// Keys that a source database counted: nobody can ask for them.
 pub fn sequence(facts: &Facts) -> Vec<Advice> {
     let schema = &facts.description.schema;
     let has_global = schema.indexes_of(IndexKind::Global).next().is_some();
-    if schema.key.sort.is_some() || !has_global || facts.sample.len() < 3 {
+    // Whoever reads the table itself knows its keys.
+    let base = facts.traffic.as_ref().and_then(|traffic| traffic.of(None));
+    let is_asked = base.is_some_and(|base| base.hot.iter().any(|key| key.total.read > 0.0));
+    if schema.key.sort.is_some() || !has_global || facts.table.keys.len() < 3 || is_asked {
         return Vec::new();
     }
     let name = &schema.key.partition.name;
-    let values: Vec<&AttributeValue> = facts.sample.iter().filter_map(|item| item.get(name)).collect();
-    let Some(kind) = sequence_kind(&values) else { return Vec::new() };
+    let values: Vec<&AttributeValue> = facts.table.keys.iter().filter_map(|(key, _)| key.first()).collect();
+    let Some(kind) = generated(&values) else { return Vec::new() };
     vec![Advice {
         level: Level::Hint,
         subject: format!("table {}", schema.name),
@@ -105,29 +225,6 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
         rule: "A key that no request knows makes every read go through an index: eventually consistent, and one more write for each (T-18, T-19, T-22).",
         remedy: "Make what requests ask for the key of the table, and keep uniqueness with attribute_not_exists instead of a sequence (T-20).".to_owned(),
     }]
-}
-
-fn sequence_kind(values: &[&AttributeValue]) -> Option<&'static str> {
-    let text = |value: &&AttributeValue| match value {
-        AttributeValue::S(text) => Some(text.clone()),
-        AttributeValue::N(number) => Some(number.to_string()),
-        _ => None,
-    };
-    let texts: Vec<String> = values.iter().map(text).collect::<Option<_>>()?;
-    if texts.iter().all(|text| is_uuid(text)) {
-        return Some("a UUID");
-    }
-    let numbers: Vec<u128> = texts.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?;
-    let (min, max) = (numbers.iter().min()?, numbers.iter().max()?);
-    // A part of a long sequence in hash order is spread over all of it: only the digits can tell then.
-    let dense = (max - min) / (numbers.len() as u128) < SEQUENCE_GAPS_MAX;
-    dense.then_some("a sequence number")
-}
-
-fn is_uuid(text: &str) -> bool {
-    let places = [8, 13, 18, 23];
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| if places.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
 }
 
 /// How many values have to be written at once to use what is provisioned.
@@ -148,6 +245,9 @@ pub fn write_shards(facts: &Facts) -> Vec<Advice> {
             schema.key.partition.name
         ),
         rule: "Suffixes for one value: writes a second × item KB, rounded up, ÷ 1,000 (T-09, T-10).",
-        remedy: "Count the values that are written in one second at peak; with fewer, add suffixes.".to_owned(),
+        remedy: format!(
+            "Count the values that are written in one second at peak (`{}/partitions/hot.tsv`); with fewer, add suffixes.",
+            schema.name
+        ),
     }]
 }

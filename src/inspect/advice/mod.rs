@@ -1,20 +1,32 @@
-//! Advice on a table's design: what its data says about its keys and indexes, each point with its numbers and the rule it rests on
-//! (docs/requirements.md S-08 and the rules named).
+//! Advice on a table's design: what its data and what was really asked of it say about its keys and indexes, each point with its numbers
+//! and the rule it rests on (docs/requirements.md S-08 and the rules named).
 //!
 //! ```text
-//! facts.rs    what is read of the table: definition, counters, the largest collections, a sample of items
-//! keys.rs     rules on partition keys: cardinality, dominant values, sequences
+//! facts/      what is read of the table: definition, counters, how things are spread, a sample of items, growth, traffic
+//! keys.rs     rules on partition keys: cardinality, dominant values, times, sequences
+//! indexes.rs  rules on indexes: write capacity, projection, empty ones, violations
+//! sizes.rs    rules on the sizes of items
+//! growth.rs   rules on item collections that grow without end
+//! traffic.rs  rules on what was asked for: hot keys, throttles, unused indexes
+//! cost.rs     rules on billing: what is provisioned, the mode
+//! values.rs   what key values look like
+//! words.rs    numbers, values and paths in text
 //! point.rs    one point of advice
-//! indexes.rs  rules on indexes: write capacity, projection, sparse and empty ones, unbounded collections
-//! report.rs   the advice as Markdown
+//! report.rs   the advice as Markdown, and the facts that are no advice
 //! ```
 //! A rule is a function of the facts. It never changes anything, and reads a bounded part of a large table: it says how much.
 
+mod cost;
 pub mod facts;
+mod growth;
 mod indexes;
 mod keys;
 mod point;
 mod report;
+mod sizes;
+mod traffic;
+mod values;
+mod words;
 
 pub use facts::Facts;
 pub use point::{Advice, Level};
@@ -22,15 +34,23 @@ pub use report::markdown;
 
 type Rule = fn(&Facts) -> Vec<Advice>;
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 17] = [
     keys::few_values,
     keys::dominant_value,
+    keys::times,
     keys::sequence,
+    traffic::throttles,
+    traffic::hot_keys,
+    indexes::violations,
     indexes::write_capacity,
     indexes::projection,
-    indexes::empty_or_sparse,
-    indexes::unbounded_collections,
-    indexes::write_cost,
+    indexes::empty,
+    growth::unbounded_collections,
+    sizes::near_full,
+    sizes::outliers,
+    traffic::unused_indexes,
+    cost::provisioned,
+    cost::billing_mode,
     keys::write_shards,
 ];
 

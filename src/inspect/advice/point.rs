@@ -17,19 +17,10 @@ pub struct Advice {
     pub level: Level,
     /// `table Orders`, `index by-status`
     pub subject: String,
-    /// One sentence with the numbers.
+    /// A sentence or two with the numbers.
     pub finding: String,
     /// The rule, and where DynamoDB's documentation has it.
     pub rule: &'static str,
-    /// What to do.
+    /// What to do. Paths are of the mount's root.
     pub remedy: String,
-}
-
-/// `1 item`, `2 items`, `2 indexes`.
-pub fn plural(count: u64, word: &str) -> String {
-    match (count, word.ends_with('x')) {
-        (1, _) => format!("1 {word}"),
-        (_, true) => format!("{count} {word}es"),
-        (_, false) => format!("{count} {word}s"),
-    }
 }

@@ -2,17 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::point::plural;
-use super::{Advice, Facts, Level, advise};
+use super::facts::WALKED_MAX;
+use super::keys::{Keyed, keyed};
+use super::words::{bytes, item_stem, plural, spread};
+use super::{Advice, Facts, Level, advise, cost, growth, indexes};
 use crate::model::schema::BillingMode;
 
-/// The report: the facts in one paragraph, then the points.
+/// Characters of the longest bar.
+const BAR_CHARS: u64 = 30;
+
+/// The report: what it is, the points, and the facts that they rest on.
 #[must_use]
 pub fn markdown(facts: &Facts) -> String {
     let mut out = summary(facts);
     let all = advise(facts);
-    if all.is_empty() {
-        out.push_str("\nNothing to say: no rule applies to this data.\n");
+    if all.iter().all(|advice| advice.level == Level::Note) {
+        out.push_str("\nNothing to say: no rule finds fault with this data or its load.\n");
     }
     for (level, title) in [(Level::Warning, "Warnings"), (Level::Hint, "Hints"), (Level::Note, "Notes")] {
         let of_level: Vec<&Advice> = all.iter().filter(|advice| advice.level == level).collect();
@@ -22,7 +27,9 @@ pub fn markdown(facts: &Facts) -> String {
             of_level.into_iter().for_each(|advice| point(&mut out, advice));
         }
     }
-    out
+    out.push_str("\n## Facts\n\n");
+    told(facts).iter().for_each(|fact| out.push_str(&format!("- {fact}\n")));
+    out + &sizes(facts)
 }
 
 fn summary(facts: &Facts) -> String {
@@ -43,9 +50,8 @@ fn summary(facts: &Facts) -> String {
         schema.key.partition.name,
         plural(facts.indexes.len() as u64, "index")
     );
-    let walked = facts.table.entries_walked;
-    if walked < stats.entries {
-        let _ = writeln!(out, "How values are spread is judged by {walked} items, the first in hash order.");
+    if facts.sizes.spread.count < stats.entries {
+        let _ = writeln!(out, "It is judged by the first {WALKED_MAX} values and items in hash order.");
     }
     out
 }
@@ -57,4 +63,51 @@ fn point(out: &mut String, Advice { subject, finding, rule, remedy, .. }: &Advic
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// What is true of any table, good or bad.
+fn told(facts: &Facts) -> Vec<String> {
+    let schema = &facts.description.schema;
+    let mut all: Vec<String> = keyed(facts).iter().filter_map(values).collect();
+    let content = facts.indexes.iter().map(|index| format!("Index {}: {}", index.schema.name, indexes::content(facts, index)));
+    all.extend(content);
+    all.extend(indexes::write_cost(facts));
+    all.extend(facts.growth.as_ref().map(|found| growth::fullest(facts, found)));
+    all.extend(cost::load(facts));
+    if facts.table.stats.entries > 0 {
+        all.push(format!("`{0}/shapes.md` has what the items look like, `{0}/heat.svg` where they lie.", schema.name));
+    }
+    all
+}
+
+/// How entries are spread over the values of a key, and the largest; nothing of a key with an entry each.
+fn values(keyed: &Keyed<'_>) -> Option<String> {
+    let of = &keyed.source.spread;
+    let has_groups = of.max() > 1;
+    has_groups.then(|| {
+        let words = spread(of, "values", |entries| entries.to_string());
+        format!(
+            "{}, {}: {}; {words}. Most: {}.",
+            capitalized(&keyed.subject),
+            keyed.key,
+            plural(keyed.source.stats.partition_keys, "value"),
+            keyed.top()
+        )
+    })
+}
+
+/// The sizes of items, and a histogram.
+fn sizes(facts: &Facts) -> String {
+    let of = &facts.sizes.spread;
+    let Some((size, key)) = facts.sizes.largest.first() else { return String::new() };
+    let stem = item_stem(&facts.description.schema.name, key);
+    let words = spread(of, "items", bytes);
+    let mut out = format!("- Items: {words}. The largest is `{stem}.json`, {}.\n\n```text\n", bytes(*size));
+    let classes = of.classes();
+    let most = classes.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+    for (first, count) in classes {
+        let bar = "#".repeat(usize::try_from((count * BAR_CHARS).div_ceil(most)).unwrap_or(0));
+        let _ = writeln!(out, "{:>12} to {:<12} {count:>9}  {bar}", bytes(first), bytes(first.saturating_mul(2)));
+    }
+    out + "```\n"
 }

@@ -1,0 +1,153 @@
+//! Rules on what the load seen would cost in each billing mode, and how well what is provisioned fits it.
+
+use super::facts::{Facts, SourceTraffic, Traffic};
+use super::point::{Advice, Level};
+use super::words::{minute, percent, units};
+use crate::model::layout::{Billing, Load, SourceMetrics};
+use crate::model::schema::{BillingMode, ProvisionedThroughput};
+
+/// A load that was seen for less time says nothing of a month.
+const SECONDS_MIN: f64 = 3600.0;
+/// Of what is provisioned, in the busiest minute: too little from here on, too much below.
+const HIGH: f64 = 0.8;
+const LOW: f64 = 0.2;
+/// Fewer provisioned units cost next to nothing.
+const UNITS_MIN: u64 = 10;
+/// How much of provisioned units auto scaling would use.
+const TARGET: f64 = 0.7;
+/// The other billing mode has to cost less than this part to be worth telling.
+const CHEAPER: f64 = 0.7;
+/// Money a month that is worth telling.
+const SAVED_MIN: f64 = 1.0;
+
+/// What a month costs: as it is, on demand, and provisioned for the busiest minute.
+#[derive(Debug, Clone, Copy)]
+struct Months {
+    now: f64,
+    on_demand: f64,
+    provisioned: f64,
+}
+
+/// The units at which the busiest minute is at the target.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn fitting(peak: f64) -> u64 {
+    // A float as an integer is cut to its range, never wrapped.
+    ((peak / TARGET).ceil() as u64).max(1)
+}
+
+fn fitting_units(source: &SourceTraffic) -> ProvisionedThroughput {
+    ProvisionedThroughput { read_capacity_units: fitting(source.peak.read), write_capacity_units: fitting(source.peak.write) }
+}
+
+fn months(traffic: &Traffic) -> Months {
+    let rate = |source: &SourceMetrics| {
+        let of = traffic.of(source.index.as_ref()).map(SourceTraffic::load).unwrap_or_default();
+        Load { read: of.read / traffic.seconds(), write: of.write / traffic.seconds(), throttles: 0 }
+    };
+    let billed = |billing: &dyn Fn(&SourceMetrics) -> Billing| {
+        let mut table = traffic.metrics.clone();
+        table.sources.iter_mut().for_each(|source| source.billing = billing(source));
+        traffic.prices.month_of_table(&table, rate).total()
+    };
+    Months {
+        now: billed(&|source| source.billing),
+        on_demand: billed(&|_| Billing::OnDemand),
+        provisioned: billed(&|source| match (source.is_local, traffic.of(source.index.as_ref())) {
+            (false, Some(of)) => Billing::Provisioned(fitting_units(of)),
+            _ => Billing::WithTable,
+        }),
+    }
+}
+
+/// Too many or too few units.
+pub fn provisioned(facts: &Facts) -> Vec<Advice> {
+    let Some(traffic) = &facts.traffic else { return Vec::new() };
+    traffic
+        .sources
+        .iter()
+        .flat_map(|source| [(source, false), (source, true)])
+        .filter_map(|(source, is_write)| fit(facts, traffic, source, is_write))
+        .collect()
+}
+
+fn fit(facts: &Facts, traffic: &Traffic, source: &SourceTraffic, is_write: bool) -> Option<Advice> {
+    let given = source.provisioned()?;
+    let (kind, given, peak, throttles) = match is_write {
+        true => ("write", given.write_capacity_units, source.peak.write, source.usage.write_throttles),
+        false => ("read", given.read_capacity_units, source.peak.read, source.usage.read_throttles),
+    };
+    let share = peak / given.max(1) as f64;
+    let is_high = share >= HIGH && throttles == 0;
+    let is_low = share < LOW && given > UNITS_MIN && traffic.seconds() >= SECONDS_MIN && throttles == 0;
+    if !is_high && !is_low {
+        return None;
+    }
+    let name = &facts.description.schema.name;
+    let price = if is_write { traffic.prices.write_hour } else { traffic.prices.read_hour };
+    let saved = given.saturating_sub(fitting(peak)) as f64 * price * crate::model::prices::MONTH_HOURS;
+    let (level, more) = if is_high {
+        (Level::Warning, String::new())
+    } else {
+        (Level::Hint, format!(" Fewer would save {saved:.2} {} a month.", traffic.prices.currency))
+    };
+    Some(Advice {
+        level,
+        subject: source.index.as_ref().map_or_else(|| format!("table {name}"), |index| format!("index {index}")),
+        finding: format!(
+            "The busiest minute since {} took {} of {given} provisioned {kind} units a second, {}.{more}",
+            minute(traffic.since_ms),
+            units(peak),
+            percent(share, 1.0)
+        ),
+        rule: "Provisioned units cost whether they are used or not, and what goes beyond them is throttled when the burst is used up (T-01, T-04, G-40, G-44).",
+        remedy: format!(
+            "Set about {} ({:.0} % used in the busiest minute) in `{name}/schema.json`; `ddbfs autoscale` tells what a scaling policy would have done with `{name}/metrics.ndjson`.",
+            fitting(peak),
+            TARGET * 100.0
+        ),
+    })
+}
+
+/// The other billing mode would be cheaper.
+pub fn billing_mode(facts: &Facts) -> Vec<Advice> {
+    let Some(traffic) = facts.traffic.as_ref().filter(|traffic| traffic.seconds() >= SECONDS_MIN) else { return Vec::new() };
+    let (schema, months) = (&facts.description.schema, months(traffic));
+    let (other, is, cost) = match schema.billing_mode {
+        BillingMode::Provisioned => ("on demand", "provisioned", months.on_demand),
+        BillingMode::PayPerRequest => ("provisioned for the busiest minute", "on demand", months.provisioned),
+    };
+    // Fewer units come first: they are told of by themselves.
+    let is_told = !provisioned(facts).is_empty();
+    if is_told || traffic.load().weight() == 0.0 || cost > months.now * CHEAPER || months.now - cost < SAVED_MIN {
+        return Vec::new();
+    }
+    vec![Advice {
+        level: Level::Hint,
+        subject: format!("table {}", schema.name),
+        finding: format!(
+            "A month of the load since {} costs {:.2} {} {is} and {cost:.2} {other}.",
+            minute(traffic.since_ms),
+            months.now,
+            traffic.prices.currency
+        ),
+        rule: "Units on demand cost several times those that are provisioned and used: an even load is cheaper provisioned, a rare or uneven one on demand (G-40, G-41, S-10).",
+        remedy: format!("Set BillingMode in `{}/schema.json`; `{0}/capacity.json` has the costs.", schema.name),
+    }]
+}
+
+/// The load and its cost as facts; `None` when nothing was asked.
+pub fn load(facts: &Facts) -> Option<String> {
+    let traffic = facts.traffic.as_ref().filter(|traffic| traffic.load() != Load::default())?;
+    let (all, months) = (traffic.load(), months(traffic));
+    Some(format!(
+        "Since {} it took {} read and {} write units with its indexes, {} throttled. A month at this rate: {:.2} {} as it is, {:.2} on demand, {:.2} provisioned for the busiest minute.",
+        minute(traffic.since_ms),
+        units(all.read),
+        units(all.write),
+        all.throttles,
+        months.now,
+        traffic.prices.currency,
+        months.on_demand,
+        months.provisioned
+    ))
+}

@@ -1,0 +1,159 @@
+//! What key values look like: times, ids, sequences.
+
+use crate::inspect::violations::table::cell;
+use crate::model::AttributeValue;
+
+/// How many times sparser than a plain sequence a sequence of numbers may be.
+const SEQUENCE_GAPS_MAX: u128 = 10;
+/// The part of the values, in percent, that have to look alike.
+const ALIKE_PERCENT: usize = 90;
+const DAY_MS: u64 = 86_400_000;
+/// Seconds since the epoch from 2001 to 2100: ten digits.
+const EPOCH_SECONDS: std::ops::Range<u64> = 1_000_000_000..4_102_444_800;
+/// How far a time may be from that of its item's change and still be called that.
+const NEAR_MS: u64 = 2 * DAY_MS;
+/// Parts of an attribute's name that say it is a time.
+const TIME_WORDS: [&str; 8] = ["time", "date", "day", "hour", "month", "epoch", "created", "updated"];
+
+/// Are the values dates or times? Each comes with the time of its newest change, milliseconds since the epoch.
+pub fn are_times(name: &str, values: &[(&AttributeValue, u64)]) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_named = TIME_WORDS.iter().any(|word| name.contains(word)) || name == "ts" || name.ends_with("_at");
+    let texts: Vec<(String, u64)> = values.iter().map(|(value, modified_ms)| (cell(value), *modified_ms)).collect();
+    let start = common_start(&texts);
+    let is_time = |(text, modified_ms): &&(String, u64)| {
+        let text = text.get(start..).unwrap_or_default();
+        is_date(text) || epoch_ms(text).is_some_and(|ms| is_named || ms.abs_diff(*modified_ms) <= NEAR_MS)
+    };
+    !texts.is_empty() && texts.iter().filter(is_time).count() * 100 >= texts.len() * ALIKE_PERCENT
+}
+
+/// Bytes of what all begin with, `LOG#`; 0 when they do not.
+fn common_start(texts: &[(String, u64)]) -> usize {
+    let end = |text: &str| text.rfind('#').map_or(0, |place| place + 1);
+    let Some((first, _)) = texts.first() else { return 0 };
+    let start = &first[..end(first)];
+    if texts.iter().all(|(text, _)| text.starts_with(start)) { start.len() } else { 0 }
+}
+
+/// `2026`-`01`, perhaps a day, perhaps a time; or `20260102`.
+fn is_date(text: &str) -> bool {
+    let number = |range: std::ops::Range<usize>| text.get(range).and_then(|digits| digits.parse::<u32>().ok());
+    let is_year = number(0..4).is_some_and(|year| (1970..2100).contains(&year));
+    let is_month = |month: Option<u32>| month.is_some_and(|month| (1..=12).contains(&month));
+    let is_day = |day: Option<u32>| day.is_some_and(|day| (1..=31).contains(&day));
+    if text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return is_year && is_month(number(4..6)) && is_day(number(6..8));
+    }
+    let parts: Vec<&str> = text.splitn(3, ['-', '/']).collect();
+    let [_, month, rest @ ..] = parts.as_slice() else { return false };
+    let has_place = text.get(4..5).is_some_and(|separator| separator == "-" || separator == "/") && month.len() == 2;
+    let is_time = |tail: &str| tail.bytes().all(|byte| byte.is_ascii_digit() || b":. TZ+-".contains(&byte));
+    let rest_fits = rest.first().is_none_or(|rest| is_day(number(8..10)) && rest.get(2..).is_some_and(is_time));
+    is_year && has_place && is_month(number(5..7)) && rest_fits
+}
+
+/// Seconds or milliseconds since the epoch, as milliseconds.
+fn epoch_ms(text: &str) -> Option<u64> {
+    let number: u64 = text.parse().ok()?;
+    let is_seconds = EPOCH_SECONDS.contains(&number);
+    let is_milliseconds = EPOCH_SECONDS.contains(&(number / 1000));
+    is_seconds.then_some(number * 1000).or_else(|| is_milliseconds.then_some(number))
+}
+
+/// What made the values, if it was a database or a library: `a UUID`.
+pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
+    let texts: Vec<String> = values.iter().map(|value| cell(value)).collect();
+    let all = |is: fn(&str) -> bool| texts.iter().all(|text| is(text));
+    let by_form: [(fn(&str) -> bool, &str); 4] = [
+        (is_time_uuid, "a UUID that grows with time"),
+        (is_uuid, "a UUID"),
+        (is_ulid, "a ULID, which grows with time,"),
+        (is_ksuid, "a KSUID, which grows with time,"),
+    ];
+    if texts.is_empty() {
+        return None;
+    }
+    if let Some((_, name)) = by_form.into_iter().find(|(is, _)| all(*is)) {
+        return Some(name);
+    }
+    let numbers: Vec<u128> = texts.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?;
+    let (min, max) = (numbers.iter().min()?, numbers.iter().max()?);
+    // A part of a long sequence in hash order is spread over all of it: only the digits can tell then.
+    let dense = (max - min) / (numbers.len() as u128) < SEQUENCE_GAPS_MAX;
+    dense.then_some("a sequence number")
+}
+
+fn is_uuid(text: &str) -> bool {
+    let places = [8, 13, 18, 23];
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| if places.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
+}
+
+/// Version 1, 6 or 7.
+fn is_time_uuid(text: &str) -> bool {
+    is_uuid(text) && matches!(text.as_bytes().get(14), Some(b'1' | b'6' | b'7'))
+}
+
+/// 26 characters of Crockford's base 32, the first of which is below 8.
+fn is_ulid(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(&byte);
+    text.len() == 26 && text.bytes().all(is_digit) && text.starts_with(|first| ('0'..'8').contains(&first))
+}
+
+/// 27 characters of base 62, of this decade beginning with 1, 2 or 3.
+fn is_ksuid(text: &str) -> bool {
+    text.len() == 27 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) && text.starts_with(['1', '2', '3'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(text: &str) -> AttributeValue {
+        AttributeValue::S(text.to_owned())
+    }
+
+    #[test]
+    fn times_and_what_only_looks_like_them() {
+        let modified_ms = 1_700_000_000_000;
+        let check = |name: &str, texts: &[&str], expected: bool| {
+            let values: Vec<AttributeValue> = texts.iter().map(|text| s(text)).collect();
+            let values: Vec<_> = values.iter().map(|value| (value, modified_ms)).collect();
+            assert_eq!(are_times(name, &values), expected, "{name} {texts:?}");
+        };
+        check("pk", &["2026-01-02", "2026-12-31"], true);
+        check("pk", &["2026-01", "2026-02"], true);
+        check("pk", &["20260102"], true);
+        check("pk", &["2015-09-15:17:24:31", "2015-09-15T17:24:31.000Z", "2015-09-15 17.24.31"], true);
+        check("pk", &["LOG#2026-01-02", "LOG#2026-01-03"], true);
+        check("pk", &["LOG#2026-01-02", "USER#2026-01-03"], false);
+        check("pk", &["2026-01-02#3", "2026-01-02#4"], false);
+        check("pk", &["2026-13-02"], false);
+        check("pk", &["2026-01-02-invoice"], false);
+        check("pk", &["20261302", "20260199"], false);
+        check("pk", &["1699999999", "1699999000"], true);
+        check("pk", &["1699999999123"], true);
+        check("phone", &["1599999999", "1688888888"], false);
+        check("created_at", &["1599999999", "1688888888"], true);
+        check("pk", &["42"], false);
+        check("day", &["Monday"], false);
+        check("day", &[], false);
+    }
+
+    #[test]
+    fn generated_values() {
+        let check = |texts: &[&str], expected: Option<&str>| {
+            let values: Vec<AttributeValue> = texts.iter().map(|text| s(text)).collect();
+            assert_eq!(generated(&values.iter().collect::<Vec<_>>()), expected, "{texts:?}");
+        };
+        check(&["6f1ed002-ab50-4e6a-9d35-4a1a0a9b7d11"], Some("a UUID"));
+        check(&["018f1ed0-ab50-7e6a-9d35-4a1a0a9b7d11"], Some("a UUID that grows with time"));
+        check(&["01ARZ3NDEKTSV4RRFFQ69G5FAV"], Some("a ULID, which grows with time,"));
+        check(&["2aMYhzHbOHaLbGmq3jxGc6fSwZZ"], Some("a KSUID, which grows with time,"));
+        check(&["1111111", "1111112", "1111113"], Some("a sequence number"));
+        check(&["49211234567", "33144556677", "15551234567"], None);
+        check(&["a@example.com"], None);
+        check(&[], None);
+    }
+}
