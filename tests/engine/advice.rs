@@ -59,7 +59,7 @@ fn p_24_t_16_few_values_of_a_partition_key() {
         let country = if n % 3 == 0 { "FRA" } else { "USA" };
         put(&*database, "T00", &format!(r#"{{"pk":"c{n}","sk":1,"country":"{country}"}}"#));
     }
-    let expected = "country has 2 distinct values over 300 entries, 150 entries a value.";
+    let expected = "country has 2 distinct values over 300 entries: \"USA\" 67 %, \"FRA\" 33 %; half of the values have 100 or fewer, the largest has 200, 67 % of all.";
     assert_eq!(found(&database, "P-24"), one(Level::Warning, "index by-country", expected));
     assert_eq!(found(&database, "T-21"), [], "the table's keys are many");
 }
@@ -71,7 +71,8 @@ fn t_21_d_06_3_one_value_has_much() {
         let pk = if n % 4 == 0 { "USA".to_owned() } else { format!("other{}", n % 100) };
         put(&*database, "T00", &format!(r#"{{"pk":"{pk}","sk":{n}}}"#));
     }
-    let expected = "pk \"USA\" has 25 % of the entries: 75 of 300.";
+    let expected =
+        "pk \"USA\" has 25 % of the entries: 75 of 300; half of the values have 3 or fewer, the largest has 75, 25 % of all.";
     assert_eq!(found(&database, "T-21"), one(Level::Warning, "table T00", expected));
     assert_eq!(found(&database, "P-24"), []);
 }
@@ -103,7 +104,10 @@ fn g_46_m_26_an_index_with_less_write_capacity_than_its_table() {
         let findings: Vec<String> = found(&database, "G-46").into_iter().map(|(_, _, text)| text).collect();
         assert_eq!(findings, expected);
         let remedies: Vec<String> = advise(&facts(&database, "T00")).into_iter().map(|advice| advice.remedy).collect();
-        assert_eq!(remedies.iter().any(|text| text == "Set at least 10 write units; 15 to build it."), !expected.is_empty());
+        assert_eq!(
+            remedies.iter().any(|text| text == "Set at least 10 write units in `T00/schema.json`; 15 to build it."),
+            !expected.is_empty()
+        );
     };
     check(4, &["It has 4 write units a second, the table 10."]);
     check(10, &[]);
@@ -123,9 +127,9 @@ fn g_19_to_g_22_what_a_projection_costs() {
             assert!(findings[0].2.contains(bytes), "{findings:?}");
             assert!(findings[0].2.contains("KEYS_ONLY would save 30040 of 31100 bytes"), "{findings:?}");
         }
-        let cost = found(&database, "G-52");
         let arms = if expected.is_some() { "6 write units: table 3, by-a 3" } else { "4 write units: table 3, by-a 1" };
-        assert!(cost[0].2.contains(arms), "{cost:?}");
+        let text = markdown(&facts(&database, "T00"));
+        assert!(text.contains(&format!("\n- A new item of mean size costs {arms}.\n")), "{text}");
     };
     check("ALL", Some(Level::Hint));
     check("KEYS_ONLY", None);
@@ -146,11 +150,14 @@ fn g_13_empty_and_sparse_indexes() {
             0 => "table 1.".to_owned(),
             some => format!("table 1; 1 more where it enters by-a, as {some}0 % of the items do."),
         };
-        let expected = format!("A new item of mean size costs 1 write unit: {cost}");
-        assert_eq!(found(&database, "G-52"), one(Level::Note, "table T00", &expected));
+        let text = markdown(&facts(&database, "T00"));
+        assert!(text.contains(&format!("\n- A new item of mean size costs 1 write unit: {cost}\n")), "{text}");
+        let sparse =
+            if with == 2 { "2 of 10 items are in it, a sparse index, cheap to read whole;" } else { " of 10 items are in it;" };
+        assert!(text.contains(sparse), "{text}");
     };
-    check(0, Some((Level::Hint, "0 of 10 items are in it: the others lack a.")));
-    check(2, Some((Level::Note, "2 of 10 items are in it: the others lack a.")));
+    check(0, Some((Level::Hint, "0 of 10 items are in it: all of them lack a.")));
+    check(2, None);
     check(9, None);
 }
 
@@ -162,12 +169,24 @@ fn l_41_l_42_collections_beside_a_local_index() {
         put(&*database, "T00", &format!(r#"{{"pk":"u","sk":"{n}","a":"x"}}"#));
     }
     // 3 items and 3 entries of 8 bytes, and 100 bytes beside each.
-    let expected = "Its largest item collection, \"u\", has 3 items and 648 bytes with its 1 local index: 0 % of the 10 GB that a collection may have.";
-    assert_eq!(found(&database, "L-42"), one(Level::Note, "table T00", expected));
-    let small = Facts { collection_bytes_max: 720, ..facts(&database, "T00") };
-    let finding = advise(&small).into_iter().find(|advice| advice.rule.contains("L-42")).unwrap();
-    assert_eq!(finding.level, Level::Warning);
-    assert!(finding.finding.ends_with("648 bytes with its 1 local index: 90 % of the 720 bytes that a collection may have."));
+    assert_eq!(found(&database, "L-42"), []);
+    let fullest = "Its fullest item collection, \"u\" (`T00/items/u/`), has 3 items and 648 bytes with its 1 local index: ";
+    let text = markdown(&facts(&database, "T00"));
+    assert!(
+        text.contains(&format!("\n- {fullest}0 % of the 10 GB that a collection may have here. All of it was written on ")),
+        "{text}"
+    );
+    let mut small = facts(&database, "T00");
+    for (bytes_max, level, end) in [
+        (720, Level::Warning, "90 % of the 720 bytes that a collection may have here. All of it was"),
+        (2048, Level::Hint, "31 % of the 2 KB that"),
+        (648, Level::Warning, "here. It is full: every write that makes it larger is refused."),
+    ] {
+        small.growth.as_mut().unwrap().bytes_max = bytes_max;
+        let finding = advise(&small).into_iter().find(|advice| advice.rule.contains("L-42")).unwrap();
+        assert_eq!(finding.level, level);
+        assert!(finding.finding.starts_with(fullest) && finding.finding.contains(end), "{finding:?}");
+    }
 }
 
 #[test]
@@ -201,8 +220,8 @@ fn the_report_is_markdown_with_the_points_by_weight() {
         text.starts_with("# Advice for OrdersBySequence\n\n3 items, 198 bytes, 3 values of TransactionID, 1 index, on-demand.\n"),
         "{text}"
     );
-    let (hints, notes) = (text.find("\n## Hints\n").unwrap(), text.find("\n## Notes\n").unwrap());
-    assert!(hints < notes && !text.contains("## Warnings"), "{text}");
+    let (hints, facts_at) = (text.find("\n## Hints\n").unwrap(), text.find("\n## Facts\n").unwrap());
+    assert!(hints < facts_at && !text.contains("## Warnings") && !text.contains("## Notes"), "{text}");
     let empty = table("pk:S", "");
     assert!(markdown(&facts(&empty, "T00")).contains("Nothing to say"));
     assert_eq!(Facts::read(&*empty, &TableName::new("Gone").unwrap()).unwrap().map(|_| ()), None);

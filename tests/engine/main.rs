@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 mod advice;
+mod advice_faults;
 mod batches;
 mod browse;
 mod cached;

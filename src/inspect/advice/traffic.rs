@@ -13,6 +13,8 @@ const WEIGHT_MIN: f64 = 1000.0;
 const VALUES_MIN: u64 = 10;
 /// The part of the load that makes a key hot.
 const HOT_SHARE: f64 = 0.2;
+/// And how many times its part of the data that has to be.
+const TIMES_DATA: f64 = 1.5;
 /// The part of what a partition gives from which a key is about to be throttled.
 const NEAR_SHARE: f64 = 0.5;
 
@@ -49,11 +51,11 @@ fn hot_key(facts: &Facts, keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraff
     let share = |part: fn(&Load) -> f64| if part(&all) > 0.0 { (part(&hot.total) / part(&all)).min(1.0) } else { 0.0 };
     let (read, write) = (of.peak.read * share(|load| load.read), of.peak.write * share(|load| load.write));
     let of_partition = read / traffic.partition.read + write / traffic.partition.write;
-    let is_spread = keyed.source.stats.partition_keys < VALUES_MIN || share(Load::weight) < HOT_SHARE;
-    if all.weight() < WEIGHT_MIN || is_spread {
+    let is_near = of_partition >= NEAR_SHARE || hot.total.throttles > 0;
+    let is_hot = share(Load::weight) >= HOT_SHARE.max(share_of_data(keyed, hot) * TIMES_DATA);
+    if all.weight() < WEIGHT_MIN || keyed.source.stats.partition_keys < VALUES_MIN || !is_hot && !is_near {
         return None;
     }
-    let is_near = of_partition >= NEAR_SHARE || hot.total.throttles > 0;
     Some(Advice {
         level: if is_near { Level::Warning } else { Level::Hint },
         subject: keyed.subject.clone(),
@@ -79,6 +81,12 @@ fn hot_key(facts: &Facts, keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraff
             keyed.path
         ),
     })
+}
+
+/// What a key has of all entries: as much load as data is no news.
+fn share_of_data(keyed: &Keyed<'_>, hot: &HotKey) -> f64 {
+    let found = keyed.source.largest.iter().find(|collection| hot.key.as_ref() == Some(&collection.partition));
+    found.map_or(0.0, |collection| collection.entries as f64 / keyed.source.spread.sum.max(1) as f64)
 }
 
 /// Requests that were refused for want of units.

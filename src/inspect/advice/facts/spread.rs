@@ -42,7 +42,7 @@ impl Spread {
         self.things.range(size..).map(|(_, things)| things).sum()
     }
 
-    /// The part of everything, in percent, that the largest of them have: so many percent of them, at least one.
+    /// The part of everything, in rounded percent, that the largest of them have: so many percent of them, at least one.
     #[must_use]
     pub fn percent_of_largest(&self, percent: u64) -> u64 {
         let mut left = (self.count * percent / 100).max(1);
@@ -55,7 +55,7 @@ impl Spread {
                 break;
             }
         }
-        (has * 100).checked_div(self.sum).unwrap_or(0)
+        (has * 100 + self.sum / 2).checked_div(self.sum).unwrap_or(0)
     }
 
     /// Counts by powers of two: the first size of each class and how many are in it, without empty ones at both ends.
