@@ -242,7 +242,7 @@ fn advice_is_the_same_in_the_mount() {
     assert!(out.contains("\n- Rule: ") && out.contains("(T-18"), "{out}");
     assert_eq!(mount.ok("cat OrdersBySequence/advice.md"), out);
     let limited = ddbfs(&mount.data(), &["advise", "Thread", "--collection-limit", "1K"], "").1;
-    assert!(limited.contains("% of the 1024 bytes that a collection may have."), "{limited}");
+    assert!(limited.contains("128 % of the 1 KB that a collection may have here. It is full"), "{limited}");
     mount.ok("test $(stat -c %s Orders/advice.md) = $(wc -c < Orders/advice.md)");
     mount.fails("echo x > Orders/advice.md");
     assert!(!mount.ok("ls Orders").contains("advice"));

@@ -196,3 +196,56 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
         .to_owned();
     assert_eq!(mount.sh(&format!("ls Held/partitions/{partition}/keys")).ok(), "u1\n");
 }
+
+/// A table with nearly every fault; advice on it names many paths.
+#[test]
+fn the_paths_that_advice_names_are_there() {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let options = EngineOptions {
+        clock: Arc::clone(&clock) as Arc<_>,
+        background_period: None,
+        collection_bytes_max: 700 * 1024,
+        throttle: Some(ThrottleOptions::new(true)),
+        ..EngineOptions::default()
+    };
+    let db = Arc::new(LocalDatabase::open(Arc::new(MemoryStore::new().unwrap()), options).unwrap());
+    let index = |name: &str, key: &str, units: u64| {
+        json!({ "IndexName": name, "KeySchema": [{ "AttributeName": key, "KeyType": "HASH" }], "Projection": { "ProjectionType": "ALL" },
+                "ProvisionedThroughput": { "ReadCapacityUnits": 5, "WriteCapacityUnits": units } })
+    };
+    let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
+    let definition = json!({
+        "TableName": "Tab",
+        "AttributeDefinitions": (["pk", "sk", "at", "status", "mail", "day"].map(attribute)),
+        "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }, { "AttributeName": "sk", "KeyType": "RANGE" }],
+        "ProvisionedThroughput": { "ReadCapacityUnits": 5, "WriteCapacityUnits": 400 },
+        "LocalSecondaryIndexes": [{ "IndexName": "by-at", "Projection": { "ProjectionType": "KEYS_ONLY" },
+            "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }, { "AttributeName": "at", "KeyType": "RANGE" }] }],
+        "GlobalSecondaryIndexes": [index("by-status", "status", 300), index("by-mail", "mail", 400), index("by-day", "day", 400)]
+    });
+    create_table(&*db, &definition.to_string());
+    for n in 0..300 {
+        let (pk, text) = (if n % 2 == 0 { "big one".to_owned() } else { format!("u{}", n % 50) }, "x".repeat(2000));
+        let status = if n % 3 == 0 { "open #1" } else { "held" };
+        let day = n % 20 + 10;
+        put(
+            &*db,
+            "Tab",
+            &format!(r#"{{"pk":"{pk}","sk":"o{n}","at":"{n}","status":"{status}","day":"2026-03-{day}","text":"{text}"}}"#),
+        );
+        clock.advance_ms(100);
+    }
+    put(&*db, "Tab", &format!(r#"{{"pk":"big one","sk":"huge","at":"1","text":"{}"}}"#, "x".repeat(200_000)));
+    get(&*db, "Tab", r#"{"pk":"u1","sk":"o1"}"#);
+    clock.advance_ms(3_600_000);
+
+    let mount = Mount::of(db);
+    let text = mount.sh("cat Tab/advice.md").ok().to_owned();
+    for rule in ["P-24", "T-21", "G-46", "G-19", "G-13", "L-42", "G-49", "G-36", "G-40"] {
+        assert!(text.contains(rule), "{rule} in {text}");
+    }
+    let spans = text.split('`').skip(1).step_by(2);
+    let words: Vec<&str> = spans.flat_map(str::split_whitespace).filter(|word| word.starts_with("Tab/")).collect();
+    assert!(words.len() > 20, "{words:?}");
+    words.iter().for_each(|path| drop(mount.sh(&format!("test -e '{path}' || {{ echo no '{path}'; false; }}")).ok()));
+}

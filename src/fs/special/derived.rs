@@ -23,7 +23,7 @@ pub static OF_TABLE: [Derived; 10] = [
     Derived::text("describe.json", describe::text),
     Derived::text("schema.plan", plan::text).of_drafts_too().opened(plan::open),
     Derived::text("ctl", control::usage).of_drafts_too().taking(Runs::Long, control::command),
-    Derived::text("advice.md", advice::text).reading(Effort::Table),
+    Derived::text("advice.md", advice::text).of_mount().reading(Effort::TableNow),
     Derived::text("ttl", ttl::text).taking(Runs::Elsewhere, ttl::command),
     Derived::text("capacity.json", metrics::capacity_text).of_mount(),
     Derived::text("metrics.ndjson", metrics::points_text).of_mount(),

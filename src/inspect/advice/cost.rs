@@ -42,7 +42,7 @@ fn fitting_units(source: &SourceTraffic) -> ProvisionedThroughput {
 fn months(traffic: &Traffic) -> Months {
     let rate = |source: &SourceMetrics| {
         let of = traffic.of(source.index.as_ref()).map(SourceTraffic::load).unwrap_or_default();
-        Load { read: of.read / traffic.seconds(), write: of.write / traffic.seconds(), throttles: 0 }
+        Load { read: of.read / traffic.seconds(), write: of.write / traffic.seconds(), ..of }
     };
     let billed = |billing: &dyn Fn(&SourceMetrics) -> Billing| {
         let mut table = traffic.metrics.clone();
@@ -144,7 +144,7 @@ pub fn load(facts: &Facts) -> Option<String> {
         minute(traffic.since_ms),
         units(all.read),
         units(all.write),
-        all.throttles,
+        all.throttles(),
         months.now,
         traffic.prices.currency,
         months.on_demand,

@@ -63,7 +63,7 @@ fn pace(growth: &Growth) -> String {
         (None, _) => format!("All of it was written on {since} or after, too short ago to tell how fast it grows."),
         (Some(bytes_a_day), Some(full_ms)) => {
             format!(
-                "It grows by {} a day (of the last week, since {since} at the earliest): full on {}.",
+                "In the last week it grew by {} a day: full on {}. Its oldest item is of {since}.",
                 bytes(bytes_a_day),
                 day(full_ms)
             )

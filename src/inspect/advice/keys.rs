@@ -211,7 +211,7 @@ pub fn sequence(facts: &Facts) -> Vec<Advice> {
     let has_global = schema.indexes_of(IndexKind::Global).next().is_some();
     // Whoever reads the table itself knows its keys.
     let base = facts.traffic.as_ref().and_then(|traffic| traffic.of(None));
-    let is_asked = base.is_some_and(|base| base.hot.iter().any(|key| key.total.read > 0.0));
+    let is_asked = base.is_some_and(|base| base.hot.iter().any(|key| key.load.read > 0.0));
     if schema.key.sort.is_some() || !has_global || facts.table.keys.len() < 3 || is_asked {
         return Vec::new();
     }

@@ -75,7 +75,7 @@ fn told(facts: &Facts) -> Vec<String> {
     all.extend(facts.growth.as_ref().map(|found| growth::fullest(facts, found)));
     all.extend(cost::load(facts));
     if facts.table.stats.entries > 0 {
-        all.push(format!("`{0}/shapes.md` has what the items look like, `{0}/heat.svg` where they lie.", schema.name));
+        all.push(format!("`{}/heat.svg` has where the items lie, and what is asked of them.", schema.name));
     }
     all
 }

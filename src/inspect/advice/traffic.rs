@@ -5,28 +5,21 @@ use super::keys::{Keyed, keyed};
 use super::point::{Advice, Level};
 use super::words::{minute, percent, plural, units, value};
 use crate::model::IndexKind;
-use crate::model::layout::{HotKey, Load};
+use crate::model::layout::HotKey;
 
 /// With less load, as Contributor Insights weighs it, nothing is said of how it is spread.
-const WEIGHT_MIN: f64 = 1000.0;
+const WEIGHT_MIN: f64 = 3000.0;
+/// With fewer units nothing is said of what was not read.
+const UNITS_MIN: f64 = 500.0;
 /// With fewer values one of them always has much.
 const VALUES_MIN: u64 = 10;
-/// The part of the load that makes a key hot.
+/// The part of the load that makes a key hot, and one that comes near to what a partition gives.
 const HOT_SHARE: f64 = 0.2;
+const NEAR_HOT_SHARE: f64 = 0.05;
 /// And how many times its part of the data that has to be.
 const TIMES_DATA: f64 = 1.5;
 /// The part of what a partition gives from which a key is about to be throttled.
 const NEAR_SHARE: f64 = 0.5;
-
-/// The load of a table or global index by keys: that of local indexes is in their table's.
-fn load_of(facts: &Facts, traffic: &Traffic, keyed: &Keyed<'_>) -> Load {
-    let name = keyed.index.map(|index| &index.schema.name);
-    let mut sum = traffic.of(name).map(SourceTraffic::load).unwrap_or_default();
-    for local in facts.indexes.iter().filter(|index| keyed.index.is_none() && index.schema.kind == IndexKind::Local) {
-        sum.add(&traffic.of(Some(&local.schema.name)).map(SourceTraffic::load).unwrap_or_default());
-    }
-    sum
-}
 
 fn with_traffic<'f>(facts: &'f Facts) -> impl Iterator<Item = (Keyed<'f>, &'f Traffic, &'f SourceTraffic)> {
     let traffic = facts.traffic.as_ref();
@@ -42,42 +35,41 @@ fn key_name(hot: &HotKey) -> String {
 
 /// Keys that take much of the load.
 pub fn hot_keys(facts: &Facts) -> Vec<Advice> {
-    with_traffic(facts).filter_map(|(keyed, traffic, of)| hot_key(facts, &keyed, traffic, of)).collect()
+    with_traffic(facts).filter_map(|(keyed, traffic, of)| hot_key(&keyed, traffic, of)).collect()
 }
 
-fn hot_key(facts: &Facts, keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<Advice> {
-    let all = load_of(facts, traffic, keyed);
-    let hot = of.hot.iter().max_by(|a, b| a.total.weight().total_cmp(&b.total.weight()))?;
-    let share = |part: fn(&Load) -> f64| if part(&all) > 0.0 { (part(&hot.total) / part(&all)).min(1.0) } else { 0.0 };
-    let (read, write) = (of.peak.read * share(|load| load.read), of.peak.write * share(|load| load.write));
-    let of_partition = read / traffic.partition.read + write / traffic.partition.write;
-    let is_near = of_partition >= NEAR_SHARE || hot.total.throttles > 0;
-    let is_hot = share(Load::weight) >= HOT_SHARE.max(share_of_data(keyed, hot) * TIMES_DATA);
-    if all.weight() < WEIGHT_MIN || keyed.source.stats.partition_keys < VALUES_MIN || !is_hot && !is_near {
+fn hot_key(keyed: &Keyed<'_>, traffic: &Traffic, of: &SourceTraffic) -> Option<Advice> {
+    let (all, hot, gives) = (&of.day, of.hot.first()?, &traffic.partition);
+    let busiest = &hot.busiest.load;
+    let of_partition = busiest.read / gives.read + busiest.write / gives.write;
+    let is_near = of_partition >= NEAR_SHARE || hot.load.throttles() > 0;
+    let share = hot.load.weight() / all.weight().max(1.0);
+    let hot_share = if is_near { NEAR_HOT_SHARE } else { HOT_SHARE };
+    let is_hot = share >= hot_share.max(share_of_data(keyed, hot) * TIMES_DATA);
+    if all.weight() < WEIGHT_MIN || keyed.source.stats.partition_keys < VALUES_MIN || !is_hot {
         return None;
     }
     Some(Advice {
         level: if is_near { Level::Warning } else { Level::Hint },
         subject: keyed.subject.clone(),
         finding: format!(
-            "{} {} takes {} of the load: {} of {} read and {} of {} write units since {}. At that share the busiest minute asks it for {} read and {} write units a second, {} of the {} and {} that a partition gives.",
+            "{} {} takes {} of the load of the last day: {} of {} read and {} of {} write units. In its busiest second it was asked for {} read and {} write units, {} of the {} and {} that a partition gives.",
             keyed.key,
             key_name(hot),
-            percent(hot.total.weight(), all.weight()),
-            units(hot.total.read),
+            percent(share, 1.0),
+            units(hot.load.read),
             units(all.read),
-            units(hot.total.write),
+            units(hot.load.write),
             units(all.write),
-            minute(traffic.since_ms),
-            units(read),
-            units(write),
+            units(busiest.read),
+            units(busiest.write),
             percent(of_partition, 1.0),
-            units(traffic.partition.read),
-            units(traffic.partition.write)
+            units(gives.read),
+            units(gives.write)
         ),
         rule: "A hot key is throttled beyond 3,000 read or 1,000 write units a second, whatever the table has; a write weighs three times a read (T-02, T-04, T-07, T-21).",
         remedy: format!(
-            "For reads a cache (`ddbfs serve --cache` shows what one would do); for writes suffixes (`ddbfs shards count`); `{}/partitions/hot.tsv` has the others.",
+            "For reads a cache (`ddbfs serve --cache` shows what one would do); for writes suffixes (`ddbfs shards count`); `{}/partitions/hot.day.tsv` has the others.",
             keyed.path
         ),
     })
@@ -91,40 +83,38 @@ fn share_of_data(keyed: &Keyed<'_>, hot: &HotKey) -> f64 {
 
 /// Requests that were refused for want of units.
 pub fn throttles(facts: &Facts) -> Vec<Advice> {
-    let throttled = with_traffic(facts).filter(|(.., of)| of.load().throttles > 0);
-    throttled
-        .map(|(keyed, traffic, of)| {
-            let hot = of.hot.iter().filter(|key| key.total.throttles > 0).max_by_key(|key| key.total.throttles);
-            let on = hot.map_or_else(String::new, |hot| {
-                format!(", {} of them on {} {} in partition {}", hot.total.throttles, keyed.key, key_name(hot), hot.partition)
-            });
-            let limit = of.provisioned().map_or_else(String::new, |given| {
-                format!(
-                    " The busiest minutes asked for {} of {} read and {} of {} write units a second.",
-                    units(of.peak.read),
-                    given.read_capacity_units,
-                    units(of.peak.write),
-                    given.write_capacity_units
-                )
-            });
-            Advice {
-                level: Level::Warning,
-                subject: keyed.subject.clone(),
-                finding: format!(
-                    "{} throttled since {}: {} and {}{on}.{limit}",
-                    if of.load().throttles == 1 { "1 request was".to_owned() } else { format!("{} requests were", of.load().throttles) },
-                    minute(traffic.since_ms),
-                    plural(of.usage.read_throttles, "read"),
-                    plural(of.usage.write_throttles, "write")
-                ),
-                rule: "There are three causes: uneven data, a hot key, more than is provisioned; an index without write units throttles its table (T-01, T-02, T-04, G-44, G-45).",
-                remedy: format!(
-                    "If one key has most of them, spread it; otherwise more units in `{}/schema.json`. `{}/partitions/heat.tsv` tells partitions from each other, `{1}/partitions/hot.tsv` keys.",
-                    facts.description.schema.name, keyed.path
-                ),
-            }
-        })
-        .collect()
+    with_traffic(facts).filter(|(.., of)| of.day.throttles() > 0).map(|(keyed, _, of)| throttled(facts, keyed, of)).collect()
+}
+
+fn throttled(facts: &Facts, keyed: Keyed<'_>, of: &SourceTraffic) -> Advice {
+    let hot = of.hot.iter().filter(|key| key.load.throttles() > 0).max_by_key(|key| key.load.throttles());
+    let on = hot.map_or_else(String::new, |hot| {
+        format!(", {} of them on {} {} in partition {}", hot.load.throttles(), keyed.key, key_name(hot), hot.partition)
+    });
+    let limit = of.provisioned().map_or_else(String::new, |given| {
+        format!(
+            " The busiest minutes got {} of {} read and {} of {} write units a second.",
+            units(of.peak.read),
+            given.read_capacity_units,
+            units(of.peak.write),
+            given.write_capacity_units
+        )
+    });
+    Advice {
+        level: Level::Warning,
+        finding: format!(
+            "{} throttled in the last day: {} and {}{on}.{limit}",
+            if of.day.throttles() == 1 { "1 request was".to_owned() } else { format!("{} requests were", of.day.throttles()) },
+            plural(of.day.read_throttles, "read"),
+            plural(of.day.write_throttles, "write")
+        ),
+        rule: "There are three causes: uneven data, a hot key, more than is provisioned; an index without write units throttles its table (T-01, T-02, T-04, G-44, G-45).",
+        remedy: format!(
+            "If one key has most of them, spread it; otherwise more units in `{}/schema.json`. `{}/partitions/heat.day.tsv` tells partitions from each other, `{1}/partitions/hot.day.tsv` keys.",
+            facts.description.schema.name, keyed.path
+        ),
+        subject: keyed.subject,
+    }
 }
 
 /// Indexes that are written and never read, while the table is read.
@@ -134,7 +124,7 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
     let mut unused = Vec::new();
     for index in &facts.indexes {
         let Some(of) = traffic.of(Some(&index.schema.name)).map(SourceTraffic::load) else { continue };
-        if all.weight() < WEIGHT_MIN || all.read == 0.0 || of.read > 0.0 || of.write == 0.0 {
+        if all.read + all.write < UNITS_MIN || all.read == 0.0 || of.read > 0.0 || of.write == 0.0 {
             continue;
         }
         let is_global = index.schema.kind == IndexKind::Global;

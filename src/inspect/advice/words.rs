@@ -31,10 +31,11 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {}", amount.trim_end_matches(".0"), units[place])
 }
 
-/// `62 %`; of something small `0.4 %`.
+/// `62 %`; of something small `0.4 %`, and of nearly all `99.7 %`.
 pub fn percent(part: f64, whole: f64) -> String {
     let percent = if whole > 0.0 { part * 100.0 / whole } else { 0.0 };
-    if percent > 0.0 && percent < 1.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    let is_fine = percent > 0.0 && percent < 1.0 || percent > 99.0 && percent < 100.0;
+    if is_fine { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
 /// Units with a decimal where it matters.
@@ -108,6 +109,7 @@ mod tests {
         check(bytes(u64::MAX), "16777216 TB");
         check(percent(1.0, 300.0), "0.3 %");
         check(percent(2.0, 3.0), "67 %");
+        check(percent(399.0, 400.0), "99.8 %");
         check(percent(0.0, 0.0), "0 %");
         check(units(0.5), "0.5");
         check(units(12.5), "12");

@@ -3,7 +3,7 @@
 use crate::database::layout::Layout;
 use crate::database::{Browse, Source};
 use crate::model::api::TableDescription;
-use crate::model::layout::{Billing, HotKey, Load, SourceMetrics, TableMetrics, Usage};
+use crate::model::layout::{Billing, HotKey, Load, SourceMetrics, TableMetrics, Usage, Window};
 use crate::model::prices::PriceTable;
 use crate::model::schema::ProvisionedThroughput;
 use crate::model::{Error, IndexName};
@@ -35,7 +35,9 @@ pub struct SourceTraffic {
     pub usage: Usage,
     /// Units a second in the busiest minute of reads, and of writes.
     pub peak: Load,
-    /// The hottest first; none of a local index, which shares its table's partitions.
+    /// Of the last day, with what was asked of local indexes, by partitions; nothing of a local index itself.
+    pub day: Load,
+    /// Keys of that load, the hottest first.
     pub hot: Vec<HotKey>,
 }
 
@@ -43,8 +45,8 @@ impl SourceTraffic {
     /// All units and throttled requests.
     #[must_use]
     pub fn load(&self) -> Load {
-        let throttles = self.usage.read_throttles + self.usage.write_throttles;
-        Load { read: self.usage.read.sum, write: self.usage.write.sum, throttles }
+        let Usage { read, write, read_throttles, write_throttles, .. } = &self.usage;
+        Load { read: read.sum, write: write.sum, read_throttles: *read_throttles, write_throttles: *write_throttles }
     }
 
     #[must_use]
@@ -88,13 +90,17 @@ pub fn read(database: &dyn Browse, description: &TableDescription) -> Result<Opt
         sources,
         metrics: table,
         prices: layout.prices().clone(),
-        partition: Load { read: limits.read_units_max, write: limits.write_units_max, throttles: 0 },
+        partition: units(limits.read_units_max, limits.write_units_max),
     }))
 }
 
 fn of_source(layout: &dyn Layout, table: &TableMetrics, source: &SourceMetrics) -> Result<SourceTraffic, Error> {
     let place = Source { table: table.table.clone(), index: source.index.clone() };
-    let hot = if source.is_local { Vec::new() } else { layout.hot_keys(&place, HOT_KEYS)? };
+    let (mut day, mut hot) = (Load::default(), Vec::new());
+    if !source.is_local {
+        layout.partitions(&place, Window::Day)?.iter().for_each(|partition| day.add(&partition.load));
+        hot = layout.hot_keys(&place, Window::Day, HOT_KEYS)?;
+    }
     let busiest = |units: fn(&Usage) -> f64| {
         source.usage.minutes.iter().map(|(_, usage)| units(usage) / SECONDS_OF_MINUTE).fold(0.0, f64::max)
     };
@@ -102,7 +108,12 @@ fn of_source(layout: &dyn Layout, table: &TableMetrics, source: &SourceMetrics) 
         index: source.index.clone(),
         billing: source.billing,
         usage: source.usage.total,
-        peak: Load { read: busiest(|usage| usage.read.sum), write: busiest(|usage| usage.write.sum), throttles: 0 },
+        peak: units(busiest(|usage| usage.read.sum), busiest(|usage| usage.write.sum)),
+        day,
         hot,
     })
+}
+
+fn units(read: f64, write: f64) -> Load {
+    Load { read, write, ..Load::default() }
 }
