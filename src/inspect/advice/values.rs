@@ -64,18 +64,15 @@ fn epoch_ms(text: &str) -> Option<u64> {
 /// What made the values, if it was a database or a library: `a UUID`.
 pub fn generated(values: &[&AttributeValue]) -> Option<&'static str> {
     let texts: Vec<String> = values.iter().map(|value| cell(value)).collect();
-    let all = |is: fn(&str) -> bool| texts.iter().all(|text| is(text));
-    let by_form: [(fn(&str) -> bool, &str); 4] = [
-        (is_time_uuid, "a UUID that grows with time"),
-        (is_uuid, "a UUID"),
-        (is_ulid, "a ULID, which grows with time,"),
-        (is_ksuid, "a KSUID, which grows with time,"),
-    ];
-    if texts.is_empty() {
-        return None;
+    let all = |is: fn(&str) -> bool| !texts.is_empty() && texts.iter().all(|text| is(text));
+    if all(is_uuid) {
+        return Some(if all(grows_with_time) { "a UUID that grows with time" } else { "a UUID" });
     }
-    if let Some((_, name)) = by_form.into_iter().find(|(is, _)| all(*is)) {
-        return Some(name);
+    if all(is_ulid) {
+        return Some("a ULID, which grows with time,");
+    }
+    if all(is_ksuid) {
+        return Some("a KSUID, which grows with time,");
     }
     let numbers: Vec<u128> = texts.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?;
     let (min, max) = (numbers.iter().min()?, numbers.iter().max()?);
@@ -90,9 +87,9 @@ fn is_uuid(text: &str) -> bool {
         && text.bytes().enumerate().all(|(at, byte)| if places.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
 }
 
-/// Version 1, 6 or 7.
-fn is_time_uuid(text: &str) -> bool {
-    is_uuid(text) && matches!(text.as_bytes().get(14), Some(b'1' | b'6' | b'7'))
+/// Is a UUID of version 1, 6 or 7?
+fn grows_with_time(uuid: &str) -> bool {
+    matches!(uuid.as_bytes().get(14), Some(b'1' | b'6' | b'7'))
 }
 
 /// 26 characters of Crockford's base 32, the first of which is below 8.
