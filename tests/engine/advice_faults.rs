@@ -246,7 +246,7 @@ fn single_table() -> Bed {
 }
 
 fn short_list() -> Bed {
-    let flagged = |n: u32| if n % 50 == 0 { and(order(n), r#""flagged":"yes""#) } else { order(n) };
+    let flagged = |n: u32| if n.is_multiple_of(50) { and(order(n), r#""flagged":"yes""#) } else { order(n) };
     with(&["G by-flag flagged:S sk:S KEYS_ONLY"], (0..6000).map(flagged))
 }
 
