@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::WALKED_MAX;
 use crate::database::{Browse, Entries, PartitionKey, Source};
 use crate::model::api::TableDescription;
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::{Error, IndexKind};
 
 pub const DAY_MS: u64 = 86_400_000;
+/// Items of the collection looked at, the first by sort key.
+const ITEMS_MAX: u64 = 1_000_000;
 /// How far back growth is looked for: older days say less of those that come.
 const LOOKED_BACK_MS: u64 = 7 * DAY_MS;
 
@@ -61,7 +62,7 @@ pub fn read(database: &dyn Browse, description: &TableDescription) -> Result<Opt
         new += if stat.modified_ms + LOOKED_BACK_MS > now_ms { bytes } else { 0 };
         since_ms = since_ms.min(stat.modified_ms);
         walked += 1;
-        if walked < WALKED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if walked < ITEMS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     let over_ms = now_ms.saturating_sub(since_ms).min(LOOKED_BACK_MS);
     // Index entries grow with their items.
