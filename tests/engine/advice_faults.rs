@@ -7,6 +7,7 @@ use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::throttle::ThrottleOptions;
 use ddbfs::inspect::advice::{Advice, Facts, Level, advise};
+use ddbfs::model::api::ConditionParameter;
 use ddbfs::model::{Error, Item};
 use ddbfs::protocol;
 use serde_json::json as value;
@@ -187,6 +188,15 @@ const ROWS: &[Row] = &[
             Level::Hint,
             "index by-email",
             "No read of it since 2023-11-14T22:13Z; its writes took 400 of 800 write units, 50 %.",
+        )],
+    },
+    Row {
+        name: "wasteful scans",
+        make: wasteful,
+        told: &[(
+            Level::Hint,
+            "table Tab",
+            "Scans evaluated 4000 items in the last day and returned 10, 0.2 %: about 20 of the 20 read units that they took were for nothing.",
         )],
     },
 ];
@@ -397,6 +407,18 @@ fn steady() -> Bed {
 fn unused_index() -> Bed {
     let bed = with(&["G by-email email:S KEYS_ONLY"], (0..400).map(order));
     (0..400).for_each(|n| drop(get(&bed.database, "Tab", json(&format!(r#""pk":"u{}","sk":"o{n}""#, n % 100)))));
+    bed
+}
+
+/// A filter that one item passes.
+fn wasteful() -> Bed {
+    let bed = with(&[], (0..400).map(order));
+    for _ in 0..10 {
+        let mut request = scan_request("Tab");
+        request.filter = ConditionParameter::Expression("email = :e".to_owned());
+        request.placeholders = placeholders(&[], &[(":e", s("m9@example.com"))]);
+        assert_eq!(bed.database.scan(&request).unwrap().items.unwrap().len(), 1);
+    }
     bed
 }
 

@@ -7,7 +7,7 @@
 //! indexes.rs  rules on indexes: write capacity, projection, empty ones, violations
 //! sizes.rs    rules on the sizes of items
 //! growth.rs   rules on item collections that grow without end
-//! traffic.rs  rules on what was asked for: hot keys, throttles, unused indexes
+//! traffic.rs  rules on what was asked for: hot keys, throttles, unused indexes, wasted reads
 //! cost.rs     rules on billing: what is provisioned, the mode
 //! values.rs   what key values look like
 //! words.rs    numbers, values and paths in text
@@ -34,7 +34,7 @@ pub use report::markdown;
 
 type Rule = fn(&Facts) -> Vec<Advice>;
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     keys::few_values,
     keys::dominant_value,
     keys::times,
@@ -49,6 +49,7 @@ const RULES: [Rule; 17] = [
     sizes::near_full,
     sizes::outliers,
     traffic::unused_indexes,
+    traffic::waste,
     cost::provisioned,
     cost::billing_mode,
     keys::write_shards,

@@ -5,7 +5,7 @@ use super::keys::{Keyed, keyed};
 use super::point::{Advice, Level};
 use super::words::{minute, percent, plural, units, value};
 use crate::model::IndexKind;
-use crate::model::layout::HotKey;
+use crate::model::layout::{HotKey, Reads};
 
 /// With less load, as Contributor Insights weighs it, nothing is said of how it is spread.
 const WEIGHT_MIN: f64 = 3000.0;
@@ -13,6 +13,10 @@ const WEIGHT_MIN: f64 = 3000.0;
 const UNITS_MIN: f64 = 500.0;
 /// With fewer values one of them always has much.
 const VALUES_MIN: u64 = 10;
+/// With fewer items evaluated nothing is said of waste.
+const EVALUATED_MIN: u64 = 1000;
+/// How many times more is evaluated than returned where it is waste.
+const WASTE_TIMES: u64 = 10;
 /// The part of the load that makes a key hot, and one that comes near to what a partition gives.
 const HOT_SHARE: f64 = 0.2;
 const NEAR_HOT_SHARE: f64 = 0.05;
@@ -150,4 +154,36 @@ pub fn unused_indexes(facts: &Facts) -> Vec<Advice> {
         });
     }
     unused
+}
+
+/// Queries and scans that read much and return little of it.
+pub fn waste(facts: &Facts) -> Vec<Advice> {
+    let sources = facts.traffic.iter().flat_map(|traffic| &traffic.sources);
+    sources
+        .flat_map(|source| [(source, "Queries", &source.queries), (source, "Scans", &source.scans)])
+        .filter_map(|read| wasted(facts, read))
+        .collect()
+}
+
+fn wasted(facts: &Facts, (source, kind, reads): (&SourceTraffic, &str, &Reads)) -> Option<Advice> {
+    if reads.evaluated < EVALUATED_MIN || reads.returned * WASTE_TIMES > reads.evaluated {
+        return None;
+    }
+    let name = &facts.description.schema.name;
+    Some(Advice {
+        level: Level::Hint,
+        subject: source.index.as_ref().map_or_else(|| format!("table {name}"), |index| format!("index {index}")),
+        finding: format!(
+            "{kind} evaluated {} in the last day and returned {}, {}: about {} of the {} read units that they took were for nothing.",
+            plural(reads.evaluated, "item"),
+            reads.returned,
+            percent(reads.returned as f64, reads.evaluated as f64),
+            units(reads.units * (reads.evaluated - reads.returned.min(reads.evaluated)) as f64 / reads.evaluated as f64),
+            units(reads.units)
+        ),
+        rule: "A filter is applied after reading: what it drops is paid for, and the more the table grows (G-02, G-25, L-44).",
+        remedy: format!(
+            "Put what the filter asks for into a key: `gsi NAME attribute:S` into `{name}/ctl` makes an index of it, and one of the items that are wanted alone is short; `explain.json` beside a query's results tells its cost and a cheaper path."
+        ),
+    })
 }

@@ -3,7 +3,7 @@
 use crate::database::layout::Layout;
 use crate::database::{Browse, Source};
 use crate::model::api::TableDescription;
-use crate::model::layout::{Billing, HotKey, Load, SourceMetrics, TableMetrics, Usage, Window};
+use crate::model::layout::{Billing, HotKey, Load, Reads, SourceMetrics, TableMetrics, Usage, Window};
 use crate::model::prices::PriceTable;
 use crate::model::schema::ProvisionedThroughput;
 use crate::model::{Error, IndexName};
@@ -33,6 +33,10 @@ pub struct SourceTraffic {
     pub index: Option<IndexName>,
     pub billing: Billing,
     pub usage: Usage,
+    /// Of the last day.
+    pub queries: Reads,
+    /// Of the last day.
+    pub scans: Reads,
     /// Units a second in the busiest minute of reads, and of writes.
     pub peak: Load,
     /// Of the last day, with what was asked of local indexes, by partitions; nothing of a local index itself.
@@ -45,8 +49,7 @@ impl SourceTraffic {
     /// All units and throttled requests.
     #[must_use]
     pub fn load(&self) -> Load {
-        let Usage { read, write, read_throttles, write_throttles, .. } = &self.usage;
-        Load { read: read.sum, write: write.sum, read_throttles: *read_throttles, write_throttles: *write_throttles }
+        self.usage.load()
     }
 
     #[must_use]
@@ -85,7 +88,7 @@ pub fn read(database: &dyn Browse, description: &TableDescription) -> Result<Opt
     let sources = table.sources.iter().map(|source| of_source(layout, &table, source)).collect::<Result<_, _>>()?;
     let limits = layout.partition_limits();
     Ok(Some(Traffic {
-        since_ms: metrics.since_ms.max(description.created_ms),
+        since_ms: table.since_ms.max(description.created_ms),
         now_ms: metrics.now_ms,
         sources,
         metrics: table,
@@ -108,6 +111,8 @@ fn of_source(layout: &dyn Layout, table: &TableMetrics, source: &SourceMetrics) 
         index: source.index.clone(),
         billing: source.billing,
         usage: source.usage.total,
+        queries: source.within(Window::Day).queries,
+        scans: source.within(Window::Day).scans,
         peak: units(busiest(|usage| usage.read.sum), busiest(|usage| usage.write.sum)),
         day,
         hot,
