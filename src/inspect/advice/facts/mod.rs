@@ -97,9 +97,10 @@ impl Facts {
         let Some(description) = database.describe(table)? else { return Ok(None) };
         let schema = &description.schema;
         let mut indexes = Vec::new();
+        // Of one that is being made or dropped nothing can be said yet, or any more.
         for (schema, description) in schema.indexes.iter().zip(&description.indexes) {
             let source = Source { table: table.clone(), index: Some(schema.name.clone()) };
-            if matches!(description.status, TableStatus::Active | TableStatus::Updating) && description.progress.is_none() {
+            if matches!(description.status, TableStatus::Active | TableStatus::Updating) && description.backfilling.is_none() {
                 let (violations, violation) = (description.violations, first_violation(database, &source)?);
                 let facts = source_facts(database, &source, true)?;
                 indexes.push(IndexFacts { schema: schema.clone(), source: facts, violations, violation });
