@@ -23,6 +23,7 @@ mod outcome;
 mod progress;
 mod sample;
 mod serve;
+mod shapes;
 mod shards;
 mod shell;
 mod signals;
@@ -85,6 +86,8 @@ enum Command {
     Index(index::IndexArgs),
     /// Advice on the design of a table's keys and indexes, from its data.
     Advise(advise::AdviseArgs),
+    /// What the items of a table look like: patterns of keys, sizes, attributes, indexes.
+    Shapes(shapes::ShapesArgs),
     /// Write the items of a key range to a directory and, when asked, delete them from the table.
     Archive(archive::ArchiveArgs),
     /// What a scaling policy would have done with a recorded load; nothing is changed.
@@ -130,6 +133,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Man(args) => generate::man(&args, Cli::command()),
         Command::Index(args) => index::run(args),
         Command::Advise(args) => advise::run(args),
+        Command::Shapes(args) => shapes::run(args),
         Command::Archive(args) => archive::run(args),
         Command::Autoscale(args) => autoscale::run(args),
         Command::Top(args) => top::run(args),

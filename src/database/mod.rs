@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::codec::digest::Digest;
+use crate::codec::record::Record;
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
@@ -29,6 +30,7 @@ use crate::model::api::{
     TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse,
 };
 use crate::model::error::StoreError;
+use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
 pub use crate::codec::row::{BatchRows, Rows};
@@ -243,6 +245,15 @@ pub trait Browse: Database {
         after: Option<&Position>,
         visit: &mut dyn FnMut(EntryKey, EntryStat, Position) -> ControlFlow<()>,
     ) -> Result<(), Error>;
+
+    /// The records of a source in a range of places, in key order, as they are stored; the place of the last one when `visit` ended the
+    /// walk. Consumes nothing and warms nothing.
+    fn records(
+        &self,
+        source: &Source,
+        range: &PlaceRange,
+        visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<Position>, Error>;
 
     /// Items that a value keeps out of an index, in the table's order.
     fn violations(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error>;

@@ -40,6 +40,7 @@ use crate::model::{AttributeValue, Item};
 use read::Cursor;
 
 pub use encode::encode;
+pub use read::StoredValue;
 
 /// Version of the format that [`encode()`] writes.
 pub const FORMAT: u8 = 1;
@@ -124,6 +125,14 @@ impl<'a> Record<'a> {
     /// [`StoreError::Corrupt`] in what had to be read.
     pub fn attributes(&self, keep: &dyn Fn(&str) -> bool) -> Result<Item, StoreError> {
         read::attributes_of(self.content, keep)
+    }
+
+    /// Calls `each` with every top-level attribute as it is stored: the key's first, the others by name.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] in what had to be read.
+    pub fn each_attribute(&self, each: impl FnMut(&'a str, StoredValue<'a>)) -> Result<(), StoreError> {
+        read::each_attribute(self.content, each)
     }
 
     /// One top-level attribute, the others skipped.

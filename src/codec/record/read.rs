@@ -111,6 +111,54 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// A value as it is stored, its inside not decoded.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredValue<'a> {
+    pub kind: AttributeType,
+    /// Of S the text, of N its canonical text, of B the bytes; of sets, lists and maps what is in them.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> StoredValue<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, StoreError> {
+        let (kind, bytes) = match cursor.byte()? {
+            tag::S => (AttributeType::S, cursor.bytes()?),
+            tag::N => (AttributeType::N, cursor.bytes()?),
+            tag::B => (AttributeType::B, cursor.bytes()?),
+            tag::FALSE | tag::TRUE => (AttributeType::Bool, &[][..]),
+            tag::NULL => (AttributeType::Null, &[][..]),
+            tag::SS => (AttributeType::Ss, cursor.sized()?.rest),
+            tag::NS => (AttributeType::Ns, cursor.sized()?.rest),
+            tag::BS => (AttributeType::Bs, cursor.sized()?.rest),
+            tag::L => (AttributeType::L, cursor.sized()?.rest),
+            tag::M => (AttributeType::M, cursor.sized()?.rest),
+            _ => return Err(TAG),
+        };
+        Ok(Self { kind, bytes })
+    }
+
+    /// Calls `each` with the members of a map; nothing else has any.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`]
+    pub fn each_member(&self, mut each: impl FnMut(&'a str, StoredValue<'a>)) -> Result<(), StoreError> {
+        let mut inside = Cursor::new(if self.kind == AttributeType::M { self.bytes } else { &[] });
+        while !inside.is_empty() {
+            let name = inside.text()?;
+            each(name, StoredValue::read(&mut inside)?);
+        }
+        Ok(())
+    }
+}
+
+/// Calls `each` with every attribute in stored order.
+pub fn each_attribute<'a>(content: &'a [u8], mut each: impl FnMut(&'a str, StoredValue<'a>)) -> Result<(), StoreError> {
+    attributes(content, |name, cursor| {
+        each(name, StoredValue::read(cursor)?);
+        Ok(true)
+    })
+}
+
 /// Calls `each` with every name and the cursor at its value, which it reads or skips; `false` ends the walk.
 fn attributes<'a>(
     content: &'a [u8],

@@ -1,6 +1,6 @@
 //! What the filesystem view asks, answered from keys, collections and record headers.
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedSt
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{DeleteItemResponse, Page, PutItemRequest, TableDescription};
 use crate::model::error::StoreError;
-use crate::model::layout::MeteredOperation;
+use crate::model::layout::{MeteredOperation, PlaceRange};
 use crate::model::{AttributeValue, Error, IndexKind, Key, KeyAttribute, TableName, TableSchema};
 use crate::store::{Direction, KeyRange, StoreInfo, try_walk};
 
@@ -139,6 +139,30 @@ impl Browse for LocalDatabase {
             let entry = entry_key(&source, &record)?;
             Ok(visit(entry, stat_of(&record), Position(keys::place_in_source(key).into())))
         })
+    }
+
+    fn records(
+        &self,
+        source: &Source,
+        range: &PlaceRange,
+        visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<Position>, Error> {
+        let view = self.engine.view()?;
+        let id = find(&view, source)?.id();
+        let to = range.to.as_deref().map(|to| Bound::Excluded(keys::entry_at(id, to)));
+        let range = KeyRange {
+            lower: Bound::Included(keys::entry_at(id, &range.from)),
+            upper: to.unwrap_or_else(|| keys::entries(id).upper),
+        };
+        let mut ended_at = None;
+        walk(&view, range, None, &mut |key, bytes| {
+            let next = visit(&Record::parse(bytes)?);
+            if next.is_break() {
+                ended_at = Some(Position(keys::place_in_source(key).into()));
+            }
+            Ok(next)
+        })?;
+        Ok(ended_at)
     }
 
     fn violations(&self, source: &Source, visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 //! ```text
 //! text.rs  budget.rs  memory_limit.rs   texts of open files, and how much they may hold
 //! texts.rs                              texts that read a whole table, made once for all who ask
+//! shapes.rs                             what items look like, for both texts of it
 //! folders.rs  scratch.rs                folders without items, scratch files
 //! index_drafts.rs  plans.rs             what becomes an index, what a definition would do
 //! dropped_names.rs                      what a program restores in the place of derived files
@@ -13,7 +14,7 @@
 //!
 //! Locks are short. Where one is taken under another, that of the drafts comes first, then that of the folders or the dropped names
 //! (CreateTable hands a draft's folders over). The database is asked under three only, each of one file: a text that reads a table
-//! (`texts.rs`), the log of a stream, and a directory's own listing.
+//! (`texts.rs`, `shapes.rs` within it), the log of a stream, and a directory's own listing.
 
 pub mod budget;
 pub mod calls;
@@ -27,6 +28,7 @@ mod paths;
 pub mod plans;
 pub mod reports;
 mod scratch;
+pub mod shapes;
 pub mod stream;
 pub mod text;
 pub mod texts;
@@ -47,6 +49,7 @@ use journal::Journal;
 use last::LastAnswers;
 use plans::Plans;
 use reports::Reports;
+use shapes::KeptShapes;
 use stream::log::Logs;
 use texts::LongTexts;
 
@@ -87,6 +90,7 @@ pub struct Mount {
     pub calls: Calls,
     pub last: LastAnswers,
     pub batches: Reports,
+    pub shapes: KeptShapes,
     pub logs: Logs,
     created: Mutex<HashMap<TableName, (Arc<TableSchema>, u64)>>,
 }
@@ -133,6 +137,7 @@ impl Mount {
             calls: Calls::default(),
             last: LastAnswers::default(),
             batches: Reports::default(),
+            shapes: KeptShapes::default(),
             logs: Logs::default(),
             created: Mutex::default(),
         }

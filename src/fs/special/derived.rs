@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{about, absence, advice, control, describe, heat, last, metrics, mount_control, plan, scratch, ttl};
+use super::{about, absence, advice, control, describe, heat, last, metrics, mount_control, plan, scratch, shapes, ttl};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
@@ -19,11 +19,13 @@ use crate::fs::time::now_ms;
 use crate::model::layout::Window::{Day, Hour, Minute};
 
 /// In the directory of a table or a draft; listed when the mount shows all.
-pub static OF_TABLE: [Derived; 10] = [
+pub static OF_TABLE: [Derived; 12] = [
     Derived::text("describe.json", describe::text),
     Derived::text("schema.plan", plan::text).of_drafts_too().opened(plan::open),
     Derived::text("ctl", control::usage).of_drafts_too().taking(Runs::Long, control::command),
     Derived::text("advice.md", advice::text).of_mount().reading(Effort::TableNow),
+    Derived::text("shapes.md", shapes::markdown).reading(Effort::Table),
+    Derived::text("shapes.json", shapes::json).reading(Effort::Table),
     Derived::text("ttl", ttl::text).taking(Runs::Elsewhere, ttl::command),
     Derived::text("capacity.json", metrics::capacity_text).of_mount(),
     Derived::text("metrics.ndjson", metrics::points_text).of_mount(),

@@ -32,6 +32,7 @@ pub mod room;
 pub mod schema;
 pub mod scratch;
 pub mod service;
+pub mod shapes;
 pub mod stream;
 mod ttl;
 

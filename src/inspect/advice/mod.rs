@@ -31,6 +31,7 @@ mod words;
 pub use facts::Facts;
 pub use point::{Advice, Level};
 pub use report::markdown;
+pub use words::plural;
 
 type Rule = fn(&Facts) -> Vec<Advice>;
 

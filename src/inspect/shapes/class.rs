@@ -1,0 +1,309 @@
+//! What a part of a key is recognised as by its form alone.
+
+/// What a part of a key looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// A key of type N.
+    Number,
+    /// A key of type B.
+    Binary,
+    /// Nothing between two separators.
+    Empty,
+    Digits,
+    EpochSeconds,
+    EpochMillis,
+    /// `20240131`
+    Day,
+    Date,
+    Month,
+    DateTime,
+    Uuid,
+    Ulid,
+    Hex,
+    Base64,
+    /// Letters and digits mixed.
+    Id,
+    Email,
+    Url,
+    Ip,
+    Phone,
+    Word,
+    Text,
+    /// The end of a key of too many parts.
+    Rest,
+}
+
+impl Class {
+    /// As patterns show it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Number => "<number>",
+            Self::Binary => "<binary>",
+            Self::Empty => "",
+            Self::Digits => "<n>",
+            Self::EpochSeconds => "<epoch-seconds>",
+            Self::EpochMillis => "<epoch-millis>",
+            Self::Day => "<yyyymmdd>",
+            Self::Date => "<date>",
+            Self::Month => "<month>",
+            Self::DateTime => "<datetime>",
+            Self::Uuid => "<uuid>",
+            Self::Ulid => "<ulid>",
+            Self::Hex => "<hex>",
+            Self::Base64 => "<base64>",
+            Self::Id => "<id>",
+            Self::Email => "<email>",
+            Self::Url => "<url>",
+            Self::Ip => "<ip>",
+            Self::Phone => "<phone>",
+            Self::Word => "<word>",
+            Self::Text => "<text>",
+            Self::Rest => "<rest>",
+        }
+    }
+
+    /// May a few of these be many of the other by chance: digits among hex, words among identifiers?
+    #[must_use]
+    pub fn may_be(self, wider: Self) -> bool {
+        use Class::{Base64, Day, Digits, EpochMillis, EpochSeconds, Hex, Id, Text, Ulid, Word};
+        match self {
+            EpochSeconds | EpochMillis | Day => matches!(wider, Digits | Hex | Id | Base64),
+            Digits => matches!(wider, Hex | Id | Base64),
+            Hex => matches!(wider, Id | Base64),
+            Id => matches!(wider, Base64 | Word | Text),
+            Word => matches!(wider, Hex | Id | Base64),
+            Ulid => wider == Base64,
+            _ => false,
+        }
+    }
+}
+
+/// Looked at by what has no form of its own: no key is longer than that, and has one.
+const SCANNED_BYTES_MAX: usize = 256;
+const HEX_BYTES_MIN: usize = 8;
+const ID_BYTES_MIN: usize = 6;
+const BASE64_BYTES_MIN: usize = 16;
+
+/// Structure: a key is cut there whatever is beside it.
+#[must_use]
+pub fn is_strong(byte: u8) -> bool {
+    byte.is_ascii_punctuation() && !is_weak(byte) && !matches!(byte, b'+' | b'\'' | b'"')
+}
+
+/// It may also be within a name: `ORDER_ITEM`, `in-progress`, `Meteor Blasters`.
+#[must_use]
+pub fn is_weak(byte: u8) -> bool {
+    matches!(byte, b'_' | b'-' | b'.' | b' ')
+}
+
+/// What the text begins with, and its length in bytes; it ends at a separator or with the text.
+#[must_use]
+pub fn recognise(text: &str) -> Option<(Class, usize)> {
+    let bytes = text.as_bytes();
+    const FORMS: [fn(&[u8]) -> Option<(Class, usize)>; 8] = [uuid, moment, url, email, ip, phone, base64, run];
+    let ends = |length: usize| bytes.get(length).is_none_or(|&next| is_strong(next) || is_weak(next));
+    FORMS.iter().filter_map(|form| form(bytes)).find(|(_, length)| ends(*length))
+}
+
+/// Do the bytes begin like this: `d` a digit, `x` a hexadecimal one, anything else itself?
+fn begins(bytes: &[u8], form: &[u8]) -> bool {
+    let fits = |(byte, form): (&u8, &u8)| match form {
+        b'd' => byte.is_ascii_digit(),
+        b'x' => byte.is_ascii_hexdigit(),
+        _ => byte == form,
+    };
+    bytes.len() >= form.len() && bytes.iter().zip(form).all(fits)
+}
+
+fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().take(SCANNED_BYTES_MAX).take_while(|byte| is(**byte)).count()
+}
+
+fn value(digits: &[u8]) -> u64 {
+    digits.iter().fold(0, |value: u64, digit| value.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0'))))
+}
+
+fn uuid(bytes: &[u8]) -> Option<(Class, usize)> {
+    begins(bytes, b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx").then_some((Class::Uuid, 36))
+}
+
+fn is_year_and_month(year: &[u8], month: &[u8]) -> bool {
+    (1900..2200).contains(&value(year)) && (1..=12).contains(&value(month))
+}
+
+fn moment(bytes: &[u8]) -> Option<(Class, usize)> {
+    if begins(bytes, b"ddddddddTddddddZ") {
+        return Some((Class::DateTime, 16));
+    }
+    if !(begins(bytes, b"dddd-dd") || begins(bytes, b"dddd/dd")) || !is_year_and_month(&bytes[..4], &bytes[5..7]) {
+        return None;
+    }
+    let is_day = begins(&bytes[7..], b"-dd") || begins(&bytes[7..], b"/dd");
+    if !is_day || !(1..=31).contains(&value(&bytes[8..10])) {
+        return Some((Class::Month, 7));
+    }
+    let has_time = bytes.get(10).is_some_and(|byte| matches!(byte, b'T' | b't' | b' ' | b':' | b'_'));
+    let time = if has_time { time_length(&bytes[11..]) } else { 0 };
+    Some(if time == 0 { (Class::Date, 10) } else { (Class::DateTime, 11 + time) })
+}
+
+/// Of `17:24`, `17:24:31`, `17.24.31`, with a fraction, and `Z` or an offset behind it.
+fn time_length(bytes: &[u8]) -> usize {
+    if !(begins(bytes, b"dd:dd") || begins(bytes, b"dd.dd")) {
+        return 0;
+    }
+    let mut length = 5;
+    if begins(&bytes[5..], b":dd") || begins(&bytes[5..], b".dd") {
+        length = 8;
+    }
+    if begins(&bytes[length..], b".d") || begins(&bytes[length..], b",d") {
+        length += 1 + count(&bytes[length + 1..], |byte| byte.is_ascii_digit());
+    }
+    match &bytes[length..] {
+        [b'Z' | b'z', ..] => length + 1,
+        zone if begins(zone, b"+dd:dd") || begins(zone, b"-dd:dd") => length + 6,
+        _ => length,
+    }
+}
+
+fn url(bytes: &[u8]) -> Option<(Class, usize)> {
+    let is_url = bytes.starts_with(b"http://") || bytes.starts_with(b"https://");
+    let length = bytes.iter().take_while(|byte| !matches!(byte, b'#' | b'|' | b' ')).count();
+    is_url.then_some((Class::Url, length))
+}
+
+fn email(bytes: &[u8]) -> Option<(Class, usize)> {
+    let local = count(bytes, |byte| byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte));
+    let domain = bytes.get(local..)?.strip_prefix(b"@")?;
+    let length = count(domain, |byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let has_dot = domain[..length].iter().skip(1).any(|byte| *byte == b'.');
+    (local > 0 && has_dot).then_some((Class::Email, local + 1 + length))
+}
+
+fn ip(bytes: &[u8]) -> Option<(Class, usize)> {
+    let length = count(bytes, |byte| byte.is_ascii_digit() || byte == b'.');
+    let groups = bytes[..length].split(|byte| *byte == b'.');
+    let is_group = |group: &[u8]| (1..=3).contains(&group.len()) && value(group) <= 255;
+    (groups.clone().count() == 4 && groups.into_iter().all(is_group)).then_some((Class::Ip, length))
+}
+
+fn phone(bytes: &[u8]) -> Option<(Class, usize)> {
+    let digits = count(bytes.strip_prefix(b"+")?, |byte| byte.is_ascii_digit());
+    (8..=15).contains(&digits).then_some((Class::Phone, digits + 1))
+}
+
+/// Random bytes in letters of both cases and digits: unlike names, they change from one to the other all the time.
+fn base64(bytes: &[u8]) -> Option<(Class, usize)> {
+    let letters = count(bytes, |byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte));
+    let length = letters + count(&bytes[letters..], |byte| byte == b'=');
+    let run = &bytes[..letters];
+    let has = |is: fn(&u8) -> bool| run.iter().any(is);
+    let has_all = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_lowercase());
+    let within = |pair: &&[u8]| pair.iter().all(u8::is_ascii_alphanumeric);
+    let changes = run.windows(2).filter(within).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let words = run.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.first().is_some_and(u8::is_ascii_uppercase));
+    // A capital at the beginning of a word is no change.
+    let is_random = changes.saturating_sub(words.count()) * 20 >= letters * 7;
+    (letters >= BASE64_BYTES_MIN && has_all && is_random).then_some((Class::Base64, length))
+}
+
+/// Letters and digits up to something else.
+fn run(bytes: &[u8]) -> Option<(Class, usize)> {
+    let length = count(bytes, |byte| byte.is_ascii_alphanumeric());
+    let run = &bytes[..length];
+    let letters = run.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    if length == 0 || letters == length {
+        return None;
+    }
+    if letters == 0 {
+        return Some(digits(bytes, length));
+    }
+    if is_ulid(run) {
+        return Some((Class::Ulid, length));
+    }
+    // `user17` is a name and a number.
+    if run[..letters].iter().all(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    let is_one_case = |is: fn(&u8) -> bool| !run.iter().any(is);
+    let one_case = is_one_case(u8::is_ascii_uppercase) || is_one_case(u8::is_ascii_lowercase);
+    if length >= HEX_BYTES_MIN && one_case && run.iter().all(u8::is_ascii_hexdigit) {
+        return Some((Class::Hex, length));
+    }
+    (length >= ID_BYTES_MIN).then_some((Class::Id, length))
+}
+
+fn digits(bytes: &[u8], length: usize) -> (Class, usize) {
+    let run = &bytes[..length];
+    if begins(&bytes[length..], b".d") {
+        return (Class::Digits, length + 1 + count(&bytes[length + 1..], |byte| byte.is_ascii_digit()));
+    }
+    let class = match length {
+        8 if is_year_and_month(&run[..4], &run[4..6]) && (1..=31).contains(&value(&run[6..])) => Class::Day,
+        10 if run[0] == b'1' => Class::EpochSeconds,
+        13 if run[0] == b'1' => Class::EpochMillis,
+        _ => Class::Digits,
+    };
+    (class, length)
+}
+
+/// 26 characters of Crockford's base 32, the first of them at most 7.
+fn is_ulid(run: &[u8]) -> bool {
+    let is_one = |byte: &u8| !matches!(byte.to_ascii_uppercase(), b'I' | b'L' | b'O' | b'U');
+    run.len() == 26 && matches!(run[0], b'0'..=b'7') && run.iter().all(is_one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_text_begins_with() {
+        let check = |text: &str, expected: &str| {
+            let found = recognise(text);
+            let shown = found.map(|(class, length)| format!("{}{}", class.text(), &text[length..]));
+            assert_eq!(shown.as_deref().unwrap_or("none"), expected, "{text}");
+        };
+        check("17", "<n>");
+        check("17.50", "<n>");
+        check("1.2.3", "<n>.3");
+        check("10.0.0.17#x", "<ip>#x");
+        check("999.0.0.17", "<n>.0.17");
+        check("1700000000", "<epoch-seconds>");
+        check("1700000000123", "<epoch-millis>");
+        check("20240131", "<yyyymmdd>");
+        check("20241331", "<n>");
+        check("2024-01", "<month>");
+        check("2024-13", "<n>-13");
+        check("2024-01-31", "<date>");
+        check("2015-02-31", "<date>");
+        check("2024/01/31/x", "<date>/x");
+        check("2024-01-32", "<month>-32");
+        check("2024-01-31#17", "<date>#17");
+        check("2024-01-31T10:20:30Z", "<datetime>");
+        check("2024-01-31T10:20:30.123+01:00#x", "<datetime>#x");
+        check("2015-09-15:17:24:31", "<datetime>");
+        check("2016-05-17 01.36.45", "<datetime>");
+        check("2018-05-17 T1", "<date> T1");
+        check("20240131T102030Z", "<datetime>");
+        check("0f8fad5b-d9cb-469f-a165-70867728950e", "<uuid>");
+        check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "<ulid>");
+        check("deadbeef01#x", "<hex>#x");
+        check("9b74c9897bac770ffc029102a200c5de", "<hex>");
+        check("a1b2c3z9", "<id>");
+        check("V1StGXR8_Z5jdHi6B-myT", "<base64>");
+        check("dGhpcyBpcyBhIHRlc3Q0Mg==", "<base64>");
+        check("jane.doe+x@example.com#x", "<email>#x");
+        check("jane@localhost", "none");
+        check("+4915112345678", "<phone>");
+        check("https://example.com/a?b=1#x", "<url>#x");
+        for name in ["USER", "user17", "S3", "in-progress", "UserProfileUpdated", "", "#", "größe9", "Order-Item-Of-The-Day-2024"] {
+            check(name, "none");
+        }
+        // Nothing is looked at twice however long it is, and what is in no alphabet is no form.
+        check(&"é".repeat(1000), "none");
+        check(&"1".repeat(1000), "none");
+    }
+}

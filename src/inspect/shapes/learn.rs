@@ -1,0 +1,95 @@
+//! Records to shapes.
+
+use super::Pattern;
+use super::entries::IndexKeys;
+use super::shape::Shape;
+use super::tree::{KeyText, Tree};
+use crate::codec::record::{Record, StoredValue};
+use crate::model::error::StoreError;
+use crate::model::{AttributeType, AttributeValue, Key, KeySchema, TableSchema};
+
+/// Names of attributes and of members kept, over all patterns.
+const NAMES_MAX: usize = 50_000;
+
+const NO_KEY: StoreError = StoreError::Corrupt("a record lacks a key attribute of its type");
+
+/// Learns the shapes of a table's items, one after the other.
+#[derive(Debug)]
+pub struct Learner {
+    key: KeySchema,
+    indexes: IndexKeys,
+    index_count: usize,
+    tree: Tree,
+    items: u64,
+    names_left: usize,
+}
+
+impl Learner {
+    pub fn new(schema: &TableSchema) -> Self {
+        Self {
+            key: schema.key.clone(),
+            indexes: IndexKeys::new(schema),
+            index_count: schema.indexes.len(),
+            tree: Tree::default(),
+            items: 0,
+            names_left: NAMES_MAX,
+        }
+    }
+
+    /// Items learnt.
+    pub fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// # Errors
+    /// `Corrupt`
+    pub fn add(&mut self, record: &Record<'_>) -> Result<(), StoreError> {
+        let mut item = Vec::with_capacity(16);
+        record.each_attribute(|name, value| item.push((name, value)))?;
+        let text_of = |name: &str| -> Result<KeyText<'_>, StoreError> {
+            let (_, value) = item.iter().find(|(known, _)| *known == name).ok_or(NO_KEY)?;
+            key_text(value)
+        };
+        let sort = self.key.sort.as_ref().map(|sort| text_of(&sort.name)).transpose()?;
+        let key = [Some(text_of(&self.key.partition.name)?), sort];
+        let paths = self.tree.paths();
+        let shape = self.tree.shape(key, || Ok::<_, StoreError>(Shape::new(self.index_count, example(record, &self.key)?)))?;
+        shape.sizes.add(u64::from(record.item_bytes()));
+        shape.attributes.add(&item, &mut self.names_left)?;
+        self.indexes.count(&item, &mut shape.indexes);
+        self.items += 1;
+        if self.tree.paths() < paths {
+            // Patterns became one, and their names.
+            self.names_left = NAMES_MAX.saturating_sub(self.tree.names_kept());
+        }
+        Ok(())
+    }
+
+    /// The items learnt and their patterns, the commonest first.
+    pub fn finish(self) -> (u64, Vec<Pattern>) {
+        let patterns = self.tree.into_patterns().into_iter().map(|(keys, shape)| {
+            let mut keys = keys.into_iter();
+            Pattern { partition: keys.next().unwrap_or_default(), sort: keys.next(), shape }
+        });
+        let mut patterns: Vec<Pattern> = patterns.collect();
+        patterns.sort_by(|one, other| {
+            let by_items = other.shape.sizes.count.cmp(&one.shape.sizes.count);
+            by_items.then_with(|| (&one.partition, &one.sort).cmp(&(&other.partition, &other.sort)))
+        });
+        (self.items, patterns)
+    }
+}
+
+fn key_text<'a>(value: &StoredValue<'a>) -> Result<KeyText<'a>, StoreError> {
+    Ok(match value.kind {
+        AttributeType::S => KeyText::Text(std::str::from_utf8(value.bytes).map_err(|_| NO_KEY)?),
+        AttributeType::N => KeyText::Number,
+        AttributeType::B => KeyText::Binary,
+        _ => return Err(NO_KEY),
+    })
+}
+
+fn example(record: &Record<'_>, key: &KeySchema) -> Result<Key, StoreError> {
+    let value = |name: &str| -> Result<AttributeValue, StoreError> { record.attribute(name)?.ok_or(NO_KEY) };
+    Ok(Key { partition: value(&key.partition.name)?, sort: key.sort.as_ref().map(|sort| value(&sort.name)).transpose()? })
+}

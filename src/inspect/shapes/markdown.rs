@@ -1,0 +1,137 @@
+//! Shapes as Markdown: a table of the patterns, then each with its attributes.
+
+use std::fmt::Write as _;
+
+use super::attributes::{Attribute, Types};
+use super::json::percent;
+use super::{PATTERNS_MAX, PathOf, Pattern, Shapes};
+use crate::codec::calendar;
+use crate::inspect::advice::plural;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+
+/// Attributes told of a pattern, the commonest; JSON has all that are known.
+const ATTRIBUTES_SHOWN: usize = 40;
+/// Characters of a pattern shown.
+const PATTERN_CHARS_MAX: usize = 100;
+
+const LEGEND: &str = "\
+A pattern is a key with `<n>` for digits, `<word>` for names that differ, `<text>` for those with spaces, `<id>` for letters and digits mixed, `<rest>` for
+the end of a very long key, and `<date>`, `<uuid>`, `<email>` and their like; what stands without brackets is the same in all. Bytes are billed:
+with 100 for each item. Median and p99 are exact to 1/16.
+";
+
+/// The report.
+#[must_use]
+pub fn markdown(shapes: &Shapes, path_of: PathOf) -> String {
+    let mut out = format!("# Shapes of {}\n\n{}\n\n", shapes.schema.name, summary(shapes));
+    if shapes.patterns.is_empty() {
+        return out;
+    }
+    out.push_str(LEGEND);
+    overview(&mut out, shapes);
+    for pattern in &shapes.patterns {
+        details(&mut out, shapes, pattern, path_of);
+    }
+    out
+}
+
+fn summary(shapes: &Shapes) -> String {
+    let (read, at) = (shapes.items_read, calendar::iso(shapes.made_ms));
+    let of = if shapes.is_sample() {
+        format!("A sample of {} of {}, taken at {at} from everywhere in hash space", plural(read, "item"), shapes.stats.entries)
+    } else {
+        format!("All {} as of {at}", plural(read, "item"))
+    };
+    let count = shapes.patterns.len();
+    let coarse = if count == PATTERNS_MAX { "; similar ones were joined" } else { "" };
+    format!("{of}: {}{coarse}.", plural(count as u64, "pattern"))
+}
+
+fn overview(out: &mut String, shapes: &Shapes) {
+    let key = &shapes.schema.key;
+    let sort = key.sort.as_ref().map_or_else(String::new, |sort| format!(" {} |", in_cell(&sort.name)));
+    let rule = if key.sort.is_some() { "---|" } else { "" };
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "\n| {} |{sort} items | % | bytes | min | median | p99 | max |", in_cell(&key.partition.name));
+    let _ = writeln!(out, "|---|{rule}--:|--:|--:|--:|--:|--:|--:|");
+    for pattern in &shapes.patterns {
+        let sizes = &pattern.shape.sizes;
+        let sort = pattern.sort.as_ref().map_or_else(String::new, |sort| format!(" {} |", code(sort)));
+        let _ = writeln!(
+            out,
+            "| {} |{sort} {} | {} | {} | {} | {} | {} | {} |",
+            code(&pattern.partition),
+            sizes.count,
+            share(sizes.count, shapes.items_read),
+            sizes.bytes + sizes.count * ENTRY_OVERHEAD_BYTES,
+            sizes.min,
+            sizes.quantile(50),
+            sizes.quantile(99),
+            sizes.max
+        );
+    }
+}
+
+fn details(out: &mut String, shapes: &Shapes, pattern: &Pattern, path_of: PathOf) {
+    let shape = &pattern.shape;
+    let items = shape.sizes.count;
+    let title: Vec<String> = std::iter::once(&pattern.partition).chain(&pattern.sort).map(|key| code(key)).collect();
+    let _ = writeln!(out, "\n## {}\n\nSuch as `{}`", title.join(" "), path_of(&shape.example));
+    let entered = shapes.schema.indexes.iter().zip(&shape.indexes).filter(|(_, count)| **count > 0);
+    let entered: Vec<String> = entered.map(|(index, count)| format!("{} {count} ({} %)", index.name, share(*count, items))).collect();
+    match (shapes.schema.indexes.is_empty(), entered.is_empty()) {
+        (true, _) => {}
+        (false, true) => out.push_str("\nIn no index.\n"),
+        (false, false) => out.push_str(&format!("\nIn indexes: {}.\n", entered.join(", "))),
+    }
+    out.push_str("\n| attribute | types | % of items |\n|---|---|--:|\n");
+    attributes(out, pattern, items);
+}
+
+fn attributes(out: &mut String, Pattern { shape, .. }: &Pattern, items: u64) {
+    let mut all: Vec<(&str, &Attribute)> = shape.attributes.iter().collect();
+    // Keys, which are in all, stay the first; the sort keeps the order of equals.
+    all.sort_by_key(|(_, attribute)| std::cmp::Reverse(attribute.types.total()));
+    for (name, attribute) in all.iter().take(ATTRIBUTES_SHOWN) {
+        line(out, &in_cell(name), &attribute.types, items);
+        for (member, types) in attribute.members.iter() {
+            line(out, &format!("{}.{}", in_cell(name), in_cell(member)), types, items);
+        }
+    }
+    let more = all.len().saturating_sub(ATTRIBUTES_SHOWN);
+    let others = if shape.attributes.has_more { ", and others" } else { "" };
+    if more > 0 || !others.is_empty() {
+        let _ = writeln!(out, "| and {more} more{others} | | |");
+    }
+}
+
+fn line(out: &mut String, name: &str, types: &Types, items: u64) {
+    let counted = types.counted();
+    let of_one = |(tag, count): &(&str, u64)| if counted.len() == 1 { (*tag).to_owned() } else { format!("{tag} {count}") };
+    let types_text: Vec<String> = counted.iter().map(of_one).collect();
+    let _ = writeln!(out, "| {name} | {} | {} |", types_text.join(", "), share(types.total(), items));
+}
+
+/// In percent; what is there at all is not 0, and what is not all is not 100.
+fn share(part: u64, whole: u64) -> String {
+    let percent = percent(part, whole);
+    match () {
+        () if part > 0 && percent < 0.1 => "< 0.1".to_owned(),
+        () if part < whole && percent > 99.9 => "> 99.9".to_owned(),
+        () => format!("{percent:.1}"),
+    }
+}
+
+/// A pattern between marks that keep it as it is.
+fn code(text: &str) -> String {
+    let shown = in_cell(text).replace('`', "'");
+    match shown.char_indices().nth(PATTERN_CHARS_MAX) {
+        Some((end, _)) => format!("`{}…`", &shown[..end]),
+        None => format!("`{shown}`"),
+    }
+}
+
+/// Text in a cell of a table: on one line, and without its own bars.
+fn in_cell(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect::<String>().replace('|', "\\|")
+}

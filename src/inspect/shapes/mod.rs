@@ -1,0 +1,129 @@
+//! What the items of a table look like: their keys generalised to patterns (`USER#<n>`), and of each pair of patterns, of the partition key and of
+//! the sort key, how many items there are, how large, with which attributes, and in which indexes.
+//!
+//! ```text
+//! class.rs       what a part of a key is by its form: a number, a date, a UUID
+//! parts.rs       a key as parts
+//! tree.rs        which names are constants, learnt while keys are read
+//! shape.rs       what is counted of a pattern: sizes.rs, attributes.rs
+//! learn.rs       records to shapes; entries.rs: which indexes a record enters
+//! markdown.rs    the answer as a text; json.rs: for programs
+//! ```
+//! One pass over the records, which are not decoded, in bounded memory; of a large table a sample is read: strips of hash space, of equal width. It
+//! charges nothing. It sees a table that is written meanwhile as it is where it reads.
+
+mod attributes;
+mod class;
+mod entries;
+mod json;
+mod learn;
+mod markdown;
+mod parts;
+mod shape;
+mod sizes;
+mod tree;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+pub use json::json;
+pub use markdown::markdown;
+pub use shape::Shape;
+pub use tree::{PATHS_MAX, PATTERNS_MAX};
+
+use crate::database::{Browse, Source, SourceStats};
+use crate::model::layout::PlaceRange;
+use crate::model::{Error, Key, TableName, TableSchema};
+use learn::Learner;
+
+/// Items read in one view of the store: a write that needs a larger data file waits for the end of every view.
+const VIEW_ITEMS_MAX: u64 = 20_000;
+/// Strips of hash space from which a sample is taken.
+const STRIPS: u64 = 256;
+
+/// The path of an item's file, relative to its table's directory: who shows items as files knows.
+pub type PathOf = fn(&Key) -> String;
+
+/// What the items of a table look like.
+#[derive(Debug, Clone)]
+pub struct Shapes {
+    pub schema: Arc<TableSchema>,
+    /// When reading began, milliseconds since the epoch.
+    pub made_ms: u64,
+    /// Of the whole table, then.
+    pub stats: SourceStats,
+    pub items_read: u64,
+    /// The commonest first.
+    pub patterns: Vec<Pattern>,
+}
+
+/// The items whose keys look alike.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    pub partition: String,
+    /// `None` where the table has no sort key.
+    pub sort: Option<String>,
+    pub shape: Shape,
+}
+
+impl Shapes {
+    /// Was only a part of the items read?
+    #[must_use]
+    pub fn is_sample(&self) -> bool {
+        self.items_read < self.stats.entries
+    }
+}
+
+/// Reads a table, of a larger one about `items_max` items; `None` when there is no such table.
+///
+/// # Errors
+/// The database failed; the table was dropped meanwhile.
+pub fn read(database: &dyn Browse, table: &TableName, items_max: u64, now_ms: u64) -> Result<Option<Shapes>, Error> {
+    let Some(schema) = database.schema(table)? else { return Ok(None) };
+    let source = Source { table: table.clone(), index: None };
+    let stats = database.stats(&source)?;
+    let mut learner = Learner::new(&schema);
+    if stats.entries <= items_max {
+        read_range(database, &source, PlaceRange { from: Vec::new(), to: None }, u64::MAX, &mut learner)?;
+    } else {
+        read_strips(database, &source, items_max, &mut learner)?;
+    }
+    let (items_read, patterns) = learner.finish();
+    Ok(Some(Shapes { schema, made_ms: now_ms, stats, items_read, patterns }))
+}
+
+/// A sample: the first items of each strip. What one strip lacks the next ones may have more.
+fn read_strips(database: &dyn Browse, source: &Source, items_max: u64, learner: &mut Learner) -> Result<(), Error> {
+    let place = |strip: u64| -> Vec<u8> { (strip * (u64::MAX / STRIPS)).to_be_bytes().to_vec() };
+    for strip in 0..STRIPS {
+        let left = items_max.saturating_sub(learner.items());
+        let to = (strip + 1 < STRIPS).then(|| place(strip + 1));
+        read_range(database, source, PlaceRange { from: place(strip), to }, left.div_ceil(STRIPS - strip), learner)?;
+    }
+    Ok(())
+}
+
+/// At most so many items of a range, in several views.
+fn read_range(
+    database: &dyn Browse,
+    source: &Source,
+    mut range: PlaceRange,
+    items_max: u64,
+    learner: &mut Learner,
+) -> Result<(), Error> {
+    let end = learner.items().saturating_add(items_max);
+    while learner.items() < end {
+        let end_of_view = end.min(learner.items() + VIEW_ITEMS_MAX);
+        let mut learnt = Ok(());
+        let last = database.records(source, &range, &mut |record| {
+            learnt = learner.add(record);
+            let goes_on = learnt.is_ok() && learner.items() < end_of_view;
+            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        learnt?;
+        let Some(last) = last else { return Ok(()) };
+        // The first place behind it.
+        range.from = [&last.0[..], &[0]].concat();
+    }
+    Ok(())
+}

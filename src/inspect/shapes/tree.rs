@@ -1,0 +1,418 @@
+//! Patterns of keys, learnt while they are read.
+//!
+//! A key is a path in a tree: the parts of the partition key, then those of the sort key, each with the separator behind it; at the end of
+//! the path is the [`Shape`] of the items with such keys. What has a form (a number, a date, a UUID) is its class from the beginning. Names are
+//! kept as they are, and become `<word>` where many different ones were met in one place: what is a constant is so decided for each place, `ORDER`
+//! below `USER#<n>` whatever follows elsewhere, and never before there were enough to tell.
+//!
+//! The tree has at most [`PATHS_MAX`] paths: with one more it is generalised, in coarser and coarser steps, until half of them are left, and a
+//! place that became `<word>` stays it. The last step leaves one pattern, so that this ends whatever the keys are.
+
+use std::collections::HashMap;
+
+use super::class::Class;
+use super::parts::{END, Part, kind_of_name, parts, without_number};
+use super::shape::Shape;
+
+/// Paths kept while reading.
+pub const PATHS_MAX: usize = 512;
+/// Patterns told.
+pub const PATTERNS_MAX: usize = 64;
+
+/// How much is one pattern.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// Names in one place that are constants.
+    few: usize,
+    /// Of many names, one with this part of the items of its place, in percent, is a constant.
+    percent: u64,
+    /// Parts of a key.
+    parts: usize,
+}
+
+const STEPS: [Step; 8] = [
+    Step { few: 16, percent: 10, parts: 12 },
+    Step { few: 8, percent: 10, parts: 12 },
+    Step { few: 4, percent: 20, parts: 8 },
+    Step { few: 0, percent: 50, parts: 6 },
+    Step { few: 0, percent: 101, parts: 4 },
+    Step { few: 0, percent: 101, parts: 2 },
+    Step { few: 0, percent: 101, parts: 1 },
+    Step { few: 0, percent: 101, parts: 0 },
+];
+
+/// Names that were met this often on average are constants, at the end of a key, and before a separator.
+const OFTEN_AT_END: u64 = 20;
+const OFTEN: u64 = 3;
+/// What is rarer than others by this factor may be of their class by chance.
+const CHANCE: u64 = 4;
+
+/// A part of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Token {
+    Class(Class),
+    Name(Box<str>),
+    /// A name with a number behind it: `user17`.
+    Numbered(Box<str>),
+}
+
+impl Token {
+    /// The words of the tree's own places; a class is none.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Class(_) => None,
+            Self::Name(name) | Self::Numbered(name) => Some(name),
+        }
+    }
+
+    fn is(&self, class: Class) -> bool {
+        *self == Self::Class(class)
+    }
+
+    fn is_any_word(&self) -> bool {
+        self.is(Class::Word) || self.is(Class::Text)
+    }
+}
+
+/// A key attribute's value, to be generalised.
+#[derive(Debug, Clone, Copy)]
+pub enum KeyText<'a> {
+    Text(&'a str),
+    Number,
+    Binary,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Tree {
+    root: Node,
+    paths: usize,
+    /// Place in [`STEPS`].
+    step: usize,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    /// Items whose keys go through here.
+    items: u64,
+    edges: Vec<Edge>,
+    shape: Option<Box<Shape>>,
+}
+
+#[derive(Debug)]
+struct Edge {
+    token: Token,
+    separator: u8,
+    node: Node,
+}
+
+impl Tree {
+    /// The shape of the items with such keys; `new` makes one.
+    ///
+    /// # Errors
+    /// Those of `new`.
+    pub fn shape<E>(&mut self, key: [Option<KeyText<'_>>; 2], new: impl FnOnce() -> Result<Shape, E>) -> Result<&mut Shape, E> {
+        if self.paths >= PATHS_MAX {
+            self.generalise(PATHS_MAX / 2, false);
+        }
+        let parts_max = STEPS[self.step].parts;
+        let mut node = &mut self.root;
+        node.items += 1;
+        for value in key.into_iter().flatten() {
+            node = node.descend(value, parts_max);
+        }
+        Ok(match &mut node.shape {
+            Some(shape) => shape,
+            place @ None => {
+                self.paths += 1;
+                place.insert(Box::new(new()?))
+            }
+        })
+    }
+
+    /// Makes fewer paths, until there are at most so many.
+    fn generalise(&mut self, paths_max: usize, is_last: bool) {
+        loop {
+            self.root.generalise(STEPS[self.step], 0, is_last);
+            self.paths = self.root.paths();
+            if self.paths <= paths_max || self.step + 1 == STEPS.len() {
+                return;
+            }
+            self.step += 1;
+        }
+    }
+
+    /// The patterns, partition key and sort key, with their shapes.
+    #[must_use]
+    pub fn into_patterns(mut self) -> Vec<(Vec<String>, Shape)> {
+        self.generalise(PATTERNS_MAX, true);
+        let mut all = Vec::new();
+        self.root.into_patterns(&mut vec![String::new()], &mut all);
+        all
+    }
+
+    /// How many attribute names are kept.
+    #[must_use]
+    pub fn names_kept(&self) -> usize {
+        self.root.names_kept()
+    }
+
+    #[must_use]
+    pub fn paths(&self) -> usize {
+        self.paths
+    }
+}
+
+impl Node {
+    fn descend(&mut self, key: KeyText<'_>, parts_max: usize) -> &mut Self {
+        let class = match key {
+            KeyText::Number => Class::Number,
+            KeyText::Binary => Class::Binary,
+            KeyText::Text(text) => {
+                // The borrow of a node goes on with the next: the path is walked by its places.
+                let mut node = self;
+                let mut path = Vec::with_capacity(8);
+                parts(text, parts_max, |part, separator| path.push((part, separator)));
+                for (part, separator) in path {
+                    node = node.enter(part, separator);
+                }
+                return node;
+            }
+        };
+        self.enter(Part::Class(class), END)
+    }
+
+    fn enter(&mut self, part: Part<'_>, separator: u8) -> &mut Self {
+        let place = self.place(part, separator).unwrap_or_else(|| {
+            let token = match part {
+                Part::Class(class) => Token::Class(class),
+                Part::Name(name) => Token::Name(name.into()),
+            };
+            self.edges.push(Edge { token, separator, node: Self::default() });
+            self.edges.len() - 1
+        });
+        let node = &mut self.edges[place].node;
+        node.items += 1;
+        node
+    }
+
+    /// The edge that leads on: of a name itself, else what became of its like.
+    fn place(&self, part: Part<'_>, separator: u8) -> Option<usize> {
+        let mut edges = self.edges.iter().enumerate().filter(|(_, edge)| edge.separator == separator);
+        let name = match part {
+            Part::Class(class) => return edges.find(|(_, edge)| edge.token.is(class)).map(|(place, _)| place),
+            Part::Name(name) => name,
+        };
+        let stem = without_number(name);
+        let mut like = None;
+        for (place, edge) in edges {
+            match &edge.token {
+                Token::Name(known) if **known == *name => return Some(place),
+                Token::Numbered(known) if stem == Some(&**known) => like = Some(place),
+                token if token.is_any_word() => like = like.or(Some(place)),
+                _ => {}
+            }
+        }
+        like
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.items += other.items;
+        for edge in other.edges {
+            self.add(edge);
+        }
+        match (&mut self.shape, other.shape) {
+            (Some(own), Some(other)) => own.merge(&other),
+            (own @ None, other) => *own = other,
+            (Some(_), None) => {}
+        }
+    }
+
+    fn add(&mut self, edge: Edge) {
+        match self.edges.iter_mut().find(|own| own.separator == edge.separator && own.token == edge.token) {
+            Some(own) => own.node.merge(edge.node),
+            None => self.edges.push(edge),
+        }
+    }
+
+    /// Gives edges other tokens; those with the same are one.
+    fn rename(&mut self, token: impl Fn(&Edge) -> Option<Token>) {
+        for mut edge in std::mem::take(&mut self.edges) {
+            edge.token = token(&edge).unwrap_or(edge.token);
+            self.add(edge);
+        }
+    }
+
+    fn generalise(&mut self, step: Step, depth: usize, is_last: bool) {
+        if depth >= step.parts {
+            self.cut();
+        }
+        self.join_numbered();
+        self.take_for_random();
+        self.join_names(step, is_last);
+        self.join_classes();
+        for edge in &mut self.edges {
+            let depth = if edge.separator == END { 0 } else { depth + 1 };
+            edge.node.generalise(step, depth, is_last);
+        }
+    }
+
+    /// What is left of the key is one part.
+    fn cut(&mut self) {
+        let is_text = |edge: &Edge| !edge.token.is(Class::Number) && !edge.token.is(Class::Binary);
+        if self.edges.iter().any(is_text) {
+            let mut rest = Self::default();
+            std::mem::take(&mut self.edges).into_iter().for_each(|edge| edge.into_ends(&mut rest));
+            self.edges = vec![Edge { token: Token::Class(Class::Rest), separator: END, node: rest }];
+        }
+    }
+
+    /// `user1`, `user2`: names that differ in a number.
+    fn join_numbered(&mut self) {
+        let mut counts: HashMap<(u8, Box<str>), usize> = HashMap::new();
+        for edge in &self.edges {
+            let (stem, count) = match &edge.token {
+                Token::Numbered(stem) => (Some(&**stem), 2),
+                Token::Name(name) => (without_number(name), 1),
+                Token::Class(_) => (None, 0),
+            };
+            if let Some(stem) = stem {
+                *counts.entry((edge.separator, stem.into())).or_default() += count;
+            }
+        }
+        self.rename(|edge| {
+            let stem = without_number(edge.token.name()?)?;
+            let is_one_of_many = counts.get(&(edge.separator, stem.into()))? > &1;
+            (is_one_of_many && !matches!(edge.token, Token::Numbered(_))).then(|| Token::Numbered(stem.into()))
+        });
+    }
+
+    /// `f17` among hexadecimal numbers is one of them by chance.
+    fn take_for_random(&mut self) {
+        let items = self.items_by(|edge| matches!(edge.token, Token::Numbered(_)));
+        let random = [Class::Hex, Class::Id, Class::Base64].map(|class| (class, self.items_by(|edge| edge.token.is(class))));
+        self.rename(|edge| {
+            let numbered = items.get(&edge.separator).filter(|_| matches!(edge.token, Token::Numbered(_)))?;
+            let is_rare = |of: &HashMap<u8, u64>| of.get(&edge.separator).is_some_and(|items| numbered * CHANCE <= *items);
+            random.iter().find(|(_, of)| is_rare(of)).map(|(class, _)| Token::Class(*class))
+        });
+    }
+
+    /// By separator: the items of the edges that are asked for.
+    fn items_by(&self, of: impl Fn(&Edge) -> bool) -> HashMap<u8, u64> {
+        let mut items = HashMap::new();
+        for edge in self.edges.iter().filter(|edge| of(edge)) {
+            *items.entry(edge.separator).or_default() += edge.node.items;
+        }
+        items
+    }
+
+    /// Names that are no constants are words. Names in capitals are told apart from others: they are types of items more often than not.
+    fn join_names(&mut self, step: Step, is_last: bool) {
+        let mut families: HashMap<(u8, bool), (usize, u64)> = HashMap::new();
+        for edge in &self.edges {
+            if let Some(name) = edge.token.name() {
+                let family = families.entry((edge.separator, is_capital(name))).or_default();
+                *family = (family.0 + 1, family.1 + edge.node.items);
+            }
+        }
+        let items = self.items;
+        self.rename(|edge| {
+            let name = edge.token.name()?;
+            let (names, of_family) = families[&(edge.separator, is_capital(name))];
+            let often = if edge.separator == END { OFTEN_AT_END } else { OFTEN };
+            let is_certain = !is_last || is_capital(name) || of_family >= often * names as u64;
+            let is_heavy = edge.node.items * 100 >= items * step.percent && edge.node.items >= often;
+            let is_constant = names <= step.few && is_certain || is_heavy;
+            (!is_constant).then(|| Token::Class(kind_of_name(name)))
+        });
+    }
+
+    /// A few of one class among many of a wider one are of that, by chance.
+    fn join_classes(&mut self) {
+        let mut counts: Vec<(u8, Class, u64)> = Vec::new();
+        for edge in &self.edges {
+            if let Token::Class(class) = edge.token {
+                counts.push((edge.separator, class, edge.node.items));
+            }
+        }
+        let items_of = |separator: u8, class: Class| {
+            counts.iter().find(|count| (count.0, count.1) == (separator, class)).map_or(0, |count| count.2)
+        };
+        self.rename(|edge| {
+            let Token::Class(class) = edge.token else { return None };
+            let (word, text) = (items_of(edge.separator, Class::Word), items_of(edge.separator, Class::Text));
+            // Words and texts are one thing: where a part of them has spaces, text.
+            match class {
+                Class::Word if text * 9 >= word && text > 0 => return Some(Token::Class(Class::Text)),
+                Class::Text if text * 9 < word => return Some(Token::Class(Class::Word)),
+                _ => {}
+            }
+            let wider = |count: &&(u8, Class, u64)| {
+                count.0 == edge.separator && class.may_be(count.1) && edge.node.items * CHANCE <= count.2
+            };
+            counts.iter().filter(wider).max_by_key(|count| count.2).map(|count| Token::Class(count.1))
+        });
+    }
+
+    fn paths(&self) -> usize {
+        usize::from(self.shape.is_some()) + self.edges.iter().map(|edge| edge.node.paths()).sum::<usize>()
+    }
+
+    fn names_kept(&self) -> usize {
+        let own = self.shape.as_ref().map_or(0, |shape| shape.attributes.kept());
+        own + self.edges.iter().map(|edge| edge.node.names_kept()).sum::<usize>()
+    }
+
+    fn into_patterns(self, keys: &mut Vec<String>, all: &mut Vec<(Vec<String>, Shape)>) {
+        if let Some(shape) = self.shape {
+            // The last one was begun at the end of the last key.
+            all.push((keys[..keys.len() - 1].to_vec(), *shape));
+        }
+        for edge in self.edges {
+            let before = keys.clone();
+            if let Some(key) = keys.last_mut() {
+                edge.write(key);
+            }
+            if edge.separator == END {
+                keys.push(String::new());
+            }
+            edge.node.into_patterns(keys, all);
+            *keys = before;
+        }
+    }
+}
+
+impl Edge {
+    /// All that follows the end of the key.
+    fn into_ends(self, rest: &mut Node) {
+        if self.separator == END {
+            rest.merge(self.node);
+        } else {
+            self.node.edges.into_iter().for_each(|edge| edge.into_ends(rest));
+        }
+    }
+
+    fn write(&self, pattern: &mut String) {
+        match &self.token {
+            Token::Class(class) => pattern.push_str(class.text()),
+            Token::Name(name) => pattern.push_str(name),
+            Token::Numbered(stem) => {
+                pattern.push_str(stem);
+                pattern.push_str(Class::Digits.text());
+            }
+        }
+        if self.separator != END {
+            pattern.push(char::from(self.separator));
+        }
+    }
+}
+
+/// `USER`, `ORDER_ITEM`
+fn is_capital(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && !name.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;
