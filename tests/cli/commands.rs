@@ -250,6 +250,25 @@ fn advice_is_the_same_in_the_mount() {
 }
 
 #[test]
+fn shapes_are_the_same_in_the_mount() {
+    let mount = Mount::with_samples();
+    let shapes = |args: &[&str]| ddbfs(&mount.data(), &[&["shapes"], args].concat(), "");
+    let (code, out, err) = shapes(&["Thread"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("# Shapes of Thread\n\nAll 10 items as of 20") && out.contains("\nIn indexes: LastPostIndex "), "{out}");
+    // But for the line that says when.
+    let undated = |text: &str| text.lines().filter(|line| !line.contains(" as of ")).collect::<Vec<_>>().join("\n");
+    assert_eq!(undated(&mount.ok("cat Thread/shapes.md")), undated(&out));
+    let json: serde_json::Value = serde_json::from_str(&shapes(&["Thread", "--json"]).1).unwrap();
+    assert_eq!((&json["items"], &json["sampled"]), (&10.into(), &false.into()));
+    let json: serde_json::Value = serde_json::from_str(&shapes(&["Thread", "--json", "--sample", "4"]).1).unwrap();
+    assert_eq!((&json["items"], &json["sampled"]), (&10.into(), &true.into()));
+    assert!(json["items_read"].as_u64().unwrap() <= 4, "{json}");
+    assert_eq!(shapes(&["Thread", "--sample", "0"]).0, 2);
+    assert_eq!(shapes(&["Nothing"]).0, 1);
+}
+
+#[test]
 fn t_09_t_14_shards() {
     let dir = tempfile::tempdir().unwrap();
     let count = |args: &[&str]| ddbfs(dir.path(), &[&["shards"], args].concat(), "");

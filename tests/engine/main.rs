@@ -27,6 +27,7 @@ mod recovery;
 mod resources;
 mod rules;
 mod samples;
+mod shapes;
 mod statements;
 mod statements_model;
 mod stored_bytes;

@@ -197,6 +197,7 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
     assert_eq!(mount.sh(&format!("ls Held/partitions/{partition}/keys")).ok(), "u1\n");
 }
 
+<<<<<<< HEAD
 /// A table with nearly every fault; advice on it names many paths.
 #[test]
 fn the_paths_that_advice_names_are_there() {
@@ -250,4 +251,35 @@ fn the_paths_that_advice_names_are_there() {
     for path in words {
         mount.sh(&format!("test -e '{path}' || {{ echo no '{path}'; false; }}")).ok();
     }
+=======
+#[test]
+fn shapes_tell_what_the_items_look_like_and_cost_nothing() {
+    let (mount, _) = modelled();
+    fill(&mount);
+    let before = mount.sh("cat Orders/capacity.json").ok().to_owned();
+    let shapes = json_of(&mount, "Orders/shapes.json");
+    assert_eq!((&shapes["items"], &shapes["items_read"], &shapes["sampled"]), (&json!(240), &json!(240), &json!(false)));
+    let first = &shapes["patterns"][0];
+    assert_eq!((&first["partition_key"], &first["sort_key"], &first["items"]), (&json!("u<n>"), &json!("o<n>"), &json!(240)));
+    // The example is a file.
+    mount.sh("jq -e .pk \"Orders/$(jq -r '.patterns[0].example' Orders/shapes.json)\" > /dev/null").ok();
+    let before_text = mount.sh("cat Orders/shapes.md").ok().to_owned();
+    assert!(before_text.contains("\n| `u<n>` | `o<n>` | 240 | 100.0 | "), "{before_text}");
+    mount.sh("test $(stat -c %s Orders/shapes.md) = $(wc -c < Orders/shapes.md)").ok();
+    let reads = |text: &str| serde_json::from_str::<Value>(text).unwrap()["sources"][0]["since_start"]["read_units"].clone();
+    // The example was read, as an item: nothing else was.
+    let consumed = reads(mount.sh("cat Orders/capacity.json").ok()).as_f64().unwrap() - reads(&before).as_f64().unwrap();
+    assert!(consumed <= 1.0, "{consumed}");
+    // What is written shows at once.
+    mount.sh(r#"mkdir Orders/items/SETTINGS && echo '{"theme":"dark"}' > Orders/items/SETTINGS/theme.json"#).ok();
+    let shapes = json_of(&mount, "Orders/shapes.json");
+    let settings = shapes["patterns"].as_array().unwrap().iter().find(|pattern| pattern["partition_key"] == "SETTINGS");
+    assert_eq!(settings.unwrap()["example"], "items/SETTINGS/theme.json");
+    assert!(mount.sh("cat Orders/shapes.md").ok().contains("`SETTINGS`"));
+    // A table of another name, without sort keys; and for lookup only.
+    assert_eq!(json_of(&mount, "Flat/shapes.json")["patterns"][0]["sort_key"], Value::Null);
+    assert_eq!(mount.sh("ls Orders | { grep -c shapes || true; }").ok(), "0\n");
+    mount.sh("echo x > Orders/shapes.md").failed();
+    mount.sh("cat Orders/gsi/by-status/shapes.md").failed();
+>>>>>>> 5c7c095 (shapes.md, shapes.json and ddbfs shapes tell what the items of a table look like)
 }

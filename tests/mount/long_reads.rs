@@ -158,11 +158,13 @@ fn ends(gate: &Gate, mut program: Child, script: &str) -> bool {
     }
 }
 
-const LONG: [&str; 12] = [
+const LONG: [&str; 14] = [
     "cat Orders/gsi/by-status/missing.ndjson",
     "stat Orders/gsi/by-status/missing.ndjson",
     "cat Orders/gsi/by-status/violations.ndjson",
     "cat Orders/advice.md",
+    "cat Orders/shapes.md",
+    "cat Orders/shapes.json",
     "cat Orders/partitions/heat.tsv",
     "cat Orders/partitions/big.tsv",
     "cat Orders/partitions/p00/stats.json",

@@ -290,7 +290,7 @@ mod tests {
         check("20240131T102030Z", "<datetime>");
         check("0f8fad5b-d9cb-469f-a165-70867728950e", "<uuid>");
         check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "<ulid>");
-        check("deadbeef01#x", "<hex>#x");
+        check("de4dbeef01#x", "<hex>#x");
         check("9b74c9897bac770ffc029102a200c5de", "<hex>");
         check("a1b2c3z9", "<id>");
         check("V1StGXR8_Z5jdHi6B-myT", "<base64>");

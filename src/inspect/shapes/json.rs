@@ -1,4 +1,4 @@
-//! Shapes as JSON; docs/shapes.md has the fields.
+//! Shapes as JSON; docs/paths.md has the fields.
 
 use serde_json::{Map, Value, json};
 
