@@ -153,8 +153,8 @@ fn add_types(own: &mut Types, others: &Types) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::record::{Record, encode};
     use crate::codec::item_line;
+    use crate::codec::record::{Record, encode};
 
     fn add(attributes: &mut Attributes, json: &str, budget: &mut usize) {
         let bytes = encode(&item_line::parse(json.as_bytes()).unwrap(), &["pk"], 1, 2);
@@ -165,7 +165,8 @@ mod tests {
 
     fn shown(attributes: &Attributes) -> String {
         let one = |(name, attribute): (&str, &Attribute)| {
-            let members: Vec<String> = attribute.members.iter().map(|(name, types)| format!("{name}{:?}", types.counted())).collect();
+            let members: Vec<String> =
+                attribute.members.iter().map(|(name, types)| format!("{name}{:?}", types.counted())).collect();
             format!("{name}{:?}{}", attribute.types.counted(), members.concat())
         };
         attributes.iter().map(one).collect::<Vec<_>>().join(" ")

@@ -299,7 +299,8 @@ mod tests {
         check("jane@localhost", "none");
         check("+4915112345678", "<phone>");
         check("https://example.com/a?b=1#x", "<url>#x");
-        for name in ["USER", "user17", "S3", "in-progress", "UserProfileUpdated", "", "#", "größe9", "Order-Item-Of-The-Day-2024"] {
+        for name in ["USER", "user17", "S3", "in-progress", "UserProfileUpdated", "", "#", "größe9", "Order-Item-Of-The-Day-2024"]
+        {
             check(name, "none");
         }
         // Nothing is looked at twice however long it is, and what is in no alphabet is no form.

@@ -40,7 +40,7 @@ fn summary(shapes: &Shapes) -> String {
     let of = if shapes.is_sample() {
         format!("A sample of {} of {}, taken at {at} from everywhere in hash space", plural(read, "item"), shapes.stats.entries)
     } else {
-        format!("All {} as of {at}", plural(read, "item"))
+        format!("{} as of {at}", plural(read, "item"))
     };
     let count = shapes.patterns.len();
     let coarse = if count == PATTERNS_MAX { "; similar ones were joined" } else { "" };
@@ -78,7 +78,8 @@ fn details(out: &mut String, shapes: &Shapes, pattern: &Pattern, path_of: PathOf
     let title: Vec<String> = std::iter::once(&pattern.partition).chain(&pattern.sort).map(|key| code(key)).collect();
     let _ = writeln!(out, "\n## {}\n\nSuch as `{}`", title.join(" "), path_of(&shape.example));
     let entered = shapes.schema.indexes.iter().zip(&shape.indexes).filter(|(_, count)| **count > 0);
-    let entered: Vec<String> = entered.map(|(index, count)| format!("{} {count} ({} %)", index.name, share(*count, items))).collect();
+    let entered: Vec<String> =
+        entered.map(|(index, count)| format!("{} {count} ({} %)", index.name, share(*count, items))).collect();
     match (shapes.schema.indexes.is_empty(), entered.is_empty()) {
         (true, _) => {}
         (false, true) => out.push_str("\nIn no index.\n"),

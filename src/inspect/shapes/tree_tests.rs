@@ -70,7 +70,10 @@ fn names_are_constants_where_they_are_few() {
     check(of(&["EC2", "RDS", "S3", "CONFIG"], 1), &["CONFIG 1", "EC2 1", "RDS 1", "S3 1"]);
     check(of(&["Meteor Blasters", "Galaxy Invaders", "Pong"], 1), &["<text> 3"]);
     check(of(&["a#x", "b#x", "a#y"], 4), &["a#<word> 8", "b#<word> 4"]);
-    check(of(&["c1#bicycle#BRA", "c2#bicycle#USA", "c1#helmet#BRA"], 3), &["c<n>#bicycle#BRA 3", "c<n>#bicycle#USA 3", "c<n>#helmet#BRA 3"]);
+    check(
+        of(&["c1#bicycle#BRA", "c2#bicycle#USA", "c1#helmet#BRA"], 3),
+        &["c<n>#bicycle#BRA 3", "c<n>#bicycle#USA 3", "c<n>#helmet#BRA 3"],
+    );
     check(of(&["", "#", "a#"], 20), &[" 20", "# 20", "a# 20"]);
 }
 
@@ -84,7 +87,8 @@ fn names_are_words_where_they_are_many() {
     // One that has a tenth of all stays, the others do not hide it.
     check((0..1000).map(|n| if n % 5 == 0 { "acme".to_owned() } else { letters(n) }), &["<word> 800", "acme 200"]);
     // Each place decides for itself.
-    let by_type = (0..1000).map(|n| if n % 2 == 0 { format!("ORG#{}\tINFO", letters(n)) } else { format!("TAG#red\t{}", letters(n)) });
+    let by_type =
+        (0..1000).map(|n| if n % 2 == 0 { format!("ORG#{}\tINFO", letters(n)) } else { format!("TAG#red\t{}", letters(n)) });
     check(by_type, &["ORG#<word> | INFO 500", "TAG#red | <word> 500"]);
 }
 
@@ -92,14 +96,19 @@ fn names_are_words_where_they_are_many() {
 fn random_keys_are_one_class_also_where_some_look_like_another() {
     check((0..20_000).map(|n| hex(n, 8)), &["<hex> 20000"]);
     check((0..5000).map(|n| format!("h#{}", hex(n, 12))), &["h#<hex> 5000"]);
-    let id = |n: u64| -> String { (0..10).map(|at| char::from(b"abcdefghijklmnopqrstuvwxyz0123456789"[(scattered(n * 10 + at) >> 40) as usize % 36])).collect() };
+    let id = |n: u64| -> String {
+        (0..10)
+            .map(|at| char::from(b"abcdefghijklmnopqrstuvwxyz0123456789"[(scattered(n * 10 + at) >> 40) as usize % 36]))
+            .collect()
+    };
     check((0..20_000).map(id), &["<id> 20000"]);
     check((0..1000).map(|n| (scattered(n) % 10_000_000_000).to_string()), &["<n> 1000"]);
 }
 
 #[test]
 fn keys_without_end_are_bounded_and_readable() {
-    let tokens = |count: u64| move |n: u64| (0..count).map(|at| format!("{}x{}", hex(n * 31 + at, 5), at % 3)).collect::<Vec<_>>().join("#");
+    let tokens =
+        |count: u64| move |n: u64| (0..count).map(|at| format!("{}x{}", hex(n * 31 + at, 5), at % 3)).collect::<Vec<_>>().join("#");
     let mixed = |n: u64| -> String {
         (0..12).map(|at| ["USER#", "17/", "a_b|", "2026-01-01:", "ü ", "x@"][(scattered(n * 13 + at) >> 33) as usize % 6]).collect()
     };
@@ -118,7 +127,10 @@ fn keys_without_end_are_bounded_and_readable() {
         let all = tree.into_patterns();
         assert!(all.len() <= PATTERNS_MAX, "{place}: {}", all.len());
         assert_eq!(all.iter().map(|(_, shape)| shape.sizes.count).sum::<u64>(), 20_000);
-        assert!(all.iter().all(|(keys, _)| keys.len() == 2 && keys[0].chars().count() < 200 && keys[1] == "<number>"), "{place}: {all:?}");
+        assert!(
+            all.iter().all(|(keys, _)| keys.len() == 2 && keys[0].chars().count() < 200 && keys[1] == "<number>"),
+            "{place}: {all:?}"
+        );
     }
 }
 
