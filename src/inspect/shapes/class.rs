@@ -97,11 +97,14 @@ pub fn is_weak(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.' | b' ')
 }
 
+/// Does the text begin so, and for how many bytes?
+type Form = fn(&[u8]) -> Option<(Class, usize)>;
+
 /// What the text begins with, and its length in bytes; it ends at a separator or with the text.
 #[must_use]
 pub fn recognise(text: &str) -> Option<(Class, usize)> {
     let bytes = text.as_bytes();
-    const FORMS: [fn(&[u8]) -> Option<(Class, usize)>; 8] = [uuid, moment, url, email, ip, phone, base64, run];
+    const FORMS: [Form; 8] = [uuid, moment, url, email, ip, phone, base64, run];
     let ends = |length: usize| bytes.get(length).is_none_or(|&next| is_strong(next) || is_weak(next));
     FORMS.iter().filter_map(|form| form(bytes)).find(|(_, length)| ends(*length))
 }

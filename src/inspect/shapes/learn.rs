@@ -1,8 +1,7 @@
 //! Records to shapes.
 
-use super::Pattern;
 use super::entries::IndexKeys;
-use super::shape::Shape;
+use super::shape::{Pattern, Shape};
 use super::tree::{KeyText, Tree};
 use crate::codec::record::{Record, StoredValue};
 use crate::model::error::StoreError;

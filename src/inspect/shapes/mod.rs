@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 pub use json::json;
 pub use markdown::markdown;
-pub use shape::Shape;
+pub use shape::{Pattern, Shape};
 pub use tree::{PATHS_MAX, PATTERNS_MAX};
 
 use crate::database::{Browse, Source, SourceStats};
@@ -55,15 +55,6 @@ pub struct Shapes {
     pub items_read: u64,
     /// The commonest first.
     pub patterns: Vec<Pattern>,
-}
-
-/// The items whose keys look alike.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    pub partition: String,
-    /// `None` where the table has no sort key.
-    pub sort: Option<String>,
-    pub shape: Shape,
 }
 
 impl Shapes {

@@ -4,7 +4,16 @@ use super::attributes::Attributes;
 use super::sizes::Sizes;
 use crate::model::Key;
 
-/// The items of one pattern.
+/// The items whose keys look alike.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    pub partition: String,
+    /// `None` where the table has no sort key.
+    pub sort: Option<String>,
+    pub shape: Shape,
+}
+
+/// What is counted of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// DynamoDB sizes, without overhead.
