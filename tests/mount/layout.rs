@@ -197,7 +197,6 @@ fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
     assert_eq!(mount.sh(&format!("ls Held/partitions/{partition}/keys")).ok(), "u1\n");
 }
 
-<<<<<<< HEAD
 /// A table with nearly every fault; advice on it names many paths.
 #[test]
 fn the_paths_that_advice_names_are_there() {
@@ -251,7 +250,8 @@ fn the_paths_that_advice_names_are_there() {
     for path in words {
         mount.sh(&format!("test -e '{path}' || {{ echo no '{path}'; false; }}")).ok();
     }
-=======
+}
+
 #[test]
 fn shapes_tell_what_the_items_look_like_and_cost_nothing() {
     let (mount, _) = modelled();
@@ -281,5 +281,4 @@ fn shapes_tell_what_the_items_look_like_and_cost_nothing() {
     assert_eq!(mount.sh("ls Orders | { grep -c shapes || true; }").ok(), "0\n");
     mount.sh("echo x > Orders/shapes.md").failed();
     mount.sh("cat Orders/gsi/by-status/shapes.md").failed();
->>>>>>> 5c7c095 (shapes.md, shapes.json and ddbfs shapes tell what the items of a table look like)
 }
