@@ -69,6 +69,6 @@ fn open_at(dir: &Path, options: EngineOptions) -> Result<(Arc<LocalDatabase>, Ar
 impl Opened {
     /// Ends the writer: everything acknowledged is on disk.
     pub fn close(self) {
-        self.store.close();
+        self.database.engine().close();
     }
 }

@@ -1,4 +1,4 @@
-//! The beginning of an engine: the store's format, what an earlier process left undone, the threads.
+//! The beginning of an engine: the store's format, what an earlier process left undone, the threads; and its end.
 
 use std::sync::Arc;
 
@@ -44,6 +44,18 @@ impl Engine {
                 None => Ok(transaction.batch.put(&key, &[FORMAT_VERSION])?),
             }
         })
+    }
+
+    /// Runs what is queued to its end; the engine takes no writes after it.
+    pub fn close(&self) {
+        // The threads first: a round in the middle would have its writes refused.
+        if let Some(background) = &self.background {
+            background.end();
+        }
+        if let Err(error) = background::counting::keep(&self.shared, true) {
+            log::debug!("what was counted last is not stored: {error}");
+        }
+        self.shared.store.close();
     }
 
     /// Does what the background threads do, now and to the end: items whose time is over, stream records that are too old, indexes

@@ -97,7 +97,7 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
     let entries = [keys::entries(source), keys::collections(source)];
     let lists =
         [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source), keys::parked(source)];
-    for range in entries.into_iter().chain(lists) {
+    for range in entries.into_iter().chain(lists).chain([keys::counted(source)]) {
         let doomed = walks::first_keys(transaction.batch.as_read(), &range, left)?;
         for key in &doomed {
             transaction.batch.delete(key)?;

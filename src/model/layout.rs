@@ -74,7 +74,8 @@ impl Reads {
 }
 
 /// What a table or index was asked for, in capacity units.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// `ConsumedReadCapacityUnits`.
     pub read: Statistic,
@@ -175,7 +176,8 @@ impl MeteredOperation {
 }
 
 /// What became of one operation on one table.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OperationCounts {
     /// `SuccessfulRequestLatency`, milliseconds.
     pub latency_ms: Statistic,

@@ -235,6 +235,41 @@ fn a_second_process_writes_and_the_mount_sees_it_at_once() {
 }
 
 #[test]
+fn heat_is_of_all_processes_and_outlives_a_kill() {
+    let mut mount = Mount::with_samples();
+    let hot = "sed 1,2d Pets/partitions/hot.day.tsv | awk -F'\\t' '$3==\"Ant\" {print $5}'";
+    let write_units = "jq '.sources[0].since_start.write_units' Pets/capacity.json";
+    let before: f64 = mount.ok(write_units).trim().parse().unwrap();
+    let lines: String = (0..30).map(|n| format!("{{\"AnimalType\":\"Ant\",\"Name\":\"{n}\"}}\n")).collect();
+    // Another process stores what it counted when it ends.
+    assert_eq!(ddbfs(&mount.data(), &["load", "Pets"], &lines).0, 0);
+    assert_eq!(mount.ok(hot), "30.0\n");
+    // The mount's own is stored some seconds after it was counted, and a kill then loses nothing.
+    mount.ok("echo '{}' > Pets/items/Ant/mine.json");
+    assert_eq!(mount.ok(hot), "31.0\n");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while count_of_stored(&mount.data()) < before + 31.0 {
+        assert!(std::time::Instant::now() < deadline, "not stored");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    mount.kill();
+    mount.start(&[]);
+    assert_eq!(mount.ok(hot), "31.0\n");
+    assert_eq!(mount.ok(write_units).trim().parse::<f64>().unwrap(), before + 31.0);
+    assert!(check(&mount.data()).0);
+}
+
+/// Write units of Pets that are in the store, whoever counted them.
+fn count_of_stored(data: &Path) -> f64 {
+    let store = std::sync::Arc::new(ddbfs::store::lmdb::LmdbStore::open(data, ddbfs::store::lmdb::LmdbOptions::default()).unwrap());
+    let options = ddbfs::engine::EngineOptions { background_period: None, ..ddbfs::engine::EngineOptions::default() };
+    let database = ddbfs::database::local::LocalDatabase::open(store, options).unwrap();
+    let table = ddbfs::model::TableName::new("Pets").unwrap();
+    let metrics = ddbfs::database::Database::layout(&database).unwrap().metrics(&[table]).unwrap();
+    metrics.tables[0].sources[0].usage.total.write.sum
+}
+
+#[test]
 fn advice_is_the_same_in_the_mount() {
     let mount = Mount::with_samples();
     let (code, out, err) = ddbfs(&mount.data(), &["advise", "OrdersBySequence"], "");

@@ -9,6 +9,7 @@ mod browse;
 mod cached;
 mod check;
 mod conditions;
+mod counted;
 mod damage;
 mod fuzz_seeds;
 mod hot_partitions;

@@ -138,6 +138,31 @@ fn heat_is_told_in_tables_and_drawn() {
 }
 
 #[test]
+fn heat_is_told_of_the_last_minute_hour_and_day() {
+    let (mount, clock) = modelled();
+    fill(&mount);
+    (0..200).for_each(|_| drop(get(&*mount.db, "Orders", r#"{"pk":"u3","sk":"o3"}"#)));
+    let first = mount.sh("head -n 1 Orders/partitions/heat.tsv").ok().to_owned();
+    assert_eq!(first, "#last minute: 2023-11-14T22:12:30.000Z to 2023-11-14T22:13:20.000Z\n");
+    // 200 half units in one second, of 4 a second that a partition gives, and 144 writes of 8.
+    let top = "sed 1,2d Orders/partitions/%.tsv | sort -t$'\\t' -k12,12nr | head -n 1 | cut -f13";
+    assert_eq!(mount.sh(&top.replace('%', "heat")).ok(), "2023-11-14T22:13:20.000Z\n");
+    clock.advance_ms(120_000);
+    mount.db.engine().run_background_work().unwrap();
+    assert_eq!(mount.sh("sed 1,2d Orders/partitions/hot.tsv | wc -l").ok(), "0\n");
+    for window in ["hour", "day"] {
+        let hottest = mount.sh(&format!("sed 1,2d Orders/partitions/hot.{window}.tsv | sort -t$'\\t' -k4,4nr | head -n 1 | cut -f3,4")).ok().to_owned();
+        assert_eq!(hottest, "u3\t100.0\n");
+        assert_eq!(mount.sh(&top.replace('%', &format!("heat.{window}"))).ok(), "2023-11-14T22:13:20.000Z\n");
+        let line = mount.sh(&format!("head -n 1 Orders/partitions/hot.{window}.tsv")).ok().to_owned();
+        assert!(line.starts_with(&format!("#last {window}: ")) && line.ends_with(" to 2023-11-14T22:15:20.000Z\n"), "{line}");
+        assert!(mount.sh(&format!("cat Orders/heat.{window}.svg")).ok().contains(&format!("last {window}")));
+    }
+    // For lookup only.
+    assert_eq!(mount.sh("ls Orders Orders/partitions | { grep -c -e heat -e hot || true; }").ok(), "0\n");
+}
+
+#[test]
 fn a_throttled_mount_says_busy_and_a_large_collection_is_warned_of() {
     let clock = Arc::new(ManualClock::at(1_700_000_000_000));
     let throttle = Some(ThrottleOptions::new(true));

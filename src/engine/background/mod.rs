@@ -1,9 +1,10 @@
 //! The engine's own work beside its requests: items whose time is over, stream records older than a day; indexes that are made or
-//! removed; partitions that split.
+//! removed; partitions that split; what was counted.
 //!
 //! A thread for each round wakes up every while and looks; it writes only when there is something to do. Several processes on one data
 //! directory may all do it: everything is decided again inside the write.
 
+pub mod counting;
 mod expiry;
 mod indexes;
 mod splits;
@@ -29,10 +30,13 @@ pub fn round(shared: &Arc<Shared>) -> Result<(), Error> {
 }
 
 fn housekeeping(shared: &Arc<Shared>) -> Result<Option<Duration>, Error> {
+    // First: nothing that fails below keeps it from the store.
+    counting::keep(shared, false)?;
     expiry::sweep(shared)?;
     trim::trim(shared)?;
     system_backups::expire(shared)?;
     parked::expire(shared)?;
     splits::round(shared)?;
+    counting::forget(shared)?;
     Ok(None)
 }

@@ -19,6 +19,7 @@
 //! 19 · list u32 · digest 16 · order     the item at that place of a table is kept out of an index; no value. A list's id is a source id
 //! 1A · table u32 · version u64          a write that the global indexes of a table do not show yet, see `index_lag`
 //! 1B · table u32 · folder · name        a parked file, see `parked`; folder is 00, or 01 and the digest 16 of a partition key
+//! 1C · source u32 · kind u8 · level u8 · start u64   what was counted of a source in a while, see `meter::stored`; milliseconds
 //! ```
 //! Numbers are big-endian. A source is a table or an index; its id is never used again. The digest is that of the partition
 //! key values, so a source is in hash order and a collection is contiguous. `order` is, of concatenated ordered key encodings
@@ -57,6 +58,7 @@ const BACKFILL: u8 = 0x18;
 const VIOLATION: u8 = 0x19;
 const PENDING: u8 = 0x1A;
 const PARKED: u8 = 0x1B;
+const COUNTED: u8 = 0x1C;
 
 /// Bytes before the digest in an entry's or collection's key.
 const SOURCE_HEAD_BYTES: usize = 5;
@@ -77,6 +79,8 @@ pub enum Meta {
     CatalogGeneration,
     /// The item version given last: u64.
     VersionSequence,
+    /// Refused requests that were counted: u64.
+    UserErrors,
 }
 
 impl Meta {
@@ -86,6 +90,7 @@ impl Meta {
             Self::NextSource => 0x02,
             Self::CatalogGeneration => 0x03,
             Self::VersionSequence => 0x04,
+            Self::UserErrors => 0x05,
         }
     }
 }
@@ -147,6 +152,8 @@ pub enum StoreKey<'a> {
     Pending(SourceId, Version),
     /// Table, digest of the folder's partition key if it is in one, file name.
     Parked(SourceId, Option<&'a Digest>, &'a str),
+    /// Source, kind of the record, its level and start.
+    Counted(SourceId, u8, u8, u64),
 }
 
 impl StoreKey<'_> {
@@ -170,6 +177,9 @@ impl StoreKey<'_> {
             Self::Violation(list, place) => [&source_head(VIOLATION, *list)[..], place].concat(),
             Self::Pending(table, version) => [&source_head(PENDING, *table)[..], &version.to_be_bytes()].concat(),
             Self::Parked(table, folder, name) => [&parked_head(*table, *folder)[..], name.as_bytes()].concat(),
+            Self::Counted(source, kind, level, start) => {
+                [&source_head(COUNTED, *source)[..], &[*kind, *level], &start.to_be_bytes()].concat()
+            }
             Self::Account(kind, name) => [&[ACCOUNT, kind.tag()], name.as_bytes()].concat(),
             Self::Partitions(source) => source_head(PARTITIONS, *source).to_vec(),
         }
@@ -260,10 +270,10 @@ fn parse_source(space: u8, key: &[u8]) -> Option<(SourceId, &[u8])> {
     (first == space).then_some((SourceId(u32::from_be_bytes(id)), rest))
 }
 
-/// The source of the key of an entry, collection, counters, stream record, expiry, backfill, violation, pending write, parked file or partitions; `None` when it is none of them.
+/// The source of the key of an entry, collection, counters, stream record, expiry, backfill, violation, pending write, parked file, counts or partitions; `None` when it is none of them.
 #[must_use]
 pub fn source_of(key: &[u8]) -> Option<SourceId> {
-    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY, BACKFILL, VIOLATION, PENDING, PARKED, PARTITIONS];
+    let spaces = [ENTRY, COLLECTION, COUNTERS, STREAM_RECORD, EXPIRY, BACKFILL, VIOLATION, PENDING, PARKED, COUNTED, PARTITIONS];
     spaces.into_iter().find_map(|space| parse_source(space, key)).map(|(source, _)| source)
 }
 
@@ -460,6 +470,33 @@ pub fn parse_parked(key: &[u8]) -> Option<(SourceId, Option<Digest>, &str)> {
     Some((table, folder, std::str::from_utf8(name).ok()?))
 }
 
+/// Everything that was counted, from `source` on.
+#[must_use]
+pub fn all_counted_from(source: SourceId) -> KeyRange {
+    KeyRange { lower: Bound::Included(source_head(COUNTED, source).to_vec()), upper: Bound::Excluded(vec![COUNTED + 1]) }
+}
+
+/// Everything that was counted of a source.
+#[must_use]
+pub fn counted(source: SourceId) -> KeyRange {
+    KeyRange::prefix(&source_head(COUNTED, source))
+}
+
+/// What was counted of a source, of a kind and level, in whiles that begin at a time or later and before another.
+#[must_use]
+pub fn counted_between(source: SourceId, kind: u8, level: u8, from_ms: u64, before_ms: u64) -> KeyRange {
+    let at = |ms| StoreKey::Counted(source, kind, level, ms).encode();
+    KeyRange { lower: Bound::Included(at(from_ms)), upper: Bound::Excluded(at(before_ms)) }
+}
+
+/// Source, kind, level and start of a key of what was counted; `None` when it is none.
+#[must_use]
+pub fn parse_counted(key: &[u8]) -> Option<(SourceId, u8, u8, u64)> {
+    let (source, rest) = parse_source(COUNTED, key)?;
+    let ([kind, level], start) = rest.split_first_chunk()?;
+    Some((source, *kind, *level, u64::from_be_bytes(start.try_into().ok()?)))
+}
+
 /// All streams, by table name and label.
 #[must_use]
 pub fn streams() -> KeyRange {
@@ -593,6 +630,7 @@ mod tests {
             (StoreKey::Pending(SourceId(1), 2), &[0x1A, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]),
             (StoreKey::Parked(SourceId(1), None, "a"), &[0x1B, 0, 0, 0, 1, 0, 0x61]),
             (StoreKey::Parked(SourceId(1), Some(&digest), "a"), &parked),
+            (StoreKey::Counted(SourceId(1), 2, 3, 258), &[0x1C, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 1, 2]),
         ];
         for (key, bytes) in cases {
             assert_eq!(key.encode(), *bytes, "{key:?}");
@@ -602,6 +640,8 @@ mod tests {
         assert_eq!(parse_parked(&parked), Some((SourceId(1), Some(digest), "a")));
         assert_eq!(parse_parked(&[0x1B, 0, 0, 0, 1, 0, 0x61]), Some((SourceId(1), None, "a")));
         assert_eq!(parse_parked(&[0x1B, 0, 0, 0, 1, 2, 0x61]), None);
+        assert_eq!(parse_counted(&[0x1C, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 1, 2]), Some((SourceId(1), 2, 3, 258)));
+        assert_eq!(parse_counted(&[0x1C, 0, 0, 0, 1, 2, 3]), None);
         assert_eq!(parse_purge(&[3, 0, 0, 0, 1]), Some(SourceId(1)));
         assert_eq!(parse_table(&[2, 0x61]), Some("a"));
         let stream = StreamName { table_name: TableName::new("abc").unwrap(), label: "2".into() };

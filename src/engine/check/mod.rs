@@ -11,12 +11,14 @@
 //! lag            writes that global indexes do not show yet, see `check/lag.rs`
 //! lists          stream records and expiries, see `check/lists.rs`
 //! parked         parked files can be read and lie at their places, see `check/parked_files.rs`
+//! counts         what was counted can be read, see `check/counts.rs`
 //! tokens         each client request token has its expiry, each expiry its token
 //! sources        no entries, collections or counters of a source that no table has and that is not being removed
 //! ```
 
 mod catalog;
 mod client_tokens;
+mod counts;
 mod groups;
 mod items;
 mod lag;
@@ -60,9 +62,11 @@ fn check_store(engine: &Engine) -> Result<(Vec<TableName>, Reporter), Error> {
     for space in [keys::backfills_from, keys::violations_from, keys::all_pending_from, keys::all_parked_from] {
         check.unknown_sources(&known, space)?;
     }
+    check.unknown_sources(&known, keys::all_counted_from)?;
     let streams = check.streams()?;
     check.unknown_sources(&streams, keys::all_stream_records_from)?;
     parked_files::check(view.read(), &mut check.reporter)?;
+    counts::check(view.read(), &mut check.reporter)?;
     client_tokens::check(view.read(), &mut check.reporter)?;
     Ok((tables, check.reporter))
 }

@@ -3,26 +3,29 @@
 //! Two hooks feed it. Below the operations, where the bytes of each item are known, [`charges`] remember capacity by source and place; above
 //! them, in `database::local::operations`, `Timer` counts outcome and latency by table and operation.
 //!
-//! What it costs: nothing is written. A read copies its place, takes a shared lock on the map of sources and a lock of its own source, twice,
+//! What it costs: a request writes nothing. A read copies its place, takes a shared lock on the map of sources and a lock of its own source, twice,
 //! and adds to some 20 numbers there; a place among 8 counters is looked for by its digest. Single items cost as much again, and a
 //! digest of their place, but only while contributor insights are enabled. A write remembers its charges in its job and
 //! counts them after the commit, a durable write. The machine's clock is read four times.
 //!
-//! The numbers begin with the process and end with it. Two processes on one data directory count for themselves.
+//! What is counted goes to the store every ten seconds (see [`stored`] and `background::counting`), so that it lasts, and is told with
+//! what other processes counted on the same data directory. What is counted between is lost when the process is killed.
 
 pub mod charges;
 pub mod heat;
 pub mod operations;
 pub mod pyramid;
 pub mod record;
+pub mod stored;
 pub mod sums;
 pub mod top_keys;
 pub mod window;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::account::insights;
 use super::base::keys::SourceId;
@@ -49,7 +52,31 @@ pub struct Meter {
     sources: RwLock<HashMap<SourceId, Arc<SourceMeter>>>,
     tables: RwLock<HashMap<TableName, Arc<TableMeter>>>,
     user_errors: Mutex<u64>,
+    /// Held while what was counted goes to the store: a reader sees it in one of the two places.
+    storing: RwLock<()>,
+    /// When records were looked through for old ones last.
+    looked_ms: Mutex<Option<u64>>,
 }
+
+/// What was counted and is to be stored.
+#[derive(Debug, Default)]
+pub struct Taken {
+    pub sources: Vec<TakenOfSource>,
+    pub user_errors: u64,
+}
+
+/// What was counted of a table's base or index.
+#[derive(Debug)]
+pub struct TakenOfSource {
+    pub table: TableName,
+    /// `None` for what is counted of the table by its name.
+    pub source: Option<SourceId>,
+    pub sums: History,
+    pub heat: Pyramid<HeatRecord>,
+}
+
+/// How long a reader waits for counts that are being stored.
+const STORING_WAIT: Duration = Duration::from_secs(2);
 
 impl Meter {
     /// The meter of a table's base or index, made when it is asked for first.
@@ -63,7 +90,7 @@ impl Meter {
         // Entries of a local index lie in the partitions of the base items.
         let meter = match table.base_of_local_index(source) {
             Some(base) => SourceMeter::beside(self.source(read, table, base)?),
-            None => SourceMeter::new(partitions::load(read, table, source)?),
+            None => SourceMeter::new(&table.schema.name, partitions::load(read, table, source)?),
         };
         // Outside the lock: it reads the store. Of two that are made at the same time the first stays, and nothing was counted in the other.
         meter.count_items(insights::counts_items(read, table, source)?);
@@ -95,6 +122,56 @@ impl Meter {
         *self.user_errors.lock()
     }
 
+    /// Is it as long since this was true last, or was it never? Milliseconds.
+    pub fn is_hour_over(&self, now_ms: u64, hour_ms: u64) -> bool {
+        let mut looked = self.looked_ms.lock();
+        let is_over = looked.is_none_or(|last| now_ms.saturating_sub(last) >= hour_ms);
+        if is_over {
+            *looked = Some(now_ms);
+        }
+        is_over
+    }
+
+    /// Nothing goes to the store while this is held. A reader that waits in vain, because the writer waits for it, goes on without.
+    #[must_use]
+    pub fn reading(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.storing.try_read_for(STORING_WAIT)
+    }
+
+    /// Keeps readers waiting.
+    #[must_use]
+    pub fn storing(&self) -> RwLockWriteGuard<'_, ()> {
+        self.storing.write()
+    }
+
+    /// Takes what is to be stored: whiles that are over, and at the end those of now.
+    #[must_use]
+    pub fn take(&self, now_ms: u64, is_end: bool) -> Taken {
+        let sources = self.sources.read().iter().map(|(source, meter)| meter.take(*source, now_ms, is_end)).collect::<Vec<_>>();
+        let tables = self.tables.read();
+        let of_table = tables.iter().map(|(table, meter)| {
+            let (table, sums) = (table.clone(), meter.take(now_ms, is_end));
+            TakenOfSource { table, source: None, sums, heat: Pyramid::default() }
+        });
+        let sources = sources.into_iter().chain(of_table).filter(|taken| !taken.is_none()).collect();
+        Taken { sources, user_errors: std::mem::take(&mut *self.user_errors.lock()) }
+    }
+
+    /// Gives back what could not be stored.
+    pub fn give_back(&self, taken: &Taken) {
+        *self.user_errors.lock() += taken.user_errors;
+        for of in &taken.sources {
+            match of.source {
+                None => self.table(&of.table).give_back(&of.sums),
+                Some(source) => {
+                    if let Some(meter) = self.known_source(source) {
+                        meter.give_back(of);
+                    }
+                }
+            }
+        }
+    }
+
     /// Was anything asked for in the last minute?
     #[must_use]
     pub fn is_warm(&self, now_ms: u64) -> bool {
@@ -110,6 +187,7 @@ impl Meter {
 /// What was asked of a table's base or index.
 #[derive(Debug)]
 pub struct SourceMeter {
+    table: TableName,
     /// Whose partitions its entries lie in, when not its own.
     base: Option<Arc<SourceMeter>>,
     counts: Mutex<Counts>,
@@ -147,8 +225,14 @@ pub enum PageReads {
     Fetch,
 }
 
+impl TakenOfSource {
+    fn is_none(&self) -> bool {
+        self.heat.0.is_empty() && self.sums == History::default()
+    }
+}
+
 impl SourceMeter {
-    fn new(map: Arc<PartitionMap>) -> Self {
+    fn new(table: &TableName, map: Arc<PartitionMap>) -> Self {
         let counts = Counts {
             sums: SumSlots::default(),
             asked_ms: 0,
@@ -159,12 +243,12 @@ impl SourceMeter {
             samples: HashMap::new(),
             slots: Slots::default(),
         };
-        Self { base: None, counts: Mutex::new(counts) }
+        Self { table: table.clone(), base: None, counts: Mutex::new(counts) }
     }
 
     fn beside(base: Arc<Self>) -> Self {
-        let map = base.map();
-        Self { base: Some(base), ..Self::new(map) }
+        let of_its_own = Self::new(&base.table, base.map());
+        Self { base: Some(base), ..of_its_own }
     }
 
     /// From here on single items are counted, or forgotten.
@@ -231,6 +315,21 @@ impl SourceMeter {
     /// Other partitions, after a split.
     pub fn set_map(&self, map: Arc<PartitionMap>) {
         self.counts.lock().map = map;
+    }
+
+    fn take(&self, source: SourceId, now_ms: u64, is_end: bool) -> TakenOfSource {
+        let mut counts = self.counts.lock();
+        if is_end || counts.slots.is_over(now_ms) {
+            counts.close(now_ms);
+        }
+        let (sums, heat) = (counts.sums.take(now_ms, is_end), counts.slots.take());
+        TakenOfSource { table: self.table.clone(), source: Some(source), sums, heat }
+    }
+
+    fn give_back(&self, taken: &TakenOfSource) {
+        let mut counts = self.counts.lock();
+        counts.sums.give_back(&taken.sums);
+        counts.slots.give_back(&taken.heat);
     }
 
     /// What was counted and is not stored yet.
@@ -350,9 +449,12 @@ impl Counts {
 
     /// Closes the slot when its time is over.
     fn turn(&mut self, now_ms: u64) {
-        if !self.slots.is_over(now_ms) {
-            return;
+        if self.slots.is_over(now_ms) {
+            self.close(now_ms);
         }
+    }
+
+    fn close(&mut self, now_ms: u64) {
         self.slots.open = self.open_slot();
         self.slots.close(now_ms);
         self.heat.values_mut().for_each(|heat| heat.slot = Gauge::default());

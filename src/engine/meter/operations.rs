@@ -29,6 +29,16 @@ impl TableMeter {
         self.count(now_ms, |counts| counts.time_to_live_deleted += items);
     }
 
+    /// As [`SumSlots::take`].
+    pub fn take(&self, now_ms: u64, is_end: bool) -> History {
+        self.0.lock().take(now_ms, is_end)
+    }
+
+    /// As [`SumSlots::give_back`].
+    pub fn give_back(&self, taken: &History) {
+        self.0.lock().give_back(taken);
+    }
+
     /// What was counted and is not stored yet.
     #[must_use]
     pub fn sums(&self) -> History {

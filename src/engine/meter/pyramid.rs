@@ -41,7 +41,12 @@ impl Level {
         }
     }
 
-    /// The level above, if its records are rolled up into one.
+    /// The place above, that a record is rolled up into, if there is one.
+    #[must_use]
+    pub fn above(self, start: u64) -> Option<Place> {
+        self.next().map(|above| (above, above.start(start)))
+    }
+
     fn next(self) -> Option<Self> {
         match self {
             Self::Slot => Some(Self::Minute),
@@ -92,8 +97,8 @@ impl<R: Merge> Pyramid<R> {
         let mut emptied = Vec::new();
         for level in Level::ALL {
             for place in self.due(level, now_ms) {
-                if let (Some(record), Some(above)) = (self.0.remove(&place), level.next()) {
-                    self.add((above, above.start(place.1)), &record);
+                if let (Some(record), Some(above)) = (self.0.remove(&place), level.above(place.1)) {
+                    self.add(above, &record);
                 }
                 emptied.push(place);
             }
@@ -134,6 +139,16 @@ impl<R: Merge> Slots<R> {
         }
         self.closed.roll(now_ms);
         self.slot = Level::Slot.start(now_ms);
+    }
+
+    /// Takes the records before.
+    pub fn take(&mut self) -> Pyramid<R> {
+        std::mem::take(&mut self.closed)
+    }
+
+    /// Gives back what was taken.
+    pub fn give_back(&mut self, taken: &Pyramid<R>) {
+        taken.0.iter().for_each(|(place, record)| self.closed.add(*place, record));
     }
 
     /// All records, and one that is open.

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::pyramid::{Level, Merge, Pyramid, Slots};
-use crate::model::layout::{Series, TableCounts, Usage, Window};
+use crate::engine::base::stored::is_default;
+use crate::model::layout::{MeteredOperation, OperationCounts, Series, TableCounts, Usage, Window};
 
 /// Minutes that are told: three hours, as long as CloudWatch keeps its finest points.
 pub const MINUTES_MAX: u64 = 180;
@@ -11,8 +14,11 @@ pub const MINUTES_MAX: u64 = 180;
 const MINUTE_MS: u64 = 60_000;
 
 /// See the module.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "SumsForm", into = "SumsForm")]
 pub struct Sums {
+    /// In a total: when the counting began, milliseconds since the epoch.
+    pub since_ms: Option<u64>,
     pub usage: Usage,
     /// With a table's base.
     pub counts: Option<Box<TableCounts>>,
@@ -27,6 +33,7 @@ impl Sums {
 
 impl Merge for Sums {
     fn merge(&mut self, other: &Self) {
+        self.since_ms = self.since_ms.or(other.since_ms);
         self.usage.merge(&other.usage);
         if let Some(counts) = &other.counts {
             self.counts_mut().merge(counts);
@@ -98,8 +105,74 @@ impl SumSlots {
         History { by_time: self.slots.all(&self.slots.open), total }
     }
 
+    /// Takes what is to be stored: the closed slots; at the end that of now too.
+    pub fn take(&mut self, now_ms: u64, is_end: bool) -> History {
+        if is_end || self.slots.is_over(now_ms) {
+            self.close(now_ms);
+        }
+        History { by_time: self.slots.take(), total: std::mem::take(&mut self.total) }
+    }
+
+    /// Gives back what could not be stored.
+    pub fn give_back(&mut self, taken: &History) {
+        self.slots.give_back(&taken.by_time);
+        self.total.merge(&taken.total);
+    }
+
     fn close(&mut self, now_ms: u64) {
         self.total.merge(&self.slots.open);
         self.slots.close(now_ms);
+    }
+}
+
+/// [`Sums`] in the store.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SumsForm {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since_ms: Option<u64>,
+    #[serde(skip_serializing_if = "is_default")]
+    usage: Usage,
+    #[serde(skip_serializing_if = "is_default")]
+    counts: CountsForm,
+}
+
+/// [`TableCounts`] in the store; operations by their names.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct CountsForm {
+    operations: BTreeMap<String, OperationCounts>,
+    conditional_check_failed: u64,
+    transaction_conflicts: u64,
+    time_to_live_deleted: u64,
+}
+
+impl From<Sums> for SumsForm {
+    fn from(sums: Sums) -> Self {
+        let counts = sums.counts.map(|counts| CountsForm {
+            operations: MeteredOperation::ALL
+                .into_iter()
+                .map(|operation| (operation.name().to_owned(), counts.operations[operation as usize]))
+                .filter(|(_, counts)| !is_default(counts))
+                .collect(),
+            conditional_check_failed: counts.conditional_check_failed,
+            transaction_conflicts: counts.transaction_conflicts,
+            time_to_live_deleted: counts.time_to_live_deleted,
+        });
+        Self { since_ms: sums.since_ms, usage: sums.usage, counts: counts.unwrap_or_default() }
+    }
+}
+
+impl From<SumsForm> for Sums {
+    fn from(form: SumsForm) -> Self {
+        let operations = MeteredOperation::ALL.map(|operation| form.counts.operations.get(operation.name()).copied().unwrap_or_default());
+        let counts = TableCounts {
+            operations,
+            conditional_check_failed: form.counts.conditional_check_failed,
+            transaction_conflicts: form.counts.transaction_conflicts,
+            time_to_live_deleted: form.counts.time_to_live_deleted,
+        };
+        let counts = (!is_default(&counts)).then(|| Box::new(counts));
+        Self { since_ms: form.since_ms, usage: form.usage, counts }
     }
 }

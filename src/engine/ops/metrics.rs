@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::engine::base::keys::SourceId;
 use crate::engine::catalog::TableEntry;
 use crate::engine::index_life::progress::Progress;
+use crate::engine::meter::stored;
 use crate::engine::runtime::{Engine, View};
 use crate::model::layout::{Billing, Metrics, SourceMetrics, TableMetrics, Window};
 use crate::model::prices::PriceTable;
@@ -16,11 +17,12 @@ impl Engine {
     /// # Errors
     /// Those of the store.
     pub fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
+        let _reading = self.shared.meter.reading();
         let view = self.view()?;
         let mut metrics = Metrics {
             now_ms: view.now_ms(),
             tables: Vec::with_capacity(tables.len()),
-            user_errors: self.shared.meter.user_errors(),
+            user_errors: stored::user_errors(view.read())? + self.shared.meter.user_errors(),
         };
         for name in tables {
             if let Some(table) = view.table(name)? {
@@ -55,8 +57,10 @@ fn table_metrics(view: &View<'_>, table: &TableEntry) -> Result<TableMetrics, Er
     }
     let name = table.schema.name.clone();
     let now_ms = view.now_ms();
-    let counts = view.meter().table(&name).sums().series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
-    let since_ms = view.counted_since_ms(table);
+    let mut history = stored::history(view.read(), table.source)?;
+    history.merge(&view.meter().table(&name).sums());
+    let counts = history.series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
+    let since_ms = history.total.since_ms.unwrap_or(view.counted_since_ms(table));
     Ok(TableMetrics { table: name, sources, counts, since_ms })
 }
 
@@ -67,7 +71,10 @@ fn source_metrics(
 ) -> Result<SourceMetrics, Error> {
     let counters = view.counters(source)?;
     let now_ms = view.now_ms();
-    let history = view.meter().known_source(source).map(|meter| meter.sums()).unwrap_or_default();
+    let mut history = stored::history(view.read(), source)?;
+    if let Some(meter) = view.meter().known_source(source) {
+        history.merge(&meter.sums());
+    }
     let is_local = index.is_some_and(|index| index.kind == IndexKind::Local);
     let billing = match (table.schema.throughput, table.throughput_of(source)) {
         (None, _) => Billing::OnDemand,

@@ -8,7 +8,9 @@ use crate::codec::digest::Digest;
 use crate::engine::base::keys::SourceId;
 use crate::engine::catalog::TableEntry;
 use crate::engine::meter::heat;
+use crate::engine::meter::pyramid::Merge;
 use crate::engine::meter::record::{self, HeatRecord};
+use crate::engine::meter::stored;
 use crate::engine::meter::top_keys::ItemCounter;
 use crate::engine::partitions::hot::HotPartition;
 use crate::engine::partitions::{self, Partition, PartitionMap, content};
@@ -58,8 +60,13 @@ impl Engine {
 
     /// What was asked of the partitions and keys of a table or global index in a window.
     fn heat(&self, of: &Partitioned, window: Window) -> Result<HeatRecord, Error> {
-        let meter = self.shared.meter.known_source(of.source);
-        Ok(meter.map(|meter| meter.heat_records().since(self.span(window).from_ms)).unwrap_or_default())
+        let from_ms = self.span(window).from_ms;
+        let _reading = self.shared.meter.reading();
+        let mut heat = stored::since::<HeatRecord>(&*self.shared.store.snapshot()?, of.source, from_ms)?.since(from_ms);
+        if let Some(meter) = self.shared.meter.known_source(of.source) {
+            heat.merge(&meter.heat_records().since(from_ms));
+        }
+        Ok(heat)
     }
 
     /// Each partition with its load in a window, in the order of the hash space.

@@ -46,15 +46,6 @@ impl Engine {
         self.shared.store.info()
     }
 
-    /// Runs what is queued to its end; the engine takes no writes after it.
-    pub fn close(&self) {
-        // The threads first: a round in the middle would have its writes refused.
-        if let Some(background) = &self.background {
-            background.end();
-        }
-        self.shared.store.close();
-    }
-
     /// A table's entry as of the last commit, without a view while the catalog is known not to have changed.
     ///
     /// # Errors

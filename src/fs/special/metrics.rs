@@ -1,5 +1,5 @@
 //! `<Table>/capacity.json` and `<Table>/metrics.ndjson`, `.ddb/stats.prom`: what was consumed, by whom, and what it would cost. Counted
-//! since this process began, from every front end in it.
+//! by every process on the data directory, since the counting of the table began.
 
 use crate::codec::metrics::{capacity, points, prometheus};
 use crate::database::layout::Layout;

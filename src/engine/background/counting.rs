@@ -1,0 +1,104 @@
+//! What was counted goes to the store, in one transaction for all tables, and what is older than a day goes away. Nothing is written while
+//! nothing is counted.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::engine::base::keys::{self, Meta, SourceId, StoreKey};
+use crate::engine::catalog;
+use crate::engine::meter::{Taken, TakenOfSource, stored};
+use crate::engine::runtime::{Shared, Transaction, View};
+use crate::model::Error;
+use crate::model::error::StoreError;
+use crate::store::Direction;
+
+const HOUR_MS: u64 = 3_600_000;
+/// Records removed in one transaction: other writers are not to wait.
+const REMOVED_MAX: usize = 1_000;
+
+/// Stores what was counted in whiles that are over, or at the end all.
+///
+/// # Errors
+/// Those of the store, after which it is kept and tried again; `Closed` when the engine ends meanwhile.
+pub fn keep(shared: &Arc<Shared>, is_end: bool) -> Result<(), Error> {
+    let now_ms = shared.options.clock.now_ms();
+    let _storing = shared.meter.storing();
+    let taken = Arc::new(shared.meter.take(now_ms, is_end));
+    if taken.sources.is_empty() && taken.user_errors == 0 {
+        return Ok(());
+    }
+    let given = Arc::clone(&taken);
+    let outcome = shared.submit_in_background(move |transaction| Ok(store(transaction, &given, now_ms)?));
+    // After the end it is stored with what else was queued, or lost.
+    if outcome.as_ref().is_err_and(|error| *error != Error::Store(StoreError::Closed)) {
+        shared.meter.give_back(&taken);
+    }
+    outcome
+}
+
+fn store(transaction: &mut Transaction<'_>, taken: &Taken, now_ms: u64) -> Result<(), StoreError> {
+    if taken.user_errors > 0 {
+        let errors = stored::user_errors(transaction.batch.as_read())? + taken.user_errors;
+        transaction.batch.put(&StoreKey::Meta(Meta::UserErrors).encode(), &errors.to_be_bytes())?;
+    }
+    taken.sources.iter().try_for_each(|of| store_of_source(transaction, of, now_ms))
+}
+
+fn store_of_source(transaction: &mut Transaction<'_>, taken: &TakenOfSource, now_ms: u64) -> Result<(), StoreError> {
+    // A table that was dropped meanwhile must leave nothing behind.
+    let Some(table) = transaction.table(&taken.table)? else { return Ok(()) };
+    let source = taken.source.unwrap_or(table.source);
+    if source != table.source && !table.index_sources.contains(&source) {
+        return Ok(());
+    }
+    let since_ms = transaction.shared.started_ms.max(table.created_ms);
+    stored::add_total(transaction.batch, source, &taken.sums.total, since_ms)?;
+    stored::add(transaction.batch, source, &taken.sums.by_time, now_ms)?;
+    stored::add(transaction.batch, source, &taken.heat, now_ms)
+}
+
+/// Removes, once an hour, what is older than a day, and what is of no table, as an earlier program leaves it.
+///
+/// # Errors
+/// Those of the store; `Closed` when the engine ends meanwhile.
+pub fn forget(shared: &Arc<Shared>) -> Result<(), Error> {
+    let now_ms = shared.options.clock.now_ms();
+    if !shared.meter.is_hour_over(now_ms, HOUR_MS) {
+        return Ok(());
+    }
+    loop {
+        let over = over(shared, now_ms)?;
+        let is_all = over.len() < REMOVED_MAX;
+        if !over.is_empty() {
+            shared.submit_in_background(move |transaction| {
+                transaction.removes();
+                Ok(over.iter().try_for_each(|key| transaction.batch.delete(key).map(drop))?)
+            })?;
+        }
+        if is_all {
+            return Ok(());
+        }
+    }
+}
+
+/// Keys of records that nobody looks at any more.
+fn over(shared: &Shared, now_ms: u64) -> Result<Vec<Vec<u8>>, Error> {
+    let view = View::new(shared, shared.store.snapshot()?);
+    let next = catalog::next_source(view.read())?;
+    let mut live = HashSet::new();
+    for name in catalog::all_tables(view.read())? {
+        live.extend(view.table(&name)?.iter().flat_map(|table| table.index_sources.iter().copied().chain([table.source])));
+    }
+    let mut over = Vec::new();
+    view.read().walk(&keys::all_counted_from(SourceId(0)), Direction::Forward, &mut |key, _| {
+        let is_over = keys::parse_counted(key).is_none_or(|(source, _, level, start)| {
+            stored::is_over(level, start, now_ms) || (source < next && !live.contains(&source))
+        });
+        if is_over {
+            over.push(key.to_vec());
+        }
+        if over.len() < REMOVED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(over)
+}
