@@ -138,7 +138,7 @@ fn table_of_damage() {
     check_kinds(put(item_at("bbb"), encoded(&item("bbb", "3"), 999)), &[UnknownVersion]);
     check_kinds(put(item_at("bbb"), vec![0xEE]), &[Unreadable, WrongCollection, WrongCounters]);
     let catalog = StoreKey::Table("Thread").encode();
-    check_kinds(put(catalog, vec![0xEE]), &[[Unreadable].as_slice(), &[UnknownSource; 6]].concat());
+    check_kinds(put(catalog, vec![0xEE]), &[[Unreadable].as_slice(), &[UnknownSource; 7]].concat());
     check_kinds(put(StoreKey::Counters(TABLE).encode(), vec![0; 24]), &[WrongCounters]);
     check_kinds(remove(StoreKey::Counters(INDEX).encode()), &[WrongCounters]);
     check_kinds(remove(StoreKey::Collection(TABLE, digest).encode()), &[MissingCollection]);
