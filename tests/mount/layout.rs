@@ -151,7 +151,10 @@ fn heat_is_told_of_the_last_minute_hour_and_day() {
     mount.db.engine().run_background_work().unwrap();
     assert_eq!(mount.sh("sed 1,2d Orders/partitions/hot.tsv | wc -l").ok(), "0\n");
     for window in ["hour", "day"] {
-        let hottest = mount.sh(&format!("sed 1,2d Orders/partitions/hot.{window}.tsv | sort -t$'\\t' -k4,4nr | head -n 1 | cut -f3,4")).ok().to_owned();
+        let hottest = mount
+            .sh(&format!("sed 1,2d Orders/partitions/hot.{window}.tsv | sort -t$'\\t' -k4,4nr | head -n 1 | cut -f3,4"))
+            .ok()
+            .to_owned();
         assert_eq!(hottest, "u3\t100.0\n");
         assert_eq!(mount.sh(&top.replace('%', &format!("heat.{window}"))).ok(), "2023-11-14T22:13:20.000Z\n");
         let line = mount.sh(&format!("head -n 1 Orders/partitions/hot.{window}.tsv")).ok().to_owned();

@@ -73,7 +73,17 @@ fn row(heat: &WindowLoad) -> Row {
     let short = |units: f64| (units * 1e3).round() / 1e3;
     let (load, Busiest { second, load: top }) = (&heat.load, &heat.busiest);
     let (reads, writes) = (load.read_throttles, load.write_throttles);
-    (short(load.read), short(load.write), reads, writes, *second, short(top.read), short(top.write), top.read_throttles, top.write_throttles)
+    (
+        short(load.read),
+        short(load.write),
+        reads,
+        writes,
+        *second,
+        short(top.read),
+        short(top.write),
+        top.read_throttles,
+        top.write_throttles,
+    )
 }
 
 fn heat(row: Row) -> WindowLoad {

@@ -63,12 +63,7 @@ pub fn history(read: &dyn Read, source: SourceId) -> Result<History, StoreError>
     Ok(History { by_time: since(read, source, 0)?, total })
 }
 
-fn collect<R: Kept>(
-    read: &dyn Read,
-    level: Level,
-    range: &KeyRange,
-    found: &mut Pyramid<R>,
-) -> Result<(), StoreError> {
+fn collect<R: Kept>(read: &dyn Read, level: Level, range: &KeyRange, found: &mut Pyramid<R>) -> Result<(), StoreError> {
     try_walk(read, range, Direction::Forward, |key, bytes| {
         if let Some((.., start)) = keys::parse_counted(key) {
             found.0.insert((level, start), lenient(decode(bytes))?);

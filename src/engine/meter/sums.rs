@@ -165,7 +165,8 @@ impl From<Sums> for SumsForm {
 
 impl From<SumsForm> for Sums {
     fn from(form: SumsForm) -> Self {
-        let operations = MeteredOperation::ALL.map(|operation| form.counts.operations.get(operation.name()).copied().unwrap_or_default());
+        let operations =
+            MeteredOperation::ALL.map(|operation| form.counts.operations.get(operation.name()).copied().unwrap_or_default());
         let counts = TableCounts {
             operations,
             conditional_check_failed: form.counts.conditional_check_failed,
