@@ -139,7 +139,6 @@ impl Meter {
     }
 
     /// Keeps readers waiting.
-    #[must_use]
     pub fn storing(&self) -> RwLockWriteGuard<'_, ()> {
         self.storing.write()
     }
