@@ -35,6 +35,9 @@ pub fn bytes(bytes: u64) -> String {
 pub fn percent(part: f64, whole: f64) -> String {
     let percent = if whole > 0.0 { part * 100.0 / whole } else { 0.0 };
     let is_fine = percent > 0.0 && percent < 1.0 || percent > 99.0 && percent < 100.0;
+    if percent > 0.0 && percent < 0.1 {
+        return "below 0.1 %".to_owned();
+    }
     if is_fine { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
@@ -110,6 +113,7 @@ mod tests {
         check(percent(1.0, 300.0), "0.3 %");
         check(percent(2.0, 3.0), "67 %");
         check(percent(399.0, 400.0), "99.8 %");
+    check(percent(1.0, 2000.0), "below 0.1 %");
         check(percent(0.0, 0.0), "0 %");
         check(units(0.5), "0.5");
         check(units(12.5), "12");
