@@ -113,7 +113,7 @@ mod tests {
         check(percent(1.0, 300.0), "0.3 %");
         check(percent(2.0, 3.0), "67 %");
         check(percent(399.0, 400.0), "99.8 %");
-    check(percent(1.0, 2000.0), "below 0.1 %");
+        check(percent(1.0, 2000.0), "below 0.1 %");
         check(percent(0.0, 0.0), "0 %");
         check(units(0.5), "0.5");
         check(units(12.5), "12");
