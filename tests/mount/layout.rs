@@ -104,7 +104,7 @@ fn partitions_list_each_collection_once_as_a_link_to_it() {
 
 #[test]
 fn heat_is_told_in_tables_and_drawn() {
-    let (mount, _) = modelled();
+    let (mount, clock) = modelled();
     fill(&mount);
     for (user, times) in [("u3", 200), ("u11", 60), ("u20", 20)] {
         let key = format!(r#"{{"pk":"{user}","sk":"o{}"}}"#, &user[1..]);
@@ -129,9 +129,15 @@ fn heat_is_told_in_tables_and_drawn() {
     let big = mount.sh("sed -n 2p Orders/gsi/by-status/partitions/big.tsv | cut -f1,3,4").ok().to_owned();
     assert_eq!(big, "1\tsent\t144\n");
     let picture = mount.sh("cat Orders/heat.svg").ok().to_owned();
-    for part in ["<svg xmlns", "prefers-color-scheme:dark", ">u3</text>", ">gsi/by-status<", "</svg>"] {
+    for part in ["<svg xmlns", "prefers-color-scheme:dark", ">u3</text>", ">gsi/by-status<", "last minute, on average", "</svg>"] {
         assert!(picture.contains(part), "{part} is missing in {picture}");
     }
+    // Skew is seen while nothing is asked for: of the index's values one has 60 % of all bytes. A key without items is told to have none.
+    clock.advance_ms(120_000);
+    drop(get(&*mount.db, "Flat", r#"{"id":"nobody"}"#));
+    mount.sh("grep -q 'nothing was asked for in the last minute' Orders/heat.svg").ok();
+    mount.sh("sed -n '/>gsi.by-status</,$p' Orders/heat.svg | grep -A6 '>sent</text>' | grep -q '>60 %</text>'").ok();
+    mount.sh("grep -q 'last hour, on average' Orders/heat.hour.svg && grep -q '>gone, hash [0-9a-f]*</text>' Flat/heat.svg").ok();
     if let Some(path) = std::env::var_os("DDBFS_TEST_PICTURE") {
         std::fs::write(path, picture).unwrap();
     }

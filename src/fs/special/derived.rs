@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{about, absence, advice, control, describe, heat, last, metrics, mount_control, plan, scratch, shapes, ttl};
+use super::{about, absence, advice, control, describe, heat, last, metrics, mount_control, picture, plan, scratch, shapes, ttl};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
@@ -29,9 +29,9 @@ pub static OF_TABLE: [Derived; 12] = [
     Derived::text("ttl", ttl::text).taking(Runs::Elsewhere, ttl::command),
     Derived::text("capacity.json", metrics::capacity_text).of_mount(),
     Derived::text("metrics.ndjson", metrics::points_text).of_mount(),
-    Derived::text("heat.svg", |mount, at, _| heat::picture(mount, at, Minute)).of_mount().reading(Effort::TableNow),
-    Derived::text("heat.hour.svg", |mount, at, _| heat::picture(mount, at, Hour)).of_mount().reading(Effort::TableNow),
-    Derived::text("heat.day.svg", |mount, at, _| heat::picture(mount, at, Day)).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.svg", |mount, at, _| picture::picture(mount, at, Minute)).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.hour.svg", |mount, at, _| picture::picture(mount, at, Hour)).of_mount().reading(Effort::TableNow),
+    Derived::text("heat.day.svg", |mount, at, _| picture::picture(mount, at, Day)).of_mount().reading(Effort::TableNow),
 ];
 
 /// In the directory of an index; listed when the mount shows all.

@@ -1,5 +1,5 @@
-//! `heat.tsv`, `hot.tsv`, `hot-items.tsv`, `big.tsv` in `partitions/`, and `<Table>/heat.svg`: which partitions and keys are asked for most, and which
-//! item collections are largest. Columns are fixed; the first line names them.
+//! `heat.tsv`, `hot.tsv`, `hot-items.tsv`, `big.tsv` in `partitions/`: which partitions and keys are asked for most, and which item
+//! collections are largest. Columns are fixed; the first line names them.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,6 @@ use serde_json::json;
 use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name, partition_name};
 use crate::codec::calendar::iso;
 use crate::codec::digest::hex;
-use crate::codec::metrics::heat_svg::{self, Lane};
 use crate::database::layout::Layout;
 use crate::database::{PartitionKey, Source, TextForm};
 use crate::fs::FsError;
@@ -27,11 +26,6 @@ const HEAT_COLUMNS: &str = "#partition\thash_from\thash_to\tcollections\titems\t
 const ITEM_COLUMNS: &str = "#rank\tpartition\tkey\trcu_last_minute\twcu_last_minute\tthrottles\tload_last_minute\tload\n";
 const NOT_COUNTED: &str = "#single items are counted while contributor insights are enabled, with UpdateContributorInsights of the HTTP API, \
                            and where there is a sort key\n";
-
-/// `heat.svg` of a table, or that of a longer window.
-pub fn picture(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
-    text(mount, at, |mount, source| picture_of(mount, source, window))
-}
 
 /// `heat.tsv`, or that of a longer window.
 pub fn heat(mount: &Mount, at: &Special, window: Window) -> Result<Vec<u8>, FsError> {
@@ -179,36 +173,6 @@ fn name_of(mount: &Mount, source: &Source, key: Option<&PartitionKey>, digest: &
         Some(key) => key_name(is_flat(mount, source)?, key),
         None => format!("#{}", hex(digest)),
     })
-}
-
-/// The base and each global index as a lane.
-fn picture_of(mount: &Mount, source: &Source, window: Window) -> Result<String, FsError> {
-    let layout = mount.layout()?;
-    let schema = mount.schema(&source.table)?;
-    let mut lanes = vec![lane(mount, source, window, "items".to_owned())?];
-    for index in schema.indexes_of(IndexKind::Global) {
-        let of_index = Source { table: source.table.clone(), index: Some(index.name.clone()) };
-        lanes.push(lane(mount, &of_index, window, format!("gsi/{}", index.name.as_str()))?);
-    }
-    Ok(heat_svg::render(source.table.as_str(), &layout.span(window), &layout.partition_limits(), &lanes))
-}
-
-fn lane(mount: &Mount, source: &Source, window: Window, title: String) -> Result<Lane, FsError> {
-    let layout = mount.layout()?;
-    let mut filled = Vec::new();
-    for report in layout.partitions(source, window)? {
-        let (content, _) = layout.partition_content(source, &report)?;
-        filled.push((report, content));
-    }
-    let mut keys = Vec::new();
-    for key in layout.hot_keys(source, window, heat_svg::KEYS_MAX)? {
-        let name = match &key.key {
-            Some(values) => names::collection_name(values),
-            None => format!("#{}", &hex(&key.digest)[..8]),
-        };
-        keys.push((key, name));
-    }
-    Ok(Lane { title, window, partitions: filled, keys })
 }
 
 /// Lines of `.ddb/warnings.ndjson` about throttled requests, and about item collections near their limit.

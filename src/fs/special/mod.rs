@@ -26,6 +26,7 @@ mod mount_control;
 mod parked;
 mod partition_text;
 pub mod partitions;
+mod picture;
 mod plan;
 pub mod queries;
 pub mod room;

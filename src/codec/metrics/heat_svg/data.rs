@@ -1,0 +1,122 @@
+//! What is drawn of a table, and how hot it is.
+
+use crate::model::layout::{BigCollection, HotKey, Load, PartitionContent, PartitionLimits, PartitionReport, TimeSpan};
+use crate::model::schema::ProvisionedThroughput;
+
+/// Keys named of each kind in a lane.
+pub const KEYS_MAX: usize = 6;
+
+/// A table with its global indexes.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    pub table: String,
+    /// The window in which the load is counted.
+    pub span: TimeSpan,
+    pub limits: PartitionLimits,
+    /// The base first.
+    pub lanes: Vec<Lane>,
+}
+
+/// A table's base or one of its global indexes.
+#[derive(Debug, Clone)]
+pub struct Lane {
+    /// Its path below the table's directory.
+    pub title: String,
+    /// Names of its key attributes.
+    pub keys: String,
+    /// What it may take in a second.
+    pub units: ProvisionedThroughput,
+    /// On demand the units are what it is warm for, and partitions have no shares of them.
+    pub is_provisioned: bool,
+    /// In the order of the hash space.
+    pub partitions: Vec<(PartitionReport, PartitionContent)>,
+    /// The hottest first.
+    pub hot: Vec<Named<HotKey>>,
+    /// The largest first.
+    pub big: Vec<Named<BigCollection>>,
+}
+
+/// A key's heat or size, and what the key is called.
+#[derive(Debug, Clone)]
+pub struct Named<T> {
+    pub about: T,
+    /// Of the partition key.
+    pub digest: [u8; 16],
+    pub name: String,
+}
+
+/// Reads and writes: units a second, or shares of what may be taken.
+pub type Both = [f64; 2];
+
+/// What one partition may be asked for in a second.
+#[derive(Debug, Clone, Copy)]
+pub struct Ceilings {
+    /// The even share of the provisioned units, not more than a partition gives; on demand what a partition gives.
+    pub share: Both,
+    /// What a partition gives.
+    pub hard: Both,
+}
+
+impl Ceilings {
+    #[must_use]
+    pub fn of(lane: &Lane, limits: &PartitionLimits) -> Self {
+        let hard = [limits.read_units_max, limits.write_units_max];
+        let count = lane.partitions.len().max(1) as f64;
+        let even = units(lane).map(|units| units / count);
+        let share = if lane.is_provisioned { [even[0].min(hard[0]), even[1].min(hard[1])] } else { hard };
+        Self { share, hard }
+    }
+
+    /// How much of what stops it first. Units that are not used are saved, so a share of them is of the mean; what a partition gives, for
+    /// reads and writes together, is gone with each second.
+    #[must_use]
+    pub fn heat(&self, mean: Both, busiest: Both) -> f64 {
+        let [read, write] = shares(mean, self.share);
+        let together = |load| shares(load, self.hard).iter().sum::<f64>();
+        read.max(write).max(together(mean)).max(together(busiest))
+    }
+}
+
+/// Units a second of a lane.
+#[must_use]
+pub fn units(lane: &Lane) -> Both {
+    [lane.units.read_capacity_units as f64, lane.units.write_capacity_units as f64]
+}
+
+/// What is asked for as a share of what may be; 0 where nothing may be.
+#[must_use]
+pub fn shares(load: Both, of: Both) -> Both {
+    let share = |load: f64, of: f64| if of > 0.0 { load / of } else { 0.0 };
+    [share(load[0], of[0]), share(load[1], of[1])]
+}
+
+/// Units a second of a load over so many seconds.
+#[must_use]
+pub fn rates(load: &Load, seconds: f64) -> Both {
+    [load.read / seconds, load.write / seconds]
+}
+
+/// Of the kind alone.
+#[must_use]
+pub fn only(kind: usize, load: Both) -> Both {
+    std::array::from_fn(|at| if at == kind { load[at] } else { 0.0 })
+}
+
+/// Where a place is in the hash space, from 0 to 1, by its first four bytes, which are finer than any pixel.
+#[must_use]
+pub fn hash_share(place: &[u8]) -> f64 {
+    let byte = |at: usize| place.get(at).copied().unwrap_or(0);
+    f64::from(u32::from_be_bytes([byte(0), byte(1), byte(2), byte(3)])) / 4_294_967_296.0
+}
+
+/// Heats that have a colour of their own: percents from which each begins. The first is for none.
+pub const STEPS: [f64; 7] = [0.0, 0.0, 10.0, 30.0, 60.0, 80.0, 100.0];
+
+/// The place of a heat's colour.
+#[must_use]
+pub fn step(share: f64) -> usize {
+    match share * 100.0 {
+        percent if percent > 0.0 => STEPS.iter().rposition(|from| percent >= *from).unwrap_or(0),
+        _ => 0,
+    }
+}

@@ -1,0 +1,106 @@
+//! The heat of a table as a picture: for the base and each global index a lane with what it takes of its units, the hash space as a strip
+//! coloured by heat, its partitions as rows with their bytes and load, and the keys that are asked for most and that are largest.
+//!
+//! Plain SVG with its own style: no script, no font, no link; light or dark as the reader's screen is. All texts have a room of their own,
+//! so that whatever a key is called nothing covers anything else.
+
+mod canvas;
+pub mod data;
+mod lane;
+mod strip;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use canvas::{Canvas, MARGIN, MARK, Mark, RIGHT};
+use data::{Picture, STEPS, rates};
+
+use crate::codec::calendar::iso;
+use crate::model::layout::{Load, PartitionLimits};
+use text::{counted, rate};
+
+const HEAD: f64 = 160.0;
+const LANE_GAP: f64 = 30.0;
+/// Where the legend begins, and the width of a colour in it.
+const LEGEND: f64 = 580.0;
+const SWATCH: f64 = 72.5;
+/// Rows of partitions in the whole picture, about, and in a lane.
+const ROWS_MAX: usize = 96;
+const LANE_ROWS: std::ops::RangeInclusive<usize> = 4..=16;
+
+/// The picture of a table.
+#[must_use]
+pub fn render(picture: &Picture) -> String {
+    let mut canvas = Canvas::default();
+    head(&mut canvas, picture);
+    legend(&mut canvas, &picture.limits);
+    let rows_max = (ROWS_MAX / picture.lanes.len().max(1)).clamp(*LANE_ROWS.start(), *LANE_ROWS.end());
+    let mut bottom = HEAD;
+    for lane in &picture.lanes {
+        canvas.path("rule", &format!("M{MARGIN} {bottom:.1}H{RIGHT}"));
+        bottom = lane::draw(&mut canvas, picture, lane, rows_max, bottom + LANE_GAP / 2.0) + LANE_GAP / 2.0;
+    }
+    let foot = "Hash ranges, heat and splits model DynamoDB's partitions; items, bytes and units are counted. The same as tables: partitions/*.tsv";
+    canvas.text((MARGIN, bottom + 10.0), "small dim", RIGHT - MARGIN, foot);
+    canvas.finish(&format!("Heat of {}", picture.table), bottom + 26.0)
+}
+
+fn head(canvas: &mut Canvas, picture: &Picture) {
+    canvas.text((MARGIN, 42.0), "big", 500.0, &picture.table);
+    let mut load = Load::default();
+    picture.lanes.iter().flat_map(|lane| &lane.partitions).for_each(|(report, _)| load.add(&report.load));
+    let (window, [read, write]) = (picture.span.window.name(), rates(&load, picture.span.window.seconds()));
+    let says = match load.is_none() {
+        true => format!("nothing was asked for in the last {window}; what lies in it is shown"),
+        false => format!("last {window}, on average: {} RCU/s, {} WCU/s", rate(read), rate(write)),
+    };
+    canvas.text((MARGIN, 64.0), "dim", 500.0, &says);
+    let span = format!("{} to {}", iso(picture.span.from_ms), iso(picture.span.to_ms));
+    canvas.text((MARGIN, 82.0), "small dim", 400.0, &span);
+    if load.throttles() > 0 {
+        canvas.stop((MARGIN + 5.0, 90.0));
+        canvas.text((MARGIN + 16.0, 100.0), "loud", 400.0, &format!("{} throttled", counted(load.throttles(), "request")));
+    }
+}
+
+/// What colours, bars and marks mean.
+fn legend(canvas: &mut Canvas, limits: &PartitionLimits) {
+    canvas.text(
+        (LEGEND, 32.0),
+        "small dim",
+        RIGHT - LEGEND,
+        "colour: of the nearest limit, the units' (mean) or a partition's (busiest second)",
+    );
+    let mut x = LEGEND;
+    for (place, from) in STEPS.iter().enumerate() {
+        let label = match (place, STEPS.get(place + 1)) {
+            (0, _) => "none".to_owned(),
+            (_, Some(to)) => format!("{from:.0}–{to:.0} %"),
+            (_, None) => format!("≥ {from:.0} %"),
+        };
+        canvas.rect(&format!("h{place}"), (x, 40.0), (SWATCH - 3.0, 12.0));
+        canvas.text((x, 66.0), "small dim", SWATCH - 3.0, &label);
+        x += SWATCH;
+    }
+    let (first, second) = (124.0, 144.0);
+    let says = |canvas: &mut Canvas, (x, base): (f64, f64), says: &str| canvas.text((x + 56.0, base), "small dim", 470.0, says);
+    canvas.bar("h4", (MARGIN, first - 8.0), (46.0, 8.0), 0.6);
+    canvas.rect("tick", (MARGIN + 38.0, first - 9.0), (2.0, 10.0));
+    says(canvas, (MARGIN, first), "mean load of its limit, an even share of the units; tick: busiest second");
+    canvas.bar("h2", (MARGIN, second - 5.0), (46.0, 3.0), 0.25);
+    let hard = format!("the same of what a partition gives: {}", gives(limits));
+    says(canvas, (MARGIN, second), &hard);
+    canvas.bar("size", (LEGEND, first - 9.0), (46.0, 10.0), 0.9);
+    canvas.rect("key", (LEGEND, first - 9.0), (24.0, 10.0));
+    says(canvas, (LEGEND, first), "bytes, full for the largest partition; the strong part is one key");
+    canvas.mark((LEGEND + MARK, second - 4.0), Mark::Hot(0));
+    canvas.mark((LEGEND + 3.0 * MARK + 6.0, second - 4.0), Mark::Big(0));
+    says(canvas, (LEGEND, second), "a key that is asked for most, a large one, where its hash is");
+    canvas.stop((LEGEND + 440.0, second - 9.0));
+    canvas.text((LEGEND + 450.0, second), "small dim", 60.0, "throttled");
+}
+
+/// `3,000 RCU/s, 1,000 WCU/s`
+fn gives(limits: &PartitionLimits) -> String {
+    format!("{} RCU/s, {} WCU/s", rate(limits.read_units_max), rate(limits.write_units_max))
+}
