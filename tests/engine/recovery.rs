@@ -388,7 +388,7 @@ fn a_deleted_table_with_recovery_leaves_a_backup_for_35_days() {
     control.simple("Tab");
     control.put("Tab", json!({ "pk": { "S": "new" } }));
     control.ok("RestoreTableFromBackup", json!({ "TargetTableName": "Back", "BackupArn": arn }));
-    control.database.engine().run_background_work().unwrap();
+    active(&control, "Back");
     assert_eq!(control.column("Back", "pk"), ["a", "b", "c"]);
     let day = 24 * 60 * 60 * 1000;
     control.clock.advance_ms(35 * day - 1);
