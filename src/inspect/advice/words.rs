@@ -1,8 +1,8 @@
 //! Numbers, values and paths as advice writes them.
 
-use super::facts::Spread;
 use crate::codec::{calendar, file_name};
 use crate::database::EntryKey;
+use crate::inspect::spread::Spread;
 use crate::inspect::violations::table::cell;
 use crate::model::{AttributeValue, TableName};
 

@@ -1,25 +1,23 @@
 //! What advice rests on. Reading it consumes nothing.
 //!
 //! ```text
-//! spread.rs   how many have how much, exactly
 //! growth.rs   the fullest item collection of a table with local indexes, and how fast it grows
 //! traffic.rs  what was really asked for
 //! ```
 
 mod growth;
-mod spread;
 mod traffic;
 
 use std::ops::ControlFlow;
 
 use crate::database::{Browse, Collection, Entries, EntryKey, PartitionKey, Source, SourceStats};
 use crate::inspect::look;
+use crate::inspect::spread::Spread;
 use crate::model::api::absence::Absence;
 use crate::model::api::{TableDescription, TableStatus};
 use crate::model::{Error, IndexSchema, Item, TableName};
 
 pub use growth::{DAY_MS, Growth};
-pub use spread::Spread;
 pub use traffic::{SourceTraffic, Traffic};
 
 /// Collections walked of each table and index, and items whose sizes are looked at; a larger one is judged by its first ones in hash

@@ -19,6 +19,12 @@ impl Spread {
         self.sum += size;
     }
 
+    pub fn merge(&mut self, other: &Self) {
+        other.things.iter().for_each(|(size, things)| *self.things.entry(*size).or_default() += things);
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
     /// The size that so many percent do not exceed; 0 of nothing.
     #[must_use]
     pub fn percentile(&self, percent: u64) -> u64 {
