@@ -15,16 +15,13 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use super::base::counters::CollectionValue;
-use super::base::keys::{self, SourceId, StoreKey};
+use super::base::keys::SourceId;
 use super::catalog::TableEntry;
-use super::partitions::PartitionMap;
 use super::partitions::map::first_digest;
+use super::partitions::{PartitionMap, content};
 use crate::codec::digest::hex;
-use crate::codec::record::Record;
-use crate::model::AttributeValue;
 use crate::model::error::{StoreError, ThrottleCause, Throttled, ThrottledAt};
-use crate::model::layout::PartitionLimits;
+use crate::model::layout::{PartitionLimits, PlaceRange};
 use crate::model::limits::ACCOUNT_CAPACITY_UNITS_MAX;
 use crate::store::Read;
 
@@ -36,6 +33,9 @@ const ON_DEMAND_UNITS: [f64; 2] = [12_000.0, 4_000.0];
 const TABLE_UNITS_MAX: f64 = 40_000.0;
 /// An on-demand table takes twice its previous peak.
 const PEAK_FACTOR: f64 = 2.0;
+/// Partition keys of a partition that are told by name: no more are few.
+const KEYS_MAX: usize = 3;
+
 /// How requests are throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThrottleOptions {
@@ -267,12 +267,22 @@ impl UnitRequest<'_> {
         let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index.name.clone());
         let position = self.map.position_of(self.place);
         let range = self.map.range(position);
+        let keys_in = |range: &PlaceRange, count| content::first_keys(read, (self.table, self.source), range, count);
+        let mut keys = match refusal.cause {
+            ThrottleCause::KeyRange | ThrottleCause::Share => keys_in(&range, KEYS_MAX + 1)?,
+            _ => Vec::new(),
+        };
+        if keys.len() > KEYS_MAX {
+            keys.clear();
+        }
+        let asked = self.place.first_chunk().map(|digest| keys_in(&PlaceRange::of_collection(*digest), 1));
         let digits = |place: Option<&[u8]>| hex(&place.map_or(u128::MAX, first_digest).to_be_bytes()[..4]);
         let at = ThrottledAt {
             units_max: whole(refusal.units_max),
             partition: self.map.partitions()[position].id,
             hashes: (digits(Some(&range.from)), digits(range.to.as_deref())),
-            key: self.key(read)?,
+            keys,
+            key: asked.transpose()?.and_then(|keys| keys.into_iter().next()),
         };
         Ok(Throttled {
             table: self.table.schema.name.clone(),
@@ -282,23 +292,6 @@ impl UnitRequest<'_> {
             cause: refusal.cause,
             at,
         })
-    }
-
-    /// The partition key at the place, when something has it.
-    fn key(&self, read: &dyn Read) -> Result<Option<Vec<AttributeValue>>, StoreError> {
-        let Some(digest) = self.place.first_chunk() else { return Ok(None) };
-        let index = self.table.indexes().find(|(_, id)| *id == self.source).map(|(index, _)| index);
-        let of_table = std::slice::from_ref(&self.table.schema.key.partition);
-        let attributes = index.map_or(of_table, |index| &index.partition);
-        let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-        if index.is_some() || self.table.has_collections() {
-            let value = read.get(&StoreKey::Collection(self.source, *digest).encode())?;
-            return value.map(|bytes| CollectionValue::parse(bytes)?.partition(&names)).transpose();
-        }
-        let Some(record) = read.get(&keys::entry_at(self.source, self.place))?.map(Record::parse).transpose()? else {
-            return Ok(None);
-        };
-        names.iter().map(|name| record.attribute(name)).collect()
     }
 }
 

@@ -193,6 +193,7 @@ fn what_is_throttled_is_told_with_its_place_and_its_limit() {
     let (place, hint) = told(&bed);
     let partition = bed.layout().partition_of(&source(""), &vec![s("hot")]).unwrap();
     assert!(place.starts_with(&format!("partition p{partition:02} of table Tab (hash ")), "{place}");
+    assert!(place.contains("…; in it nothing but \"hot\") gives"), "{place}");
     assert!(
         place.ends_with(" gives 1000 write units a second, whatever its table has; asked for: partition key \"hot\""),
         "{place}"

@@ -87,6 +87,16 @@ pub fn signed(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
+/// The partition key values of a record, by their attributes in schema order.
+///
+/// # Errors
+/// `Corrupt` when one is missing or cannot be read.
+pub fn key_values(record: &[u8], names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
+    let record = Record::parse(record)?;
+    let value = |name: &&str| record.attribute(name)?.ok_or(StoreError::Corrupt("a record lacks its partition key"));
+    names.iter().map(value).collect()
+}
+
 /// An item collection's stored value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectionValue<'a> {
@@ -112,9 +122,7 @@ impl<'a> CollectionValue<'a> {
     /// # Errors
     /// `Corrupt` when one is missing or cannot be read.
     pub fn partition(&self, names: &[&str]) -> Result<Vec<AttributeValue>, StoreError> {
-        let record = Record::parse(self.partition)?;
-        let value = |name: &&str| record.attribute(name)?.ok_or(StoreError::Corrupt("a collection lacks its partition key"));
-        names.iter().map(value).collect()
+        key_values(self.partition, names)
     }
 
     /// This value after a change; `None` when nothing is left.

@@ -7,13 +7,13 @@ use std::ops::{Bound, ControlFlow};
 use super::map::first_digest;
 use crate::codec::digest::{Digest, hex};
 use crate::codec::record::Record;
-use crate::engine::base::counters::CollectionValue;
+use crate::engine::base::counters::{CollectionValue, key_values};
 use crate::engine::base::keys::{self, SourceId, StoreKey};
 use crate::engine::catalog::TableEntry;
 use crate::model::error::StoreError;
 use crate::model::layout::{PartitionContent, PlaceRange};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
-use crate::model::{Error, IndexKind};
+use crate::model::{AttributeValue, Error, IndexKind};
 use crate::store::{Direction, KeyRange, Read, try_walk};
 
 /// Collections or entries looked at in one step: some milliseconds. Longer reads would keep pages from being used again, and the data
@@ -112,6 +112,33 @@ fn step(
     }
     // Every order in a collection is after this place.
     Ok(cut.map(|digest| [digest, &[0]].concat()))
+}
+
+/// The first partition keys of which a range has something or may have, in its order, at most so many.
+///
+/// # Errors
+/// Those of the store.
+pub fn first_keys(
+    read: &dyn Read,
+    (table, source): (&TableEntry, SourceId),
+    range: &PlaceRange,
+    count: usize,
+) -> Result<Vec<Vec<AttributeValue>>, StoreError> {
+    let index = table.indexes().find(|(_, id)| *id == source).map(|(index, _)| index);
+    let attributes = index.map_or(std::slice::from_ref(&table.schema.key.partition), |index| &index.partition);
+    let names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    let is_grouped = index.is_some() || table.has_collections();
+    let from = &range.from[..range.from.len().min(size_of::<Digest>())];
+    let range = match is_grouped {
+        true => between(keys::collections(source), |place| keys::collection_at(source, place), from, range.to.as_deref()),
+        false => between(keys::entries(source), |place| keys::entry_at(source, place), from, range.to.as_deref()),
+    };
+    let mut found = Vec::new();
+    try_walk(read, &range, Direction::Forward, |_, bytes| {
+        found.push(if is_grouped { CollectionValue::parse(bytes)?.partition(&names) } else { key_values(bytes, &names) }?);
+        Ok(if found.len() < count { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    Ok(found)
 }
 
 /// The part of a range from one place to before another.

@@ -55,6 +55,8 @@ pub struct ThrottledAt {
     pub partition: u32,
     /// First digits of the hashes in it; the last are those of the next partition.
     pub hashes: (String, String),
+    /// The partition keys that have something in it, where it is the limit and they are few.
+    pub keys: Vec<Vec<AttributeValue>>,
     /// The partition key asked for; `None` when nothing has it.
     pub key: Option<Vec<AttributeValue>>,
 }
@@ -92,8 +94,10 @@ impl Throttled {
             None => format!("table {}", self.table),
             Some(index) => format!("index {index} of table {}", self.table),
         };
-        let ThrottledAt { units_max, partition, hashes: (from, to), key } = &self.at;
-        let place = format!("partition p{partition:02} of {of} (hash {from}… to {to}…)");
+        let ThrottledAt { units_max, partition, hashes: (from, to), keys, key } = &self.at;
+        let keys: String = keys.iter().map(|key| format!(", {}", key_texts(key))).collect();
+        let keys = if keys.is_empty() { keys } else { format!("; in it nothing but {}", &keys[2..]) };
+        let place = format!("partition p{partition:02} of {of} (hash {from}… to {to}…{keys})");
         let exceeded = match self.cause {
             ThrottleCause::ProvisionedThroughput => {
                 format!("{of} has {units_max} provisioned {kind} units a second, and those saved are used up")
@@ -105,7 +109,7 @@ impl Throttled {
             ThrottleCause::AccountQuota => format!("all tables together may take {units_max} {kind} units a second"),
         };
         let asked = match key {
-            Some(values) => format!("partition key {}", values.iter().map(key_text).collect::<Vec<_>>().join(", ")),
+            Some(values) => format!("partition key {}", key_texts(values)),
             None => format!("a partition key without items in p{partition:02}"),
         };
         format!("{exceeded}; asked for: {asked}")
@@ -158,6 +162,10 @@ impl Throttled {
             }
         }
     }
+}
+
+fn key_texts(values: &[AttributeValue]) -> String {
+    values.iter().map(key_text).collect::<Vec<_>>().join(", ")
 }
 
 fn key_text(value: &AttributeValue) -> String {
