@@ -1,6 +1,7 @@
 //! The words of [`super::Browse`] and of caches: sources, their entries and collections, and how many were found.
 
 use crate::model::api::Version;
+use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, IndexName, Key, TableName};
 
 /// A table, or one of its indexes.
@@ -64,6 +65,8 @@ pub enum Entries {
     All,
     /// One collection, by sort key; with only those whose first sort key value begins with these bytes (S, B), if given.
     Collection { partition: PartitionKey, sort_prefix: Option<Vec<u8>> },
+    /// Those at these places.
+    Within(PlaceRange),
 }
 
 /// Counters of a source.

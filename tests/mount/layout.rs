@@ -103,6 +103,44 @@ fn partitions_list_each_collection_once_as_a_link_to_it() {
 }
 
 #[test]
+fn a_partition_has_the_items_that_it_has_of_a_cut_collection() {
+    let (mount, _) = modelled();
+    fill(&mount);
+    // The index's largest value is cut by size, inside the collection.
+    let sent = "Orders/gsi/by-status/partitions/*/keys/sent";
+    let parts: Vec<String> = mount.sh(&format!("ls -d {sent}/")).ok().lines().map(str::to_owned).collect();
+    assert!(parts.len() > 1, "{parts:?}");
+    let whole: Vec<String> = mount.sh("ls -U Orders/gsi/by-status/items/sent").ok().lines().map(str::to_owned).collect();
+    assert_eq!(whole.len(), 144);
+    let mut seen = Vec::new();
+    for part in &parts {
+        let names: Vec<String> = mount.sh(&format!("ls -U {part}")).ok().lines().map(str::to_owned).collect();
+        // Beside each other, in their order.
+        let first = whole.iter().position(|name| *name == names[0]).unwrap();
+        assert_eq!(names, whole[first..first + names.len()], "{part}");
+        let counted = format!("[ $(jq .items {part}../../stats.json) -ge {} ] && cat {part}/* | wc -l", names.len());
+        assert_eq!(mount.sh(&counted).ok(), format!("{}\n", names.len()), "each link leads to its item");
+        assert_eq!(mount.sh(&format!("readlink '{part}{}'", names[0])).ok(), format!("../../../../items/sent/{}\n", names[0]));
+        // An item of another partition is not here.
+        let other = whole.iter().find(|name| !names.contains(name)).unwrap();
+        mount.sh(&format!("ls '{part}{other}'")).failed();
+        mount.sh(&format!("ls '{part}nothing' '{part}9999.json'")).failed();
+        seen.extend(names);
+    }
+    seen.sort();
+    let mut all = whole.clone();
+    all.sort();
+    assert_eq!(seen, all, "each item is in one partition");
+    assert!(mount.sh(&format!("rm {}{}", parts[0], seen[0])).failed().contains("Read-only file system"));
+    // Listings and stat agree, also of the values that are whole.
+    let kinds = "import os\nfor at, folders, files in os.walk('.'):\n for found in os.scandir(at):\n  \
+                 print(found.is_symlink(), found.is_symlink() == os.path.islink(found.path), found.inode() == os.lstat(found.path).st_ino)";
+    let kinds =
+        mount.sh(&format!("cd Orders/gsi/by-status/partitions && python3 -c \"{kinds}\" | sort | uniq -c | sed 's/^ *[0-9]* //'"));
+    assert_eq!(kinds.ok(), "False True True\nTrue True True\n");
+}
+
+#[test]
 fn heat_is_told_in_tables_and_drawn() {
     let (mount, clock) = modelled();
     fill(&mount);

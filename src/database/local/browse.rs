@@ -13,7 +13,7 @@ use crate::database::{
 };
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::counters::CollectionValue;
-use crate::engine::base::keys::{self, EntryAddress};
+use crate::engine::base::keys::{self, EntryAddress, SourceId};
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::absence;
 use crate::engine::read::range;
@@ -132,6 +132,7 @@ impl Browse for LocalDatabase {
                 prefix.extend(sort.unwrap_or_default());
                 KeyRange::prefix(&prefix)
             }
+            Entries::Within(range) => within(source.id(), range),
         };
         let start = after.map(|place| keys::entry_at(source.id(), &place.0));
         walk(&view, range, start, &mut |key, bytes| {
@@ -148,12 +149,7 @@ impl Browse for LocalDatabase {
         visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
     ) -> Result<Option<Position>, Error> {
         let view = self.engine.view()?;
-        let id = find(&view, source)?.id();
-        let to = range.to.as_deref().map(|to| Bound::Excluded(keys::entry_at(id, to)));
-        let range = KeyRange {
-            lower: Bound::Included(keys::entry_at(id, &range.from)),
-            upper: to.unwrap_or_else(|| keys::entries(id).upper),
-        };
+        let range = within(find(&view, source)?.id(), range);
         let mut ended_at = None;
         walk(&view, range, None, &mut |key, bytes| {
             let next = visit(&Record::parse(bytes)?);
@@ -287,6 +283,12 @@ pub(super) fn walk(view: &View<'_>, range: KeyRange, start: Option<Vec<u8>>, vis
         None => range,
     };
     Ok(try_walk(view.read(), &range, Direction::Forward, visit)?)
+}
+
+fn within(source: SourceId, range: &PlaceRange) -> KeyRange {
+    let to = range.to.as_deref().map(|to| Bound::Excluded(keys::entry_at(source, to)));
+    let lower = Bound::Included(keys::entry_at(source, &range.from));
+    KeyRange { lower, upper: to.unwrap_or_else(|| keys::entries(source).upper) }
 }
 
 fn stat_of(record: &Record<'_>) -> EntryStat {

@@ -172,8 +172,12 @@ pub enum PartitionFile {
     Stats(u32),
     /// `p07/keys/`
     Keys(u32),
-    /// `p07/keys/K`
+    /// `p07/keys/K` of a collection that is whole in it.
     Link(u32, PartitionKey),
+    /// `p07/keys/K/` of a collection that a boundary cuts.
+    Part(u32, PartitionKey),
+    /// `p07/keys/K/X.json`
+    Item(u32, PartitionKey),
 }
 
 /// `queries/` and the saved queries in it, by their names.

@@ -1,4 +1,5 @@
-//! `partitions/` of a table or global index: a directory for each partition, with its numbers and links to its item collections.
+//! `partitions/` of a table or global index: a directory for each partition, with its numbers and links to its item collections, or to
+//! the items that it has of a collection cut by a boundary.
 //! Tables of the heat are beside them, for lookup only.
 
 use std::ops::ControlFlow;
@@ -8,8 +9,9 @@ use serde_json::json;
 use super::derived::OF_PARTITIONS;
 use super::partition_text::{candidate_text, hex_bound, is_flat, key_bound, key_name, partition_name};
 use super::room::Room;
+use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
-use crate::database::{PartitionKey, Position, Source};
+use crate::database::{Entries, PartitionKey, Position, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
@@ -21,6 +23,8 @@ use crate::fs::path::PARTITIONS_NAME;
 use crate::fs::path::names::{self, Parsed, Suffix};
 use crate::fs::process::Caller;
 use crate::fs::query::Wanted;
+use crate::fs::source::collection::{self, EntryLister};
+use crate::fs::source::entry;
 use crate::fs::source::items::partition_types;
 use crate::model::layout::{Load, PartitionReport, PlaceRange, Window};
 
@@ -65,9 +69,23 @@ fn keys(at: &Special, id: u32) -> Node {
     at.child_directory(KEYS_NAME, Feature::Partitions(PartitionFile::Keys(id))).into()
 }
 
-/// `p07/keys/K`: to the folder of the collection, or the file of the item.
-fn link(at: &Special, id: u32, name: &str, key: PartitionKey) -> Node {
-    at.child(name, Feature::Partitions(PartitionFile::Link(id, key))).of_kind(Kind::Symlink).into()
+/// `p07/keys/K`: a link to the folder of the collection, or the file of the item; of a collection that is cut a directory.
+fn key(at: &Special, (id, range): (u32, &PlaceRange), name: &str, key: PartitionKey) -> Node {
+    if range.part_of(digest_of(&key)).is_none() {
+        return at.child(name, Feature::Partitions(PartitionFile::Link(id, key))).of_kind(Kind::Symlink).into();
+    }
+    // It may have been the link, by the same path, until it was cut.
+    let identity = format!("{}/{name}/", at.path);
+    at.child_directory(name, Feature::Partitions(PartitionFile::Part(id, key))).told_by(identity).into()
+}
+
+/// `p07/keys/K/X.json`: a link to the file of the item.
+fn item(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
+    at.child(name, Feature::Partitions(PartitionFile::Item(id, key.clone()))).of_kind(Kind::Symlink).into()
+}
+
+fn digest_of(key: &PartitionKey) -> Digest {
+    partition_digest(&key.iter().collect::<Vec<_>>())
 }
 
 impl Room for PartitionFile {
@@ -75,7 +93,8 @@ impl Room for PartitionFile {
         match self {
             Self::Directory => {}
             Self::Partition(id) | Self::Stats(id) | Self::Keys(id) => drop(report(at, mount, *id)?),
-            Self::Link(id, key) => return collection_ms(at, mount, *id, key),
+            Self::Link(id, key) | Self::Part(id, key) => return collection_ms(at, mount, *id, key),
+            Self::Item(id, key) => return item_ms(at, mount, *id, key),
         }
         mount.source_time(source_of(at)?)
     }
@@ -85,8 +104,8 @@ impl Room for PartitionFile {
         Ok(match self {
             // Without counting what lies in the partition.
             Self::Stats(_) => Attr::read_only(at.ino(), STATS_BYTES as u64, modified_ms),
-            Self::Link(..) => Attr::symlink(at.ino(), &target(at), modified_ms),
-            Self::Directory | Self::Partition(_) | Self::Keys(_) => Attr::directory(at.ino(), modified_ms),
+            Self::Link(..) | Self::Item(..) => Attr::symlink(at.ino(), &self.target(at), modified_ms),
+            Self::Directory | Self::Partition(_) | Self::Keys(_) | Self::Part(..) => Attr::directory(at.ino(), modified_ms),
         })
     }
 
@@ -96,8 +115,12 @@ impl Room for PartitionFile {
             (Self::Partition(id), STATS_NAME) => Ok(stats(at, *id)),
             (Self::Partition(id), KEYS_NAME) => Ok(keys(at, *id)),
             (Self::Partition(_), _) => Err(FsError::NotFound),
-            (Self::Keys(id), _) => key_of(at, mount, name).map(|(name, key)| link(at, *id, &name, key)),
-            (Self::Stats(_) | Self::Link(..), _) => Err(FsError::NotDirectory),
+            (Self::Keys(id), _) => {
+                let (name, found) = key_of(at, mount, name)?;
+                Ok(key(at, (*id, &report(at, mount, *id)?.range), &name, found))
+            }
+            (Self::Part(id, key), _) => Ok(item(at, *id, name, key)),
+            (Self::Stats(_) | Self::Link(..) | Self::Item(..), _) => Err(FsError::NotDirectory),
         }
     }
 
@@ -117,21 +140,26 @@ impl Room for PartitionFile {
                 let range = report(at, mount, *id)?.range;
                 Ok(Box::new(KeyLister { keys: at.clone(), id: *id, range, is_flat: is_flat(mount, source_of(at)?)? }))
             }
-            Self::Stats(_) | Self::Link(..) => Err(FsError::NotDirectory),
+            Self::Part(id, key) => {
+                let range = part(at, mount, *id, key)?;
+                let entries = EntryLister::new(source_of(at)?.clone(), Entries::Within(range));
+                Ok(Box::new(PartLister { part: at.clone(), id: *id, key: key.clone(), entries }))
+            }
+            Self::Stats(_) | Self::Link(..) | Self::Item(..) => Err(FsError::NotDirectory),
         }
     }
 
     fn text(&self, at: &Special, mount: &Mount, _caller: Caller) -> Result<Vec<u8>, FsError> {
         match self {
             Self::Stats(id) => stats_text(at, mount, *id),
-            Self::Link(..) => Err(FsError::BadHandle),
-            Self::Directory | Self::Partition(_) | Self::Keys(_) => Err(FsError::IsDirectory),
+            Self::Link(..) | Self::Item(..) => Err(FsError::BadHandle),
+            Self::Directory | Self::Partition(_) | Self::Keys(_) | Self::Part(..) => Err(FsError::IsDirectory),
         }
     }
 
     fn link_target(&self, at: &Special, mount: &Mount) -> Result<String, FsError> {
         match self {
-            Self::Link(..) => self.modified_ms(at, mount).map(|_| target(at)),
+            Self::Link(..) | Self::Item(..) => self.modified_ms(at, mount).map(|_| self.target(at)),
             _ => Err(FsError::Invalid("not a symbolic link")),
         }
     }
@@ -218,22 +246,39 @@ fn key_of(at: &Special, mount: &Mount, name: &str) -> Result<(String, PartitionK
     Ok((key_name(is_flat, &key), key))
 }
 
-/// Where a link in `keys/` points: its name is that of the folder or file.
-fn target(at: &Special) -> String {
-    format!("../../../{ITEMS_NAME}/{}", at.path.rsplit_once('/').map_or("", |(_, name)| name))
+impl PartitionFile {
+    /// Where a link in `keys/` points: its name is that of the folder or file, or the path of an item.
+    fn target(&self, at: &Special) -> String {
+        let (up, names) = if matches!(self, Self::Item(..)) { ("../../../..", 2) } else { ("../../..", 1) };
+        let start = at.path.rmatch_indices('/').nth(names - 1).map_or(0, |(place, _)| place + 1);
+        format!("{up}/{ITEMS_NAME}/{}", &at.path[start..])
+    }
 }
 
-/// A link is there while something of the collection lies in the partition's range.
+/// What a partition has of a collection that is cut.
+fn part(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<PlaceRange, FsError> {
+    report(at, mount, id)?.range.part_of(digest_of(key)).ok_or(FsError::NotFound)
+}
+
+/// The link to an item is there while the item is stored, and lies in the partition.
+fn item_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
+    let (source, name) = (source_of(at)?, at.path.rsplit_once('/').map_or("", |(_, name)| name));
+    let Node::Entry(found) = collection::resolve(mount, source, key, name)? else { return Err(FsError::NotFound) };
+    let is_inside = found.form == TextForm::PlainJson && mount.layout()?.partition_of_entry(source, &found.key)? == id;
+    if is_inside { Ok(entry::stat(mount, source, &found.key)?.modified_ms) } else { Err(FsError::NotFound) }
+}
+
+/// A link, or the directory of a part, is there while something of the collection may lie in the partition's range.
 fn collection_ms(at: &Special, mount: &Mount, id: u32, key: &PartitionKey) -> Result<u64, FsError> {
     let range = report(at, mount, id)?.range;
-    let digest = partition_digest(&key.iter().collect::<Vec<_>>());
+    let digest = digest_of(key);
     let first = range.from.first_chunk::<16>().map_or(&range.from[..], |first| &first[..]);
     let is_inside = first <= &digest[..] && range.to.as_deref().is_none_or(|to| &digest[..] < to);
     let collection = mount.db.collection(source_of(at)?, key)?;
     collection.filter(|_| is_inside).map(|collection| collection.modified_ms).ok_or(FsError::NotFound)
 }
 
-/// Lists the collections of a partition as links.
+/// Lists the collections of a partition: links to those that are whole in it, directories of the others.
 struct KeyLister {
     keys: SpecialNode,
     id: u32,
@@ -255,9 +300,32 @@ impl Lister for KeyLister {
         };
         mount.layout()?.collections_in(source_of(&self.keys)?, &self.range, after, &mut |collection, position| {
             let name = key_name(self.is_flat, &collection.partition);
-            out.push((listed(&link(&self.keys, self.id, &name, collection.partition), &name), Cursor::After(position)));
+            let node = key(&self.keys, (self.id, &self.range), &name, collection.partition);
+            out.push((listed(&node, &name), Cursor::After(position)));
             if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
+        Ok(())
+    }
+}
+
+/// Lists the items that a partition has of a collection, as links, in the order of the sort key.
+struct PartLister {
+    part: SpecialNode,
+    id: u32,
+    key: PartitionKey,
+    entries: EntryLister,
+}
+
+impl Lister for PartLister {
+    fn start(&mut self, mount: &Mount) -> Result<(), FsError> {
+        self.entries.start(mount)
+    }
+
+    fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
+        let mut entries = Found::new();
+        self.entries.fetch(mount, from, wanted, &mut entries)?;
+        let link = |name: &str| listed(&item(&self.part, self.id, name, &self.key), name);
+        out.extend(entries.into_iter().map(|(entry, cursor)| (link(&entry.name), cursor)));
         Ok(())
     }
 }
