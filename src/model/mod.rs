@@ -13,6 +13,7 @@ pub mod layout;
 pub mod limits;
 pub mod names;
 pub mod number;
+pub mod place;
 pub mod prices;
 pub mod schema;
 pub mod settings;
