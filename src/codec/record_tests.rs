@@ -197,6 +197,14 @@ proptest! {
     }
 
     #[test]
+    fn a_reordered_record_is_that_of_the_other_order(item in item(), version: u64) {
+        let orders: [&[&str]; 4] = [&["b", "a"], &["a", "c", "a"], &["zz"], &[]];
+        for (from, to) in orders.iter().flat_map(|from| orders.iter().map(move |to| (from, to))) {
+            prop_assert_eq!(reordered(&encode(&item, from, version, 7), to), Ok(encode(&item, to, version, 7)));
+        }
+    }
+
+    #[test]
     fn texts_from_bytes_are_texts_from_the_item(item in item()) {
         let bytes = encode(&item, &["b", "a"], 1, 1);
         let (mut from_bytes, mut from_item) = (Vec::new(), Vec::new());

@@ -8,17 +8,19 @@ use crate::codec::digest::Digest;
 use crate::codec::record;
 use crate::model::api::Version;
 use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Item};
+use crate::model::{AttributeValue, Item, Projection};
 
 /// The write that an entry is of.
 #[derive(Debug, Clone, Copy)]
-pub struct Stamp {
+pub struct Stamp<'r> {
     pub version: Version,
     /// Milliseconds since the epoch.
     pub modified_ms: u64,
+    /// The record of the item after the write, of this version and time, where it is at hand.
+    pub record: Option<&'r [u8]>,
 }
 
-impl Stamp {
+impl Stamp<'_> {
     /// Does to an index what a change of an item does; `new` is the item after it.
     ///
     /// # Errors
@@ -70,7 +72,10 @@ impl Stamp {
     ) -> Result<(), StoreError> {
         let Some(item) = new else { return Ok(()) };
         let first = index::first_names(view.table, view.index);
-        let record = record::encode(&view.projected(item), &first, self.version, self.modified_ms);
+        let record = match self.record.filter(|_| view.index.projection == Projection::All) {
+            Some(record) => record::reordered(record, &first)?,
+            None => record::encode(&view.projected(item), &first, self.version, self.modified_ms),
+        };
         transaction.batch.put(&entry.address.encode(), &record)
     }
 

@@ -50,10 +50,14 @@ pub fn check(signature: &Signature<'_>) -> Result<(), AuthError> {
 }
 
 fn check_header(header: &str, dated: bool) -> Result<(), AuthError> {
-    let has = |name: &str| parameters(header).any(|(key, value)| key == name && !value.is_empty());
+    let names = ["Credential", "Signature", "SignedHeaders"];
+    let mut found = [false; 3];
+    for (key, _) in parameters(header).filter(|(_, value)| !value.is_empty()) {
+        names.iter().zip(&mut found).filter(|(name, _)| **name == key).for_each(|(_, found)| *found = true);
+    }
     let mut sentences = String::new();
-    for name in ["Credential", "Signature", "SignedHeaders"] {
-        if !has(name) {
+    for (name, found) in names.iter().zip(found) {
+        if !found {
             sentences.push_str(&format!("Authorization header requires '{name}' parameter. "));
         }
     }

@@ -112,7 +112,7 @@ fn copy_changed(changed: &BTreeSet<Arc<[u8]>>, from: &Entries, to: &mut Entries)
 impl Backend for Data {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
         let mut working = self.working.lock();
-        let mut batch = LongKeys::new(Batch { entries: &mut working, changed: BTreeSet::new() });
+        let mut batch = LongKeys::new(Batch { entries: &mut working, changed: BTreeSet::new(), commit_id: self.commit_id.load(Ordering::Acquire) + 1 });
         let result = body(&mut batch);
         let changed = batch.into_raw().changed;
         match result {
@@ -158,6 +158,7 @@ impl RawRead for Snapshot {
 struct Batch<'a> {
     entries: &'a mut Entries,
     changed: BTreeSet<Arc<[u8]>>,
+    commit_id: u64,
 }
 
 impl RawRead for Batch<'_> {
@@ -165,9 +166,8 @@ impl RawRead for Batch<'_> {
         Ok(self.entries.get(key).map(|value| &**value))
     }
 
-    /// Nobody asks it of an open transaction.
     fn raw_commit_id(&self) -> u64 {
-        0
+        self.commit_id
     }
 
     fn raw_walk(&self, range: RawRange<'_>, direction: Direction, visit: &mut RawVisit<'_>) -> Result<ControlFlow<()>, StoreError> {

@@ -53,7 +53,7 @@ pub trait Read {
     /// The value of `key`.
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError>;
 
-    /// Number of the commit that a snapshot shows. While a commit is being made durable, [`Store::commit_id`] may be ahead of it.
+    /// Number of the commit that a snapshot shows, or that an open transaction is to be. While a commit is being made durable, [`Store::commit_id`] may be ahead of it.
     fn commit_id(&self) -> u64;
 
     /// Visits the entries of `range` in key order, or in reverse key order.

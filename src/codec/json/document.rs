@@ -99,7 +99,8 @@ impl Document {
             return Err(JsonError { offset: TEXT_BYTES_MAX, fault: JsonFault::Expected("a text of less than 256 MiB") });
         }
         let tree = read_document(&text, |reader| {
-            let mut tree = Tree::default();
+            // Room for a small request.
+            let mut tree = Tree { nodes: Vec::with_capacity(64), ..Tree::default() };
             tree.value(reader, LEVELS_MAX)?;
             Ok(tree)
         })?;
@@ -185,6 +186,8 @@ fn str_of<'t>(node: Node, text: &'t str, unescaped: &'t str) -> &'t str {
 struct Tree {
     nodes: Vec<Node>,
     unescaped: String,
+    /// Where the names are of the objects that are open.
+    names: Vec<u32>,
     /// Of the names in large objects.
     hashes: RandomState,
     is_cut: bool,
@@ -268,23 +271,26 @@ impl Tree {
 
     fn object(&mut self, reader: &mut Reader<'_>, levels: usize) -> Result<(), JsonError> {
         let (start, opened) = (self.begin(), reader.offset());
-        let mut names: Vec<u32> = Vec::new();
+        let own = self.names.len();
         let text = reader.text();
         reader.members("an object", |reader, name, offset| {
             let at = self.nodes.len();
             self.string(&name, offset);
             // Few names are compared as they come; many are sorted once at the end, as a million would be compared a million times
             // each.
+            let names = &self.names[own..];
             if names.len() < FEW_MEMBERS && names.iter().any(|&other| self.name(other, text) == name) {
                 return Err(JsonError { offset, fault: JsonFault::DuplicateMember(name.into_owned()) });
             }
-            names.push(u32::try_from(at).unwrap_or(u32::MAX));
+            self.names.push(u32::try_from(at).unwrap_or(u32::MAX));
             self.value(reader, levels)
         })?;
-        if names.len() > FEW_MEMBERS {
-            self.check_many(&names, text, opened)?;
+        let count = self.names.len() - own;
+        if count > FEW_MEMBERS {
+            self.check_many(&self.names[own..], text, opened)?;
         }
-        self.end(Tag::Object, start, names.len());
+        self.names.truncate(own);
+        self.end(Tag::Object, start, count);
         Ok(())
     }
 

@@ -1,9 +1,10 @@
 //! Items to records.
 
-use super::{FORMAT, HEADER_BYTES, tag};
+use super::{FORMAT, HEADER_BYTES, read, tag};
 use crate::codec::json::visit::ordered;
 use crate::codec::plain_json::line_len;
 use crate::model::api::Version;
+use crate::model::error::StoreError;
 use crate::model::number::TEXT_BYTES_MAX;
 use crate::model::{AttributeValue, Item, Number};
 
@@ -24,6 +25,23 @@ pub fn encode(item: &Item, first: &[&str], version: Version, modified_ms: u64) -
         put_value(value, &mut out);
     }
     out
+}
+
+/// The record that [`encode`] makes of the same item with another `first`: its attributes are moved, none is encoded again.
+///
+/// # Errors
+/// [`StoreError::Corrupt`]
+pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
+    let (head, content) = record.split_at_checked(HEADER_BYTES).ok_or(StoreError::Corrupt("a record is too short"))?;
+    let mut attributes = Vec::with_capacity(16);
+    read::each_span(content, |name, span| attributes.push((name, span)))?;
+    // Those that were first and are not any more go to their place among the others.
+    attributes.sort_unstable_by_key(|(name, _)| (first.iter().position(|of_first| of_first == name).unwrap_or(first.len()), *name));
+    let mut out = Vec::with_capacity(record.len());
+    out.extend_from_slice(head);
+    out.extend_from_slice(&u32_of(attributes.len()).to_le_bytes());
+    attributes.iter().for_each(|(_, span)| out.extend_from_slice(span));
+    Ok(out)
 }
 
 /// Items are at most 400 KB, so every length fits.

@@ -175,6 +175,18 @@ fn attributes<'a>(
     if cursor.is_empty() { Ok(()) } else { Err(COUNT) }
 }
 
+/// Calls `each` with every name and all bytes of its attribute, in stored order.
+pub fn each_span<'a>(content: &'a [u8], mut each: impl FnMut(&'a str, &'a [u8])) -> Result<(), StoreError> {
+    let mut cursor = Cursor::new(content);
+    for _ in 0..cursor.u32()? {
+        let begun = cursor.rest;
+        let name = cursor.text()?;
+        cursor.skip_value()?;
+        each(name, &begun[..begun.len() - cursor.rest.len()]);
+    }
+    if cursor.is_empty() { Ok(()) } else { Err(COUNT) }
+}
+
 pub fn item(content: &[u8]) -> Result<Item, StoreError> {
     let mut item = Item::default();
     attributes(content, |name, cursor| {

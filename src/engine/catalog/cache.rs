@@ -68,15 +68,23 @@ impl CatalogCache {
         cached.tables.get(name).cloned()
     }
 
-    /// Says that the cache is right at the commit that `read` shows, if it is.
+    /// Says that a commit of this process did not change the catalog.
+    pub fn unchanged_by(&self, commit: u64) {
+        let mut cached = self.0.lock();
+        if cached.commit.is_some_and(|before| before + 1 == commit) {
+            cached.commit = Some(commit);
+        }
+    }
+
+    /// Says that the cache is right at `commit`, whose catalog `read` shows, if it is.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn seen_at(&self, read: &dyn Read) -> Result<(), StoreError> {
+    pub fn seen_at(&self, read: &dyn Read, commit: u64) -> Result<(), StoreError> {
         let generation = generation(read)?;
         let mut cached = self.0.lock();
         if cached.generation == generation {
-            cached.commit = Some(read.commit_id());
+            cached.commit = Some(commit);
         }
         Ok(())
     }

@@ -111,7 +111,7 @@ fn apply(transaction: &mut Transaction<'_>, table: &Arc<TableEntry>, key: &[u8],
     let (Ok((old, new)), Some(version)) = (pending.items(), keys::parse_pending(key)) else { return Ok(()) };
     let item_key = old.as_ref().or(new.as_ref()).and_then(|item| item.key(&table.schema.key));
     let Some(item_key) = item_key else { return Ok(()) };
-    let stamp = Stamp { version, modified_ms: pending.time_ms };
+    let stamp = Stamp { version, modified_ms: pending.time_ms, record: pending.new };
     for view in index::views(table) {
         if table.index_life.is_late(view.index) && since(table, view.index.name.as_str()) < version {
             let transition = Transition::of(&view, &item_key, old.as_ref(), new.as_ref());

@@ -121,7 +121,7 @@ struct Found {
     number: u64,
     place: Vec<u8>,
     item: Item,
-    stamp: Stamp,
+    stamp: Stamp<'static>,
 }
 
 /// The items of one step.
@@ -159,9 +159,9 @@ impl Batch {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<(Item, Stamp), StoreError> {
+fn parse(bytes: &[u8]) -> Result<(Item, Stamp<'static>), StoreError> {
     let record = Record::parse(bytes)?;
-    Ok((record.to_item()?, Stamp { version: record.version(), modified_ms: record.modified_ms() }))
+    Ok((record.to_item()?, Stamp { version: record.version(), modified_ms: record.modified_ms(), record: None }))
 }
 
 /// Where entries go.

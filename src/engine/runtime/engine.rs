@@ -57,7 +57,7 @@ impl Engine {
         }
         let view = self.view()?;
         let entry = view.table(name)?;
-        self.shared.catalog.seen_at(view.read())?;
+        self.shared.catalog.seen_at(view.read(), view.read().commit_id())?;
         Ok(entry)
     }
 

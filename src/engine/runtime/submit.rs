@@ -121,6 +121,11 @@ where
     }
 
     fn done(self: Box<Self>, result: Result<(), StoreError>) {
+        if result.is_ok()
+            && let Some(commit) = self.shared.batch.committed()
+        {
+            self.shared.catalog.unchanged_by(commit);
+        }
         let outcome = match (result, self.outcome) {
             (Err(error), _) => Err(Error::Store(error)),
             (Ok(()), Some(outcome)) => outcome,

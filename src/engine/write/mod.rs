@@ -301,7 +301,8 @@ impl ItemChange {
         new: Option<&Item>,
     ) -> Result<(), StoreError> {
         self.charge(view, transition);
-        let stamp = Stamp { version: self.applied.version, modified_ms: self.modified_ms };
+        let record = self.record.as_deref();
+        let stamp = Stamp { version: self.applied.version, modified_ms: self.modified_ms, record };
         stamp.apply(transaction, view, transition, new)
     }
 
