@@ -90,6 +90,10 @@ impl<'t> IndexView<'t> {
         Cow::Owned(Item(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
     }
 
+    fn has_same_keys(&self, one: &Item, other: &Item) -> bool {
+        self.index.attributes().all(|attribute| one.get(&attribute.name) == other.get(&attribute.name))
+    }
+
     fn same_projection(&self, one: &Item, other: &Item) -> bool {
         let mut one = one.0.iter().filter(|(name, _)| self.projects(name));
         let mut other = other.0.iter().filter(|(name, _)| self.projects(name));
@@ -229,7 +233,14 @@ impl<'i> Transition<'i> {
     #[must_use]
     pub fn of(view: &IndexView<'_>, base: &Key, old: Option<&'i Item>, new: Option<&'i Item>) -> Self {
         let old_entry = old.and_then(|item| view.entry_with_key(item, base));
-        let new_entry = new.and_then(|item| view.entry_with_key(item, base));
+        let new_entry = new.and_then(|item| match (old, &old_entry) {
+            // Most writes leave the keys of indexes as they are, and with them the place.
+            (Some(old), Some(entry)) if view.has_same_keys(old, item) => {
+                let partition = view.index.partition.iter().filter_map(|attribute| item.get(&attribute.name)).collect();
+                Some(IndexEntry { address: entry.address.clone(), partition, bytes: view.projected_bytes(item) })
+            }
+            _ => view.entry_with_key(item, base),
+        });
         match (old_entry, new_entry) {
             (None, None) => Self::Untouched,
             (None, Some(new)) => Self::Added(new),
