@@ -112,7 +112,11 @@ fn copy_changed(changed: &BTreeSet<Arc<[u8]>>, from: &Entries, to: &mut Entries)
 impl Backend for Data {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
         let mut working = self.working.lock();
-        let mut batch = LongKeys::new(Batch { entries: &mut working, changed: BTreeSet::new(), commit_id: self.commit_id.load(Ordering::Acquire) + 1 });
+        let mut batch = LongKeys::new(Batch {
+            entries: &mut working,
+            changed: BTreeSet::new(),
+            commit_id: self.commit_id.load(Ordering::Acquire) + 1,
+        });
         let result = body(&mut batch);
         let changed = batch.into_raw().changed;
         match result {

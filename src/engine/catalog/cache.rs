@@ -57,6 +57,19 @@ impl CatalogCache {
         Ok(entry)
     }
 
+    /// As [`Self::table`], of a view of `commit`: nothing is read while the cache is known to be right there.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn table_of(&self, read: &dyn Read, commit: u64, name: &TableName) -> Result<Option<Arc<TableEntry>>, StoreError> {
+        if let Some(entry) = self.table_at(commit, name) {
+            return Ok(entry);
+        }
+        let entry = self.table(read, name)?;
+        self.seen_at(read, commit)?;
+        Ok(entry)
+    }
+
     /// A table's entry when the cache is known to be right at `commit`.
     #[must_use]
     pub fn table_at(&self, commit: u64, name: &TableName) -> Option<Option<Arc<TableEntry>>> {
@@ -76,14 +89,12 @@ impl CatalogCache {
         }
     }
 
-    /// Says that the cache is right at `commit`, whose catalog `read` shows, if it is.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn seen_at(&self, read: &dyn Read, commit: u64) -> Result<(), StoreError> {
+    /// Notes that the cache is right at `commit`, whose catalog `read` shows, if it is.
+    fn seen_at(&self, read: &dyn Read, commit: u64) -> Result<(), StoreError> {
         let generation = generation(read)?;
         let mut cached = self.0.lock();
-        if cached.generation == generation {
+        // A view of before takes nothing back.
+        if cached.generation == generation && cached.commit.is_none_or(|before| before < commit) {
             cached.commit = Some(commit);
         }
         Ok(())

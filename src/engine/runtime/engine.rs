@@ -55,10 +55,7 @@ impl Engine {
         if let Some(entry) = self.shared.catalog.table_at(commit, name) {
             return Ok(entry);
         }
-        let view = self.view()?;
-        let entry = view.table(name)?;
-        self.shared.catalog.seen_at(view.read(), view.read().commit_id())?;
-        Ok(entry)
+        self.view()?.table(name)
     }
 
     /// The last warnings of item collections near their limit, oldest first.

@@ -62,15 +62,9 @@ impl Transaction<'_> {
         if self.shared.batch.is_catalog_changed() {
             return catalog::read_table(self.batch.as_read(), name);
         }
-        let catalog = &self.shared.catalog;
         // A transaction's number is that of its commit: it began with the one before.
-        let began_with = self.batch.commit_id().wrapping_sub(1);
-        if let Some(entry) = catalog.table_at(began_with, name) {
-            return Ok(entry);
-        }
-        let entry = catalog.table(self.batch.as_read(), name)?;
-        catalog.seen_at(self.batch.as_read(), began_with)?;
-        Ok(entry)
+        let began_with = self.batch.commit_id().saturating_sub(1);
+        self.shared.catalog.table_of(self.batch.as_read(), began_with, name)
     }
 
     /// An item is now of that version, or gone.

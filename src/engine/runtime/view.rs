@@ -84,7 +84,7 @@ impl<'e> View<'e> {
     /// # Errors
     /// Those of the store.
     pub fn table(&self, name: &TableName) -> Result<Option<Arc<TableEntry>>, Error> {
-        Ok(self.shared.catalog.table(self.read(), name)?)
+        Ok(self.shared.catalog.table_of(self.read(), self.read().commit_id(), name)?)
     }
 
     /// The table for a data operation.
