@@ -21,7 +21,7 @@ pub mod sums;
 pub mod top_keys;
 pub mod window;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +49,8 @@ use window::{Gauge, LastMinute};
 /// The meters of everything.
 #[derive(Debug, Default)]
 pub struct Meter {
-    sources: RwLock<HashMap<SourceId, Arc<SourceMeter>>>,
+    // Ordered, as the partitions below: of small numbers, asked for with each item, the place is found sooner than their hash.
+    sources: RwLock<BTreeMap<SourceId, Arc<SourceMeter>>>,
     tables: RwLock<HashMap<TableName, Arc<TableMeter>>>,
     user_errors: Mutex<u64>,
     /// Held while what was counted goes to the store: a reader sees it in one of the two places.
@@ -202,10 +203,16 @@ struct Counts {
     items: Option<TopKeys<Box<[u8]>>>,
     map: Arc<PartitionMap>,
     /// By the number of the partition.
-    heat: HashMap<u32, Heat>,
+    warm: BTreeMap<u32, Warm>,
     /// The slots before; that of now is in `heat` and `keys`.
     slots: Slots<HeatRecord>,
-    samples: HashMap<u32, Samples>,
+}
+
+/// What was asked of one partition.
+#[derive(Debug, Default)]
+struct Warm {
+    heat: Heat,
+    samples: Samples,
 }
 
 /// The load of one partition.
@@ -238,8 +245,7 @@ impl SourceMeter {
             keys: TopKeys::default(),
             items: None,
             map,
-            heat: HashMap::new(),
-            samples: HashMap::new(),
+            warm: BTreeMap::new(),
             slots: Slots::default(),
         };
         Self { table: table.clone(), base: None, counts: Mutex::new(counts) }
@@ -353,13 +359,13 @@ impl SourceMeter {
     /// The load of a partition, by its number.
     #[must_use]
     pub fn heat_of(&self, id: u32) -> Heat {
-        self.counts.lock().heat.get(&id).copied().unwrap_or_default()
+        self.counts.lock().warm.get(&id).map(|warm| warm.heat).unwrap_or_default()
     }
 
     /// Places of a partition, by its number, that were asked for lately.
     #[must_use]
     pub fn samples(&self, id: u32, now_ms: u64) -> Vec<Sampled> {
-        self.counts.lock().samples.get(&id).map(|samples| samples.recent(now_ms)).unwrap_or_default()
+        self.counts.lock().warm.get(&id).map(|warm| warm.samples.recent(now_ms)).unwrap_or_default()
     }
 
     /// The counted keys, the hottest by all their load first.
@@ -417,31 +423,23 @@ impl Counts {
     /// A page asks each partition on its way for as much; a scan asks for no key in particular.
     fn heat(&mut self, (from, to): (&[u8], &[u8]), now_ms: u64, load: &Load) {
         self.turn(now_ms);
-        let map = Arc::clone(&self.map);
-        let partitions = map.between((from, to));
+        let partitions = self.map.between((from, to));
         let parts = partitions.len() as f64;
         let share = Load { read: load.read / parts, write: load.write / parts, ..*load };
         for (number, partition) in partitions.iter().enumerate() {
             let first = if number == 0 { from } else { &partition.from };
             let last = partitions.get(number + 1).map_or(to, |next| &next.from);
-            self.warm(partition.id, (first, last), now_ms, &share);
+            self.warm.entry(partition.id).or_default().count((first, last), now_ms, &share);
         }
         if let Some(digest) = collection_of(from).filter(|digest| Some(*digest) == collection_of(to)) {
             self.keys.count(digest, now_ms, load);
         }
     }
 
-    fn warm(&mut self, id: u32, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
-        self.samples.entry(id).or_default().count(places, now_ms, load);
-        let heat = self.heat.entry(id).or_default();
-        heat.last_minute.add(now_ms, load);
-        heat.slot.add(now_ms, load);
-    }
-
     /// What the slot now has.
     fn open_slot(&self) -> HeatRecord {
         HeatRecord {
-            partitions: self.heat.iter().filter_map(|(id, heat)| Some((*id, heat.slot.read()?))).collect(),
+            partitions: self.warm.iter().filter_map(|(id, warm)| Some((*id, warm.heat.slot.read()?))).collect(),
             keys: self.keys.all().filter_map(|key| Some((key.digest, key.slot.read()?))).collect(),
         }
     }
@@ -456,8 +454,16 @@ impl Counts {
     fn close(&mut self, now_ms: u64) {
         self.slots.open = self.open_slot();
         self.slots.close(now_ms);
-        self.heat.values_mut().for_each(|heat| heat.slot = Gauge::default());
+        self.warm.values_mut().for_each(|warm| warm.heat.slot = Gauge::default());
         self.keys.all_mut().for_each(|key| key.slot = Gauge::default());
+    }
+}
+
+impl Warm {
+    fn count(&mut self, places: (&[u8], &[u8]), now_ms: u64, load: &Load) {
+        self.samples.count(places, now_ms, load);
+        self.heat.last_minute.add(now_ms, load);
+        self.heat.slot.add(now_ms, load);
     }
 }
 
