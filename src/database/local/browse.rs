@@ -149,7 +149,8 @@ impl Browse for LocalDatabase {
         visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
     ) -> Result<Option<Position>, Error> {
         let view = self.engine.view()?;
-        let range = within(find(&view, source)?.id(), range);
+        let Some(source) = readable(&view, source)? else { return Ok(None) };
+        let range = within(source.id(), range);
         let mut ended_at = None;
         walk(&view, range, None, &mut |key, bytes| {
             let next = visit(&Record::parse(bytes)?);

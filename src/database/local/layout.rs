@@ -85,7 +85,7 @@ impl Layout for LocalDatabase {
     fn bound_key(&self, source: &Source, place: &[u8]) -> Result<Option<BoundKey>, Error> {
         let Some((digest, order)) = place.split_first_chunk::<{ size_of::<Digest>() }>() else { return Ok(None) };
         let view = self.engine.view()?;
-        let found = find(&view, source)?;
+        let Some(found) = readable(&view, source)? else { return Ok(None) };
         // Those of a local index are its table's.
         let found = match found.table.base_of_local_index(found.id()) {
             Some(_) => find(&view, &Source { table: source.table.clone(), index: None })?,
