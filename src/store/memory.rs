@@ -61,7 +61,7 @@ impl Store for MemoryStore {
     fn info(&self) -> StoreInfo {
         let entries = Arc::clone(&self.data.committed.read());
         let used: usize = entries.iter().map(|(key, value)| key.len() + value.len()).sum();
-        StoreInfo { used_bytes: used as u64, free_bytes: FREE_BYTES, reserved_bytes: 0, total_bytes: FREE_BYTES + used as u64 }
+        StoreInfo { used_bytes: used as u64, free_bytes: FREE_BYTES, total_bytes: FREE_BYTES + used as u64, ..StoreInfo::default() }
     }
 
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {
@@ -125,14 +125,6 @@ impl Backend for Data {
             Err(_) => copy_changed(&changed, &self.committed.read(), &mut working),
         }
         result
-    }
-
-    fn commits_unsynced(&self) -> bool {
-        false
-    }
-
-    fn sync(&self) -> Result<(), StoreError> {
-        Ok(())
     }
 
     fn on_thread_start(&self) {}

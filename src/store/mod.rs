@@ -118,14 +118,15 @@ pub trait BatchHook: Send + Sync {
     fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError>;
 }
 
-/// When a write is acknowledged.
+/// What a write survives once it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// After fsync: survives a power cut.
+    /// A power cut: it is on disk.
     #[default]
-    Durable,
-    /// Before fsync: survives kill -9.
-    Relaxed,
+    Power,
+    /// The end of the process, also by kill -9. It is on disk half a second later; a power cut before that loses it, and leaves what was
+    /// before it whole.
+    Kill,
 }
 
 /// Sizes of the physical store, for statfs and stats.
@@ -138,6 +139,10 @@ pub struct StoreInfo {
     /// Free there too, but kept for root.
     pub reserved_bytes: u64,
     pub total_bytes: u64,
+    /// Bytes of the log behind the last checkpoint: what would be written again after a power cut.
+    pub log_bytes: u64,
+    /// When this process made its last checkpoint, if it did.
+    pub checkpoint_at: Option<std::time::Instant>,
 }
 
 /// An ordered byte store.

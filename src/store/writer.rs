@@ -27,9 +27,6 @@ const BATCH_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// one after the other. Well below the time of a sync, and never waited for a single writer.
 const GATHER_TIME_MAX: Duration = Duration::from_micros(100);
 
-/// How long commits that were acknowledged before their sync may wait for one.
-const SYNC_DELAY: Duration = Duration::from_millis(500);
-
 /// A write transaction that knows its size.
 pub(super) trait Transaction: Write {
     /// Bytes of keys and values put so far.
@@ -46,11 +43,6 @@ pub(super) type Body<'a> = dyn FnMut(&mut dyn Transaction) -> Result<(), StoreEr
 pub(super) trait Backend: Send + Sync + 'static {
     /// Runs `body` in a transaction and commits it. On an error nothing has changed.
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError>;
-
-    /// Whether commits return before they are on disk, so that [`Backend::sync`] has to follow.
-    fn commits_unsynced(&self) -> bool;
-
-    fn sync(&self) -> Result<(), StoreError>;
 
     /// Called on the writer thread before anything else.
     fn on_thread_start(&self);
@@ -102,7 +94,7 @@ impl Writer {
         }
     }
 
-    /// Lets queued jobs end, syncs, ends the thread.
+    /// Lets queued jobs end, ends the thread.
     pub fn close(&self) {
         {
             let mut queue = self.shared.queue.lock();
@@ -138,50 +130,27 @@ impl Shared {
     fn run(&self, backend: &dyn Backend) {
         backend.on_thread_start();
         let mut last_batch = 0;
-        let mut unsynced = false;
-        loop {
-            let sync_after = unsynced.then_some(SYNC_DELAY);
-            match self.next_batch(last_batch, sync_after) {
-                Next::Jobs(jobs) => {
-                    last_batch = jobs.len();
-                    self.commit_all(backend, jobs);
-                    unsynced = backend.commits_unsynced();
-                }
-                Next::Idle => {
-                    last_batch = 0;
-                    unsynced = false;
-                    sync(backend);
-                }
-                Next::Closed => break,
-            }
+        while let Some(jobs) = self.next_batch(last_batch) {
+            last_batch = jobs.len();
+            self.commit_all(backend, jobs);
         }
-        sync(backend);
     }
 
-    /// Waits for jobs; for no longer than `idle_after`, if given.
-    fn next_batch(&self, expected: usize, idle_after: Option<Duration>) -> Next {
+    /// Waits for jobs; `None` when there will be no more.
+    fn next_batch(&self, expected: usize) -> Option<VecDeque<Box<dyn WriteJob>>> {
         let mut queue = self.queue.lock();
         while queue.jobs.is_empty() {
             // Asked only when the queue is empty: what was queued before the end still runs.
             if queue.closed {
-                return Next::Closed;
+                return None;
             }
             queue.wake_at = 1;
-            let timed_out = match idle_after {
-                Some(duration) => self.ready.wait_for(&mut queue, duration).timed_out(),
-                None => {
-                    self.ready.wait(&mut queue);
-                    false
-                }
-            };
+            self.ready.wait(&mut queue);
             queue.wake_at = 0;
-            if timed_out && queue.jobs.is_empty() && !queue.closed {
-                return Next::Idle;
-            }
         }
         self.gather(&mut queue, expected);
         let count = queue.jobs.len().min(BATCH_JOBS_MAX);
-        Next::Jobs(queue.jobs.drain(..count).collect())
+        Some(queue.jobs.drain(..count).collect())
     }
 
     /// Gives the submitters of the last batch a moment to come back. Asleep, not yielding: this thread may have a real-time priority,
@@ -246,13 +215,6 @@ impl Shared {
     }
 }
 
-enum Next {
-    Jobs(VecDeque<Box<dyn WriteJob>>),
-    /// Nothing came for a while.
-    Idle,
-    Closed,
-}
-
 /// Makes a panic in `call` an error: the writer thread must outlive a faulty job.
 fn guarded(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
     // What it left half done is in its transaction, which is abandoned.
@@ -262,11 +224,5 @@ fn guarded(call: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreErr
 fn tell(job: Box<dyn WriteJob>, result: Result<(), StoreError>) {
     if catch_unwind(AssertUnwindSafe(|| job.done(result))).is_err() {
         log::error!("the end of a write panicked");
-    }
-}
-
-fn sync(backend: &dyn Backend) {
-    if let Err(error) = backend.sync() {
-        log::error!("the store could not be synced: {error}");
     }
 }

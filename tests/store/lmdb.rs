@@ -34,16 +34,16 @@ fn write(store: &dyn Store, run: impl FnMut(&mut dyn Write) -> Outcome + Send + 
     outcome.recv().expect("every job is told its outcome")
 }
 
-fn put(store: &dyn Store, key: &[u8], value: Vec<u8>) -> Outcome {
+pub fn put(store: &dyn Store, key: &[u8], value: Vec<u8>) -> Outcome {
     let key = key.to_vec();
     write(store, move |batch| batch.put(&key, &value))
 }
 
-fn get(store: &dyn Store, key: &[u8]) -> Option<Vec<u8>> {
+pub fn get(store: &dyn Store, key: &[u8]) -> Option<Vec<u8>> {
     store.snapshot().expect("a snapshot").get(key).expect("a read").map(<[u8]>::to_vec)
 }
 
-fn open(dir: &Path, durability: Durability) -> LmdbStore {
+pub fn open(dir: &Path, durability: Durability) -> LmdbStore {
     // A small map, so that it grows under way.
     LmdbStore::open(dir, LmdbOptions { durability, map_bytes: 1 << 20, ..LmdbOptions::default() }).expect("a store")
 }
@@ -67,7 +67,7 @@ fn finish(mut child: Child) {
 #[test]
 fn a_commit_of_another_process_is_seen_and_wakes_who_waits() {
     let dir = tempfile::tempdir().expect("a directory");
-    let store = open(dir.path(), Durability::Durable);
+    let store = open(dir.path(), Durability::Power);
     let before = store.commit_id();
     assert_eq!(store.wait_for_commit(before, Duration::from_millis(20)), Ok(before), "nothing is committed");
     let after = std::thread::scope(|scope| {
@@ -82,7 +82,7 @@ fn a_commit_of_another_process_is_seen_and_wakes_who_waits() {
 #[test]
 fn a_file_grown_by_another_process_is_followed() {
     let dir = tempfile::tempdir().expect("a directory");
-    let store = open(dir.path(), Durability::Durable);
+    let store = open(dir.path(), Durability::Power);
     put(&store, b"mine", vec![1]).expect("a write");
     finish(start("child_grows_the_file", dir.path()).0);
     assert_eq!(get(&store, &[200]), Some(vec![200; 1_000_000]));
@@ -99,7 +99,7 @@ fn check_killed_writers(child_test: &str, beside: bool) {
     let dir = tempfile::tempdir().expect("a directory");
     let mut acknowledged = 0;
     for round in 0..6u64 {
-        let watching = beside.then(|| open(dir.path(), Durability::Durable));
+        let watching = beside.then(|| open(dir.path(), Durability::Power));
         let (mut child, output) = start(child_test, dir.path());
         let target = acknowledged + 20 + round * 37;
         for line in output.lines() {
@@ -112,7 +112,7 @@ fn check_killed_writers(child_test: &str, beside: bool) {
             }
         }
         child.wait().expect("its end");
-        let store = watching.unwrap_or_else(|| open(dir.path(), Durability::Durable));
+        let store = watching.unwrap_or_else(|| open(dir.path(), Durability::Power));
         for n in 1..=acknowledged {
             assert_eq!(get(&store, &pair_key(n, 0)), Some(pair_value(n)), "{n} of {acknowledged}");
         }
@@ -135,7 +135,7 @@ fn pair_key(n: u64, half: u8) -> Vec<u8> {
     [&n.to_be_bytes()[..], &[half]].concat()
 }
 
-fn pair_value(n: u64) -> Vec<u8> {
+pub fn pair_value(n: u64) -> Vec<u8> {
     vec![n.to_le_bytes()[0]; 10_000]
 }
 
@@ -158,7 +158,7 @@ fn killed_writers_do_not_disturb_another_process() {
 fn a_full_disk_refuses_writes_keeps_deletes_and_recovers() {
     let dir = tempfile::tempdir().expect("a directory");
     finish(start("child_fills_the_disk", dir.path()).0);
-    let store = open(dir.path(), Durability::Durable);
+    let store = open(dir.path(), Durability::Power);
     assert_eq!(get(&store, b"refused"), None);
     assert_eq!(get(&store, b"later"), Some(vec![2; 1_000_000]));
 }
@@ -167,14 +167,14 @@ fn a_full_disk_refuses_writes_keeps_deletes_and_recovers() {
 #[ignore = "a process of a_commit_of_another_process_is_seen_and_wakes_who_waits"]
 fn child_puts_and_ends() {
     let Some(dir) = given_dir() else { return };
-    put(&open(&dir, Durability::Durable), b"from the child", b"1".to_vec()).expect("a write");
+    put(&open(&dir, Durability::Power), b"from the child", b"1".to_vec()).expect("a write");
 }
 
 #[test]
 #[ignore = "a process of a_file_grown_by_another_process_is_followed"]
 fn child_grows_the_file() {
     let Some(dir) = given_dir() else { return };
-    let store = open(&dir, Durability::Durable);
+    let store = open(&dir, Durability::Power);
     for _ in 0..2 {
         write(&store, |batch| (1..=200u8).try_for_each(|n| batch.put(&[n], &vec![n; 1_000_000]))).expect("a write");
     }
@@ -201,20 +201,20 @@ fn write_until_killed(durability: Durability) {
 #[test]
 #[ignore = "a process of killed_writers_lose_nothing_acknowledged"]
 fn child_writes_until_killed() {
-    write_until_killed(Durability::Durable);
+    write_until_killed(Durability::Power);
 }
 
 #[test]
 #[ignore = "a process of killed_relaxed_writers_lose_nothing_acknowledged"]
 fn child_writes_relaxed_until_killed() {
-    write_until_killed(Durability::Relaxed);
+    write_until_killed(Durability::Kill);
 }
 
 #[test]
 #[ignore = "a process of a_full_disk_refuses_writes_keeps_deletes_and_recovers"]
 fn child_fills_the_disk() {
     let Some(dir) = given_dir() else { return };
-    let store = open(&dir, Durability::Durable);
+    let store = open(&dir, Durability::Power);
     for n in 0..50u8 {
         put(&store, &[n], vec![n; 1000]).expect("a write");
     }
@@ -250,7 +250,7 @@ fn check_failing_disk(fault: &str) {
     let acknowledged: u64 = said.lines().next().and_then(|line| line.parse().ok()).expect("a number");
     assert!(output.status.success(), "{fault}: {text}");
     // The next process reads it all and writes again.
-    let store = open(dir.path(), Durability::Durable);
+    let store = open(dir.path(), Durability::Power);
     assert!((1..=acknowledged).all(|n| get(&store, &n.to_be_bytes()) == Some(pair_value(n))), "{fault}");
     put(&store, b"next", vec![]).expect("the next write goes on");
 }
@@ -268,7 +268,7 @@ fn a_failing_disk_ends_writes_and_loses_nothing_acknowledged() {
 #[ignore = "a process of a_failing_disk_ends_writes_and_loses_nothing_acknowledged"]
 fn child_meets_a_failing_disk() {
     let Some(dir) = given_dir() else { return };
-    let store = open(&dir, Durability::Durable);
+    let store = open(&dir, Durability::Power);
     let failed = (1..200).find(|&n: &u64| put(&store, &n.to_be_bytes(), pair_value(n)).is_err()).expect("a failure");
     println!("acknowledged {}", failed - 1);
     assert_eq!(put(&store, b"after", vec![]), Err(StoreError::ReadOnly));
@@ -301,7 +301,7 @@ fn rate(store: &LmdbStore, submitters: u64) -> u64 {
 #[test]
 #[ignore = "a measurement: run it in release, with --nocapture"]
 fn measure_commit_rates() {
-    for durability in [Durability::Durable, Durability::Relaxed] {
+    for durability in [Durability::Power, Durability::Kill] {
         for submitters in [1, 4, 16, 32] {
             let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
             let store = LmdbStore::open(dir.path(), LmdbOptions { durability, ..LmdbOptions::default() }).expect("a store");

@@ -9,6 +9,7 @@ mod damaged_file;
 mod faults;
 mod full_disk;
 mod lmdb;
+mod power_cut;
 mod processes;
 #[path = "../support/mod.rs"]
 mod support;

@@ -16,6 +16,8 @@ use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE};
 use super::error::store_error;
 use super::guard;
 use super::heads::check_heads;
+use super::locks::Locks;
+use super::recovery::make_plain;
 use super::system::{copy_used_pages, disk_space, lock_first_byte};
 use crate::store::StoreError;
 
@@ -37,6 +39,7 @@ pub struct Compaction {
     pub free_bytes: u64,
     /// Holds the lock until it is closed, after everything else.
     _lock: File,
+    _presence: Locks,
     directory: DataDirectory,
 }
 
@@ -50,7 +53,14 @@ impl Compaction {
             return Err(StoreError::Io(format!("there is no {DATA_FILE} in {}", dir.display())));
         }
         let directory = DataDirectory::take(dir)?;
+        // Who opens the store meanwhile waits for its presence. Without a process that has it open it is made a plain file first: a log
+        // must not outlive the file that it belongs to.
+        let presence = Locks::open(&directory).map_err(|error| failed("cannot lock the store", &error))?;
+        let is_alone = make_plain(&directory, &presence)?;
         let lock = lock(&directory.path().join(LOCK_FILE))?;
+        if !is_alone {
+            return Err(StoreError::Io("a process is about to open or to end it; run this again".to_owned()));
+        }
         // Under the lock only: before, it might be the file of a run under way.
         remove_rest(&directory).map_err(|error| failed("cannot remove the rest of an earlier run", &error))?;
         check_heads(&directory)?;
@@ -59,7 +69,7 @@ impl Compaction {
         guard::watch_map(&directory.data_file());
         let needed_bytes = used_bytes(&old)? + SLACK_BYTES;
         let disk = disk_space(directory.path()).map_err(|error| failed("cannot see how full the disk is", &error))?;
-        Ok(Self { old, before_bytes, needed_bytes, free_bytes: disk.free_bytes, _lock: lock, directory })
+        Ok(Self { old, before_bytes, needed_bytes, free_bytes: disk.free_bytes, _lock: lock, _presence: presence, directory })
     }
 
     /// Does it; the bytes of the data file then.

@@ -17,6 +17,9 @@ pub(super) const DATA_FILE: &str = "data.mdb";
 /// LMDB's name of the lock file.
 pub(super) const LOCK_FILE: &str = "lock.mdb";
 
+/// The other files of a store, each written by the part that has its name.
+const BESIDE: [&str; 5] = [LOCK_FILE, "log.lock", "log.0", "log.1", "checkpoint"];
+
 const DIRECTORY_MODE: u32 = 0o700;
 pub(super) const FILE_MODE: u32 = 0o600;
 
@@ -95,9 +98,18 @@ pub(super) fn open_file(dir: &Path, name: &str) -> Result<File, StoreError> {
     options.open(&file).map_err(|error| io_error(&file, &error))
 }
 
+/// Opens a file of the store's to read and write, made if need be; never through a symlink.
+pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);
+    options.open(path)
+}
+
 /// Checks the store's files; whether there is data.
 fn check_files(dir: &Path) -> Result<bool, StoreError> {
-    check_file(&dir.join(LOCK_FILE))?;
+    for name in BESIDE {
+        check_file(&dir.join(name))?;
+    }
     check_file(&dir.join(DATA_FILE))
 }
 

@@ -1,12 +1,13 @@
 //! The LMDB environment: opening, transactions, growth of the map, failure.
 
 use std::fs::File;
+use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use lmdb::{Environment, Error, Transaction as _};
+use lmdb::{Environment, Error, RwTransaction, Transaction as _};
 
 use super::compact::remove_rest;
 use super::directory::DataDirectory;
@@ -14,15 +15,20 @@ use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
 use super::heads::{HEAD_READS_MAX, check_heads, damaged};
+use super::journal::{Failure, Haste, Journal, Logged, State, page_bytes, used_bytes};
+use super::locks::{Byte, LOCKS_FILE, Locks};
+use super::log::Operations;
 use super::opened::{MAP_STEP_BYTES, Opened};
 use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
+use super::recovery::recover;
 use super::reserve::Reserve;
+use super::slots::CHECKPOINT_FILE;
 use super::system::{disk_space, prefer_this_thread};
-use super::transaction::{Batch, Snapshot};
+use super::transaction::{Batch, Snapshot, transaction_id};
 use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, Body, Transaction};
-use crate::store::{Direction, Durability, KeyRange, Read as _, StoreError, StoreInfo};
+use crate::store::{Direction, KeyRange, Read as _, StoreError, StoreInfo};
 
 /// The least a map grows by.
 const GROWTH_BYTES_MIN: usize = 64 * 1024 * 1024;
@@ -50,9 +56,12 @@ pub(super) struct LmdbEnvironment {
     gate: Gate<Opened>,
     /// Nothing may be written any more.
     read_only: AtomicBool,
+    /// So the checkpoint file says.
+    distrusted: AtomicBool,
     commits: AtomicU64,
     options: LmdbOptions,
     reserve: Reserve,
+    journal: Journal,
     // Last: the directory is given back after the environment has closed.
     directory: DataDirectory,
 }
@@ -60,13 +69,23 @@ pub(super) struct LmdbEnvironment {
 impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
+        let locks = Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?;
+        let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
+        // Until the environment is open: nobody comes or goes, so that who is alone stays so.
+        let opening = locks.hold(Byte::Opening).map_err(failed)?;
+        guard::watch_map(&directory.data_file());
+        if locks.be_alone().map_err(failed)? {
+            recover(&directory, &options)?;
+        }
+        locks.be_present().map_err(failed)?;
         // Before LMDB maps the file, as it trusts both heads; and the reserve before LMDB opens its lock file, see there.
         check_heads(&directory)?;
         let reserve = Reserve::open(&directory);
         let gate = Gate::new(Opened::open(&directory, &options)?);
-        guard::watch_map(&directory.data_file());
-        let (read_only, commits) = (AtomicBool::new(false), AtomicU64::new(0));
-        let environment = Self { gate, read_only, commits, options, reserve, directory };
+        drop(opening);
+        let journal = Journal::open(&directory, locks, &options).map_err(failed)?;
+        let (read_only, distrusted, commits) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
+        let environment = Self { gate, read_only, distrusted, commits, options, reserve, journal, directory };
         environment.clear_stale_readers();
         environment.check_pages(Reach::Bounded)?;
         // LMDB's own lock is held now: nobody compacts.
@@ -88,6 +107,10 @@ impl LmdbEnvironment {
             }
         }
         Err(failed(Damage::Head))
+    }
+
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     pub fn directory(&self) -> &DataDirectory {
@@ -134,6 +157,8 @@ impl LmdbEnvironment {
             free_bytes: disk.free_bytes,
             reserved_bytes: disk.reserved_bytes,
             total_bytes: disk.total_bytes,
+            log_bytes: self.journal.log_bytes(),
+            checkpoint_at: self.journal.checkpoint_at(),
         }
     }
 
@@ -143,14 +168,22 @@ impl LmdbEnvironment {
     }
 
     /// One transaction. The pass is held throughout: the map stays as it is until the commit is over.
-    fn attempt(&self, body: &mut Body<'_>, disk: Disk) -> Attempt {
+    fn attempt(&self, body: &mut Body<'_>, disk: Disk, is_pressed: bool) -> Attempt {
         let opened: Pass<'_, Opened> = self.gate.enter();
+        let mut state = self.journal.state();
         let transaction = match opened.environment().and_then(Environment::begin_rw_txn) {
             Ok(transaction) => transaction,
             Err(Error::MapResized) => return Attempt::MapResized,
             Err(error) => return Attempt::Ended(Err(self.write_failed(error, 0))),
         };
-        let mut batch = LongKeys::new(Batch::new(transaction, opened.database));
+        let number = transaction_id(&transaction);
+        match state.is_ready(&opened, number) {
+            Ok(true) => {}
+            Ok(false) => return Attempt::Checkpoint,
+            Err(error) => return Attempt::Ended(Err(self.failed(error.into()))),
+        }
+        let operations = self.journal.operations(&mut state);
+        let mut batch = LongKeys::new(Batch::new(transaction, opened.database, operations));
         let result = body(&mut batch);
         // Before the result: a job may have taken this failure for another, and what it did after it is void.
         if batch.raw().map_full() {
@@ -163,16 +196,124 @@ impl LmdbEnvironment {
         if !self.use_reserve(&opened, disk, (written_bytes, is_removal)) {
             return Attempt::DiskFull { room_helps: false, is_removal };
         }
-        match batch.into_raw().commit() {
-            Ok(()) => Attempt::Ended(Ok(())),
-            Err(Error::MapFull) => Attempt::MapFull,
+        let (transaction, operations) = batch.into_raw().into_parts();
+        match self.commit(&opened, &mut state, transaction, operations, is_pressed) {
+            Ok(attempt) => attempt,
+            Err(error) => {
+                drop(state);
+                drop(opened);
+                self.void(number);
+                self.commit_failed(error, disk, (written_bytes, is_removal))
+            }
+        }
+    }
+
+    /// The record on disk, then LMDB's commit: what is visible to anybody is on disk. An error is LMDB's, and the record is to be voided.
+    fn commit(
+        &self,
+        opened: &Opened,
+        state: &mut State,
+        transaction: RwTransaction<'_>,
+        mut operations: Operations,
+        is_pressed: bool,
+    ) -> Result<Attempt, Error> {
+        // Nothing done is no commit to LMDB either.
+        if operations.is_empty() {
+            return Ok(Attempt::Ended(Ok(())));
+        }
+        let number = transaction_id(&transaction);
+        let logged = match self.journal.append(state, number, &mut operations) {
+            Ok(Logged::NoRoom) if !is_pressed => return Ok(Attempt::Checkpoint),
+            Ok(logged) => logged,
+            Err(error) => return Ok(Attempt::Ended(Err(self.failed(error.into())))),
+        };
+        transaction.commit()?;
+        self.journal.committed(state, number, operations, used_bytes(opened));
+        Ok(if logged == Logged::Yes { Attempt::Ended(Ok(())) } else { Attempt::Unlogged })
+    }
+
+    fn commit_failed(&self, error: Error, disk: Disk, (written_bytes, is_removal): (u64, bool)) -> Attempt {
+        match error {
+            Error::MapFull => Attempt::MapFull,
             // A write that ends short is EIO to LMDB.
-            Err(Error::Other(libc::EIO)) if disk != Disk::Unknown => Attempt::DiskFull { room_helps: true, is_removal },
-            Err(error) => match self.write_failed(error, written_bytes) {
+            Error::Other(libc::EIO) if disk != Disk::Unknown => Attempt::DiskFull { room_helps: true, is_removal },
+            error => match self.write_failed(error, written_bytes) {
                 // EFBIG is a bound of the file or of the process: room on the disk does not lift it.
                 StoreError::NoSpace => Attempt::DiskFull { room_helps: error != Error::Other(libc::EFBIG), is_removal },
                 error => Attempt::Ended(Err(error)),
             },
+        }
+    }
+
+    /// Takes the record of a commit that failed out of the log, before anybody is told.
+    fn void(&self, number: u64) {
+        let mut voided = self.journal.void(&self.gate, number);
+        // After a fatal failure no transaction begins in this environment, and without one another process may be writing there.
+        if matches!(voided, Err(Failure::Lmdb(_))) {
+            voided = self.reopen().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
+        }
+        if let Err(failure) = voided {
+            log::error!("a write that failed may come back after a power cut: {}", self.failed(failure));
+        }
+    }
+
+    /// A checkpoint of the last commit.
+    fn checkpoint(&self, haste: Haste) -> Result<(), StoreError> {
+        let mut made = self.journal.checkpoint(&self.gate, haste);
+        if matches!(made, Err(Failure::Lmdb(Error::MapResized))) {
+            self.follow_map()?;
+            made = self.journal.checkpoint(&self.gate, haste);
+        }
+        made.map_err(|failure| self.failed(failure))
+    }
+
+    /// A checkpoint, on a thread beside the writer's.
+    pub fn checkpoint_beside(&self) {
+        let result = if self.read_only.load(Ordering::Acquire) { Ok(()) } else { self.checkpoint(Haste::Paced) };
+        self.after_thread("no checkpoint", result);
+    }
+
+    /// Lets go of a pin that holds up other processes.
+    pub fn leave(&self) {
+        let result = self.journal.leave(&self.gate).map_err(|failure| self.failed(failure));
+        self.after_thread("the pin stays", result);
+    }
+
+    /// Keeps the log in order.
+    pub fn keep_up(&self) {
+        let result = self.journal.keep_up().map_err(|error| self.failed(error.into()));
+        self.after_thread("the log is not on disk", result);
+    }
+
+    fn after_thread(&self, what: &str, result: Result<(), StoreError>) {
+        if let Err(error) = result {
+            log::warn!("{what}: {error}");
+        }
+        self.distrust_failed();
+    }
+
+    /// After a fatal failure: whoever opens the store next has to recover it. Not to be called inside a transaction.
+    fn distrust_failed(&self) {
+        if self.read_only.load(Ordering::Acquire) && !self.distrusted.swap(true, Ordering::AcqRel) {
+            self.journal.distrust();
+        }
+    }
+
+    /// The end of its use: the last process leaves a plain data file.
+    pub fn end(&self) {
+        let is_sound = !self.read_only.load(Ordering::Acquire);
+        if let Err(failure) = self.journal.end(&self.gate, is_sound) {
+            log::error!("the store could not be closed: {}; it will be recovered when it is opened", self.failed(failure));
+            self.distrust_failed();
+        }
+    }
+
+    /// Judges a failure of the log or of a checkpoint.
+    fn failed(&self, failure: Failure) -> StoreError {
+        match failure {
+            Failure::Lmdb(error) => self.write_failed(error, 0),
+            Failure::Disk(error) => self.write_failed(Error::Other(error.raw_os_error().unwrap_or(libc::EIO)), 0),
+            Failure::Store(error) => error,
         }
     }
 
@@ -219,12 +360,18 @@ impl LmdbEnvironment {
     }
 
     /// Commits twice without changing anything. LMDB gives a page that one commit freed to the second commit after it: on a full
-    /// disk, what was deleted last would never become room when nothing but the refused write is tried.
+    /// disk, what was deleted last would never become room when nothing but the refused write is tried. Each time the pin has to follow,
+    /// which holds what was freed since the last checkpoint.
     fn turn_free_pages(&self) {
         for _ in 0..2 {
-            if !matches!(self.attempt(&mut rewrite_first, Disk::Turning), Attempt::Ended(Ok(()))) {
+            if self.checkpoint(Haste::Anew).is_err()
+                || !matches!(self.attempt(&mut rewrite_first, Disk::Turning, true), Attempt::Ended(Ok(())))
+            {
                 return;
             }
+        }
+        if let Err(error) = self.checkpoint(Haste::Anew) {
+            log::debug!("no checkpoint on a full disk: {error}");
         }
     }
 
@@ -310,6 +457,10 @@ enum Attempt {
     Ended(Result<(), StoreError>),
     MapFull,
     MapResized,
+    /// There has to be a checkpoint first.
+    Checkpoint,
+    /// Done, but not in the log: on disk only after a checkpoint.
+    Unlogged,
     /// There is no room on the disk or none but the reserve, or the file may not grow.
     DiskFull {
         room_helps: bool,
@@ -319,12 +470,43 @@ enum Attempt {
 
 impl Backend for LmdbEnvironment {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
-        let (mut disk, mut waits) = (Disk::Unknown, 0);
+        let result = self.transact_trusted(body);
+        self.distrust_failed();
+        result
+    }
+
+    fn on_thread_start(&self) {
+        if self.options.real_time {
+            prefer_this_thread();
+        }
+    }
+}
+
+impl LmdbEnvironment {
+    /// The checkpoint that a commit waits for. Its file and the log's may have to be made, which a full disk has room for in the reserve.
+    fn checkpoint_first(&self) -> Result<(), StoreError> {
+        match self.checkpoint(Haste::Needed) {
+            Err(StoreError::NoSpace) => {
+                self.reserve.give();
+                let made = self.checkpoint(Haste::Needed);
+                self.reserve.take_back();
+                made
+            }
+            made => made,
+        }
+    }
+
+    fn transact_trusted(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
+        let (mut disk, mut waits, mut is_pressed) = (Disk::Unknown, 0, false);
         for _ in 0..RETRIES_MAX {
             if self.read_only.load(Ordering::Acquire) {
                 return Err(StoreError::ReadOnly);
             }
-            match self.attempt(body, disk) {
+            let mut attempt = self.attempt(body, disk, is_pressed);
+            if matches!(attempt, Attempt::Unlogged) {
+                attempt = Attempt::Ended(self.checkpoint(Haste::Anew));
+            }
+            match attempt {
                 Attempt::Ended(result) => {
                     // Relaxed: the count sets a rhythm and orders nothing.
                     if self.commits.fetch_add(1, Ordering::Relaxed) % COMMITS_PER_READER_CHECK == COMMITS_PER_READER_CHECK - 1 {
@@ -334,6 +516,10 @@ impl Backend for LmdbEnvironment {
                         self.take_reserve_back();
                     }
                     return result;
+                }
+                Attempt::Checkpoint | Attempt::Unlogged => {
+                    self.checkpoint_first()?;
+                    is_pressed = true;
                 }
                 Attempt::MapFull => self.grow_map()?,
                 Attempt::MapResized => self.follow_map()?,
@@ -355,34 +541,6 @@ impl Backend for LmdbEnvironment {
         }
         Err(store_error(Error::MapFull))
     }
-
-    fn commits_unsynced(&self) -> bool {
-        self.options.durability == Durability::Relaxed
-    }
-
-    fn sync(&self) -> Result<(), StoreError> {
-        if self.read_only.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let opened = self.gate.enter();
-        opened.environment().and_then(|environment| environment.sync(true)).map_err(|error| self.write_failed(error, 0))
-    }
-
-    fn on_thread_start(&self) {
-        if self.options.real_time {
-            prefer_this_thread();
-        }
-    }
-}
-
-/// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
-fn used_bytes(opened: &Opened) -> u64 {
-    let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
-    pages * page_bytes(opened)
-}
-
-fn page_bytes(opened: &Opened) -> u64 {
-    opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()))
 }
 
 /// Bytes of the pages of the data file that no commit uses; those among them that a reader still needs count too.
@@ -398,6 +556,17 @@ fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
         ControlFlow::Break(())
     })?;
     first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
+}
+
+fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
+    let dir = directory.path();
+    match error.raw_os_error() {
+        Some(libc::EROFS | libc::EACCES) if dir.join(CHECKPOINT_FILE).exists() => StoreError::Io(format!(
+            "{dir:?} was not closed and cannot be written to ({error}), so it cannot be recovered: make it writable, or copy it to where it is"
+        )),
+        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
+        _ => StoreError::Io(format!("{:?}: {error}", dir.join(LOCKS_FILE))),
+    }
 }
 
 fn gate_blocked() -> StoreError {

@@ -1,12 +1,14 @@
 //! The environment and its one database, open.
 
 use lmdb::{Database, Environment, EnvironmentFlags, Error};
+use parking_lot::Mutex;
 
 use super::directory::{DataDirectory, FILE_MODE};
 use super::error::store_error;
 use super::guard;
 use super::options::LmdbOptions;
-use crate::store::{Durability, StoreError};
+use super::pin::Pin;
+use crate::store::StoreError;
 
 /// Slots for read transactions of all processes (LMDB's default is 126).
 const READERS_MAX: u32 = 2048;
@@ -17,6 +19,8 @@ pub(super) const MAP_STEP_BYTES: usize = 1024 * 1024;
 /// What the gate guards: the environment and its one database, LMDB's unnamed one.
 #[derive(Debug)]
 pub(super) struct Opened {
+    /// The snapshots that are kept from being overwritten, oldest first; end before the environment.
+    pins: Mutex<Vec<Pin>>,
     /// `None` after it was lost and could not be opened again.
     environment: Option<Environment>,
     pub database: Database,
@@ -25,10 +29,8 @@ pub(super) struct Opened {
 impl Opened {
     pub fn open(directory: &DataDirectory, options: &LmdbOptions) -> Result<Self, StoreError> {
         // A thread may hold two snapshots, a visitor's and the walk's; with a reader slot a thread the second would be BadRslot.
-        let mut flags = EnvironmentFlags::NO_TLS;
-        if options.durability == Durability::Relaxed {
-            flags |= EnvironmentFlags::NO_META_SYNC;
-        }
+        // Without syncs: the log has each commit on disk before it is made, and checkpoints sync the data file.
+        let flags = EnvironmentFlags::NO_TLS | EnvironmentFlags::NO_SYNC;
         let stored_bytes = std::fs::metadata(directory.data_file()).map_or(0, |metadata| metadata.len());
         // Room for as much again, so that opening is not followed by growing.
         let map_bytes = options.map_bytes.max(usize::try_from(stored_bytes).unwrap_or(0).saturating_mul(2));
@@ -41,12 +43,13 @@ impl Opened {
         guard::watch_assertions(&environment);
         // The unnamed one alone: keys tell tables apart, and named ones would have to be counted before they are known.
         let database = environment.open_db(None).map_err(store_error)?;
-        Ok(Self { environment: Some(environment), database })
+        Ok(Self { pins: Mutex::default(), environment: Some(environment), database })
     }
 
     /// Closes the environment and opens it again, with a new map; alone in the gate.
     pub fn reopen(&mut self, directory: &DataDirectory, options: &LmdbOptions) -> Result<(), StoreError> {
         // Closed before it is opened: two at once in one process lose the file locks.
+        self.pins.get_mut().clear();
         self.environment = None;
         *self = Self::open(directory, options)?;
         Ok(())
@@ -58,5 +61,36 @@ impl Opened {
 
     pub fn database(&self) -> Database {
         self.database
+    }
+
+    /// Whether a snapshot is kept.
+    pub fn is_pinned(&self) -> bool {
+        !self.pins.lock().is_empty()
+    }
+
+    /// Keeps the snapshot of the last commit from being overwritten; that commit's number.
+    pub fn pin(&self) -> Result<u64, Error> {
+        let pin = Pin::begin(self.environment()?)?;
+        let number = pin.number;
+        self.pins.lock().push(pin);
+        Ok(number)
+    }
+
+    /// Lets go of all snapshots but the one kept last, if that is of the commit `number` still.
+    pub fn unpin_before(&self, number: u64) {
+        let mut pins = self.pins.lock();
+        if let Some(last) = pins.pop_if(|last| last.number == number) {
+            *pins = vec![last];
+        }
+    }
+
+    /// Lets go of the snapshot that was kept last.
+    pub fn unpin_last(&self) {
+        self.pins.lock().pop();
+    }
+
+    /// Lets go of all.
+    pub fn unpin_all(&self) {
+        self.pins.lock().clear();
     }
 }

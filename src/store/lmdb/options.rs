@@ -5,15 +5,18 @@ use crate::store::Durability;
 /// Address space for the map of a new store, not disk: the file grows with its content.
 const MAP_BYTES_DEFAULT: usize = 1 << 30;
 
+/// Commits of a second or two between checkpoints.
+const LOG_BYTES_DEFAULT: u64 = 32 * 1024 * 1024;
+
 /// How to open a [`LmdbStore`](super::LmdbStore).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LmdbOptions {
-    /// `Relaxed` writes the data pages to disk at each commit but not the meta page (LMDB's NOMETASYNC). That saves one of two
-    /// syncs, keeps every write over kill -9, and bounds what a power cut may lose to the last transactions, within half a
-    /// second; the store always opens again in a consistent state. NOSYNC would be faster and does not hold that promise.
+    /// What a write survives once it is acknowledged.
     pub durability: Durability,
     /// Bytes of the first map. It doubles when full.
     pub map_bytes: usize,
+    /// Bytes of a generation of the log, of which there are two; less on a small disk. Half of it makes a checkpoint due.
+    pub log_bytes: u64,
     /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a
     /// scheduler's tick (0.1 ms becomes 4 to 8). Nothing is lost where that is not allowed.
     pub real_time: bool,
@@ -21,6 +24,6 @@ pub struct LmdbOptions {
 
 impl Default for LmdbOptions {
     fn default() -> Self {
-        Self { durability: Durability::Durable, map_bytes: MAP_BYTES_DEFAULT, real_time: true }
+        Self { durability: Durability::Power, map_bytes: MAP_BYTES_DEFAULT, log_bytes: LOG_BYTES_DEFAULT, real_time: true }
     }
 }

@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 /// Bytes of a page's header, of a node's, and of a head.
 const PAGE_HEADER: usize = 16;
 const NODE_HEADER: usize = 8;
-const HEAD_BYTES: usize = 152;
+pub(super) const HEAD_BYTES: usize = 152;
 /// The first and the second page are heads.
 const HEADS: u64 = 2;
 
@@ -174,6 +174,32 @@ pub(super) fn heads(file: &File) -> Result<[Head; 2], Damage> {
     }
     let second = Head::parse(&read(file, first.page_bytes as u64, HEAD_BYTES)?)?;
     if first.page_bytes == second.page_bytes { Ok([first, second]) } else { Err(Damage::Head) }
+}
+
+/// The beginning of the head page of a commit, the last one; while no other is made.
+///
+/// # Errors
+/// [`Damage`], also when the head is another commit's.
+pub(super) fn head_of(file: &File, commit: u64) -> Result<[u8; HEAD_BYTES], Damage> {
+    let [first, second] = heads(file)?;
+    let (head, page) = if commit.is_multiple_of(2) { (first, 0) } else { (second, 1) };
+    let bytes = read(file, page * head.page_bytes as u64, HEAD_BYTES)?;
+    bytes.try_into().ok().filter(|_| head.commit == commit).ok_or(Damage::Head)
+}
+
+/// Makes a commit the last one, by its head: both head pages show it.
+///
+/// # Errors
+/// [`Damage`] of a head that is none.
+pub(super) fn restore(file: &File, head: &[u8; HEAD_BYTES]) -> Result<u64, Damage> {
+    let parsed = Head::parse(head)?;
+    for page in 0..HEADS {
+        let mut bytes = *head;
+        // It begins with the page's own number.
+        bytes[..8].copy_from_slice(&page.to_ne_bytes());
+        file.write_all_at(&bytes, page * parsed.page_bytes as u64)?;
+    }
+    Ok(parsed.commit)
 }
 
 /// As many bytes as there are.

@@ -12,12 +12,12 @@
 //!
 //! What else has to be written on a full disk can be paid from here as well, by [`Reserve::give`] and [`Reserve::take_back`].
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::directory::{DataDirectory, FILE_MODE, LOCK_FILE};
+use super::directory::{DataDirectory, LOCK_FILE, open_to_write};
 use super::system::{allocate, disk_space};
 
 /// The name of its file.
@@ -47,7 +47,7 @@ impl Reserve {
     /// Opens or makes it, as large as the disk allows. Called before LMDB opens its lock file: closing any other descriptor of that
     /// file would give up LMDB's locks.
     pub fn open(directory: &DataDirectory) -> Self {
-        let opened = open_file(&directory.path().join(RESERVE_FILE)).and_then(|file| {
+        let opened = open_to_write(&directory.path().join(RESERVE_FILE)).and_then(|file| {
             let metadata = file.metadata()?;
             // A copied one may be a hole.
             if metadata.blocks().saturating_mul(512) < metadata.len() {
@@ -120,14 +120,8 @@ fn is_full(errno: i32) -> bool {
     matches!(errno, libc::ENOSPC | libc::EDQUOT)
 }
 
-fn open_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);
-    options.open(path)
-}
-
 fn fill_lock_file(path: &Path) -> io::Result<()> {
-    let file = open_file(path)?;
+    let file = open_to_write(path)?;
     match allocate(&file, 0, LOCK_BYTES, true) {
         // Where blocks cannot be had beforehand, they cannot be kept either.
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),

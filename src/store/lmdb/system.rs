@@ -95,6 +95,17 @@ pub(super) fn lock_first_byte(file: &File) -> io::Result<Option<libc::pid_t>> {
     }
 }
 
+/// sync_file_range(2): writes a part of a file to the disk, and waits for it. Says nothing of the disk's own cache.
+pub(super) fn write_out(file: &File, from: u64, bytes: u64) -> io::Result<()> {
+    let offset = |bytes: u64| libc::off_t::try_from(bytes).map_err(io::Error::other);
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: a descriptor that is open for the call, and numbers.
+    match unsafe { libc::sync_file_range(file.as_raw_fd(), offset(from)?, offset(bytes)?, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Writes the pages that the last commit of an environment uses, and no others, as a data file.
 pub(super) fn copy_used_pages(environment: &lmdb::Environment, file: &File) -> Result<(), lmdb::Error> {
     // SAFETY: both are open for the call, which reads the one and writes the other.

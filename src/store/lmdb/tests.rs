@@ -1,6 +1,8 @@
 //! What only the store on disk has: its directory, its map, reopening.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod recovery_model;
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -92,7 +94,7 @@ fn one_process_opens_a_directory_once_at_a_time() {
 #[test]
 fn relaxed_writes_are_there_after_reopening() {
     let dir = tempfile::tempdir().expect("a directory");
-    let relaxed = LmdbOptions { durability: Durability::Relaxed, ..LmdbOptions::default() };
+    let relaxed = LmdbOptions { durability: Durability::Kill, ..LmdbOptions::default() };
     let store = LmdbStore::open(dir.path(), relaxed).expect("a store");
     put(&store, b"a", b"1").expect("a write");
     drop(store);

@@ -9,6 +9,7 @@ use lmdb_sys::{MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV, MDB_SET_RANGE};
 
 use super::error::store_error;
 use super::gate::Pass;
+use super::log::Operations;
 use super::opened::Opened;
 use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
 use crate::store::writer::Transaction;
@@ -54,21 +55,24 @@ impl RawRead for Snapshot<'_> {
 pub(super) struct Batch<'e> {
     transaction: RwTransaction<'e>,
     database: Database,
+    /// What was done in it, for the log.
+    operations: Operations,
     /// Whether the map was too small: every later error is a consequence, and the transaction has to run again on a larger map.
     map_full: Cell<bool>,
 }
 
 impl<'e> Batch<'e> {
-    pub fn new(transaction: RwTransaction<'e>, database: Database) -> Self {
-        Self { transaction, database, map_full: Cell::new(false) }
+    pub fn new(transaction: RwTransaction<'e>, database: Database, operations: Operations) -> Self {
+        Self { transaction, database, operations, map_full: Cell::new(false) }
     }
 
     pub fn map_full(&self) -> bool {
         self.map_full.get()
     }
 
-    pub fn commit(self) -> Result<(), Error> {
-        self.transaction.commit()
+    /// The transaction, to be committed, and what was done in it.
+    pub fn into_parts(self) -> (RwTransaction<'e>, Operations) {
+        (self.transaction, self.operations)
     }
 
     fn failed(&self, error: Error) -> StoreError {
@@ -96,12 +100,17 @@ impl RawRead for Batch<'_> {
 
 impl RawWrite for Batch<'_> {
     fn raw_put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        self.transaction.put(self.database, &key, &value, WriteFlags::empty()).map_err(|error| self.failed(error))
+        self.transaction.put(self.database, &key, &value, WriteFlags::empty()).map_err(|error| self.failed(error))?;
+        self.operations.put(key, value);
+        Ok(())
     }
 
     fn raw_delete(&mut self, key: &[u8]) -> Result<bool, StoreError> {
         match self.transaction.del(self.database, &key, None) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.operations.delete(key);
+                Ok(true)
+            }
             Err(Error::NotFound) => Ok(false),
             Err(error) => Err(self.failed(error)),
         }
@@ -120,7 +129,7 @@ impl Transaction for LongKeys<Batch<'_>> {
 
 /// Of a read transaction the number of the commit that it shows, of a write transaction the number that its commit will have.
 #[allow(unsafe_code)]
-fn transaction_id(transaction: &impl lmdb::Transaction) -> u64 {
+pub(super) fn transaction_id(transaction: &impl lmdb::Transaction) -> u64 {
     // SAFETY: the transaction is open as long as it is borrowed; the call only reads a field of it.
     unsafe { lmdb_sys::mdb_txn_id(transaction.txn()) as u64 }
 }

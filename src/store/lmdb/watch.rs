@@ -30,9 +30,10 @@ impl Watcher {
     pub fn start(environment: Arc<LmdbEnvironment>, on_commit: OnCommit) -> Result<Self, StoreError> {
         // One waiting mark is enough: it says "look", not what changed.
         let (sender, receiver) = sync_channel(1);
-        let directory = environment.directory().path().to_path_buf();
+        // The file, not its directory: the log is written there at each commit too.
+        let data_file = environment.directory().data_file();
         let mut files = notify::recommended_watcher(move |event| mark(&sender, event)).map_err(watch_error)?;
-        files.watch(&directory, RecursiveMode::NonRecursive).map_err(watch_error)?;
+        files.watch(&data_file, RecursiveMode::NonRecursive).map_err(watch_error)?;
         // After the watch has begun: what is committed from here on makes an event.
         let last = environment.commit_id();
         let thread = std::thread::Builder::new()

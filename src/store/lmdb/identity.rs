@@ -1,0 +1,40 @@
+//! Whether the page cache still is the one that a checkpoint was written through.
+//!
+//! While it is, a data file whose process was killed is whole in it, though it was never synced. It is gone when the machine has
+//! stopped, when the file system was unmounted, and it is another's when the files were copied.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Changes at each start of the machine.
+const BOOT_ID_FILE: &str = "/proc/sys/kernel/random/boot_id";
+
+pub(super) const IDENTITY_BYTES: usize = 40;
+
+/// A file as one page cache knows it: the boot's id, then device, inode and mount.
+pub(super) type Identity = [u8; IDENTITY_BYTES];
+
+/// Of an open file; `None` where the system cannot tell one mount from a later one (Linux before 6.8), so that it is never the same.
+pub(super) fn identity(file: &File) -> io::Result<Option<Identity>> {
+    let boot: String = std::fs::read_to_string(BOOT_ID_FILE)?.chars().filter(char::is_ascii_hexdigit).collect();
+    let boot = u128::from_str_radix(&boot, 16).map_err(io::Error::other)?;
+    // SAFETY: of integers alone, for which 0 is a value.
+    let mut status: libc::statx = unsafe { std::mem::zeroed() };
+    let mask = libc::STATX_INO | libc::STATX_MNT_ID_UNIQUE;
+    // SAFETY: an open descriptor, an empty path with its end, and room for the answer.
+    if unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &raw mut status) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if status.stx_mask & mask != mask {
+        return Ok(None);
+    }
+    let device = u64::from(status.stx_dev_major) << 32 | u64::from(status.stx_dev_minor);
+    let mut identity = [0; IDENTITY_BYTES];
+    identity[..16].copy_from_slice(&boot.to_le_bytes());
+    identity[16..24].copy_from_slice(&device.to_le_bytes());
+    identity[24..32].copy_from_slice(&status.stx_ino.to_le_bytes());
+    identity[32..].copy_from_slice(&status.stx_mnt_id.to_le_bytes());
+    Ok(Some(identity))
+}

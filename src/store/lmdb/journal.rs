@@ -1,0 +1,521 @@
+//! What makes a commit survive a power cut: its record in the log, and checkpoints.
+//!
+//! A commit is a record in the log, synced, before LMDB makes it without a sync: so what is visible is on disk. What LMDB has on disk by
+//! itself may be anything; a checkpoint says which commit is whole there, and where in the log those after it begin. Two
+//! rules make that true:
+//!
+//! - **A process writes only while it keeps a snapshot that is not newer than the checkpoint on disk** (a pin): LMDB reuses no page
+//!   that was freed since, so no page of the checkpoint's commit. The pins of others count for nothing, as they may be killed. A
+//!   process that has none (it only reads yet, or lost its environment) makes a checkpoint of its own first.
+//! - **The order of a checkpoint:** take the pin, head and log position in one write transaction; sync the data file; write the
+//!   checkpoint; only then let go of the pin before. At any moment one that is whole is on disk, and is protected.
+//!
+//! Locks, in the order in which they are taken: `turn`, the checkpoint byte of other processes, the gate, `state`, LMDB's writer mutex.
+
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use lmdb::{Environment, Error};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::directory::DataDirectory;
+use super::gate::Gate;
+use super::identity::{IDENTITY_BYTES, identity};
+use super::locks::{Byte, Locks};
+use super::log::{Log, Operations, Position};
+use super::opened::Opened;
+use super::options::LmdbOptions;
+use super::pages;
+use super::recovery::remove_logs;
+use super::slots::{Checkpoint, Slots};
+use super::system::{disk_space, write_out};
+use super::transaction::transaction_id;
+use crate::store::{Durability, StoreError};
+
+/// The least that a small disk leaves to a generation of the log.
+const LIMIT_BYTES_MIN: u64 = 1024 * 1024;
+
+/// On a small file system, this part of it.
+const DISK_PART: u64 = 32;
+
+/// A data file that grew by so many times a generation makes a checkpoint due: pages freed since the last one cannot be reused.
+const GROWTH: u64 = 4;
+
+/// After so much that was logged the log has more zeros ahead.
+const AHEAD_STEP_BYTES: u64 = 256 * 1024;
+
+/// How much is written out at once before a checkpoint, and what takes less than this was on disk already.
+const PACE_BYTES: u64 = 512 * 1024;
+const PACE_MIN: Duration = Duration::from_micros(100);
+
+/// After so long without a commit there is a checkpoint; and what was logged is on disk, see [`Durability::Kill`].
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How often an idle process looks whether its pin holds up others.
+const IDLE_LOOK: Duration = Duration::from_secs(10);
+
+/// Why a commit or a checkpoint failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Lmdb(Error),
+    /// Of the log, the data file or the checkpoint file.
+    Disk(io::Error),
+    Store(StoreError),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Lmdb(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Disk(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// What became of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Logged {
+    /// In the log, and on disk where that was asked for.
+    Yes,
+    /// A checkpoint may make room.
+    NoRoom,
+    /// No checkpoint will.
+    TooLarge,
+}
+
+/// How a checkpoint is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// Beside commits: pages are written out little by little before, so that commits do not wait for the disk.
+    Paced,
+    /// Now; not if another thread makes one meanwhile.
+    Needed,
+    /// Now.
+    Anew,
+}
+
+/// What the thread of checkpoints shall do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// A checkpoint is due.
+    Due,
+    /// Some time is over.
+    Tick,
+    Closed,
+}
+
+/// The log and the checkpoints of a process.
+#[derive(Debug)]
+pub(super) struct Journal {
+    locks: Locks,
+    slots: Slots,
+    data: File,
+    dir: PathBuf,
+    limit: u64,
+    durability: Durability,
+    /// One checkpoint at a time in this process.
+    turn: Mutex<()>,
+    state: Mutex<State>,
+    /// Somebody waits for a checkpoint: no pause under way.
+    is_urgent: AtomicBool,
+    /// Since the last checkpoint something was logged; enough for the next one.
+    is_logged: AtomicBool,
+    /// There is a pin.
+    has_joined: AtomicBool,
+    is_due: AtomicBool,
+    /// Commits and checkpoints of this process.
+    commits: AtomicU64,
+    made: AtomicU64,
+    log_bytes: AtomicU64,
+    checkpoint_at: Mutex<Option<Instant>>,
+    is_closed: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// What commits use.
+#[derive(Debug)]
+pub(super) struct State {
+    log: Option<Log>,
+    /// A buffer to use again.
+    operations: Option<Operations>,
+    /// Where the last checkpoint of this process says that the log goes on, and the bytes of the data file then.
+    checkpoint: Position,
+    used_bytes: u64,
+}
+
+impl State {
+    /// Whether the commit `number` may be written to the log now; if not, a checkpoint has to be made first.
+    pub fn is_ready(&mut self, opened: &Opened, number: u64) -> io::Result<bool> {
+        match &mut self.log {
+            Some(log) if opened.is_pinned() => log.follow(number),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// What a checkpoint will say, taken in one write transaction.
+struct Point {
+    checkpoint: Checkpoint,
+    /// The log, where it is another than before.
+    log: Option<Log>,
+    used_bytes: u64,
+}
+
+impl Journal {
+    /// For a store that this process is about to use; `locks` has its presence.
+    pub fn open(directory: &DataDirectory, locks: Locks, options: &LmdbOptions) -> io::Result<Self> {
+        let dir = directory.path().to_path_buf();
+        let disk_bytes = disk_space(&dir).unwrap_or_default().total_bytes;
+        Ok(Self {
+            locks,
+            slots: Slots::new(&dir),
+            data: File::open(directory.data_file())?,
+            limit: options.log_bytes.min((disk_bytes / DISK_PART).max(LIMIT_BYTES_MIN)),
+            dir,
+            durability: options.durability,
+            turn: Mutex::default(),
+            state: Mutex::new(State { log: None, operations: None, checkpoint: Position::new(0, 0), used_bytes: 0 }),
+            is_urgent: AtomicBool::new(false),
+            is_logged: AtomicBool::new(false),
+            has_joined: AtomicBool::new(false),
+            is_due: AtomicBool::new(false),
+            commits: AtomicU64::new(0),
+            made: AtomicU64::new(0),
+            log_bytes: AtomicU64::new(0),
+            checkpoint_at: Mutex::default(),
+            is_closed: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// To be held from before the begin of a write transaction until its end.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// A place for what a transaction does.
+    pub fn operations(&self, state: &mut State) -> Operations {
+        state.operations.take().map_or_else(
+            || Operations::new(self.limit),
+            |mut operations| {
+                operations.clear();
+                operations
+            },
+        )
+    }
+
+    /// Inside the transaction that is about to commit: its record is in the log, and on disk.
+    pub fn append(&self, state: &mut State, number: u64, operations: &mut Operations) -> io::Result<Logged> {
+        let checkpoint = state.checkpoint;
+        let Some(log) = &mut state.log else { return Ok(Logged::NoRoom) };
+        let fits = operations.record_bytes().is_some_and(|bytes| bytes <= self.limit);
+        if !log.append(number, operations, checkpoint)? {
+            return Ok(if fits { Logged::NoRoom } else { Logged::TooLarge });
+        }
+        if self.durability == Durability::Power
+            && let Err(error) = log.files().sync()
+        {
+            // Whether the record is on disk is not known: it must not come back, as its commit is not made.
+            let voided = log.void();
+            log::debug!("the record of a failed commit is voided: {voided:?}");
+            return Err(error);
+        }
+        Ok(Logged::Yes)
+    }
+
+    /// The transaction was committed.
+    pub fn committed(&self, state: &mut State, number: u64, operations: Operations, used_bytes: u64) {
+        state.operations = Some(operations);
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        let Some(log) = &mut state.log else { return };
+        let before = log.tail();
+        log.committed(number);
+        let log_bytes = log.bytes_since(state.checkpoint);
+        self.log_bytes.store(log_bytes, Ordering::Relaxed);
+        let is_due = log_bytes > self.limit / 2 || used_bytes.saturating_sub(state.used_bytes) > self.limit * GROWTH;
+        // Only who sets it wakes the thread.
+        let wakes = [
+            is_due && !self.is_due.swap(true, Ordering::AcqRel),
+            !self.is_logged.swap(true, Ordering::AcqRel),
+            before.0 / AHEAD_STEP_BYTES != log.tail().0 / AHEAD_STEP_BYTES,
+        ];
+        if wakes.contains(&true) {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        drop(self.is_closed.lock());
+        self.changed.notify_all();
+    }
+
+    /// Takes a record out of the log whose commit failed; before anybody is told.
+    pub fn void(&self, gate: &Gate<Opened>, number: u64) -> Result<(), Failure> {
+        let opened = gate.enter();
+        let mut state = self.state();
+        let transaction = opened.environment()?.begin_rw_txn()?;
+        // With another number its place has another process's record meanwhile.
+        if transaction_id(&transaction) == number
+            && let Some(log) = &mut state.log
+        {
+            log.void()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a checkpoint of the last commit.
+    pub fn checkpoint(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
+        let made = self.made.load(Ordering::Acquire);
+        self.is_urgent.store(haste != Haste::Paced, Ordering::Release);
+        let _turn = self.turn.lock();
+        self.is_urgent.store(false, Ordering::Release);
+        self.is_due.store(false, Ordering::Release);
+        if haste == Haste::Needed && made != self.made.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let _held = self.locks.hold(Byte::Checkpoint)?;
+        if haste == Haste::Paced {
+            self.write_ahead();
+        }
+        let point = self.point(gate)?;
+        let number = point.checkpoint.number;
+        // First the pages, then who says that they are there.
+        let written = self.data.sync_data().map_err(Failure::from).and_then(|()| self.write_slot(&point.checkpoint));
+        let opened = gate.enter();
+        if let Err(failure) = written {
+            opened.unpin_last();
+            return Err(failure);
+        }
+        let mut state = self.state();
+        // Not before: until now the checkpoint before counted.
+        opened.unpin_before(number);
+        (state.checkpoint, state.used_bytes) = (point.checkpoint.position, point.used_bytes);
+        if let Some(log) = point.log {
+            state.log = Some(log);
+        }
+        self.log_bytes.store(state.log.as_ref().map_or(0, |log| log.bytes_since(state.checkpoint)), Ordering::Relaxed);
+        *self.checkpoint_at.lock() = Some(Instant::now());
+        self.has_joined.store(true, Ordering::Release);
+        self.made.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn write_slot(&self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+        self.slots.write(checkpoint).map_err(|error| match error {
+            // Which of the slots is on disk is not known: fatal, as a sync of the data.
+            StoreError::Io(text) => Failure::Disk(io::Error::other(text)),
+            error => error.into(),
+        })
+    }
+
+    /// What the next checkpoint will say, and the pin that protects it.
+    fn point(&self, gate: &Gate<Opened>) -> Result<Point, Failure> {
+        let opened = gate.enter();
+        let mut state = self.state();
+        self.is_due.store(false, Ordering::Release);
+        self.is_logged.store(false, Ordering::Release);
+        // No process commits while it is open; nothing is written in it. Its begin also tidies up behind a process that was killed inside.
+        let transaction = opened.environment()?.begin_rw_txn()?;
+        let next = transaction_id(&transaction);
+        let head = pages::head_of(&self.data, next - 1).map_err(|damage| StoreError::Io(format!("data.mdb {damage}")))?;
+        let followed = state.log.as_mut().map(|log| log.follow(next)).transpose()?;
+        let found = if followed == Some(true) { None } else { Some(self.find_log(next)?) };
+        let Some(log) = found.as_ref().or(state.log.as_ref()) else { return Err(StoreError::Corrupt("no log").into()) };
+        let checkpoint = Checkpoint {
+            number: next - 1,
+            position: log.tail(),
+            epoch: log.epoch(),
+            identity: identity(&self.data)?.unwrap_or([0; IDENTITY_BYTES]),
+            is_trusted: true,
+            head,
+        };
+        let number = opened.pin()?;
+        if number != next - 1 {
+            opened.unpin_last();
+            return Err(StoreError::Corrupt("a snapshot of another commit than the last").into());
+        }
+        Ok(Point { checkpoint, log: found, used_bytes: used_bytes(&opened) })
+    }
+
+    /// The log, with its tail before the record `next`: where the records since the last checkpoint end, of whichever process; or a new
+    /// one, when there is no checkpoint or a commit was made without a record.
+    fn find_log(&self, next: u64) -> Result<Log, Failure> {
+        let newest = self.slots.read()?;
+        if let Some(checkpoint) = &newest {
+            let Checkpoint { epoch, position, number, .. } = *checkpoint;
+            let mut log = Log::open(&self.dir, self.limit, epoch, position, number)?;
+            if log.follow(next)? {
+                return Ok(log);
+            }
+        }
+        // Of another epoch, as nobody else knows of it: what they have written, or will, is not taken for its records.
+        let epoch = RandomState::new().hash_one((Instant::now(), next));
+        let position = newest.map_or(Position::new(1, 0), |checkpoint| checkpoint.position.next_generation());
+        Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
+    }
+
+    /// Writes out the data file, with pauses as long as the writes: the disk is free half of the time.
+    fn write_ahead(&self) {
+        let bytes = self.data.metadata().map_or(0, |metadata| metadata.len());
+        let mut at = 0;
+        while at < bytes && !self.is_urgent.load(Ordering::Acquire) && !*self.is_closed.lock() {
+            let begun = Instant::now();
+            if write_out(&self.data, at, PACE_BYTES).is_err() {
+                // What this means, the sync will tell.
+                return;
+            }
+            let took = begun.elapsed();
+            if took > PACE_MIN {
+                std::thread::sleep(took);
+            }
+            at += PACE_BYTES;
+        }
+    }
+
+    /// After a failed write or sync, nobody knows what is on disk of what the page cache has: whoever opens the store next goes back to the
+    /// last checkpoint and the log.
+    pub fn distrust(&self) {
+        let distrusted = || -> Result<(), Failure> {
+            let _turn = self.turn.lock();
+            let _held = self.locks.hold(Byte::Checkpoint)?;
+            if let Some(mut checkpoint) = self.slots.read()?.filter(|checkpoint| checkpoint.is_trusted) {
+                checkpoint.is_trusted = false;
+                self.slots.write(&checkpoint)?;
+            }
+            Ok(())
+        };
+        if let Err(failure) = distrusted() {
+            log::error!("the checkpoint of the store could not be marked: {failure:?}");
+        }
+    }
+
+    /// The end of this process's use; of the last process's, the store becomes a plain data file on disk, without a log.
+    pub fn end(&self, gate: &Gate<Opened>, is_sound: bool) -> Result<(), Failure> {
+        let _turn = self.turn.lock();
+        gate.enter().unpin_all();
+        let log = self.state().log.take();
+        if self.durability == Durability::Kill
+            && let Some(log) = log
+        {
+            log.files().sync()?;
+        }
+        let _opening = self.locks.hold(Byte::Opening)?;
+        if !self.slots.exist() || !self.locks.be_alone()? {
+            return Ok(());
+        }
+        let ended = if is_sound && self.slots.read()?.is_some_and(|checkpoint| checkpoint.is_trusted) {
+            // On disk before the file goes that says it is not.
+            self.data.sync_data().map_err(Failure::from).and_then(|()| Ok(self.remove()?))
+        } else {
+            Ok(())
+        };
+        // Snapshots may still be open here.
+        self.locks.be_present()?;
+        ended
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        self.slots.remove()?;
+        remove_logs(&self.dir);
+        Ok(())
+    }
+
+    /// For the thread of checkpoints: waits until there is something to do.
+    pub fn wait(&self) -> Wake {
+        let mut is_closed = self.is_closed.lock();
+        let is_due = || self.is_due.load(Ordering::Acquire);
+        if !*is_closed && !is_due() {
+            if self.is_logged() {
+                self.changed.wait_for(&mut is_closed, QUIET);
+            } else if self.has_joined.load(Ordering::Acquire) {
+                self.changed.wait_for(&mut is_closed, IDLE_LOOK);
+            } else {
+                self.changed.wait(&mut is_closed);
+            }
+        }
+        match *is_closed {
+            true => Wake::Closed,
+            false if is_due() => Wake::Due,
+            false => Wake::Tick,
+        }
+    }
+
+    /// Ends the thread of checkpoints.
+    pub fn close(&self) {
+        *self.is_closed.lock() = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether something was logged since the last checkpoint.
+    pub fn is_logged(&self) -> bool {
+        self.is_logged.load(Ordering::Acquire)
+    }
+
+    /// Commits of this process.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Has zeros ahead in the log, and what is logged on disk where commits do not wait for that.
+    pub fn keep_up(&self) -> io::Result<()> {
+        let Some((files, offset)) = self.state().log.as_ref().map(|log| (log.files(), log.tail().offset())) else { return Ok(()) };
+        if self.durability == Durability::Kill {
+            files.sync()?;
+        }
+        // Twice what was needed so far: a process that writes little has little. A full disk has none, and commits do without.
+        let wanted_bytes = if offset < AHEAD_STEP_BYTES { 0 } else { 2 * offset + LIMIT_BYTES_MIN };
+        while let Ok(true) = files.zero_ahead(wanted_bytes) {}
+        Ok(())
+    }
+
+    /// Lets go of the pin of a process that does not write, where it holds up others.
+    pub fn leave(&self, gate: &Gate<Opened>) -> Result<(), Failure> {
+        let _turn = self.turn.lock();
+        let opened = gate.enter();
+        let mut state = self.state();
+        if self.is_logged() {
+            return Ok(());
+        }
+        let is_last = match (&state.log, opened.environment()?.info()) {
+            (Some(log), Ok(info)) => log.last() == info.last_txnid() as u64,
+            _ => false,
+        };
+        if !is_last || !self.locks.is_alone()? {
+            opened.unpin_all();
+            self.has_joined.store(false, Ordering::Release);
+            state.operations = None;
+        }
+        Ok(())
+    }
+
+    pub fn log_bytes(&self) -> u64 {
+        self.log_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn checkpoint_at(&self) -> Option<Instant> {
+        *self.checkpoint_at.lock()
+    }
+}
+
+/// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
+pub(super) fn used_bytes(opened: &Opened) -> u64 {
+    let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
+    pages * page_bytes(opened)
+}
+
+pub(super) fn page_bytes(opened: &Opened) -> u64 {
+    opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()))
+}

@@ -1,0 +1,101 @@
+//! Locks between the processes that have a data directory open, on bytes of a file beside the data.
+//!
+//! They belong to the open file, not to the process as LMDB's do: they end with it whatever else closes the file, and hold in every
+//! container that sees the directory.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use super::directory::{DataDirectory, open_to_write};
+
+/// The name of the file.
+pub(super) const LOCKS_FILE: &str = "log.lock";
+
+/// What a byte of the file stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i8)]
+pub(super) enum Byte {
+    /// Held while the store is being opened or its last process ends.
+    Opening = 0,
+    /// Shared by every process that has the store open.
+    Presence = 1,
+    /// Held over a checkpoint. Taken before LMDB's writer mutex, never under it.
+    Checkpoint = 2,
+}
+
+/// The open file with its locks.
+#[derive(Debug)]
+pub(super) struct Locks(File);
+
+/// A byte held alone, until dropped.
+#[derive(Debug)]
+pub(super) struct Held<'l>(&'l Locks, Byte);
+
+impl Locks {
+    pub fn open(directory: &DataDirectory) -> io::Result<Self> {
+        open_to_write(&directory.path().join(LOCKS_FILE)).map(Self)
+    }
+
+    /// Waits until a byte is free, and holds it.
+    pub fn hold(&self, byte: Byte) -> io::Result<Held<'_>> {
+        self.set(byte, libc::F_WRLCK, libc::F_OFD_SETLKW)?;
+        Ok(Held(self, byte))
+    }
+
+    /// Takes [`Byte::Presence`] alone; false when another process has the store open. Kept as it is then.
+    pub fn be_alone(&self) -> io::Result<bool> {
+        match self.set(Byte::Presence, libc::F_WRLCK, libc::F_OFD_SETLK) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether no other process has the store open. One may be about to.
+    pub fn is_alone(&self) -> io::Result<bool> {
+        let mut lock = lock_of(Byte::Presence, libc::F_WRLCK);
+        // SAFETY: a descriptor that is open for the call; the lock lives through it.
+        match unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } {
+            0 => Ok(libc::c_int::from(lock.l_type) == libc::F_UNLCK),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Shares [`Byte::Presence`], until the file is closed.
+    pub fn be_present(&self) -> io::Result<()> {
+        self.set(Byte::Presence, libc::F_RDLCK, libc::F_OFD_SETLKW)
+    }
+
+    fn set(&self, byte: Byte, kind: libc::c_int, command: libc::c_int) -> io::Result<()> {
+        let lock = lock_of(byte, kind);
+        loop {
+            // SAFETY: a descriptor that is open for the call; the lock lives through it.
+            if unsafe { libc::fcntl(self.0.as_raw_fd(), command, &raw const lock) } == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "constants, wider in C than the fields that they are for")]
+fn lock_of(byte: Byte, kind: libc::c_int) -> libc::flock {
+    // SAFETY: of integers alone, for which 0 is a value.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    (lock.l_type, lock.l_whence, lock.l_len) = (kind as libc::c_short, libc::SEEK_SET as libc::c_short, 1);
+    lock.l_start = libc::off_t::from(byte as i8);
+    lock
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.set(self.1, libc::F_UNLCK, libc::F_OFD_SETLK) {
+            log::error!("a lock of the store cannot be given back: {error}");
+        }
+    }
+}

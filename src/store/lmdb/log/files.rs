@@ -1,0 +1,175 @@
+//! The log's two files: places in them by position, room ahead, syncs.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::record::{Head, Name, Position, SECTOR_BYTES};
+#[cfg(test)]
+use super::witness::{Event, saw};
+use crate::store::StoreError;
+use super::super::directory;
+
+/// Generation g is in the file g % 2.
+pub const LOG_FILES: [&str; 2] = ["log.0", "log.1"];
+
+/// Zeros are written so many at a time.
+const ZEROS_BYTES: usize = 1024 * 1024;
+
+static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
+
+/// Which file a generation is in.
+pub(super) fn which(generation: u64) -> usize {
+    usize::from(generation % 2 == 1)
+}
+
+/// The two files, open. Threads share it.
+#[derive(Debug)]
+pub struct LogFiles {
+    files: [File; 2],
+    /// The same files, for writes that go to their end whoever else writes there: zeros never meet a record.
+    ends: [File; 2],
+    /// The generation of the last record: its file is the one to sync.
+    generation: AtomicU64,
+    /// Files have so many bytes when there is room ahead.
+    limit: u64,
+}
+
+impl LogFiles {
+    /// Opens the files. Those that are not there are made, with zeros at their beginning as far as the disk has room, and are there after a
+    /// power cut.
+    pub fn open(dir: &Path, limit: u64, generation: u64) -> Result<Self, StoreError> {
+        let was_there = LOG_FILES.iter().all(|name| dir.join(name).exists());
+        let [first, second] = LOG_FILES;
+        let ends = [directory::open_file(dir, first)?, directory::open_file(dir, second)?];
+        let failed = |error: io::Error| StoreError::Io(format!("{dir:?}: {error}"));
+        let open = |name: &str| directory::open_to_write(&dir.join(name)).map_err(failed);
+        let files = Self { files: [open(first)?, open(second)?], ends, generation: AtomicU64::new(generation), limit };
+        if !was_there {
+            files.begin(dir).map_err(failed)?;
+        }
+        Ok(files)
+    }
+
+    fn begin(&self, dir: &Path) -> io::Result<()> {
+        for which in 0..2 {
+            // A log without room is no failure: commits find other ways.
+            if self.files[which].metadata()?.len() == 0
+                && let Err(error) = self.add_zeros(which)
+            {
+                log::debug!("no room for the log: {error}");
+            }
+            self.files[which].sync_all()?;
+        }
+        File::open(dir)?.sync_all()
+    }
+
+    fn file(&self, generation: u64) -> &File {
+        &self.files[which(generation)]
+    }
+
+    fn add_zeros(&self, which: usize) -> io::Result<()> {
+        let bytes = usize::try_from(self.limit).unwrap_or(ZEROS_BYTES).min(ZEROS_BYTES);
+        #[cfg(test)]
+        saw(Event::Wrote(which, self.files[which].metadata()?.len() as usize, ZEROS[..bytes].to_vec()));
+        io::Write::write_all(&mut &self.ends[which], &ZEROS[..bytes])
+    }
+
+    /// Writes the next zeros ahead, and to disk, where a file is shorter than `wanted_bytes` and the limit; whether there may be more to
+    /// write. Any thread of any process may do so at any time.
+    ///
+    /// # Errors
+    /// The disk has no room, or fails.
+    pub fn zero_ahead(&self, wanted_bytes: u64) -> io::Result<bool> {
+        for which in 0..2 {
+            if self.files[which].metadata()?.len() < wanted_bytes.min(self.limit) {
+                self.add_zeros(which)?;
+                self.files[which].sync_all()?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Waits until what was written is on disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.sync_generation(self.generation.load(Ordering::Acquire))
+    }
+
+    pub(super) fn sync_generation(&self, generation: u64) -> io::Result<()> {
+        #[cfg(test)]
+        saw(Event::Synced(which(generation)));
+        self.file(generation).sync_data()
+    }
+
+    /// Writes a record, or what makes none.
+    pub(super) fn write(&self, position: Position, bytes: &[u8]) -> io::Result<()> {
+        let file = self.file(position.generation());
+        if file.metadata()?.len() < position.offset() + bytes.len() as u64
+            && let Err(error) = self.add_zeros(which(position.generation()))
+        {
+            log::debug!("no zeros ahead in the log: {error}");
+        }
+        #[cfg(test)]
+        saw(Event::Wrote(which(position.generation()), position.offset() as usize, bytes.to_vec()));
+        file.write_all_at(bytes, position.offset())
+    }
+
+    /// A record was written to this generation.
+    pub(super) fn set_generation(&self, generation: u64) {
+        self.generation.store(generation, Ordering::Release);
+    }
+
+    /// The name in the head that stands at a position, if one does.
+    pub(super) fn name_at(&self, position: Position) -> io::Result<Option<Name>> {
+        let mut head = [0; SECTOR_BYTES];
+        let bytes = read_up_to(self.file(position.generation()), &mut head, position.offset())?;
+        Ok(head.get(..bytes).and_then(Head::parse).map(|head| head.name))
+    }
+
+    /// Reads the record of this name into `buffer`, when it stands whole where its name says.
+    pub(super) fn read<'b>(&self, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<&'b [u8]>> {
+        read_record(self.file(name.position.generation()), name, buffer)
+    }
+}
+
+/// Waits until what any process wrote to the log is on disk.
+pub fn sync_logs(dir: &Path) -> io::Result<()> {
+    for generation in 0..2 {
+        File::open(dir.join(LOG_FILES[which(generation)]))?.sync_data()?;
+        #[cfg(test)]
+        saw(Event::Synced(which(generation)));
+    }
+    Ok(())
+}
+
+/// Reads up to the buffer's end or the file's; how many bytes.
+fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, at + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Reads a record; its payload. `None` when the file has no whole record of this name at its place.
+pub(super) fn read_record<'b>(file: &File, name: Name, buffer: &'b mut Vec<u8>) -> io::Result<Option<&'b [u8]>> {
+    let at = name.position.offset();
+    buffer.resize(SECTOR_BYTES, 0);
+    let bytes = read_up_to(file, buffer, at)?;
+    let Some(head) = buffer.get(..bytes).and_then(Head::parse).filter(|head| head.name == name) else { return Ok(None) };
+    // Before there is memory for it.
+    if file.metadata()?.len().saturating_sub(at) < head.unpadded_bytes() as u64 {
+        return Ok(None);
+    }
+    buffer.resize(head.unpadded_bytes().max(SECTOR_BYTES), 0);
+    read_up_to(file, &mut buffer[bytes..], at + bytes as u64)?;
+    Ok(head.payload(buffer))
+}

@@ -1,0 +1,232 @@
+//! One commit as a record: a head, and the raw operations that make it again.
+//!
+//! ```text
+//! record     magic 4, CRC 4 of what follows, payload's length 4, position 8, epoch 8, number 8, payload, zeros up to a whole sector
+//! payload    operations one after the other
+//! put        key's length 2, value's length 4, key, value
+//! delete     key's length 2, 0xFFFFFFFF, key
+//! ```
+//! Numbers are little-endian. Where a record may stand, and that no other may stand there, is `mod`'s to say.
+
+use crate::store::StoreError;
+
+/// What a device writes as a whole or not at all; no two records share one.
+pub(super) const SECTOR_BYTES: usize = 512;
+
+const MAGIC: [u8; 4] = *b"dlog";
+const HEAD_BYTES: usize = 36;
+/// The CRC's place, and where begins what it is of.
+const CRC_AT: usize = 4;
+const CHECKED_AT: usize = 8;
+
+/// Lengths in front of an operation, and the value's length that says delete.
+const LENGTHS_BYTES: usize = 6;
+const DELETE: u32 = u32::MAX;
+
+/// A buffer that became larger than this is not kept for the next record.
+pub(super) const KEPT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Where a record begins: generation << 32 | offset. Positions compare as the log grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(pub u64);
+
+impl Position {
+    pub fn new(generation: u64, offset: u64) -> Self {
+        Self(generation << 32 | offset)
+    }
+
+    pub fn generation(self) -> u64 {
+        self.0 >> 32
+    }
+
+    /// Bytes from the beginning of the generation's file.
+    pub fn offset(self) -> u64 {
+        self.0 & u64::from(u32::MAX)
+    }
+
+    /// The beginning of its generation.
+    pub fn generation_begin(self) -> Self {
+        Self::new(self.generation(), 0)
+    }
+
+    pub fn next_generation(self) -> Self {
+        Self::new(self.generation() + 1, 0)
+    }
+
+    pub(super) fn after(self, bytes: u64) -> Self {
+        Self(self.0.saturating_add(bytes))
+    }
+}
+
+/// What a record must say of itself to be the one that is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Name {
+    pub position: Position,
+    pub epoch: u64,
+    pub number: u64,
+}
+
+/// Bytes of a whole record with so much payload.
+pub(super) fn record_bytes(payload_bytes: usize) -> usize {
+    (HEAD_BYTES + payload_bytes).next_multiple_of(SECTOR_BYTES)
+}
+
+/// The operations of one commit, gathered in the form of its record: whoever appends writes this buffer.
+#[derive(Debug)]
+pub struct Operations {
+    /// Room for the head, and the payload.
+    buffer: Vec<u8>,
+    record_bytes_max: usize,
+    /// They are too large for a record, and are not gathered any more.
+    too_large: bool,
+}
+
+impl Operations {
+    /// None. No more than `record_bytes_max` bytes are gathered.
+    pub fn new(record_bytes_max: u64) -> Self {
+        let record_bytes_max = usize::try_from(record_bytes_max).unwrap_or(usize::MAX).min(DELETE as usize);
+        Self { buffer: vec![0; HEAD_BYTES], record_bytes_max, too_large: false }
+    }
+
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.gather(key, u32::try_from(value.len()).ok().filter(|length| *length != DELETE), value);
+    }
+
+    pub fn delete(&mut self, key: &[u8]) {
+        self.gather(key, Some(DELETE), &[]);
+    }
+
+    fn gather(&mut self, key: &[u8], value_length: Option<u32>, value: &[u8]) {
+        let bytes = self.buffer.len() + LENGTHS_BYTES + key.len() + value.len();
+        let (Ok(key_length), Some(value_length), false) =
+            (u16::try_from(key.len()), value_length, self.too_large || bytes > self.record_bytes_max)
+        else {
+            self.too_large = true;
+            self.buffer = vec![0; HEAD_BYTES];
+            return;
+        };
+        self.buffer.extend_from_slice(&key_length.to_le_bytes());
+        self.buffer.extend_from_slice(&value_length.to_le_bytes());
+        self.buffer.extend_from_slice(key);
+        self.buffer.extend_from_slice(value);
+    }
+
+    /// Whether there is nothing to commit.
+    pub fn is_empty(&self) -> bool {
+        !self.too_large && self.buffer.len() == HEAD_BYTES
+    }
+
+    /// Bytes of their record; `None` when they are too large for one.
+    pub fn record_bytes(&self) -> Option<u64> {
+        let bytes = record_bytes(self.buffer.len() - HEAD_BYTES);
+        (!self.too_large && bytes <= self.record_bytes_max).then_some(bytes as u64)
+    }
+
+    /// Forgets them.
+    pub fn clear(&mut self) {
+        self.too_large = false;
+        self.buffer.truncate(HEAD_BYTES);
+        self.buffer.shrink_to(KEPT_BYTES_MAX);
+    }
+
+    /// Hands the whole record to `write`.
+    pub(super) fn with_record<T>(&mut self, name: Name, write: impl FnOnce(&[u8]) -> T) -> T {
+        let bytes = self.buffer.len();
+        write_head(&mut self.buffer, name);
+        self.buffer.resize(record_bytes(bytes - HEAD_BYTES), 0);
+        let result = write(&self.buffer);
+        // They may be appended once more, elsewhere.
+        self.buffer.truncate(bytes);
+        result
+    }
+}
+
+fn write_head(record: &mut [u8], name: Name) {
+    let length = u32::try_from(record.len() - HEAD_BYTES).unwrap_or(u32::MAX);
+    record[..CRC_AT].copy_from_slice(&MAGIC);
+    record[8..12].copy_from_slice(&length.to_le_bytes());
+    record[12..20].copy_from_slice(&name.position.0.to_le_bytes());
+    record[20..28].copy_from_slice(&name.epoch.to_le_bytes());
+    record[28..HEAD_BYTES].copy_from_slice(&name.number.to_le_bytes());
+    let crc = crc32fast::hash(&record[CHECKED_AT..]);
+    record[CRC_AT..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// What a head says, before its CRC is known to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    crc: u32,
+    pub payload_bytes: usize,
+    pub name: Name,
+}
+
+impl Head {
+    /// `None` when it is not one.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (magic, rest) = bytes.split_first_chunk()?;
+        let (crc, rest) = rest.split_first_chunk()?;
+        let (payload_bytes, rest) = rest.split_first_chunk()?;
+        let (position, rest) = rest.split_first_chunk()?;
+        let (epoch, rest) = rest.split_first_chunk()?;
+        let (number, _) = rest.split_first_chunk()?;
+        let payload_bytes = usize::try_from(u32::from_le_bytes(*payload_bytes)).ok()?;
+        let position = Position(u64::from_le_bytes(*position));
+        let name = Name { position, epoch: u64::from_le_bytes(*epoch), number: u64::from_le_bytes(*number) };
+        (*magic == MAGIC).then_some(Self { crc: u32::from_le_bytes(*crc), payload_bytes, name })
+    }
+
+    /// Bytes up to the end of the payload.
+    pub fn unpadded_bytes(&self) -> usize {
+        HEAD_BYTES + self.payload_bytes
+    }
+
+    /// The payload of the record that begins with this head, when it is whole.
+    pub fn payload<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
+        let checked = record.get(CHECKED_AT..self.unpadded_bytes())?;
+        (crc32fast::hash(checked) == self.crc).then(|| &record[HEAD_BYTES..self.unpadded_bytes()])
+    }
+}
+
+/// One change of the raw store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation<'r> {
+    Put(&'r [u8], &'r [u8]),
+    Delete(&'r [u8]),
+}
+
+/// The operations of a record that was read, in their order. To go through them again, copy it.
+#[derive(Debug, Clone, Copy)]
+pub struct Payload<'r>(pub(super) &'r [u8]);
+
+impl<'r> Payload<'r> {
+    fn split(&mut self, bytes: usize) -> Option<&'r [u8]> {
+        let (part, rest) = self.0.split_at_checked(bytes)?;
+        self.0 = rest;
+        Some(part)
+    }
+
+    fn operation(&mut self) -> Option<Operation<'r>> {
+        let key_length = u16::from_le_bytes(self.split(2)?.try_into().ok()?);
+        let value_length = u32::from_le_bytes(self.split(4)?.try_into().ok()?);
+        let key = self.split(usize::from(key_length))?;
+        if value_length == DELETE {
+            return Some(Operation::Delete(key));
+        }
+        Some(Operation::Put(key, self.split(usize::try_from(value_length).ok()?)?))
+    }
+}
+
+impl<'r> Iterator for Payload<'r> {
+    type Item = Result<Operation<'r>, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let operation = self.operation().ok_or(StoreError::Corrupt("a record of the log"));
+        if operation.is_err() {
+            self.0 = &[];
+        }
+        Some(operation)
+    }
+}

@@ -1,0 +1,163 @@
+//! What a power cut may leave of files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::super::LOG_FILES;
+use super::super::record::SECTOR_BYTES;
+use super::super::witness::{Event, take};
+use super::seeded::Numbers;
+
+/// The last write was made by a process that was killed in it, after so many of its bytes.
+pub fn shorten_last_write(dir: &Path, disk: &mut Disk, numbers: &mut Numbers) {
+    let mut events = take();
+    let Some(Event::Wrote(which, at, mut bytes)) = events.pop() else { panic!("no write at the end") };
+    bytes.truncate(numbers.below(bytes.len() as u64 + 1) as usize);
+    events.push(Event::Wrote(which, at, bytes));
+    disk.take(events);
+    fs::write(dir.join(LOG_FILES[which]), &disk.files[which].now).expect("a log file as it was");
+}
+
+/// A file on a disk with a cache that may lose, tear or reorder what is not synced.
+#[derive(Debug, Clone)]
+pub struct FileOnDisk {
+    pub now: Vec<u8>,
+    durable_bytes: usize,
+    /// What is written as a whole unless it is torn: one sector or several.
+    block_bytes: usize,
+    /// Of each block that was written since the sync: what it held at the sync and after each write.
+    versions: BTreeMap<usize, Vec<Vec<u8>>>,
+}
+
+impl Default for FileOnDisk {
+    fn default() -> Self {
+        Self::new(SECTOR_BYTES, Vec::new())
+    }
+}
+
+impl FileOnDisk {
+    /// With all of its content on disk.
+    pub fn new(block_bytes: usize, now: Vec<u8>) -> Self {
+        Self { durable_bytes: now.len(), now, block_bytes, versions: BTreeMap::new() }
+    }
+
+    fn block(&self, block: usize) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.now.iter().skip(block * self.block_bytes).take(self.block_bytes).copied().collect();
+        bytes.resize(self.block_bytes, 0);
+        bytes
+    }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        let blocks = at / self.block_bytes..(at + bytes.len()).div_ceil(self.block_bytes);
+        for block in blocks.clone() {
+            let before = self.block(block);
+            self.versions.entry(block).or_insert_with(|| vec![before]);
+        }
+        self.now.resize(self.now.len().max(at + bytes.len()), 0);
+        self.now[at..at + bytes.len()].copy_from_slice(bytes);
+        for block in blocks {
+            let after = self.block(block);
+            self.versions.entry(block).or_default().push(after);
+        }
+    }
+
+    /// The file has become this, by writes of whole blocks.
+    pub fn become_this(&mut self, bytes: &[u8]) {
+        for (block, bytes) in bytes.chunks(self.block_bytes).enumerate() {
+            let at = block * self.block_bytes;
+            if self.now.get(at..at + bytes.len()) != Some(bytes) {
+                self.write(at, bytes);
+            }
+        }
+    }
+
+    pub fn sync(&mut self) {
+        self.versions.clear();
+        self.durable_bytes = self.now.len();
+    }
+
+    /// What a power cut leaves.
+    pub fn cut(&self, numbers: &mut Numbers) -> Vec<u8> {
+        let mut left = self.now.clone();
+        left.resize(left.len().next_multiple_of(self.block_bytes), 0);
+        // Most of the time all is lost, or all is there but some.
+        let lost_percent = *numbers.one(&[&100, &0, &10, &50, &90]);
+        for (block, versions) in &self.versions {
+            let mut version = || match numbers.percent(lost_percent) {
+                true => &versions[numbers.below(versions.len() as u64) as usize],
+                false => &versions[versions.len() - 1],
+            };
+            let (mut bytes, other) = (version().clone(), version());
+            if numbers.percent(10) {
+                // A sector is not torn.
+                let sectors = bytes.chunks_mut(SECTOR_BYTES).zip(other.chunks(SECTOR_BYTES));
+                sectors.filter(|_| numbers.percent(50)).for_each(|(sector, other)| sector.copy_from_slice(other));
+            }
+            if numbers.percent(1) {
+                bytes.fill_with(|| numbers.below(256) as u8);
+            }
+            left[block * self.block_bytes..(block + 1) * self.block_bytes].copy_from_slice(&bytes);
+        }
+        let bytes = self.durable_bytes as u64 + numbers.below(self.now.len().saturating_sub(self.durable_bytes) as u64 + 1);
+        left.truncate(bytes as usize);
+        left
+    }
+}
+
+/// Both files.
+#[derive(Debug, Clone, Default)]
+pub struct Disk {
+    files: [FileOnDisk; 2],
+    /// Of files that were removed, which the directory may not know.
+    removed: [Option<Vec<u8>>; 2],
+}
+
+impl Disk {
+    /// As the logs left it until now.
+    pub fn follow(&mut self) {
+        self.take(take());
+    }
+
+    fn take(&mut self, events: Vec<Event>) {
+        for event in events {
+            match event {
+                Event::Wrote(which, at, bytes) => self.files[which].write(at, &bytes),
+                Event::Synced(which) => self.files[which].sync(),
+            }
+        }
+    }
+
+    /// As the logs left it, and files that are gone from the directory.
+    pub fn follow_removals(&mut self, dir: &Path) {
+        self.follow();
+        for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {
+            if !dir.join(name).exists() && !file.now.is_empty() {
+                *removed = Some(std::mem::take(file).now);
+            }
+        }
+    }
+
+    /// What a power cut at this moment leaves, written to a directory; the disk is that from now on.
+    pub fn cut(&mut self, dir: &Path, numbers: &mut Numbers) {
+        self.follow();
+        for ((file, removed), name) in self.files.iter_mut().zip(&mut self.removed).zip(LOG_FILES) {
+            *file = match removed.take() {
+                Some(removed) if file.now.is_empty() && numbers.percent(50) => FileOnDisk::new(SECTOR_BYTES, removed),
+                _ => FileOnDisk::new(SECTOR_BYTES, file.cut(numbers)),
+            };
+            if !file.now.is_empty() || dir.join(name).exists() {
+                fs::write(dir.join(name), &file.now).expect("a log file");
+            }
+        }
+    }
+
+    /// The files are as the disk has them.
+    pub fn check(&mut self, dir: &Path) {
+        self.follow();
+        for (file, name) in self.files.iter().zip(LOG_FILES) {
+            let bytes = fs::read(dir.join(name)).unwrap_or_default();
+            assert!(bytes == file.now, "{name} is not as its writes say");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Tests of the log.
+
+pub mod disk;
+mod power_cuts;
+#[path = "../../../../../tests/support/seeded.rs"]
+pub mod seeded;
+
+use std::path::Path;
+
+use super::record::SECTOR_BYTES;
+use super::{LOG_FILES, Log, Operation, Operations, Payload, Position, replay};
+use crate::store::StoreError;
+
+/// A key, and its value unless it is deleted.
+type Change = (Vec<u8>, Option<Vec<u8>>);
+
+const LIMIT: u64 = 8192;
+const EPOCH: u64 = 0x1122_3344_5566_7788;
+
+/// How many worlds are tried: more by DDBFS_LOG_WORLDS.
+fn worlds() -> u64 {
+    std::env::var("DDBFS_LOG_WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(40)
+}
+
+/// In memory where the system has a place for it: what a power cut takes is decided by the test.
+pub fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
+}
+
+fn gathered(changes: &[Change], record_bytes_max: u64) -> Operations {
+    let mut operations = Operations::new(record_bytes_max);
+    for (key, value) in changes {
+        match value {
+            Some(value) => operations.put(key, value),
+            None => operations.delete(key),
+        }
+    }
+    operations
+}
+
+fn changes(payload: Payload<'_>) -> Result<Vec<Change>, StoreError> {
+    let change = |operation| match operation {
+        Operation::Put(key, value) => (key.to_vec(), Some(value.to_vec())),
+        Operation::Delete(key) => (key.to_vec(), None),
+    };
+    payload.map(|operation| operation.map(change)).collect()
+}
+
+/// The records, where the last one ends, and its number.
+fn read(dir: &Path, from: Position, epoch: u64, after: u64) -> (Vec<(u64, Vec<Change>)>, Position, u64) {
+    let mut records = Vec::new();
+    let visit = &mut |number, payload: Payload<'_>| {
+        records.push((number, changes(payload)?));
+        Ok(())
+    };
+    let (end, last) = replay(dir, from, epoch, after, visit).expect("a readable log");
+    (records, end, last)
+}
+
+fn put(key: &str, value: &[u8]) -> Vec<Change> {
+    vec![(key.into(), Some(value.to_vec()))]
+}
+
+/// A commit, synced; whether the log took it.
+fn commit(log: &mut Log, number: u64, changes: &[Change]) -> bool {
+    let appended = append(log, number, changes);
+    log.files().sync().expect("a sync");
+    log.committed(number);
+    appended
+}
+
+fn append(log: &mut Log, number: u64, changes: &[Change]) -> bool {
+    log.follow(number).expect("a readable log");
+    log.append(number, &mut gathered(changes, LIMIT), Position::new(0, 0)).expect("a log that takes records")
+}
+
+fn open(dir: &tempfile::TempDir) -> Log {
+    Log::open(dir.path(), LIMIT, EPOCH, Position::new(0, 0), 0).expect("a log")
+}
+
+/// The keys of the records from the beginning of generation 0.
+fn keys(dir: &tempfile::TempDir) -> Vec<String> {
+    let (records, ..) = read(dir.path(), Position::new(0, 0), EPOCH, 0);
+    let key = |(_, changes): &(u64, Vec<Change>)| String::from_utf8_lossy(&changes[0].0).into_owned();
+    records.iter().map(key).collect()
+}
+
+#[test]
+fn a_record_byte_by_byte() {
+    let table: [(Vec<Change>, &str); 4] = [
+        (vec![], "646c6f67 05da1a33 00000000 0002000007000000 8877665544332211 0900000000000000"),
+        (put("k", b"vw"), "646c6f67 932c3755 09000000 0002000007000000 8877665544332211 0900000000000000 0100 02000000 6b 7677"),
+        (
+            vec![(b"k".to_vec(), None)],
+            "646c6f67 c1c1bcf2 07000000 0002000007000000 8877665544332211 0900000000000000 0100 ffffffff 6b",
+        ),
+        (
+            [put("a", b""), vec![(b"b".to_vec(), None)]].concat(),
+            "646c6f67 4a2bb455 0e000000 0002000007000000 8877665544332211 0900000000000000 0100 00000000 61 0100 ffffffff 62",
+        ),
+    ];
+    for (changes, expected) in table {
+        let name = super::Name { position: Position::new(7, 512), epoch: EPOCH, number: 9 };
+        let record = gathered(&changes, LIMIT).with_record(name, <[u8]>::to_vec);
+        let hex: String = record.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, format!("{:0<1$}", expected.replace(' ', ""), 2 * SECTOR_BYTES));
+    }
+}
+
+#[test]
+fn operations_too_large_for_a_record_are_not_gathered() {
+    let mut operations = Operations::new(LIMIT);
+    assert!(operations.is_empty());
+    // 36 of the head, 6 of lengths, 1 of the key.
+    operations.put(b"k", &[1; LIMIT as usize - 43]);
+    assert_eq!(operations.record_bytes(), Some(LIMIT));
+    operations.delete(b"k");
+    assert_eq!((operations.record_bytes(), operations.is_empty()), (None, false));
+    operations.put(b"k", b"");
+    assert_eq!(operations.record_bytes(), None);
+    operations.clear();
+    assert!(operations.is_empty());
+    operations.put(&[0; 70_000], b"");
+    assert_eq!(operations.record_bytes(), None);
+}
+
+#[test]
+fn a_record_that_ends_within_is_no_record() {
+    let mut operations = gathered(&put("key", b"value"), LIMIT);
+    let name = super::Name { position: Position::new(0, 0), epoch: EPOCH, number: 1 };
+    let record = operations.with_record(name, <[u8]>::to_vec);
+    let head = super::record::Head::parse(&record).expect("a head");
+    assert_eq!(head.name, name);
+    let payload = head.payload(&record).expect("a payload").to_vec();
+    for end in 1..payload.len() {
+        assert_eq!(changes(Payload(&payload[..end])), Err(StoreError::Corrupt("a record of the log")), "{end} bytes");
+    }
+    for (bit, byte) in (0..head.unpadded_bytes()).flat_map(|byte| (0..8).map(move |bit| (bit, byte))) {
+        let mut record = record.clone();
+        record[byte] ^= 1 << bit;
+        let read = super::record::Head::parse(&record).and_then(|head| head.payload(&record).map(<[u8]>::to_vec));
+        assert_eq!(read, None, "bit {bit} of byte {byte}");
+    }
+}
+
+#[test]
+fn two_processes_follow_each_other() {
+    let dir = directory();
+    let (mut one, mut other) = (open(&dir), open(&dir));
+    for number in 1..40 {
+        let log = if number % 3 == 0 { &mut one } else { &mut other };
+        let appended = log.follow(number).expect("a readable log")
+            && log
+                .append(number, &mut gathered(&put(&number.to_string(), &[7; 600]), LIMIT), Position::new(number, 0))
+                .expect("room");
+        assert!(appended, "record {number}");
+        log.committed(number);
+    }
+    assert!(one.tail().generation() >= 4, "generations change");
+    assert!(one.follow(40).expect("a readable log") && other.follow(40).expect("a readable log"));
+    assert_eq!(one.tail(), other.tail());
+}
+
+#[test]
+fn a_gap_is_found_and_a_checkpoint_leads_behind_it() {
+    let dir = directory();
+    let (mut one, mut other) = (open(&dir), open(&dir));
+    assert!(commit(&mut one, 1, &put("a", b"")));
+    // Number 2 was committed without a record.
+    assert!(!other.follow(3).expect("a readable log"));
+    assert!(!append(&mut other, 3, &put("c", b"")));
+    let tail = other.restart(EPOCH, 3);
+    assert!(commit(&mut other, 4, &put("d", b"")));
+    assert!(!one.follow(5).expect("a readable log"));
+    one.go_to(EPOCH, tail, 3);
+    assert!(one.follow(5).expect("a readable log"));
+    assert_eq!(one.tail(), other.tail());
+}
+
+#[test]
+fn a_generation_that_holds_records_since_the_checkpoint_is_kept() {
+    let dir = directory();
+    let mut log = open(&dir);
+    let numbers = (1..).take_while(|number| commit(&mut log, *number, &put("k", &[1; 1000]))).count();
+    // Six a generation, of 1536 bytes: the sixth ends behind the limit.
+    assert_eq!(numbers, 12);
+    assert_eq!(keys(&dir).len(), 12);
+    let free = Position::new(1, 0);
+    assert!(log.append(13, &mut gathered(&put("m", b""), LIMIT), free).expect("room"));
+    log.committed(13);
+    assert_eq!(log.tail(), Position::new(2, 512));
+    assert_eq!(log.bytes_since(free), LIMIT + 512);
+}
+
+#[test]
+fn a_record_larger_than_a_generation_is_not_taken() {
+    let dir = directory();
+    let mut log = open(&dir);
+    assert!(commit(&mut log, 1, &put("a", &[1; 8000])));
+    assert!(!append(&mut log, 2, &put("b", &[1; 8192])));
+    assert!(commit(&mut log, 2, &put("c", &[1; 8000])));
+    assert_eq!(keys(&dir), ["a", "c"]);
+}
+
+#[test]
+fn a_failed_commit_is_void_and_its_number_is_used_again() {
+    let dir = directory();
+    let mut log = open(&dir);
+    assert!(commit(&mut log, 1, &put("a", b"")));
+    assert!(append(&mut log, 2, &put("failed", &[1; 3000])));
+    log.void().expect("a void");
+    assert_eq!(keys(&dir), ["a"]);
+    assert!(commit(&mut log, 2, &put("b", b"")));
+    assert!(commit(&mut log, 3, &put("c", b"")));
+    assert_eq!(keys(&dir), ["a", "b", "c"]);
+}
+
+#[test]
+fn the_record_of_a_killed_writer_is_overwritten_by_a_shorter_one() {
+    let dir = directory();
+    let (mut killed, mut other) = (open(&dir), open(&dir));
+    assert!(commit(&mut killed, 1, &put("a", b"")));
+    assert!(append(&mut killed, 2, &put("killed", &[1; 3000])));
+    drop(killed);
+    assert_eq!(keys(&dir), ["a", "killed"]);
+    for (number, key) in [(2, "b"), (3, "c"), (4, "d")] {
+        assert!(commit(&mut other, number, &put(key, &[1; 600])));
+    }
+    assert_eq!(keys(&dir), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_commit_without_a_record_leaves_none_of_a_killed_writer() {
+    let dir = directory();
+    let (mut killed, mut other) = (open(&dir), open(&dir));
+    assert!(append(&mut killed, 1, &put("killed", b"")));
+    assert!(!append(&mut other, 1, &put("large", &[1; 9000])));
+    assert_eq!(keys(&dir), [""; 0]);
+}
+
+#[test]
+fn a_record_counts_only_at_its_place_and_in_its_epoch() {
+    let dir = directory();
+    let mut log = open(&dir);
+    assert!(commit(&mut log, 1, &put("a", b"")));
+    assert!(commit(&mut log, 2, &put("b", b"")));
+    let replayed = |position, epoch, after| read(dir.path(), position, epoch, after).2;
+    assert_eq!(replayed(Position::new(0, 0), EPOCH, 0), 2);
+    assert_eq!(replayed(Position::new(0, 512), EPOCH, 1), 2);
+    assert_eq!(replayed(Position::new(0, 0), EPOCH + 1, 0), 0);
+    assert_eq!(replayed(Position::new(2, 0), EPOCH, 0), 0);
+    assert_eq!(replayed(Position::new(0, 0), EPOCH, 1), 1);
+    // As a sector that was written to the wrong place.
+    let path = dir.path().join(LOG_FILES[0]);
+    let mut bytes = std::fs::read(&path).expect("a log file");
+    bytes.copy_within(512..1024, 2048);
+    std::fs::write(&path, bytes).expect("a log file");
+    assert_eq!(replayed(Position::new(0, 2048), EPOCH, 1), 1);
+}
+
+#[test]
+fn a_missing_file_is_told_from_an_empty_log() {
+    let dir = directory();
+    let visit = &mut |_, _: Payload<'_>| Ok(());
+    drop(open(&dir));
+    assert_eq!(replay(dir.path(), Position::new(0, 0), EPOCH, 0, visit), Ok((Position::new(0, 0), 0)));
+    std::fs::remove_file(dir.path().join(LOG_FILES[1])).expect("a log file");
+    let result = replay(dir.path(), Position::new(0, 0), EPOCH, 0, visit);
+    assert!(matches!(&result, Err(StoreError::Damaged(sentence)) if sentence.contains("log.1")), "{result:?}");
+}
+
+#[test]
+fn a_length_that_cannot_be_costs_no_memory() {
+    let dir = directory();
+    drop(open(&dir));
+    let path = dir.path().join(LOG_FILES[0]);
+    let name = super::Name { position: Position::new(0, 0), epoch: EPOCH, number: 1 };
+    let mut record = gathered(&put("a", b""), LIMIT).with_record(name, <[u8]>::to_vec);
+    record[8..12].copy_from_slice(&(u32::MAX - 7).to_le_bytes());
+    std::fs::write(&path, &record).expect("a log file");
+    let mut buffer = Vec::new();
+    let file = std::fs::File::open(&path).expect("a log file");
+    assert_eq!(super::files::read_record(&file, name, &mut buffer).expect("a readable file"), None);
+    assert!(buffer.capacity() <= 4096, "{} bytes", buffer.capacity());
+}
+
+#[test]
+fn zeros_written_ahead_by_anybody_meet_no_record() {
+    let dir = directory();
+    let mut log = Log::open(dir.path(), 4 << 20, EPOCH, Position::new(0, 0), 0).expect("a log");
+    let files = Log::open(dir.path(), 4 << 20, EPOCH, Position::new(0, 0), 0).expect("a log").files();
+    let ahead = std::thread::spawn(move || while files.zero_ahead(4 << 20).expect("room") {});
+    let value = vec![1; 3000];
+    for number in 1..=1000 {
+        let mut operations = gathered(&put("k", &value), 4 << 20);
+        assert!(log.append(number, &mut operations, Position::new(0, 0)).expect("room"));
+        log.committed(number);
+    }
+    ahead.join().expect("the thread ends");
+    assert_eq!(read(dir.path(), Position::new(0, 0), EPOCH, 0).2, 1000);
+    let lengths = LOG_FILES.map(|name| std::fs::metadata(dir.path().join(name)).expect("a log file").len());
+    assert!(lengths.iter().all(|bytes| *bytes >= 4 << 20), "{lengths:?}");
+}
