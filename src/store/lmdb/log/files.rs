@@ -6,11 +6,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::super::directory;
 use super::record::{Head, Name, Position, SECTOR_BYTES};
 #[cfg(test)]
 use super::witness::{Event, saw};
 use crate::store::StoreError;
-use super::super::directory;
 
 /// Generation g is in the file g % 2.
 pub const LOG_FILES: [&str; 2] = ["log.0", "log.1"];
