@@ -1,6 +1,6 @@
 //! `scripts/bench`: engine and mount operations as a table, beside the same file operations on the machine's own file system.
 //!
-//! Absolute figures drift with the machine; compare ratios within one run.
+//! Absolute figures drift with the machine; compare ratios within one run. `--durability kill` measures that.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -17,13 +17,14 @@ use ddbfs::database::{Browse, Database, Entries, Source};
 use ddbfs::engine::{Engine, EngineOptions};
 use ddbfs::model::api::{CreateTableRequest, GetItemRequest, Placeholders, PutItemRequest, QueryRequest, ScanRequest};
 use ddbfs::model::{AttributeValue, Item, Number, TableName};
-use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
+use ddbfs::store::{Durability, Store};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// How long each timed loop runs.
+/// How long each timed loop runs, and on what.
 struct Scale {
+    durability: Durability,
     loop_time: Duration,
     large_table: u64,
     listing: u64,
@@ -33,6 +34,7 @@ fn main() -> Fallible<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let quick = args.iter().any(|arg| arg == "--quick");
     let scale = Scale {
+        durability: if args.iter().any(|arg| arg == "kill") { Durability::Kill } else { Durability::Power },
         loop_time: Duration::from_millis(if quick { 300 } else { 2000 }),
         large_table: if quick { 20_000 } else { 1_000_000 },
         listing: if quick { 5_000 } else { 100_000 },
@@ -52,9 +54,12 @@ struct Bed {
     _dir: tempfile::TempDir,
 }
 
-fn bed() -> Fallible<Bed> {
+fn bed(scale: &Scale) -> Fallible<Bed> {
     let dir = tempfile::tempdir_in(scratch_dir()?)?;
-    let store = Arc::new(LmdbStore::open(&dir.path().join("data"), LmdbOptions::default())?);
+    let store = Arc::new(LmdbStore::open(
+        &dir.path().join("data"),
+        LmdbOptions { durability: scale.durability, ..LmdbOptions::default() },
+    )?);
     let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, EngineOptions::default())?;
     Ok(Bed { database: Arc::new(LocalDatabase::new(Arc::new(engine))), store, _dir: dir })
 }
@@ -67,7 +72,7 @@ fn scratch_dir() -> Fallible<PathBuf> {
 }
 
 fn engine(scale: &Scale) -> Fallible<()> {
-    let bed = bed()?;
+    let bed = bed(scale)?;
     let table = create(&bed, "Items", true)?;
     println!("| engine operation, 1 KB items | a second |\n|---|---|");
 
@@ -76,8 +81,8 @@ fn engine(scale: &Scale) -> Fallible<()> {
         let n = next.fetch_add(1, Ordering::Relaxed);
         bed.database.put_item(PutItemRequest::new(table.clone(), item(n / 100, n % 100))).map(|_| ())
     };
-    row("put, durable, 1 writer", rate(scale, 1, &put)?);
-    row("put, durable, 32 writers", rate(scale, 32, &put)?);
+    row("put, 1 writer", rate(scale, 1, &put)?);
+    row("put, 32 writers", rate(scale, 32, &put)?);
 
     let small = create(&bed, "Small", true)?;
     fill(&bed, &small, 1_000)?;
@@ -312,12 +317,16 @@ impl Drop for Mounted {
     }
 }
 
-fn mounted() -> Fallible<Mounted> {
+fn mounted(scale: &Scale) -> Fallible<Mounted> {
     let dir = tempfile::tempdir_in(scratch_dir()?)?;
     let point = dir.path().join("mnt");
     fs::create_dir(&point)?;
     let child = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
-        .args(["mount", "--data"])
+        .args(if scale.durability == Durability::Kill {
+            &["mount", "-odurability=kill", "--data"][..]
+        } else {
+            &["mount", "--data"]
+        })
         .arg(dir.path().join("data"))
         .arg(&point)
         .stdout(Stdio::null())
@@ -334,7 +343,7 @@ fn mounted() -> Fallible<Mounted> {
 }
 
 fn mount(scale: &Scale) -> Fallible<()> {
-    let mounted = mounted()?;
+    let mounted = mounted(scale)?;
     let table = mounted.point.join("Bench");
     fs::create_dir(&table)?;
     fs::write(
@@ -353,7 +362,7 @@ fn mount(scale: &Scale) -> Fallible<()> {
     };
     let fsynced = timed_files(scale, &own, "fsynced", true, 1)?;
     let durable = timed_files(scale, &ours, "new", false, 1)?;
-    compare("create + write + close (ours durable)", durable, timed_files(scale, &own, "new", false, 1)?);
+    compare("create + write + close", durable, timed_files(scale, &own, "new", false, 1)?);
     compare("the same, file system with fsync", durable, fsynced);
     let durable = timed_files(scale, &ours, "many", false, 16)?;
     compare("create + write + close, 16 clients, fsync", durable, timed_files(scale, &own, "many", true, 16)?);

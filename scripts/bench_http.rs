@@ -1,12 +1,14 @@
 //! `scripts/bench`, HTTP: requests a second against `ddbfs serve` as a process of its own, over kept connections.
 //!
 //! The client is blocking sockets, a thread each, and reads no more of an answer than its status and length; it shares the machine's
-//! processors with the server. `--quick` is short; `--addr HOST:PORT` uses a running server; `--only NAME` one operation, for profiles.
+//! processors with the server. `--quick` is short; `--addr HOST:PORT` uses a running server; `--only NAME` one operation, for profiles;
+//! `--program FILE` measures another build, `--durability HOW` is given to the server.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -30,27 +32,23 @@ struct Scale {
     partitions: u64,
 }
 
-/// One kind of request: its operation, and the body of the n-th one.
+/// An operation and its body.
+type Request = (&'static str, String);
+
+/// What is counted as one: the requests of the n-th, one after another.
 struct Kind {
     name: &'static str,
-    operation: &'static str,
-    body: fn(u64, &Scale) -> String,
-    /// Of the requests of this version's server.
-    optional: bool,
+    requests: fn(u64, &Scale) -> Vec<Request>,
 }
 
-const KINDS: [Kind; 6] = [
-    Kind {
-        name: "put",
-        operation: "PutItem",
-        body: |n, _| format!(r#"{{"TableName":"Bench","Item":{}}}"#, item(n)),
-        optional: false,
-    },
-    Kind { name: "get", operation: "GetItem", body: get, optional: false },
-    Kind { name: "update", operation: "UpdateItem", body: update, optional: true },
-    Kind { name: "query of 100 items", operation: "Query", body: query, optional: false },
-    Kind { name: "GSI query of 100 items", operation: "Query", body: gsi_query, optional: false },
-    Kind { name: "batch write of 25 items", operation: "BatchWriteItem", body: batch_write, optional: true },
+const KINDS: [Kind; 7] = [
+    Kind { name: "put", requests: |n, _| vec![("PutItem", put("Bench", n))] },
+    Kind { name: "get", requests: |n, scale| vec![("GetItem", get(n, scale))] },
+    Kind { name: "update with a condition", requests: |n, scale| vec![("UpdateItem", update(n, scale))] },
+    Kind { name: "query of 100 items", requests: |n, scale| vec![("Query", query(n, scale))] },
+    Kind { name: "GSI query of 100 items", requests: |n, scale| vec![("Query", gsi_query(n, scale))] },
+    Kind { name: "batch write of 25 items", requests: |n, _| vec![("BatchWriteItem", batch_write(n))] },
+    Kind { name: "a unit test's life", requests: |n, _| life(n) },
 ];
 
 fn main() -> Fallible<()> {
@@ -59,19 +57,34 @@ fn main() -> Fallible<()> {
     let quick = args.iter().any(|arg| arg == "--quick");
     let scale =
         Scale { loop_time: Duration::from_millis(if quick { 300 } else { 3000 }), partitions: if quick { 20 } else { 200 } };
-    let started = if value("--addr").is_none() { Some(Served::start()?) } else { None };
-    let addr = value("--addr").cloned().or_else(|| started.as_ref().map(|served| served.addr.clone())).unwrap_or_default();
-    prepare(&addr, &scale)?;
-
-    println!("| HTTP, 1 KB items, 1 LSI, 1 GSI | 1 connection | 8 connections | 32 connections |\n|---|---|---|---|");
     let only = value("--only");
+    if let Some(addr) = value("--addr") {
+        return table(addr, only, &scale);
+    }
+    let program = OsStr::new(value("--program").map_or(env!("CARGO_BIN_EXE_ddbfs"), String::as_str));
+    let durability = value("--durability").map(String::as_str);
+    let dir = Scratch::new()?;
+    let (served, first) = Served::start(program, dir.data(), durability)?;
+    table(&served.addr, only, &scale)?;
+    served.end()?;
+    let (_, again) = Served::start(program, dir.data(), durability)?;
+    println!("\n| `ddbfs serve`, from its start to the first answer | ms |\n|---|---|");
+    println!("| on a new directory | {:.0} |\n| on a directory with data | {:.0} |", milliseconds(first), milliseconds(again));
+    Ok(())
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Requests a second of each kind.
+fn table(addr: &str, only: Option<&String>, scale: &Scale) -> Fallible<()> {
+    prepare(addr, scale)?;
+    println!("| HTTP, 1 KB items, 1 LSI, 1 GSI | 1 connection | 8 connections | 32 connections |\n|---|---|---|---|");
     for kind in KINDS.iter().filter(|kind| only.is_none_or(|only| only == kind.name)) {
-        if kind.optional && !is_served(&addr, kind, &scale)? {
-            continue;
-        }
         let mut row = format!("| {} |", kind.name);
         for connections in CONNECTIONS {
-            let rate = rate(&addr, connections, kind, &scale)?;
+            let rate = rate(addr, connections, kind, scale)?;
             write!(row, " {rate:.0} |")?;
         }
         println!("{row}");
@@ -103,6 +116,10 @@ fn item(n: u64) -> String {
     )
 }
 
+fn put(table: &str, n: u64) -> String {
+    format!(r#"{{"TableName":"{table}","Item":{}}}"#, item(n))
+}
+
 fn get(n: u64, scale: &Scale) -> String {
     format!(r#"{{"TableName":"Bench","Key":{{{}}}}}"#, key(mix(n) % (scale.partitions * ITEMS_PER_PARTITION)))
 }
@@ -110,8 +127,9 @@ fn get(n: u64, scale: &Scale) -> String {
 fn update(n: u64, scale: &Scale) -> String {
     let key = key(mix(n) % (scale.partitions * ITEMS_PER_PARTITION));
     format!(
-        r##"{{"TableName":"Bench","Key":{{{key}}},"UpdateExpression":"SET #c = #c + :one","ExpressionAttributeNames":{{"#c":"count"}},
-        "ExpressionAttributeValues":{{":one":{{"N":"1"}}}}}}"##
+        r##"{{"TableName":"Bench","Key":{{{key}}},"UpdateExpression":"SET #c = #c + :one",
+        "ConditionExpression":"attribute_exists(pk) AND #c >= :zero","ExpressionAttributeNames":{{"#c":"count"}},
+        "ExpressionAttributeValues":{{":one":{{"N":"1"}},":zero":{{"N":"0"}}}}}}"##
     )
 }
 
@@ -131,10 +149,26 @@ fn gsi_query(n: u64, scale: &Scale) -> String {
     )
 }
 
-fn batch_write(n: u64, _: &Scale) -> String {
+fn batch_write(n: u64) -> String {
     let first = n * BATCH_ITEMS;
     let puts: Vec<String> = (first..first + BATCH_ITEMS).map(|n| format!(r#"{{"PutRequest":{{"Item":{}}}}}"#, item(n))).collect();
     format!(r#"{{"RequestItems":{{"Bench":[{}]}}}}"#, puts.join(","))
+}
+
+/// What a unit test asks for: a table, 10 puts, 2 queries, a transaction, and the table's end.
+fn life(n: u64) -> Vec<Request> {
+    let name = format!("Life{n}");
+    let mut requests = vec![("CreateTable", TABLE.replace("Bench", &name))];
+    requests.extend((0..10).map(|item| ("PutItem", put(&name, item))));
+    let table = format!(r#""TableName":"{name}""#);
+    let values = r#""ExpressionAttributeValues":{":v":{"S":"partition-0"}}"#;
+    requests.push(("Query", format!(r#"{{{table},"KeyConditionExpression":"pk = :v",{values}}}"#)));
+    let color = values.replace("partition", "color");
+    requests.push(("Query", format!(r#"{{{table},"IndexName":"by-color","KeyConditionExpression":"color = :v",{color}}}"#)));
+    let puts = format!(r#"{{"Put":{}}},{{"Delete":{{{table},"Key":{{{}}}}}}}"#, put(&name, 10), key(0));
+    requests.push(("TransactWriteItems", format!(r#"{{"TransactItems":[{puts}]}}"#)));
+    requests.push(("DeleteTable", format!("{{{table}}}")));
+    requests
 }
 
 // ---- client -------------------------------------------------------------------------------------------------------------------
@@ -201,15 +235,11 @@ fn prepare(addr: &str, scale: &Scale) -> Fallible<()> {
                 if n >= total {
                     return Ok(());
                 }
-                expect(connection.call("PutItem", &format!(r#"{{"TableName":"Bench","Item":{}}}"#, item(n)))?)?;
+                expect(connection.call("PutItem", &put("Bench", n))?)?;
             }
         })?;
     }
     Ok(())
-}
-
-fn is_served(addr: &str, kind: &Kind, scale: &Scale) -> Fallible<bool> {
-    Ok(Connection::open(addr)?.call(kind.operation, &(kind.body)(0, scale))? == 200)
 }
 
 fn expect(status: u16) -> Fallible<()> {
@@ -233,7 +263,9 @@ fn rate(addr: &str, connections: usize, kind: &Kind, scale: &Scale) -> Fallible<
         let mut connection = Connection::open(addr)?;
         while started.elapsed() < scale.loop_time {
             let n = next.fetch_add(1, Ordering::Relaxed);
-            expect(connection.call(kind.operation, &(kind.body)(n, scale))?)?;
+            for (operation, body) in (kind.requests)(n, scale) {
+                expect(connection.call(operation, &body)?)?;
+            }
             done.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
@@ -243,36 +275,55 @@ fn rate(addr: &str, connections: usize, kind: &Kind, scale: &Scale) -> Fallible<
 
 // ---- server -------------------------------------------------------------------------------------------------------------------
 
+/// A data directory on the disk of the build, not in a memory file system.
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Fallible<Self> {
+        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
+        std::fs::create_dir_all(&scratch)?;
+        Ok(Self(tempfile::tempdir_in(scratch)?))
+    }
+
+    fn data(&self) -> PathBuf {
+        self.0.path().join("data")
+    }
+}
+
 struct Served {
     child: Child,
     addr: String,
-    _dir: tempfile::TempDir,
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // A benchmark's server holds nothing worth an orderly end.
+        // Already ended by `end`, or nothing worth an orderly one.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Served {
-    fn start() -> Fallible<Self> {
-        // On the disk of the build, not in a memory file system.
-        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
-        std::fs::create_dir_all(&scratch)?;
-        let dir = tempfile::tempdir_in(scratch)?;
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
-            .args(["serve", "--http", "127.0.0.1:0", "--data"])
-            .arg(dir.path().join("data"))
-            .stdout(Stdio::piped())
-            .spawn()?;
+    /// A server, and how long it took until its first answer.
+    fn start(program: &OsStr, data: PathBuf, durability: Option<&str>) -> Fallible<(Self, Duration)> {
+        let begun = Instant::now();
+        let mut command = Command::new(program);
+        command.args(["serve", "--http", "127.0.0.1:0", "--data"]).arg(data);
+        command.args(durability.map(|how| format!("--durability={how}")));
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         let stdout = child.stdout.take().ok_or("no standard output")?;
         BufReader::new(stdout).read_line(&mut line)?;
         let addr = line.split("http://").nth(1).and_then(|rest| rest.split([',', '\n']).next());
         let addr = addr.ok_or_else(|| format!("the server said {line:?}"))?.to_owned();
-        Ok(Self { child, addr, _dir: dir })
+        expect(Connection::open(&addr)?.call("ListTables", "{}")?)?;
+        Ok((Self { child, addr }, begun.elapsed()))
+    }
+
+    /// Ends the server in order.
+    fn end(mut self) -> Fallible<()> {
+        Command::new("kill").arg(self.child.id().to_string()).status()?;
+        self.child.wait()?;
+        Ok(())
     }
 }
