@@ -9,8 +9,8 @@ use super::outcome::CliError;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
 use crate::model::Error;
-use crate::store::Store;
 use crate::store::lmdb::{LmdbOptions, LmdbStore};
+use crate::store::{Durability, Store};
 
 /// The directory in the data directory that stands for S3.
 const BUCKETS: &str = "s3";
@@ -46,20 +46,20 @@ pub fn resolve(args: &DataArgs) -> Result<PathBuf, CliError> {
 
 /// Opens the data directory, creating it when missing.
 pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
-    open_with(args, EngineOptions::default())
+    open_with(args, EngineOptions::default(), Durability::default())
 }
 
 /// As [`open`], with options of the engine.
-pub fn open_with(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
+pub fn open_with(args: &DataArgs, options: EngineOptions, durability: Durability) -> Result<Opened, CliError> {
     let dir = resolve(args)?;
-    let (database, store) = open_at(&dir, options)?;
+    let (database, store) = open_at(&dir, options, LmdbOptions { durability, ..LmdbOptions::default() })?;
     Ok(Opened { dir, database, store })
 }
 
-fn open_at(dir: &Path, options: EngineOptions) -> Result<(Arc<LocalDatabase>, Arc<LmdbStore>), CliError> {
-    let open = || -> Result<_, Error> {
+fn open_at(dir: &Path, options: EngineOptions, store: LmdbOptions) -> Result<(Arc<LocalDatabase>, Arc<LmdbStore>), CliError> {
+    let open = move || -> Result<_, Error> {
         let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..options };
-        let store = Arc::new(LmdbStore::open(dir, LmdbOptions::default())?);
+        let store = Arc::new(LmdbStore::open(dir, store)?);
         let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, options)?;
         Ok((Arc::new(LocalDatabase::new(Arc::new(engine))), store))
     };

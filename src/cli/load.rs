@@ -10,11 +10,13 @@ use parking_lot::Mutex;
 
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
+use super::durability::DurabilityArgs;
 use super::in_flight::InFlight;
 use super::outcome::{CliError, Outcome};
 use super::progress::Progress;
 use crate::codec::item_line;
 use crate::database::Browse;
+use crate::engine::EngineOptions;
 use crate::model::api::PutItemRequest;
 use crate::model::{Item, TableName};
 
@@ -34,11 +36,13 @@ pub struct LoadArgs {
     /// NDJSON files, one item a line, plain JSON or DynamoDB JSON; - or none: standard input
     files: Vec<PathBuf>,
     #[command(flatten)]
+    durability: DurabilityArgs,
+    #[command(flatten)]
     data: DataArgs,
 }
 
 pub fn run(args: LoadArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open(&args.data)?;
+    let opened = data_dir::open_with(&args.data, EngineOptions::default(), args.durability.durability)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let files = if args.files.is_empty() { vec![PathBuf::from("-")] } else { args.files };
     // All are opened before anything is put: a wrong name leaves the table as it was.

@@ -11,6 +11,7 @@ mod compact;
 mod data_dir;
 mod delays;
 mod dump;
+mod durability;
 mod generate;
 mod helper;
 mod in_flight;

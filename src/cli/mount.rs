@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::data_dir::{self, DataArgs};
+use super::durability::{self, DurabilityArgs};
 use super::model_args::ModelArgs;
 use super::options::{self, Options};
 use super::outcome::{CliError, Outcome};
@@ -50,6 +51,8 @@ pub struct MountArgs {
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
+    durability: DurabilityArgs,
+    #[command(flatten)]
     data: DataArgs,
 }
 
@@ -78,7 +81,8 @@ fn is_background_child() -> bool {
 fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
     // Caught before there is a mount that the default action would leave behind, dead.
     let signals = Signals::new()?;
-    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?)?;
+    let durability = options.durability.unwrap_or(args.durability.durability);
+    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, durability)?;
     let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
     options.apply(&mut mount_options);
     let view = View::new(opened.database.clone(), options.view);
@@ -94,6 +98,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     mounted.view().tell(serde_json::json!({
         "mountpoint": mounted.mountpoint().to_string_lossy(),
         "data": opened.dir.to_string_lossy(),
+        "durability": durability::name(durability),
         "http": server.as_ref().map(|server| server.local_addr().to_string()),
     }));
     if is_background_child() {

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use super::durability;
 use super::outcome::CliError;
 use crate::fs::options::ViewOptions;
 use crate::fs::query::nearest::nearest;
 use crate::fuse::MountOptions;
+use crate::store::Durability;
 
 /// Where a word goes.
 type Setting = fn(&mut Options, &str) -> Result<(), String>;
@@ -47,6 +49,11 @@ const KNOWN: &[Known] = &[
         word: "restore",
         help: "what is written to derived files (gsi/, lsi/, stats.json, …) is taken and\ndropped, so that any program can restore a copy of a table",
         set: |o, _| set(&mut o.view.restore, true),
+    },
+    Known {
+        word: "durability=",
+        help: "durability=power: what was written survives kill -9 and a power cut (the default);\ndurability=kill: kill -9; a power cut may take the last half second",
+        set: |o, value| durability::parse(value).map(|durability| o.durability = Some(durability)),
     },
     Known { word: "noxattr", help: "no extended attributes, and no requests for them", set: |o, _| set(&mut o.no_xattr, true) },
     Known {
@@ -133,6 +140,8 @@ const FOREIGN: [&str; 3] = ["x-", "X-", "comment="];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     pub view: ViewOptions,
+    /// Instead of what the command line says.
+    pub durability: Option<Durability>,
     read_only: bool,
     nonempty: bool,
     no_xattr: bool,
@@ -256,6 +265,7 @@ mod tests {
                 Options { view: ViewOptions { show_all: true, last_writer_wins: true, ..view }, ..Options::default() },
             ),
             ("allow_drop,restore", Options { view: ViewOptions { allow_drop: true, restore: true, ..view }, ..Options::default() }),
+            ("durability=power,durability=kill", Options { durability: Some(Durability::Kill), ..Options::default() }),
             ("nonempty", Options { nonempty: true, ..Options::default() }),
             ("noxattr,allow_other", Options { no_xattr: true, allow_other: true, ..Options::default() }),
             ("uid=1000,gid=5,umask=077", Options { uid: Some(1000), gid: Some(5), umask: Some(0o77), ..Options::default() }),
@@ -275,6 +285,7 @@ mod tests {
             ("noatim", "did you mean noatime?"),
             ("keys=loose", "the mount option keys takes path or strict, not \"loose\""),
             ("show", "the mount option show takes a value"),
+            ("durability=none", "the mount option durability takes power or kill, not \"none\""),
             ("uid=me", "the mount option uid takes a number, not \"me\""),
             ("umask=9", "octal"),
             ("umask=7777", "octal"),

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::cache_args::CacheArgs;
 use super::data_dir::{self, DataArgs};
+use super::durability::DurabilityArgs;
 use super::model_args::ModelArgs;
 use super::outcome::{CliError, Outcome};
 use crate::database::Browse;
@@ -25,6 +26,8 @@ pub struct ServeArgs {
     http: HttpArgs,
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    durability: DurabilityArgs,
     #[command(flatten)]
     data: DataArgs,
 }
@@ -57,7 +60,7 @@ pub struct HttpArgs {
 pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     // Before the data directory is opened: a signal that comes meanwhile is kept, and ends the server as soon as it runs.
     let signals = super::signals::Signals::new()?;
-    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?)?;
+    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, args.durability.durability)?;
     let server = start(&args.address, &args.http, opened.database.clone())?;
     println!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display());
     signals.wait();

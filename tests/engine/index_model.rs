@@ -107,7 +107,7 @@ impl Run {
             clock: Arc::<ManualClock>::clone(&self.clock),
             ..options()
         };
-        let store = LmdbStore::open(dir, LmdbOptions { durability: Durability::Relaxed, ..LmdbOptions::default() }).unwrap();
+        let store = LmdbStore::open(dir, LmdbOptions { durability: Durability::Kill, ..LmdbOptions::default() }).unwrap();
         self.database = Some(LocalDatabase::open(Arc::new(store), options).unwrap());
     }
 

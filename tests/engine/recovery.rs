@@ -327,7 +327,7 @@ fn copies_are_consistent_while_items_change_on_memory() {
 #[test]
 fn copies_are_consistent_while_items_change_on_lmdb() {
     let directory = tempfile::tempdir().unwrap();
-    let options = LmdbOptions { durability: ddbfs::store::Durability::Relaxed, ..LmdbOptions::default() };
+    let options = LmdbOptions { durability: ddbfs::store::Durability::Kill, ..LmdbOptions::default() };
     let store = LmdbStore::open(directory.path(), options).unwrap();
     copies_are_consistent_while_items_change(&Control::on(Arc::new(store), |_| {}));
 }
