@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use super::background;
-use super::base::keys::{Meta, StoreKey};
+
+use super::runtime::batch::{FORMAT_VERSION, format_version};
 use super::runtime::{Background, Engine, EngineOptions, Shared};
 use super::{jobs, purge, tokens};
 use crate::model::Error;
-use crate::model::error::StoreError;
 use crate::store::Store;
-
-/// Version of all stored formats together.
-pub const FORMAT_VERSION: u8 = 1;
 
 impl Engine {
     /// Opens the engine on a store, a new one or one it wrote before, and goes on with what an earlier process left undone.
@@ -32,18 +29,15 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Refuses what a newer version wrote. What an earlier one wrote stays as it is until something is written.
     fn check_format(&self) -> Result<(), Error> {
-        let key = StoreKey::Meta(Meta::Format).encode();
-        if let Some(bytes) = self.shared.store.snapshot()?.get(&key)? {
-            return Ok(known_format(bytes)?);
+        let stored = format_version(&*self.shared.store.snapshot()?)?;
+        if stored == Some(FORMAT_VERSION) {
+            return Ok(());
         }
-        self.shared.submit_and_wait(|transaction| {
-            let key = StoreKey::Meta(Meta::Format).encode();
-            match transaction.batch.get(&key)? {
-                Some(bytes) => Ok(known_format(bytes)?),
-                None => Ok(transaction.batch.put(&key, &[FORMAT_VERSION])?),
-            }
-        })
+        self.shared.batch.write_format();
+        // A new store is of this version at once, also for who opens it next.
+        if stored.is_none() { self.shared.submit_and_wait(|_| Ok(())) } else { Ok(()) }
     }
 
     /// Runs what is queued to its end; the engine takes no writes after it.
@@ -65,13 +59,5 @@ impl Engine {
     /// Those of the store.
     pub fn run_background_work(&self) -> Result<(), Error> {
         background::round(&self.shared)
-    }
-}
-
-fn known_format(bytes: &[u8]) -> Result<(), StoreError> {
-    match bytes {
-        [FORMAT_VERSION] => Ok(()),
-        [other] => Err(StoreError::Format(*other)),
-        _ => Err(StoreError::Corrupt("format version")),
     }
 }

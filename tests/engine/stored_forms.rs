@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
 use ddbfs::engine::keys::RecordKind;
 use ddbfs::engine::keys::StoreKey;
 use ddbfs::model::error::StoreError;
@@ -126,4 +128,42 @@ fn what_a_newer_ddbfs_wrote_is_refused_with_a_sentence_and_stays() {
     store.snapshot().unwrap().walk(&KeyRange::prefix(&[]), Direction::Forward, visit).unwrap();
     let written: String = newer.iter().filter_map(|line| Some(format!("{}\n", &line[line.find(r#"{"v""#)?..]))).collect();
     assert_eq!(kept, written);
+}
+
+const FORMAT: [u8; 2] = [1, 1];
+
+/// The version of the whole store.
+fn version(store: &MemoryStore) -> u8 {
+    assert_eq!(StoreKey::Meta(ddbfs::engine::keys::Meta::Format).encode(), FORMAT);
+    store.snapshot().unwrap().get(&FORMAT).unwrap().unwrap()[0]
+}
+
+#[test]
+fn a_store_of_version_1_stays_so_while_it_is_read_and_is_of_version_2_after_a_write() {
+    let store = store("0101 01");
+    for _ in 0..2 {
+        let control = open(&store);
+        control.ok("ListTables", json!({}));
+        assert_eq!(version(&store), 1);
+    }
+    let control = open(&store);
+    control.simple("First");
+    assert_eq!(version(&store), 2);
+    control.simple("Second");
+    drop(control);
+    let control = open(&store);
+    assert_eq!(version(&store), 2);
+    assert_eq!(control.ok("ListTables", json!({}))["TableNames"], json!(["First", "Second"]));
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused_whole() {
+    for newer in ["03", "63"] {
+        let store = store(&format!("0101 {newer}"));
+        let commit = store.commit_id();
+        let error = LocalDatabase::open(store.clone(), EngineOptions::default()).unwrap_err().to_string();
+        let version = version(&store);
+        assert_eq!(error, format!("the data directory was written by a newer format, version {version}; use a newer ddbfs"));
+        assert_eq!((unhex(newer), commit), (vec![version], store.commit_id()));
+    }
 }

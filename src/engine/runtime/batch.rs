@@ -1,6 +1,7 @@
 //! What the jobs of one transaction gather and write once at its end: the version sequence and the counters of sources.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
@@ -10,9 +11,16 @@ use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::store::{BatchHook, Read, Write};
 
+/// Version of all stored formats together. 2: the store may have a log beside it, which programs of version 1 know nothing of and would
+/// leave behind what they write. All versions before are read, and become this one with the first write.
+pub const FORMAT_VERSION: u8 = 2;
+
 /// The hook of the writer thread. Locked by one job at a time: there is one writer thread.
 #[derive(Debug, Default)]
-pub struct BatchState(Mutex<Gathered>);
+pub struct BatchState {
+    gathered: Mutex<Gathered>,
+    writes_format: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Gathered {
@@ -48,7 +56,7 @@ impl BatchState {
     /// # Errors
     /// Those of the store.
     pub fn next_version(&self, read: &dyn Read) -> Result<Version, StoreError> {
-        let mut gathered = self.0.lock();
+        let mut gathered = self.gathered.lock();
         let last = match gathered.last_version {
             Some(version) => version,
             None => {
@@ -62,19 +70,36 @@ impl BatchState {
 
     /// Gives a version away.
     pub fn take_version(&self, version: Version) {
-        let mut gathered = self.0.lock();
+        let mut gathered = self.gathered.lock();
         gathered.last_version = Some(version);
         gathered.is_version_taken = true;
     }
 
     /// Adds to a source's counters.
     pub fn count(&self, source: SourceId, delta: CounterDelta) {
-        self.0.lock().counters.entry(source).or_default().add(delta);
+        self.gathered.lock().counters.entry(source).or_default().add(delta);
+    }
+
+    /// The store is new or of an earlier version: the next transaction makes it of this one.
+    pub fn write_format(&self) {
+        self.writes_format.store(true, Ordering::Release);
+    }
+
+    fn put_format(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
+        if !self.writes_format.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        if format_version(batch.as_read())? == Some(FORMAT_VERSION) {
+            // A commit of ours or of another process's has brought it.
+            self.writes_format.store(false, Ordering::Release);
+            return Ok(());
+        }
+        batch.put(&StoreKey::Meta(Meta::Format).encode(), &[FORMAT_VERSION])
     }
 
     /// The transaction is committed. The number of its commit, unless it wrote nothing here or changed the catalog.
     pub fn committed(&self) -> Option<u64> {
-        let gathered = &mut *self.0.lock();
+        let gathered = &mut *self.gathered.lock();
         let left = gathered.left.as_mut().filter(|left| !left.is_committed)?;
         left.is_committed = true;
         (!gathered.catalog_changed).then_some(left.commit)
@@ -82,26 +107,27 @@ impl BatchState {
 
     /// A job changed the catalog: until the commit, its entries must be read from the transaction.
     pub fn catalog_changed(&self) {
-        self.0.lock().catalog_changed = true;
+        self.gathered.lock().catalog_changed = true;
     }
 
     /// Did a job of this transaction change the catalog?
     #[must_use]
     pub fn is_catalog_changed(&self) -> bool {
-        self.0.lock().catalog_changed
+        self.gathered.lock().catalog_changed
     }
 }
 
 impl BatchHook for BatchState {
     fn begin(&self) {
-        let mut gathered = self.0.lock();
+        let mut gathered = self.gathered.lock();
         // A transaction that is not committed when the next begins never will be.
         let left = gathered.left.take().filter(|left| left.is_committed);
         *gathered = Gathered { left, ..Gathered::default() };
     }
 
     fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError> {
-        let gathered = &mut *self.0.lock();
+        self.put_format(batch)?;
+        let gathered = &mut *self.gathered.lock();
         if !gathered.is_version_taken && gathered.counters.is_empty() {
             return Ok(());
         }
@@ -120,6 +146,19 @@ impl BatchHook for BatchState {
         }
         gathered.left = Some(Left { commit: batch.commit_id(), is_committed: false, last_version, counters });
         Ok(())
+    }
+}
+
+/// The version of a store's formats; `None` for a new store.
+///
+/// # Errors
+/// `Format` when a newer version wrote it; those of the store.
+pub fn format_version(read: &dyn Read) -> Result<Option<u8>, StoreError> {
+    match read.get(&StoreKey::Meta(Meta::Format).encode())? {
+        None => Ok(None),
+        Some(&[version @ 1..=FORMAT_VERSION]) => Ok(Some(version)),
+        Some(&[other]) => Err(StoreError::Format(other)),
+        Some(_) => Err(StoreError::Corrupt("format version")),
     }
 }
 
