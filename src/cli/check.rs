@@ -1,4 +1,4 @@
-//! `ddbfs check`: every index entry, collection and counter against the items.
+//! `ddbfs check`: the pages of the data file, the log, and every index entry, collection and counter against the items.
 
 use clap::Args;
 
@@ -16,7 +16,8 @@ pub struct CheckArgs {
 pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
     let opened = data_dir::open(&args.data)?;
     // The pages first: whoever walks the entries trusts them.
-    let report = opened.store.check_pages().map_err(Error::from).and_then(|()| check(opened.database.engine()));
+    let report = opened.store.check_pages().and_then(|()| opened.store.check_log());
+    let report = report.map_err(Error::from).and_then(|()| check(opened.database.engine()));
     opened.close();
     let report = report?;
     let mut text: String = report.differences.iter().map(|difference| format!("{difference}\n")).collect();

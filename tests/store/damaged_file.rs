@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::support::daemon::Mount;
 use crate::support::seeded::Numbers;
 
 const DDBFS: &str = env!("CARGO_BIN_EXE_ddbfs");
@@ -178,4 +179,56 @@ fn pages_swapped_by_hand_are_found() {
     }
     let told = sentence_or_works(data.path(), &["check"], b"", "swapped").expect("a refusal");
     assert!(told.contains("damaged: page"), "{told}");
+}
+
+/// A data directory whose only process was killed, with its data file as it was before the last writes.
+fn killed() -> (tempfile::TempDir, Vec<u8>) {
+    let mut mount = Mount::with_samples();
+    mount.ok("echo '{\"Age\":1}' > Pets/items/Dog/Rex.json");
+    let before = fs::read(mount.data().join("data.mdb")).unwrap();
+    for age in 2..9 {
+        mount.ok(&format!("echo '{{\"Age\":{age}}}' > Pets/items/Dog/Rex.json"));
+    }
+    mount.kill();
+    let data = tempfile::tempdir().unwrap();
+    for name in ["data.mdb", "checkpoint", "log.0", "log.1"] {
+        fs::rename(mount.data().join(name), data.path().join(name)).unwrap();
+    }
+    (data, before)
+}
+
+#[test]
+fn a_checkpoint_or_log_that_is_damaged_or_missing_is_told() {
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 3] = [
+        ("checkpoint\" is damaged", |data| fs::write(data.join("checkpoint"), [7; 8192]).unwrap()),
+        ("checkpoint\" is damaged", |data| fs::write(data.join("checkpoint"), b"").unwrap()),
+        ("log.1\" is missing", |data| {
+            fs::remove_file(data.join("log.1")).unwrap();
+            // Recovered, as a copy is.
+            fs::copy(data.join("data.mdb"), data.join("copy")).unwrap();
+            fs::rename(data.join("copy"), data.join("data.mdb")).unwrap();
+        }),
+    ];
+    for (expected, damage) in damages {
+        let (data, _) = killed();
+        damage(data.path());
+        for args in [&["check"][..], &["dump", "Pets"], &["compact"]] {
+            let told = sentence_or_works(data.path(), args, b"", expected).unwrap_or_default();
+            assert!(told.contains(expected) && told.contains("Restore"), "{args:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn check_finds_a_log_that_is_not_of_its_data_file() {
+    let (data, _) = killed();
+    assert_eq!(sentence_or_works(data.path(), &["check"], b"", "killed"), None);
+    let (data, before) = killed();
+    // In place: a copy would be recovered.
+    let file = OpenOptions::new().write(true).open(data.path().join("data.mdb")).unwrap();
+    file.set_len(before.len() as u64).unwrap();
+    file.write_all_at(&before, 0).unwrap();
+    let told = sentence_or_works(data.path(), &["check"], b"", "another data file").unwrap_or_default();
+    assert!(told.contains("is not that of data.mdb"), "{told}");
 }

@@ -124,6 +124,18 @@ pub(super) fn remove_rest(directory: &DataDirectory) -> io::Result<()> {
     }
 }
 
+/// The process that has LMDB's files open, if one has; to be asked by who has not.
+///
+/// # Errors
+/// Those of opening and locking LMDB's lock file.
+pub(super) fn holder(directory: &DataDirectory) -> io::Result<Option<libc::pid_t>> {
+    match OpenOptions::new().read(true).write(true).open(directory.path().join(LOCK_FILE)) {
+        Ok(file) => lock_first_byte(&file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn lock(path: &PathBuf) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);

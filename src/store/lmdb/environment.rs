@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lmdb::{Environment, Error, RwTransaction, Transaction as _};
 
-use super::compact::remove_rest;
+use super::compact::{holder, remove_rest};
 use super::directory::DataDirectory;
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
@@ -18,6 +18,7 @@ use super::heads::{HEAD_READS_MAX, check_heads, damaged};
 use super::journal::{Failure, Haste, Journal, Logged, State, page_bytes, used_bytes};
 use super::locks::{Byte, LOCKS_FILE, Locks};
 use super::log::Operations;
+use super::log_check::check_log;
 use super::opened::{MAP_STEP_BYTES, Opened};
 use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
@@ -75,6 +76,10 @@ impl LmdbEnvironment {
         let opening = locks.hold(Byte::Opening).map_err(failed)?;
         guard::watch_map(&directory.data_file());
         if locks.be_alone().map_err(failed)? {
+            // One of before the log knows nothing of it: what it wrote would be lost with the next power cut.
+            if let Some(pid) = holder(&directory).map_err(failed)? {
+                return Err(StoreError::Io(format!("an older ddbfs, process {pid}, has it open; end that, and run this again")));
+            }
             recover(&directory, &options)?;
         }
         locks.be_present().map_err(failed)?;
@@ -107,6 +112,11 @@ impl LmdbEnvironment {
             }
         }
         Err(failed(Damage::Head))
+    }
+
+    /// Holds checkpoint, log and data file against each other.
+    pub fn check_log(&self) -> Result<(), StoreError> {
+        check_log(self.directory.path(), &self.gate.enter())
     }
 
     pub fn journal(&self) -> &Journal {

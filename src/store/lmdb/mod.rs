@@ -30,6 +30,7 @@ mod journal;
 mod locks;
 #[allow(dead_code, unused_imports)]
 mod log;
+mod log_check;
 mod opened;
 mod options;
 mod pages;
@@ -96,6 +97,14 @@ impl LmdbStore {
     /// [`StoreError::Damaged`], or the snapshot's.
     pub fn check_pages(&self) -> Result<(), StoreError> {
         self.environment.check_pages(Reach::Whole)
+    }
+
+    /// Looks at the checkpoint and the log behind it, and whether the data file has what they say.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], or those of reading.
+    pub fn check_log(&self) -> Result<(), StoreError> {
+        self.environment.check_log()
     }
 }
 
