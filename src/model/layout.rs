@@ -310,6 +310,9 @@ pub struct Metrics {
     pub tables: Vec<TableMetrics>,
     /// `UserErrors`: refused requests, but not throttled ones and failed conditions.
     pub user_errors: u64,
+    /// Of the store's log behind the last checkpoint, and seconds since this process made its last one.
+    pub log_bytes: u64,
+    pub checkpoint_age: Option<f64>,
 }
 
 /// How far back load is looked for.

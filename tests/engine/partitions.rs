@@ -157,6 +157,7 @@ fn s_03_metrics_in_the_form_of_prometheus() {
         "ddbfs_successful_request_latency_seconds_count{table=\"Tab\",operation=\"PutItem\"} 1",
         "ddbfs_items{table=\"Tab\"} 1",
         "ddbfs_user_errors_total 0",
+        "ddbfs_log_bytes 0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
     }

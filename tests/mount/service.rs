@@ -248,6 +248,7 @@ fn the_mount_tells_of_itself() {
     put(&*mount.db, "Flat", r#"{"id":"a"}"#);
     let stats = json(mount.sh("cat .ddb/stats.json").ok());
     assert_eq!((&stats["tables"], &stats["items"]), (&serde_json::json!(2), &serde_json::json!(1)));
+    assert!(stats["log_bytes"].is_u64() && stats.get("last_checkpoint").is_some(), "{stats}");
     let config = json(mount.sh("cat .ddb/config.json").ok());
     assert_eq!(config["limits"]["waiting_readers"], 64);
     assert_eq!(config["options"]["pretty"], false);

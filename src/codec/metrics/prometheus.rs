@@ -106,6 +106,12 @@ pub fn render(metrics: &Metrics) -> String {
     }
     head(&mut out, "user_errors_total", "counter", "UserErrors");
     line(&mut out, "user_errors_total", "", number(metrics.user_errors));
+    head(&mut out, "log_bytes", "gauge", "bytes of the log behind the last checkpoint");
+    line(&mut out, "log_bytes", "", number(metrics.log_bytes));
+    if let Some(age) = metrics.checkpoint_age {
+        head(&mut out, "checkpoint_age_seconds", "gauge", "since this process made its last checkpoint");
+        line(&mut out, "checkpoint_age_seconds", "", age);
+    }
     head(&mut out, "since_seconds", "gauge", "when the counting of the table began, seconds since the epoch");
     for table in &metrics.tables {
         line(&mut out, "since_seconds", &labels(table, "", None), number(table.since_ms) / 1e3);

@@ -19,10 +19,13 @@ impl Engine {
     pub fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
         let _reading = self.shared.meter.reading();
         let view = self.view()?;
+        let store = self.store_info();
         let mut metrics = Metrics {
             now_ms: view.now_ms(),
             tables: Vec::with_capacity(tables.len()),
             user_errors: stored::user_errors(view.read())? + self.shared.meter.user_errors(),
+            log_bytes: store.log_bytes,
+            checkpoint_age: store.checkpoint_at.map(|at| at.elapsed().as_secs_f64()),
         };
         for name in tables {
             if let Some(table) = view.table(name)? {

@@ -24,15 +24,20 @@ pub fn stats(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, F
         items += stats.entries;
         bytes += stats.bytes;
     }
+    let now_ms = now_ms();
+    let checkpoint_age = store.checkpoint_at.map(|at| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX));
     let out = json!({
         "tables": tables.len(),
         "items": items,
         "item_bytes": bytes,
         "store_used_bytes": store.used_bytes,
         "store_free_bytes": store.free_bytes,
+        "log_bytes": store.log_bytes,
+        "last_checkpoint": checkpoint_age.map(|age| calendar::iso(now_ms.saturating_sub(age))),
+        "checkpoint_age_seconds": checkpoint_age.map(|age| age / 1000),
         "commit_id": mount.db.commit_id(),
         "started": calendar::iso(mount.started_ms),
-        "uptime_seconds": now_ms().saturating_sub(mount.started_ms) / 1000,
+        "uptime_seconds": now_ms.saturating_sub(mount.started_ms) / 1000,
     });
     Ok(pretty(&out))
 }
