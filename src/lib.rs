@@ -49,8 +49,9 @@
 //! A file is written: [`fs::write`] follows the JSON byte by byte and, in the `write()` that completes the object, makes a PutItem of it.
 //! The operation parses what needs no table, and hands a job to the store's one writer thread. That runs all queued jobs in one transaction:
 //! each reads the catalog and the old record, evaluates its condition, and only then writes the item, every index entry, the item collection,
-//! the stream record and the counters. One sync makes them durable together; then each caller hears, on the writer thread, and the FUSE reply
-//! goes out from there. A job that refuses has written nothing.
+//! the stream record and the counters. What the transaction did becomes one record of a log; one sync of it makes all durable together, and
+//! LMDB commits without a sync. Then each caller hears, on the writer thread, and the FUSE reply goes out from there. A job that refuses has
+//! written nothing.
 //!
 //! # The life of a read
 //!
@@ -62,7 +63,8 @@
 //!
 //! A key is a space byte, a source id (a table or an index), the 128-bit digest of the partition key, and the sort key in ordered bytes
 //! ([`engine::keys`], [`codec::key`]). Digest order is hash order: Scan, parallel segments and directory listings follow it. LMDB takes keys of 511 bytes;
-//! [`store::long_key`] makes longer ones a chain without losing their order.
+//! [`store::long_key`] makes longer ones a chain without losing their order. LMDB's file reaches the disk by checkpoints, each of which pins its
+//! commit with a read transaction; after a power cut the store is that commit and the records of the log behind it (`docs/reliability.md`).
 //!
 //! # Where new things go
 //!

@@ -62,7 +62,8 @@ fn kill_minus_nine_loses_nothing_acknowledged_and_check_is_clean() {
         sequence += 1_000_000;
         let (clean, report) = check(&mount.data());
         assert!(clean, "after kill {round}: {report}");
-        mount.start(&["--http", &address]);
+        // What was written by one survives the kill, however the next writes.
+        mount.start(&["--http", &address, "--durability", if round % 2 == 0 { "kill" } else { "power" }]);
         verify(&mount, &mut log.lock().unwrap(), round);
     }
     let written = log.lock().unwrap().acknowledged.len();

@@ -64,6 +64,7 @@ def run(context, seconds, with_second):
         victim = random.choice(daemons)
         victim.kill()
         context.sleep(random.uniform(0, 0.3))
+        victim.options = ["--durability", random.choice(["power", "kill"])]
         victim.start()
         kills += 1
     [writer.ends.set() for writer in writers]
