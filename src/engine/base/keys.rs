@@ -7,6 +7,7 @@
 //! 04 · source u32 · digest 16 · order   entry -> record
 //! 05 · source u32 · digest 16           item collection -> its counters and partition key
 //! 06 · source u32                       counters of a source
+//! 07                                    the item version given last: u64
 //! 0A · table name · 00 · label          a stream's definition
 //! 0B · stream u32 · version u64         stream record; ids of streams are of the same sequence as those of sources
 //! 0C · list u32 · time u64 · digest 16 · order   when the entry at that place of a table expires; no value. Milliseconds; a list's id is a source id
@@ -46,6 +47,8 @@ const PURGE: u8 = 0x03;
 const ENTRY: u8 = 0x04;
 const COLLECTION: u8 = 0x05;
 const COUNTERS: u8 = 0x06;
+/// Right behind the counters: a write changes both, and so one page.
+const VERSION_SEQUENCE: u8 = 0x07;
 const STREAM: u8 = 0x0A;
 const STREAM_RECORD: u8 = 0x0B;
 const EXPIRY: u8 = 0x0C;
@@ -77,7 +80,7 @@ pub enum Meta {
     NextSource,
     /// Raised with every change of the catalog: u64.
     CatalogGeneration,
-    /// The item version given last: u64.
+    /// The item version given last, in stores that were not written since format 1: u64.
     VersionSequence,
     /// Refused requests that were counted: u64.
     UserErrors,
@@ -135,6 +138,7 @@ pub enum StoreKey<'a> {
     Entry(&'a EntryAddress),
     Collection(SourceId, Digest),
     Counters(SourceId),
+    VersionSequence,
     /// Table name and label.
     Stream(&'a str, &'a str),
     StreamRecord(SourceId, Version),
@@ -167,6 +171,7 @@ impl StoreKey<'_> {
             Self::Entry(address) => address.encode(),
             Self::Collection(source, digest) => [&source_head(COLLECTION, *source)[..], digest].concat(),
             Self::Counters(source) => source_head(COUNTERS, *source).to_vec(),
+            Self::VersionSequence => vec![VERSION_SEQUENCE],
             Self::Stream(table, label) => [&[STREAM], table.as_bytes(), &[0], label.as_bytes()].concat(),
             Self::StreamRecord(stream, version) => [&source_head(STREAM_RECORD, *stream)[..], &version.to_be_bytes()].concat(),
             Self::Expiry(list, ms, place) => [&source_head(EXPIRY, *list)[..], &ms.to_be_bytes(), place].concat(),
@@ -617,6 +622,7 @@ mod tests {
             (StoreKey::Entry(&address), &entry),
             (StoreKey::Collection(SourceId(9), digest), &collection),
             (StoreKey::Counters(SourceId(0xFFFF_FFFF)), &[6, 255, 255, 255, 255]),
+            (StoreKey::VersionSequence, &[7]),
             (StoreKey::Stream("abc", "2"), &[10, 0x61, 0x62, 0x63, 0, 0x32]),
             (StoreKey::StreamRecord(SourceId(9), 258), &[11, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2]),
             (StoreKey::Expiry(SourceId(9), 258, &[7, 8]), &[12, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7, 8]),
