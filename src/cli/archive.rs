@@ -145,11 +145,11 @@ fn write(database: &dyn Browse, table: &TableName, range: &Range, path: &Path) -
     loop {
         let mut keys: Vec<EntryKey> = Vec::new();
         let (mut last, mut visited) = (None, 0);
-        database.entries(&source, &entries, after.as_ref(), &mut |key, _, position| {
-            last = Some(position);
+        database.entries(&source, &entries, after.as_ref(), &mut |key, _, place| {
+            last = Some(Position(place.into()));
             visited += 1;
             if range.contains(&key.base) {
-                keys.push(key);
+                keys.push(key.clone());
             }
             if visited < KEYS_AT_A_TIME { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;

@@ -39,6 +39,9 @@ pub use entries::{CacheCounters, Collection, Entries, EntryKey, EntryStat, Parti
 pub use statements::Statements;
 pub use streams::Streams;
 
+/// Is given the entries of a listing, each with the bytes of its [`Position`]; `Break` ends it.
+pub type VisitEntry<'v> = dyn FnMut(&EntryKey, EntryStat, &[u8]) -> ControlFlow<()> + 'v;
+
 /// What a page consumes that nobody has been given yet. It may be settled as often as the page is given.
 #[derive(Clone)]
 pub struct Bill(Arc<dyn Fn() -> Result<(), Error> + Send + Sync>);
@@ -237,14 +240,8 @@ pub trait Browse: Database {
         visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
-    /// Entries in key order, strictly after `after`.
-    fn entries(
-        &self,
-        source: &Source,
-        range: &Entries,
-        after: Option<&Position>,
-        visit: &mut dyn FnMut(EntryKey, EntryStat, Position) -> ControlFlow<()>,
-    ) -> Result<(), Error>;
+    /// Entries in key order, strictly after `after`, each with the bytes of its [`Position`].
+    fn entries(&self, source: &Source, range: &Entries, after: Option<&Position>, visit: &mut VisitEntry<'_>) -> Result<(), Error>;
 
     /// The records of a source in a range of places, in key order, as they are stored; the place of the last one when `visit` ended the
     /// walk. Consumes nothing and warms nothing.

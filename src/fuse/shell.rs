@@ -356,8 +356,8 @@ impl Filesystem for Shell {
             let call = self.begin(request, "readdir", ino, None);
             let (view, caller) = (Arc::clone(&self.view), caller(request));
             let list = move || {
-                let read = view.readdir(caller, handle.0, offset, &mut |listed, offset| {
-                    reply.add(INodeNo(listed.ino), offset, file_type(listed.kind), &listed.name)
+                let read = view.readdir(caller, handle.0, offset, &mut |entry, offset| {
+                    reply.add(INodeNo(entry.ino), offset, file_type(entry.kind), entry.name)
                 });
                 match call.end(read) {
                     Ok(()) => reply.ok(),

@@ -112,8 +112,8 @@ fn collections_of_tables_and_indexes() {
 fn list(database: &impl Browse, range: &Entries, after: Option<&Position>) -> Vec<(String, Position)> {
     let mut found = Vec::new();
     database
-        .entries(&source("Pets"), range, after, &mut |key, _, position| {
-            found.push((text(key.base.sort.as_ref().unwrap()), position));
+        .entries(&source("Pets"), range, after, &mut |key, _, place| {
+            found.push((text(key.base.sort.as_ref().unwrap()), Position(place.into())));
             ControlFlow::Continue(())
         })
         .unwrap();

@@ -460,7 +460,7 @@ impl Run {
                 let range = Entries::Collection { partition: collection.partition.clone(), sort_prefix: None };
                 self.database
                     .entries(&source, &range, None, &mut |key, stat, _| {
-                        assert_eq!(self.database.stat(&source, &key).unwrap(), Some(stat));
+                        assert_eq!(self.database.stat(&source, key).unwrap(), Some(stat));
                         listed += 1;
                         std::ops::ControlFlow::Continue(())
                     })

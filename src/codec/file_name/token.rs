@@ -12,6 +12,8 @@
 use super::fault::NameFault;
 use crate::model::AttributeValue;
 
+/// Room for most names and a suffix.
+const USUAL_BYTES: usize = 64;
 const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
 /// A name under construction.
@@ -25,7 +27,7 @@ pub(super) struct Tokens {
 impl Tokens {
     /// `limit`: the most that a shortened name may keep.
     pub fn new(limit: usize) -> Self {
-        Self { text: String::new(), cut: 0, limit }
+        Self { text: String::with_capacity(USUAL_BYTES), cut: 0, limit }
     }
 
     fn character(&mut self, character: char) {
@@ -38,6 +40,14 @@ impl Tokens {
         self.text.push(char::from(HEX_DIGITS[usize::from(byte >> 4)]));
         self.text.push(char::from(HEX_DIGITS[usize::from(byte & 15)]));
         self.end_token();
+    }
+
+    /// Characters that are all kept, of one byte each.
+    fn run(&mut self, run: &str) {
+        if self.text.len() <= self.limit {
+            self.cut = (self.text.len() + run.len()).min(self.limit);
+        }
+        self.text.push_str(run);
     }
 
     fn end_token(&mut self) {
@@ -67,14 +77,22 @@ impl Tokens {
     }
 
     fn characters(&mut self, text: &str) {
-        for (position, character) in text.char_indices() {
-            if is_kept_ascii(character, position == 0) || is_printable_non_ascii(character) {
+        // Most names are nothing else.
+        let (run, rest) = text.split_at(text.bytes().take_while(|byte| is_plain(*byte)).count());
+        self.run(run);
+        for (position, character) in rest.char_indices() {
+            if is_kept_ascii(character, position + run.len() == 0) || is_printable_non_ascii(character) {
                 self.character(character);
             } else {
                 character.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| self.byte(byte));
             }
         }
     }
+}
+
+/// Is it kept wherever it stands?
+fn is_plain(byte: u8) -> bool {
+    is_kept_ascii(char::from(byte), true)
 }
 
 fn is_kept_ascii(character: char, first: bool) -> bool {

@@ -143,6 +143,14 @@ impl<'a> Record<'a> {
         read::attribute(self.content, name)
     }
 
+    /// The same, into a value of before, whose room is used again; was it there? If not, the value stays as it was.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] in what had to be read.
+    pub fn attribute_into(&self, name: &str, into: &mut AttributeValue) -> Result<bool, StoreError> {
+        read::attribute_into(self.content, name, into)
+    }
+
     /// Appends the plain JSON line: compact, key attributes first, then by name, newline.
     ///
     /// # Errors

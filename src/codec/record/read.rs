@@ -222,6 +222,38 @@ pub fn attribute(content: &[u8], wanted: &str) -> Result<Option<AttributeValue>,
     Ok(found)
 }
 
+/// As [`attribute()`], into a value of before, whose room a text or bytes take again; was it there?
+pub fn attribute_into(content: &[u8], wanted: &str, into: &mut AttributeValue) -> Result<bool, StoreError> {
+    let mut found = false;
+    attributes(content, |name, cursor| {
+        if name != wanted {
+            cursor.skip_value()?;
+            return Ok(true);
+        }
+        value_into(cursor, into)?;
+        found = true;
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+fn value_into(cursor: &mut Cursor<'_>, into: &mut AttributeValue) -> Result<(), StoreError> {
+    match (cursor.rest.first(), &mut *into) {
+        (Some(&tag::S), AttributeValue::S(text)) => {
+            cursor.byte()?;
+            text.clear();
+            text.push_str(cursor.text()?);
+        }
+        (Some(&tag::B), AttributeValue::B(bytes)) => {
+            cursor.byte()?;
+            bytes.clear();
+            bytes.extend_from_slice(cursor.bytes()?);
+        }
+        _ => *into = value(cursor, NESTING_LEVELS_MAX)?,
+    }
+    Ok(())
+}
+
 /// Levels left for the content of a list or map.
 fn inner(levels: usize) -> Result<usize, StoreError> {
     match levels {

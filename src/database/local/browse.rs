@@ -9,7 +9,7 @@ use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm, VisitEntry,
 };
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::counters::CollectionValue;
@@ -113,13 +113,7 @@ impl Browse for LocalDatabase {
         })
     }
 
-    fn entries(
-        &self,
-        source: &Source,
-        range: &Entries,
-        after: Option<&Position>,
-        visit: &mut dyn FnMut(EntryKey, EntryStat, Position) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
+    fn entries(&self, source: &Source, range: &Entries, after: Option<&Position>, visit: &mut VisitEntry<'_>) -> Result<(), Error> {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(()) };
         let range = match range {
@@ -135,10 +129,12 @@ impl Browse for LocalDatabase {
             Entries::Within(range) => within(source.id(), range),
         };
         let start = after.map(|place| keys::entry_at(source.id(), &place.0));
+        // One key for all: its room is used again.
+        let mut entry = EntryKey { index: None, base: Key { partition: AttributeValue::Null, sort: None } };
         walk(&view, range, start, &mut |key, bytes| {
             let record = Record::parse(bytes)?;
-            let entry = entry_key(&source, &record)?;
-            Ok(visit(entry, stat_of(&record), Position(keys::place_in_source(key).into())))
+            read_entry_key(&source, &record, &mut entry)?;
+            Ok(visit(&entry, stat_of(&record), keys::place_in_source(key)))
         })
     }
 
@@ -316,18 +312,30 @@ pub(super) fn address(source: &ReadSource, key: &EntryKey) -> Option<EntryAddres
 }
 
 pub(super) fn entry_key(source: &ReadSource, record: &Record<'_>) -> Result<EntryKey, StoreError> {
-    let value =
-        |attribute: &KeyAttribute| record.attribute(&attribute.name)?.ok_or(StoreError::Corrupt("a record lacks a key attribute"));
-    let schema = &source.table.schema.key;
-    let base = Key { partition: value(&schema.partition)?, sort: schema.sort.as_ref().map(value).transpose()? };
-    let index = match source.index() {
-        Some(index) => {
-            let partition = index.partition.iter().map(value).collect::<Result<_, _>>()?;
-            Some((partition, index.sort.iter().map(value).collect::<Result<_, _>>()?))
-        }
-        None => None,
+    let mut key = EntryKey { index: None, base: Key { partition: AttributeValue::Null, sort: None } };
+    read_entry_key(source, record, &mut key)?;
+    Ok(key)
+}
+
+/// [`entry_key`] into the key of another entry of the same source.
+fn read_entry_key(source: &ReadSource, record: &Record<'_>, key: &mut EntryKey) -> Result<(), StoreError> {
+    let read = |attribute: &KeyAttribute, into: &mut AttributeValue| match record.attribute_into(&attribute.name, into)? {
+        true => Ok(()),
+        false => Err(StoreError::Corrupt("a record lacks a key attribute")),
     };
-    Ok(EntryKey { index, base })
+    let schema = &source.table.schema.key;
+    read(&schema.partition, &mut key.base.partition)?;
+    if let Some(sort) = &schema.sort {
+        read(sort, key.base.sort.get_or_insert(AttributeValue::Null))?;
+    }
+    if let Some(index) = source.index() {
+        let (partition, sort) = key.index.get_or_insert_default();
+        for (attributes, values) in [(&index.partition, partition), (&index.sort, sort)] {
+            values.resize(attributes.len(), AttributeValue::Null);
+            attributes.iter().zip(values).try_for_each(|(attribute, value)| read(attribute, value))?;
+        }
+    }
+    Ok(())
 }
 
 /// Does the source store its collections? In a table without sort key each item is its own.

@@ -17,7 +17,7 @@ mod kind;
 mod known;
 pub mod special;
 
-pub use ino::{ROOT_INO, entry_ino, is_structure, query_link_ino};
+pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure, query_link_ino};
 pub use kind::Kind;
 
 use ino::{Role, Tag};

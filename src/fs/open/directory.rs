@@ -12,6 +12,7 @@
 //! An entry's offset is the number of entries up to and including it, "." being 1.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use crate::database::Position;
 use crate::fs::FsError;
@@ -27,6 +28,14 @@ const WINDOW: usize = 2 * BATCH;
 const CHECKPOINTS_MAX: usize = 256;
 
 /// A name in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'n> {
+    pub ino: u64,
+    pub kind: Kind,
+    pub name: &'n str,
+}
+
+/// A name that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub ino: u64,
@@ -50,8 +59,97 @@ pub enum Cursor {
     Tail(usize),
 }
 
-/// Names with their places, as they are found.
-pub type Found = Vec<(Listed, Cursor)>;
+/// The place of a name that was found: a [`Cursor`] that borrows.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'p> {
+    /// The bytes of its position.
+    After(&'p [u8]),
+    /// How many of the names at the end there are up to it.
+    Tail(usize),
+}
+
+/// Names with their places, as they are found. All of them lie in a few buffers: a listing allocates nothing for a name.
+#[derive(Debug, Default)]
+pub struct Found {
+    rows: Vec<Row>,
+    names: String,
+    places: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Row {
+    ino: u64,
+    kind: Kind,
+    /// Ends of its name and its place; they begin where those before it end.
+    name_end: usize,
+    place_end: usize,
+    /// Of [`Place::Tail`].
+    tail: Option<usize>,
+}
+
+impl Found {
+    /// Appends a name.
+    pub fn push(&mut self, entry: Entry<'_>, place: Place<'_>) {
+        self.names.push_str(entry.name);
+        let tail = match place {
+            Place::After(position) => {
+                self.places.extend_from_slice(position);
+                None
+            }
+            Place::Tail(count) => Some(count),
+        };
+        let (name_end, place_end) = (self.names.len(), self.places.len());
+        self.rows.push(Row { ino: entry.ino, kind: entry.kind, name_end, place_end, tail });
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Goes on with a listing until it has a batch.
+    #[must_use]
+    pub fn next(&self) -> ControlFlow<()> {
+        if self.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// The names from that one on, each with its place.
+    pub fn from(&self, at: usize) -> impl Iterator<Item = (Entry<'_>, Place<'_>)> {
+        let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
+        let (mut name, mut place) = before.map_or((0, 0), |row| (row.name_end, row.place_end));
+        self.rows.iter().skip(at).map(move |row| {
+            let entry = Entry { ino: row.ino, kind: row.kind, name: &self.names[name..row.name_end] };
+            let position = &self.places[place..row.place_end];
+            (name, place) = (row.name_end, row.place_end);
+            (entry, row.tail.map_or(Place::After(position), Place::Tail))
+        })
+    }
+
+    /// The place of the last name.
+    fn end(&self) -> Option<Cursor> {
+        let (_, place) = self.from(self.len().checked_sub(1)?).next()?;
+        Some(match place {
+            Place::After(position) => Cursor::After(Position(position.into())),
+            Place::Tail(count) => Cursor::Tail(count),
+        })
+    }
+
+    /// Forgets the names and keeps the room.
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.names.clear();
+        self.places.clear();
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<Row>() + self.names.capacity() + self.places.capacity()
+    }
+}
 
 /// Reads a directory's names in a fixed order.
 pub trait Lister: Send {
@@ -102,6 +200,11 @@ impl Lister for FixedLister {
 }
 
 impl Listed {
+    #[must_use]
+    pub fn entry(&self) -> Entry<'_> {
+        Entry { ino: self.ino, kind: self.kind, name: &self.name }
+    }
+
     fn held_bytes(&self) -> usize {
         size_of::<Self>() + self.name.len()
     }
@@ -123,7 +226,7 @@ pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Found) {
         Cursor::Start | Cursor::After(_) => 0,
     };
     for (index, listed) in names.iter().enumerate().skip(start).take(BATCH) {
-        out.push((listed.clone(), Cursor::Tail(index + 1)));
+        out.push(listed.entry(), Place::Tail(index + 1));
     }
 }
 
@@ -135,7 +238,9 @@ pub struct DirectoryStream {
     make: MakeLister,
     lister: Option<Box<dyn Lister>>,
     /// The last entries read, in order.
-    window: VecDeque<(Listed, Cursor)>,
+    window: VecDeque<Found>,
+    /// The room of a batch that left the window.
+    spare: Found,
     /// Index of the window's first entry, "." and ".." not counted.
     first: u64,
     /// The place before the window's first entry.
@@ -150,7 +255,7 @@ pub struct DirectoryStream {
 
 impl std::fmt::Debug for DirectoryStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DirectoryStream").field("first", &self.first).field("window", &self.window.len()).finish_non_exhaustive()
+        f.debug_struct("DirectoryStream").field("first", &self.first).field("window", &self.window_len()).finish_non_exhaustive()
     }
 }
 
@@ -162,6 +267,7 @@ impl DirectoryStream {
             make,
             lister: None,
             window: VecDeque::new(),
+            spare: Found::default(),
             first: 0,
             before: Cursor::Start,
             checkpoints: Vec::new(),
@@ -186,7 +292,7 @@ impl DirectoryStream {
     /// Bytes of memory of the names and places that it keeps.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
-        let window: usize = self.window.iter().map(|(listed, cursor)| listed.held_bytes() + cursor.held_bytes()).sum();
+        let window: usize = self.window.iter().chain([&self.spare]).map(Found::held_bytes).sum();
         let checkpoints: usize = self.checkpoints.iter().map(|(_, cursor)| cursor.held_bytes()).sum();
         window + checkpoints + self.lister.as_ref().map_or(0, |lister| lister.held_bytes())
     }
@@ -200,7 +306,7 @@ impl DirectoryStream {
         mount: &Mount,
         offset: u64,
         wanted: &Wanted<'_>,
-        emit: &mut dyn FnMut(&Listed, u64) -> bool,
+        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
     ) -> Result<(), FsError> {
         if offset == 0 {
             self.rewind();
@@ -208,9 +314,8 @@ impl DirectoryStream {
         let mut next = offset;
         for (index, name) in [".", ".."].into_iter().enumerate() {
             if next == index as u64 {
-                let listed = Listed { ino: self.dots[index], kind: Kind::Directory, name: name.to_owned() };
                 next += 1;
-                if emit(&listed, next) {
+                if emit(Entry { ino: self.dots[index], kind: Kind::Directory, name }, next) {
                     return Ok(());
                 }
             }
@@ -224,15 +329,27 @@ impl DirectoryStream {
                 Err(_) if emitted => return Ok(()),
                 Err(error) => return Err(error),
             }
-            let start = usize::try_from(next - 2 - self.first).unwrap_or(usize::MAX);
-            for (listed, _) in self.window.iter().skip(start) {
-                if emit(listed, next + 1) {
-                    return Ok(());
+            let mut start = usize::try_from(next - 2 - self.first).unwrap_or(usize::MAX);
+            for batch in &self.window {
+                for (entry, _) in batch.from(start) {
+                    if emit(entry, next + 1) {
+                        return Ok(());
+                    }
+                    next += 1;
+                    emitted = true;
                 }
-                next += 1;
-                emitted = true;
+                start = start.saturating_sub(batch.len());
             }
         }
+    }
+
+    fn window_len(&self) -> usize {
+        self.window.iter().map(Found::len).sum()
+    }
+
+    /// Index of the entry after the window's last, "." and ".." not counted.
+    fn window_end(&self) -> u64 {
+        self.first + self.window_len() as u64
     }
 
     fn rewind(&mut self) {
@@ -249,7 +366,7 @@ impl DirectoryStream {
         if index < self.first {
             self.go_back(index);
         }
-        while index >= self.first + self.window.len() as u64 {
+        while index >= self.window_end() {
             if !self.advance(mount, wanted)? {
                 return Ok(false);
             }
@@ -269,8 +386,8 @@ impl DirectoryStream {
 
     /// Reads one more batch; false at the end.
     fn advance(&mut self, mount: &Mount, wanted: &Wanted<'_>) -> Result<bool, FsError> {
-        let from = self.window.back().map_or_else(|| self.before.clone(), |(_, cursor)| cursor.clone());
-        self.checkpoint(self.first + self.window.len() as u64, &from);
+        let from = self.window.back().and_then(Found::end).unwrap_or_else(|| self.before.clone());
+        self.checkpoint(self.window_end(), &from);
         let lister = match &mut self.lister {
             Some(lister) => lister,
             none => {
@@ -279,19 +396,26 @@ impl DirectoryStream {
                 none.insert(lister)
             }
         };
-        let mut batch = Vec::with_capacity(BATCH);
+        let mut batch = std::mem::take(&mut self.spare);
+        batch.clear();
         lister.fetch(mount, &from, wanted, &mut batch)?;
         if batch.is_empty() {
             return Ok(false);
         }
-        self.window.extend(batch);
-        while self.window.len() > WINDOW {
-            if let Some((_, cursor)) = self.window.pop_front() {
-                self.before = cursor;
-                self.first += 1;
-            }
+        self.window.push_back(batch);
+        while self.window_len() > WINDOW {
+            self.drop_front();
         }
         Ok(true)
+    }
+
+    fn drop_front(&mut self) {
+        let Some(batch) = self.window.pop_front() else { return };
+        if let Some(end) = batch.end() {
+            self.before = end;
+        }
+        self.first += batch.len() as u64;
+        self.spare = batch;
     }
 
     fn checkpoint(&mut self, index: u64, before: &Cursor) {
@@ -345,8 +469,8 @@ mod tests {
                 _ => 0,
             };
             for &number in self.names.lock().range(after + 1..).take(BATCH) {
-                let listed = Listed { ino: u64::from(number), kind: Kind::File, name: number.to_string() };
-                out.push((listed, Cursor::After(Position(Box::from(number.to_be_bytes())))));
+                let name = &number.to_string();
+                out.push(Entry { ino: u64::from(number), kind: Kind::File, name }, Place::After(&number.to_be_bytes()));
             }
             Ok(())
         }
@@ -365,11 +489,11 @@ mod tests {
     /// One readdir call of room for `room` entries: (name, offset) of each.
     fn read(stream: &mut DirectoryStream, mount: &Mount, offset: u64, room: usize) -> Vec<(String, u64)> {
         let mut out = Vec::new();
-        let mut emit = |listed: &Listed, offset: u64| {
+        let mut emit = |entry: Entry<'_>, offset: u64| {
             if out.len() == room {
                 return true;
             }
-            out.push((listed.name.clone(), offset));
+            out.push((entry.name.to_owned(), offset));
             false
         };
         stream.read(mount, offset, &|| true, &mut emit).unwrap();
@@ -410,7 +534,7 @@ mod tests {
         let mut offset = 0;
         while let Some((_, last)) = read(&mut stream, &mount, offset, 1_000).last() {
             offset = *last;
-            assert!(stream.window.len() <= WINDOW && stream.checkpoints.len() <= CHECKPOINTS_MAX);
+            assert!(stream.window_len() <= WINDOW && stream.checkpoints.len() <= CHECKPOINTS_MAX);
         }
         assert_eq!(offset, u64::from(COUNT) + 2);
         for number in [1_u32, 700, 99_999, 3, 250_000, COUNT] {

@@ -25,10 +25,10 @@ pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>,
     let (mut found, mut seen) = (None, 0);
     db.entries(source, &Entries::All, None, &mut |key, _, _| {
         seen += 1;
-        if names::entry_path(&key, TextForm::PlainJson).contains(file_name::ALIAS_MARK) {
+        if names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK) {
             return if seen < ENTRIES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         }
-        found = Some(key);
+        found = Some(key.clone());
         ControlFlow::Break(())
     })?;
     Ok(found)

@@ -179,7 +179,7 @@ fn find(body: &[u8], db: &dyn Browse, scope: Scope<'_>) -> Result<Item, FsError>
     let sort_prefix = (by_bytes && !prefix.is_empty()).then(|| prefix.to_vec());
     let mut found = None;
     db.entries(&source, &Entries::Collection { partition, sort_prefix }, None, &mut |entry, _, _| {
-        let cursor = entry_cursor(&entry, scope);
+        let cursor = entry_cursor(entry, scope);
         if digest(&encode_cursor(&cursor, scope)) == *wanted {
             found = Some(cursor);
             return ControlFlow::Break(());

@@ -7,8 +7,8 @@ use crate::database::{Entries, EntryKey, PartitionKey, Source, TextForm};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
-use crate::fs::node::{AliasNode, Kind, Node, entry_ino};
-use crate::fs::open::directory::{BATCH, Cursor, Found, Listed, Lister};
+use crate::fs::node::{AliasNode, EntryInos, Kind, Node};
+use crate::fs::open::directory::{Cursor, Entry, Found, Lister, Place};
 use crate::fs::path::names;
 use crate::fs::path::names::{Parsed, Suffix};
 use crate::fs::query::Wanted;
@@ -73,8 +73,8 @@ fn find_alias(
     let range = Entries::Collection { partition: partition.clone(), sort_prefix };
     let mut found = None;
     mount.db.entries(source, &range, None, &mut |key, _, _| {
-        if names::entry_digest(&key) == alias.digest {
-            found = Some(key);
+        if names::entry_digest(key) == alias.digest {
+            found = Some(key.clone());
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -144,14 +144,14 @@ impl Lister for EntryLister {
         };
         let hides = mount.hides_any();
         let source = &self.source;
-        mount.db.entries(source, &self.range, after, &mut |key, stat, position| {
-            if hides && mount.is_hidden(source, &key, stat.version) {
+        let mut inos = EntryInos::new(source, TextForm::PlainJson);
+        mount.db.entries(source, &self.range, after, &mut |key, stat, place| {
+            if hides && mount.is_hidden(source, key, stat.version) {
                 return ControlFlow::Continue(());
             }
-            let name = names::entry_name(&key, TextForm::PlainJson);
-            let ino = entry_ino(source, &key, TextForm::PlainJson);
-            out.push((Listed { ino, kind: Kind::File, name }, Cursor::After(position)));
-            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let name = &names::entry_name(key, TextForm::PlainJson);
+            out.push(Entry { ino: inos.of(key), kind: Kind::File, name }, Place::After(place));
+            out.next()
         })?;
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! `items/`: item files of a hash-only table, collection folders of a composite table or an index.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 use super::collection::EntryLister;
 use super::{entry, scratch};
@@ -10,9 +9,8 @@ use crate::database::{Entries, EntryKey, Source};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
-use crate::fs::node::base;
-use crate::fs::node::{AliasFolder, AliasNode, Node};
-use crate::fs::open::directory::{BATCH, Cursor, FixedLister, Found, Listed, Lister, fetch_tail, listed};
+use crate::fs::node::{AliasFolder, AliasNode, Kind, Node, base};
+use crate::fs::open::directory::{Cursor, Entry, FixedLister, Found, Listed, Lister, Place, fetch_tail, listed};
 use crate::fs::path::names;
 use crate::fs::path::names::Parsed;
 use crate::fs::query::Wanted;
@@ -189,7 +187,7 @@ impl Lister for CollectionLister {
 }
 
 impl CollectionLister {
-    fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Vec<(Listed, Cursor)>) -> Result<(), FsError> {
+    fn fetch_collections(&mut self, mount: &Mount, from: &Cursor, out: &mut Found) -> Result<(), FsError> {
         let after = match from {
             Cursor::After(position) => Some(position),
             Cursor::Start | Cursor::Tail(_) => None,
@@ -199,10 +197,10 @@ impl CollectionLister {
             if let Some(done) = collection.partition.first().and_then(|value| kept.get_mut(value)) {
                 *done = true;
             }
-            let name = names::collection_name(&collection.partition);
+            let name = &names::collection_name(&collection.partition);
             let node = Node::Collection(source.clone(), collection.partition);
-            out.push((listed(&node, &name), Cursor::After(position)));
-            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            out.push(Entry { ino: node.ino(), kind: Kind::Directory, name }, Place::After(&position.0));
+            out.next()
         })?;
         Ok(())
     }

@@ -1,14 +1,12 @@
 //! `query/` and `scan/`: the nodes of `fs::query`'s paths.
 
-use std::ops::ControlFlow;
-
 use crate::database::{Bill, Source};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::{Kind, Node, query_link_ino};
 use crate::fs::open::computed::Producer;
-use crate::fs::open::directory::{BATCH, Cursor, Found, Listed, Lister};
+use crate::fs::open::directory::{Cursor, Entry, Found, Lister, Place};
 use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted};
 
 /// The `query/` or `scan/` directory of a table or index.
@@ -85,8 +83,8 @@ impl Lister for QueryLister {
         let path = &self.path;
         let listed = path.listing_with(&mut self.live, &*mount.db, after, wanted, &mut |name, position| {
             let ino = query_link_ino(path, &name);
-            out.push((Listed { ino, kind: Kind::Symlink, name }, Cursor::After(position)));
-            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            out.push(Entry { ino, kind: Kind::Symlink, name: &name }, Place::After(&position.0));
+            out.next()
         });
         match listed {
             Err(FsError::Interrupted) if !out.is_empty() => Ok(()),

@@ -2,7 +2,6 @@
 //! the items that it has of a collection cut by a boundary.
 //! Tables of the heat are beside them, for lookup only.
 
-use std::ops::ControlFlow;
 
 use serde_json::json;
 
@@ -18,7 +17,7 @@ use crate::fs::node::attr::Attr;
 use crate::fs::node::ino::{self, Role};
 use crate::fs::node::special::{Effort, Feature, PartitionFile, Special, SpecialNode};
 use crate::fs::node::{Kind, Node};
-use crate::fs::open::directory::{BATCH, Cursor, FixedLister, Found, Lister, listed};
+use crate::fs::open::directory::{Cursor, Entry, FixedLister, Found, Lister, Place, listed};
 use crate::fs::path::PARTITIONS_NAME;
 use crate::fs::path::names::{self, Parsed, Suffix};
 use crate::fs::process::Caller;
@@ -301,8 +300,8 @@ impl Lister for KeyLister {
         mount.layout()?.collections_in(source_of(&self.keys)?, &self.range, after, &mut |collection, position| {
             let name = key_name(self.is_flat, &collection.partition);
             let node = key(&self.keys, (self.id, &self.range), &name, collection.partition);
-            out.push((listed(&node, &name), Cursor::After(position)));
-            if out.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            out.push(listed(&node, &name).entry(), Place::After(&position.0));
+            out.next()
         })?;
         Ok(())
     }
@@ -322,10 +321,11 @@ impl Lister for PartLister {
     }
 
     fn fetch(&mut self, mount: &Mount, from: &Cursor, wanted: &Wanted<'_>, out: &mut Found) -> Result<(), FsError> {
-        let mut entries = Found::new();
+        let mut entries = Found::default();
         self.entries.fetch(mount, from, wanted, &mut entries)?;
-        let link = |name: &str| listed(&item(&self.part, self.id, name, &self.key), name);
-        out.extend(entries.into_iter().map(|(entry, cursor)| (link(&entry.name), cursor)));
+        for (Entry { name, .. }, place) in entries.from(0) {
+            out.push(listed(&item(&self.part, self.id, name, &self.key), name).entry(), place);
+        }
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ use super::node::Node;
 use super::node::attr::Attr;
 use super::node::inode_table::InodeTable;
 use super::open::computed::Kept;
-use super::open::directory::{DirectoryStream, FixedLister, Listed, Lister};
+use super::open::directory::{DirectoryStream, Entry, FixedLister, Lister};
 use super::open::handle::{Handle, Handles};
 use super::open::host::{Host, noted};
 use super::process::{has_signal, process_of, session_of};
@@ -355,7 +355,7 @@ impl View {
         caller: Caller,
         handle: u64,
         offset: u64,
-        emit: &mut dyn FnMut(&Listed, u64) -> bool,
+        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
     ) -> Result<(), FsError> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };

@@ -181,7 +181,7 @@ impl View {
         let range = Entries::Collection { partition: vec![partition.clone()], sort_prefix: None };
         let mut keys = Vec::new();
         self.mount.db.entries(source, &range, None, &mut |entry, _, _| {
-            keys.push(entry.base);
+            keys.push(entry.base.clone());
             if keys.len() > FOLDER_ITEMS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if keys.len() > FOLDER_ITEMS_MAX { Err(FsError::CrossDevice) } else { Ok(keys) }

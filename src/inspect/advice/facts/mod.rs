@@ -144,7 +144,7 @@ fn item_sizes(database: &dyn Browse, source: &Source) -> Result<ItemSizes, Error
     let mut sizes = ItemSizes::default();
     database.entries(source, &Entries::All, None, &mut |key, stat, _| {
         sizes.spread.add(stat.item_bytes.into());
-        keep_largest(&mut sizes.largest, (stat.item_bytes.into(), key), |(bytes, _)| *bytes);
+        keep_largest(&mut sizes.largest, (stat.item_bytes.into(), key.clone()), |(bytes, _)| *bytes);
         if sizes.spread.count < WALKED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(sizes)
