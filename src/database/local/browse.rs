@@ -9,7 +9,8 @@ use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
 use crate::database::{
-    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm, VisitEntry,
+    Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
+    VisitEntry,
 };
 use crate::engine::base::capacity::read_units;
 use crate::engine::base::counters::CollectionValue;

@@ -2,7 +2,6 @@
 //! the items that it has of a collection cut by a boundary.
 //! Tables of the heat are beside them, for lookup only.
 
-
 use serde_json::json;
 
 use super::derived::OF_PARTITIONS;
