@@ -52,6 +52,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Ends that, before what it tells can no longer be told.
+    pub fn stop_keeping(&self) {
+        self.shared.store.stop_keeping();
+    }
+
     /// Runs what is queued to its end; the engine takes no writes after it.
     pub fn close(&self) {
         // The threads first: a round in the middle would have its writes refused.

@@ -129,6 +129,11 @@ pub trait Keeper: Send + Sync {
 
     /// Returns when nothing is kept any more, and nothing will be. Another process waits for it, 10 seconds at most.
     fn end(&self);
+
+    /// A file of the system's that is there as long as anything may be kept, whatever became of this process; asked for before it begins.
+    fn remains(&self) -> Option<std::path::PathBuf> {
+        None
+    }
 }
 
 /// What a write survives once it is acknowledged.
@@ -188,6 +193,9 @@ pub trait Store: Send + Sync {
     fn keep_alone(&self, keeper: std::sync::Arc<dyn Keeper>) {
         drop(keeper);
     }
+
+    /// Ends that: nothing is kept any more when it returns. Closing the store does so too.
+    fn stop_keeping(&self) {}
 
     /// Runs queued jobs to their end and syncs; further jobs fail with `Closed`.
     fn close(&self);

@@ -3,13 +3,13 @@
 //! Every process shares a lock on the door's byte for as long as it has the store open; who keeps something holds it alone. A newcomer that
 //! does not get its share *knocks*: it touches the file, which the keeper watches. Knocks may get lost, so it knocks again until it is in.
 //!
-//! While something is kept, a byte of the file says so. Who finds it set on coming in knows that the keeper was killed: nobody can take back what it
-//! gave out, which ends by itself after [`KEEP`]. Reading may begin at once, since it is the truth until something is written; the first
-//! write waits.
+//! While something is kept, the file says so. Who finds that on coming in knows that the keeper was killed: nobody can take back what it
+//! gave out, which ends by itself after [`KEEP`], or with what the keeper named as its remains. Reading may begin at once, since what was
+//! given out is the truth until something is written; the first write waits.
 
 use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use super::compact::holder;
 use super::directory::{DataDirectory, FILE_MODE};
 use super::locks::{Byte, LOCKS_FILE, Locks};
+use super::remains::{Remains, read, write};
 use crate::store::{KEEP, StoreError};
 
 /// How long a keeper may take to give way.
@@ -35,16 +36,13 @@ const SLACK: Duration = Duration::from_millis(500);
 /// How often a write that waits looks whether it may go on.
 const SETTLE_LOOK: Duration = Duration::from_millis(20);
 
-/// Where in the file it stands that something is kept.
-const MARK_OFFSET: u64 = 0;
-
 /// A process's place at the door; its share of the lock ends with the lock file.
 #[derive(Debug)]
 pub(super) struct Door {
     locks: Arc<Locks>,
     file: PathBuf,
-    /// What a killed keeper gave out has ended then; `None` when there is none.
-    settles_at: Mutex<Option<Instant>>,
+    /// What a killed keeper left, and when it has ended at last; `None` when there is nothing.
+    left: Mutex<Option<(Remains, Instant)>>,
     /// The same without the lock.
     is_settled: AtomicBool,
 }
@@ -67,12 +65,11 @@ impl Door {
             std::thread::sleep(pause);
             pause = (pause * 2).min(KNOCK_PERIOD_MAX);
         }
-        let was_killed = is_marked(&locks).map_err(failed)?;
-        if was_killed {
+        let left = read(locks.file()).map_err(failed)?.map(|remains| (remains, Instant::now() + KEEP + SLACK));
+        if left.is_some() {
             log::info!("a mount of this data directory was killed: the first write waits until what the kernel kept of it is over");
         }
-        let settles_at = was_killed.then(|| Instant::now() + KEEP + SLACK);
-        Ok(Self { locks, file, is_settled: AtomicBool::new(settles_at.is_none()), settles_at: Mutex::new(settles_at) })
+        Ok(Self { locks, file, is_settled: AtomicBool::new(left.is_none()), left: Mutex::new(left) })
     }
 
     /// Returns when nothing is kept any more of what a killed keeper gave out. To be called before each write.
@@ -87,13 +84,13 @@ impl Door {
         if self.is_settled.load(Ordering::Acquire) {
             return true;
         }
-        let mut settles_at = self.settles_at.lock();
-        if settles_at.is_some_and(|time| Instant::now() < time) {
+        let mut left = self.left.lock();
+        if left.as_ref().is_some_and(|(remains, end)| Instant::now() < *end && !remains.are_gone()) {
             return false;
         }
         // Once, and before anybody here may keep: a later mark is that of a keeper that lives.
-        if settles_at.take().is_some()
-            && let Err(error) = self.mark(false)
+        if left.take().is_some()
+            && let Err(error) = self.unmark()
         {
             log::warn!("the next process that opens the store will wait for a dead one: {error}");
         }
@@ -117,20 +114,20 @@ impl Door {
         self.locks.try_share(Byte::Door).map(drop)
     }
 
-    /// Notes that something is kept, or no longer; while the door is locked.
-    pub fn mark(&self, is_kept: bool) -> io::Result<()> {
-        self.locks.file().write_all_at(&[is_kept.into()], MARK_OFFSET)
+    /// Notes that something is kept that may outlive its keeper, as long as `remains` are there; while the door is locked.
+    pub fn mark(&self, remains: Option<PathBuf>) -> io::Result<()> {
+        write(self.locks.file(), Some(&Remains::of(remains)))
+    }
+
+    /// Notes that nothing is kept.
+    pub fn unmark(&self) -> io::Result<()> {
+        write(self.locks.file(), None)
     }
 
     /// Knocks at one's own door.
     pub fn knock(&self) -> io::Result<()> {
         knock(&self.locks)
     }
-}
-
-fn is_marked(locks: &Locks) -> io::Result<bool> {
-    let mut mark = [0];
-    Ok(locks.file().read_at(&mut mark, MARK_OFFSET)? > 0 && mark != [0])
 }
 
 /// Changes nothing, but is noticed: a file that gets the mode it has.
@@ -149,4 +146,34 @@ fn no_answer(directory: &DataDirectory) -> StoreError {
         "{who} has it mounted alone, and did not let others in for {} s: it may be stopped or stuck; {what}, and run this again",
         PATIENCE.as_secs()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_keeper_left_is_over_when_its_remains_are_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::take(&dir.path().join("data")).unwrap();
+        let enter = || Door::enter(&directory, Arc::new(Locks::open(&directory).unwrap())).unwrap();
+        let remains = dir.path().join("remains");
+        std::fs::write(&remains, "").unwrap();
+        let keeper = enter();
+        assert!(keeper.is_settled() && keeper.lock().unwrap());
+        keeper.mark(Some(remains.clone())).unwrap();
+        drop(keeper);
+
+        let (one, other) = (enter(), enter());
+        assert!(!one.is_settled() && !other.is_settled() && !one.lock().unwrap());
+        std::fs::remove_file(&remains).unwrap();
+        assert!(one.is_settled() && enter().is_settled());
+        // It takes no mark away that was made since.
+        drop(one);
+        assert!(other.is_settled() && other.lock().unwrap());
+        other.mark(None).unwrap();
+        assert!(other.is_settled());
+        drop(other);
+        assert!(!enter().is_settled());
+    }
 }

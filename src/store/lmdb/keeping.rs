@@ -127,11 +127,11 @@ impl Guard {
         if self.calls.recv_timeout(HEARING_MAX).is_err() {
             return Err(io::Error::other("the system does not tell when the file at the door is touched"));
         }
-        self.door.mark(true)?;
+        self.door.mark(self.keeper.remains())?;
         self.keeper.begin();
         // The sender lives as long as the thread.
         let _ = self.calls.recv();
         self.keeper.end();
-        self.door.mark(false)
+        self.door.unmark()
     }
 }

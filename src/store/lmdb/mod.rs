@@ -38,6 +38,7 @@ mod options;
 mod pages;
 mod pin;
 mod recovery;
+mod remains;
 mod reserve;
 mod slots;
 mod system;
@@ -176,10 +177,14 @@ impl Store for LmdbStore {
         }
     }
 
-    fn close(&self) {
-        // Outside the lock, as it waits for its thread.
+    fn stop_keeping(&self) {
         let keeping = self.keeping.lock().take();
+        // Outside the lock, as it waits for its thread.
         drop(keeping);
+    }
+
+    fn close(&self) {
+        self.stop_keeping();
         self.writer.close();
         if let Some(checkpointer) = self.checkpointer.lock().take() {
             drop(checkpointer);
