@@ -8,7 +8,7 @@ use super::runtime::batch::{FORMAT_VERSION, format_version};
 use super::runtime::{Background, Engine, EngineOptions, Shared};
 use super::{jobs, purge, tokens};
 use crate::model::Error;
-use crate::store::Store;
+use crate::store::{Keeper, Store};
 
 impl Engine {
     /// Opens the engine on a store, a new one or one it wrote before, and goes on with what an earlier process left undone.
@@ -38,6 +38,23 @@ impl Engine {
         self.shared.batch.write_format();
         // A new store is of this version at once, also for who opens it next.
         if stored.is_none() { self.shared.submit_and_wait(|_| Ok(())) } else { Ok(()) }
+    }
+
+    /// As [`Store::keep_alone`], if the store is of this version: programs of an earlier one would not ask to be let in. One that becomes so is
+    /// kept from the next opening on.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn keep_alone(&self, keeper: Arc<dyn Keeper>) -> Result<(), Error> {
+        if format_version(&*self.shared.store.snapshot()?)? == Some(FORMAT_VERSION) {
+            self.shared.store.keep_alone(keeper);
+        }
+        Ok(())
+    }
+
+    /// Ends that, before what it tells can no longer be told.
+    pub fn stop_keeping(&self) {
+        self.shared.store.stop_keeping();
     }
 
     /// Runs what is queued to its end; the engine takes no writes after it.

@@ -25,10 +25,8 @@ use crate::fs::open::Bytes;
 use crate::fs::view::{NewAttr, Place, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};
 
-/// Nothing is cached by the kernel but [`LASTING_NAME_TTL`]: see the module.
+/// What is told by LOOKUP and GETATTR may be kept as [`Attr::lasts`] says, nothing else.
 const TTL: Duration = Duration::ZERO;
-/// How long a name that lasts may be used without a LOOKUP.
-const LASTING_NAME_TTL: Duration = Duration::from_secs(1);
 /// Inode numbers are never reused for something else.
 const GENERATION: Generation = Generation(0);
 /// The largest write asked of the kernel; an item is smaller.
@@ -129,10 +127,7 @@ impl Filesystem for Shell {
         let (caller, owner, owned) = (caller(request), self.owner, name.as_bytes().to_vec());
         answer(&self.view, "lookup", Place::Name(parent.0, name.as_bytes()), move |view| {
             match call.end(view.lookup(caller, parent.0, &owned)) {
-                Ok(attr) => {
-                    let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
-                    reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, owner), GENERATION);
-                }
+                Ok(attr) => reply.entry_with_ttls(&attr.lasts.attr, &attr.lasts.name, &file_attr(&attr, owner), GENERATION),
                 Err(error) => reply.error(errno(&error)),
             }
         });
@@ -146,7 +141,10 @@ impl Filesystem for Shell {
         let call = self.begin(request, "getattr", ino, None);
         let (caller, owner, handle) = (caller(request), self.owner, handle.map(|handle| handle.0));
         answer(&self.view, "getattr", Place::Inode(ino.0), move |view| {
-            let done = Box::new(move |attr| reply_attr(reply, owner, call.end(attr)));
+            let done = Box::new(move |attr: Result<Attr, FsError>| match call.end(attr) {
+                Ok(attr) => reply.attr(&attr.lasts.attr, &file_attr(&attr, owner)),
+                Err(error) => reply.error(errno(&error)),
+            });
             view.getattr_then(caller, ino.0, handle, done);
         });
     }

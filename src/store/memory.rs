@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use super::commits::Commits;
 use super::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
 use super::writer::{Backend, Body, Transaction, Writer};
-use super::{BatchHook, Direction, Read, Store, StoreError, StoreInfo, WriteJob};
+use super::{BatchHook, Direction, Keeper, Read, Store, StoreError, StoreInfo, WriteJob};
 
 type Entries = BTreeMap<Arc<[u8]>, Arc<[u8]>>;
 
@@ -66,6 +66,10 @@ impl Store for MemoryStore {
 
     fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, StoreError> {
         Ok(self.data.commits.wait(|| self.commit_id(), after, timeout))
+    }
+
+    fn keep_alone(&self, keeper: Arc<dyn Keeper>) {
+        keeper.begin();
     }
 
     fn close(&self) {

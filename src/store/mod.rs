@@ -118,6 +118,24 @@ pub trait BatchHook: Send + Sync {
     fn finish(&self, batch: &mut dyn Write) -> Result<(), StoreError>;
 }
 
+/// How long something may be kept that was read from a store, by what cannot be told that it ended once the process is gone. A process that
+/// opens the store after one that was killed writes nothing for as long.
+pub const KEEP: std::time::Duration = std::time::Duration::from_secs(3);
+
+/// One who keeps what it read from a store, for others to read again: allowed only while no other process has the store open.
+pub trait Keeper: Send + Sync {
+    /// From now on it may keep things, each for [`KEEP`] at most.
+    fn begin(&self);
+
+    /// Returns when nothing is kept any more, and nothing will be. Another process waits for it, 10 seconds at most.
+    fn end(&self);
+
+    /// A file of the system's that is there as long as anything may be kept, whatever became of this process; asked for before it begins.
+    fn remains(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+}
+
 /// What a write survives once it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -169,6 +187,15 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// The system cannot watch the data file.
     fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, StoreError>;
+
+    /// Lets `keeper` keep what it reads whenever no other process has the store open, from a thread of its own; until the store is closed, or
+    /// never where that cannot be known. One keeper a store. It must not hold the store, which would then never be dropped.
+    fn keep_alone(&self, keeper: std::sync::Arc<dyn Keeper>) {
+        drop(keeper);
+    }
+
+    /// Ends that: nothing is kept any more when it returns. Closing the store does so too.
+    fn stop_keeping(&self) {}
 
     /// Runs queued jobs to their end and syncs; further jobs fail with `Closed`.
     fn close(&self);

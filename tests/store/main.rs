@@ -6,6 +6,7 @@ mod compact;
 mod crash;
 mod crash_indexes;
 mod damaged_file;
+mod door;
 mod faults;
 mod full_disk;
 mod lmdb;

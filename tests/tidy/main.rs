@@ -29,7 +29,7 @@ const CONFINED: [(&str, &[&str]); 11] = [
     ("fuser", &["src/fuse/"]),
     ("hyper", &["src/http/"]),
     ("hyper_util", &["src/http/"]),
-    ("notify", &["src/store/lmdb/watch.rs", "src/fuse/"]),
+    ("notify", &["src/store/lmdb/", "src/fuse/"]),
     ("clap", &["src/cli/"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),

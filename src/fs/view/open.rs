@@ -45,6 +45,7 @@ impl View {
     /// Gone, or written where nothing can be.
     pub fn open(self: &Arc<Self>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
         let node = self.node(ino)?;
+        let _opening = self.handles.opening(ino);
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
         let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller.pid, now_ms()));

@@ -32,6 +32,7 @@ impl View {
             waiting: Default::default(),
             warned_of_xattr: Default::default(),
             kept: Default::default(),
+            keeping: Default::default(),
         });
         keeper::start(&view);
         view

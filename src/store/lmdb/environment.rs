@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use lmdb::{Environment, Error, RwTransaction, Transaction as _};
 
 use super::compact::{holder, remove_rest};
 use super::directory::DataDirectory;
+use super::door::Door;
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
@@ -63,6 +65,7 @@ pub(super) struct LmdbEnvironment {
     options: LmdbOptions,
     reserve: Reserve,
     journal: Journal,
+    door: Arc<Door>,
     // Last: the directory is given back after the environment has closed.
     directory: DataDirectory,
 }
@@ -70,12 +73,14 @@ pub(super) struct LmdbEnvironment {
 impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
-        let locks = Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?;
+        let locks = Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
+        // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
+        let door = Arc::new(Door::enter(&directory, Arc::clone(&locks))?);
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
         // Until the environment is open: nobody comes or goes, so that who is alone stays so.
         let opening = locks.hold(Byte::Opening).map_err(failed)?;
         guard::watch_map(&directory.data_file());
-        if locks.be_alone().map_err(failed)? {
+        if locks.be_alone(Byte::Presence).map_err(failed)? {
             // One of before the log knows nothing of it: what it wrote would be lost with the next power cut.
             if let Some(pid) = holder(&directory).map_err(failed)? {
                 return Err(StoreError::Io(format!("an older ddbfs, process {pid}, has it open; end that, and run this again")));
@@ -90,7 +95,7 @@ impl LmdbEnvironment {
         drop(opening);
         let journal = Journal::open(&directory, locks, &options).map_err(failed)?;
         let (read_only, distrusted, commits) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
-        let environment = Self { gate, read_only, distrusted, commits, options, reserve, journal, directory };
+        let environment = Self { gate, read_only, distrusted, commits, options, reserve, journal, door, directory };
         environment.clear_stale_readers();
         environment.check_pages(Reach::Bounded)?;
         // LMDB's own lock is held now: nobody compacts.
@@ -121,6 +126,10 @@ impl LmdbEnvironment {
 
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    pub fn door(&self) -> &Arc<Door> {
+        &self.door
     }
 
     pub fn directory(&self) -> &DataDirectory {
@@ -480,6 +489,7 @@ enum Attempt {
 
 impl Backend for LmdbEnvironment {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
+        self.door.settle();
         let result = self.transact_trusted(body);
         self.distrust_failed();
         result

@@ -16,6 +16,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -120,7 +121,7 @@ pub(super) enum Wake {
 /// The log and the checkpoints of a process.
 #[derive(Debug)]
 pub(super) struct Journal {
-    locks: Locks,
+    locks: Arc<Locks>,
     slots: Slots,
     data: File,
     dir: PathBuf,
@@ -176,7 +177,7 @@ struct Point {
 
 impl Journal {
     /// For a store that this process is about to use; `locks` has its presence.
-    pub fn open(directory: &DataDirectory, locks: Locks, options: &LmdbOptions) -> io::Result<Self> {
+    pub fn open(directory: &DataDirectory, locks: Arc<Locks>, options: &LmdbOptions) -> io::Result<Self> {
         let dir = directory.path().to_path_buf();
         let disk_bytes = disk_space(&dir).unwrap_or_default().total_bytes;
         Ok(Self {
@@ -413,7 +414,7 @@ impl Journal {
             log.files().sync()?;
         }
         let _opening = self.locks.hold(Byte::Opening)?;
-        if !self.slots.exist() || !self.locks.be_alone()? {
+        if !self.slots.exist() || !self.locks.be_alone(Byte::Presence)? {
             return Ok(());
         }
         let ended = if is_sound && self.slots.read()?.is_some_and(|checkpoint| checkpoint.is_trusted) {

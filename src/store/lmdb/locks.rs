@@ -23,6 +23,8 @@ pub(super) enum Byte {
     Presence = 1,
     /// Held over a checkpoint. Taken before LMDB's writer mutex, never under it.
     Checkpoint = 2,
+    /// Shared by every process that has the store open, and held alone by one that keeps what it read, see `door`. Before all others.
+    Door = 3,
 }
 
 /// The open file with its locks.
@@ -44,9 +46,18 @@ impl Locks {
         Ok(Held(self, byte))
     }
 
-    /// Takes [`Byte::Presence`] alone; false when another process has the store open. Kept as it is then.
-    pub fn be_alone(&self) -> io::Result<bool> {
-        match self.set(Byte::Presence, libc::F_WRLCK, libc::F_OFD_SETLK) {
+    /// Takes a byte alone; false when another process shares it. Kept as it is then.
+    pub fn be_alone(&self, byte: Byte) -> io::Result<bool> {
+        self.attempt(byte, libc::F_WRLCK)
+    }
+
+    /// Shares a byte, also after having held it alone; false when another process holds it alone.
+    pub fn try_share(&self, byte: Byte) -> io::Result<bool> {
+        self.attempt(byte, libc::F_RDLCK)
+    }
+
+    fn attempt(&self, byte: Byte, kind: libc::c_int) -> io::Result<bool> {
+        match self.set(byte, kind, libc::F_OFD_SETLK) {
             Ok(()) => Ok(true),
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
             Err(error) => Err(error),
@@ -66,6 +77,11 @@ impl Locks {
     /// Shares [`Byte::Presence`], until the file is closed.
     pub fn be_present(&self) -> io::Result<()> {
         self.set(Byte::Presence, libc::F_RDLCK, libc::F_OFD_SETLKW)
+    }
+
+    /// For what stands in the file.
+    pub fn file(&self) -> &File {
+        &self.0
     }
 
     fn set(&self, byte: Byte, kind: libc::c_int, command: libc::c_int) -> io::Result<()> {

@@ -20,6 +20,7 @@
 mod checkpointer;
 mod compact;
 mod directory;
+mod door;
 mod environment;
 mod error;
 mod gate;
@@ -27,6 +28,7 @@ mod guard;
 mod heads;
 mod identity;
 mod journal;
+mod keeping;
 mod locks;
 #[allow(dead_code, unused_imports)]
 mod log;
@@ -36,6 +38,7 @@ mod options;
 mod pages;
 mod pin;
 mod recovery;
+mod remains;
 mod reserve;
 mod slots;
 mod system;
@@ -54,12 +57,13 @@ use parking_lot::Mutex;
 use self::checkpointer::Checkpointer;
 pub use self::compact::Compaction;
 use self::environment::LmdbEnvironment;
+use self::keeping::Keeping;
 pub use self::options::LmdbOptions;
 use self::pages::Reach;
 use self::watch::Watcher;
 use super::commits::Commits;
 use super::writer::{Backend, Writer};
-use super::{BatchHook, Read, Store, StoreError, StoreInfo, WriteJob};
+use super::{BatchHook, Keeper, Read, Store, StoreError, StoreInfo, WriteJob};
 
 /// How often a snapshot is asked whether it shows a commit that is on its way.
 const READABLE_POLL: Duration = Duration::from_millis(1);
@@ -76,6 +80,7 @@ pub struct LmdbStore {
     watcher: Mutex<Option<Watcher>>,
     commits: Arc<Commits>,
     checkpointer: Mutex<Option<Checkpointer>>,
+    keeping: Mutex<Option<Keeping>>,
     environment: Arc<LmdbEnvironment>,
 }
 
@@ -88,7 +93,7 @@ impl LmdbStore {
         let environment = Arc::new(LmdbEnvironment::open(dir, options)?);
         let writer = Writer::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
         let checkpointer = Mutex::new(Some(Checkpointer::start(Arc::clone(&environment))?));
-        Ok(Self { writer, watcher: Mutex::new(None), commits: Arc::default(), checkpointer, environment })
+        Ok(Self { writer, watcher: Mutex::default(), commits: Arc::default(), checkpointer, keeping: Mutex::default(), environment })
     }
 
     /// Looks at every page in use. Opening looks at the first of them, and at all of a small store.
@@ -165,7 +170,21 @@ impl Store for LmdbStore {
         Ok(id)
     }
 
+    fn keep_alone(&self, keeper: Arc<dyn Keeper>) {
+        match Keeping::start(Arc::clone(self.environment.door()), keeper) {
+            Ok(keeping) => *self.keeping.lock() = Some(keeping),
+            Err(error) => ::log::warn!("nothing is kept: {error}"),
+        }
+    }
+
+    fn stop_keeping(&self) {
+        let keeping = self.keeping.lock().take();
+        // Outside the lock, as it waits for its thread.
+        drop(keeping);
+    }
+
     fn close(&self) {
+        self.stop_keeping();
         self.writer.close();
         if let Some(checkpointer) = self.checkpointer.lock().take() {
             drop(checkpointer);

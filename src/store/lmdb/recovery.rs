@@ -53,7 +53,7 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
 pub(super) fn make_plain(directory: &DataDirectory, locks: &Locks) -> Result<bool, StoreError> {
     let failed = |error: io::Error| damaged(directory, &error.into());
     let _opening = locks.hold(Byte::Opening).map_err(failed)?;
-    if !locks.be_alone().map_err(failed)? {
+    if !locks.be_alone(Byte::Presence).map_err(failed)? {
         return Ok(false);
     }
     recover(directory, &LmdbOptions::default())?;

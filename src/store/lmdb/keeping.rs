@@ -1,0 +1,137 @@
+//! The thread of a process that keeps what it reads while it is alone: takes the door, and gives way when somebody knocks.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use notify::event::ModifyKind;
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::door::Door;
+use crate::store::{Keeper, StoreError};
+
+/// How often a process looks whether it is alone. Nobody tells it, and nothing is lost but some speed.
+const LOOK_PERIOD: Duration = Duration::from_millis(500);
+
+/// A system that tells of a knock within this tells of all.
+const HEARING_MAX: Duration = Duration::from_secs(2);
+
+/// The thread; ends when dropped, and nothing is kept then.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    is_closed: Arc<AtomicBool>,
+    call: SyncSender<()>,
+    thread: Option<JoinHandle<()>>,
+    _files: RecommendedWatcher,
+}
+
+impl Keeping {
+    /// # Errors
+    /// The system cannot watch the door, or has no thread.
+    pub fn start(door: Arc<Door>, keeper: Arc<dyn Keeper>) -> Result<Self, StoreError> {
+        let failed = |error: notify::Error| StoreError::Io(format!("{} cannot be watched: {error}", door.file().display()));
+        // One waiting call is enough: it says "look up".
+        let (call, calls) = sync_channel(1);
+        let on_knock = call.clone();
+        let mut files = notify::recommended_watcher(move |event| {
+            if is_knock(&event) {
+                // Full: it is called already.
+                let _ = on_knock.try_send(());
+            }
+        })
+        .map_err(failed)?;
+        files.watch(door.file(), RecursiveMode::NonRecursive).map_err(failed)?;
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let guard = Guard { door, keeper, calls, is_closed: Arc::clone(&is_closed) };
+        let thread = std::thread::Builder::new()
+            .name("store-door".to_owned())
+            .spawn(move || guard.run())
+            .map_err(|error| StoreError::Io(format!("no thread at the door: {error}")))?;
+        Ok(Self { is_closed, call, thread: Some(thread), _files: files })
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.is_closed.store(true, Ordering::Release);
+        let _ = self.call.try_send(());
+        // The keeper may drop the last handle of the store; its thread cannot wait for itself.
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id())
+            && thread.join().is_err()
+        {
+            log::error!("the thread at the door of the store ended by a panic");
+        }
+    }
+}
+
+/// A touch; or anything else by which knocks may be lost.
+fn is_knock(event: &notify::Result<Event>) -> bool {
+    match event {
+        Ok(event) => match event.kind {
+            EventKind::Access(_) => event.need_rescan(),
+            // The mark.
+            EventKind::Modify(ModifyKind::Data(_)) => false,
+            _ => true,
+        },
+        Err(_) => true,
+    }
+}
+
+struct Guard {
+    door: Arc<Door>,
+    keeper: Arc<dyn Keeper>,
+    calls: Receiver<()>,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Guard {
+    fn run(&self) {
+        while !self.is_closed() {
+            if self.door.is_settled()
+                && let Err(error) = self.keep()
+            {
+                log::warn!("nothing is kept: {error}");
+                return;
+            }
+            self.rest();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Sleeps until it is time to look again. Knocks mean nothing while the door is open.
+    fn rest(&self) {
+        let until = Instant::now() + LOOK_PERIOD;
+        while !self.is_closed() && self.calls.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
+    }
+
+    /// Keeps until somebody knocks, if nobody else is there.
+    fn keep(&self) -> io::Result<()> {
+        if !self.door.lock()? {
+            return Ok(());
+        }
+        let kept = self.keep_locked();
+        self.door.unlock()?;
+        kept
+    }
+
+    fn keep_locked(&self) -> io::Result<()> {
+        // Each time, as the file may have been removed: who cannot hear must not begin.
+        while self.calls.try_recv().is_ok() {}
+        self.door.knock()?;
+        if self.calls.recv_timeout(HEARING_MAX).is_err() {
+            return Err(io::Error::other("the system does not tell when the file at the door is touched"));
+        }
+        self.door.mark(self.keeper.remains())?;
+        self.keeper.begin();
+        // The sender lives as long as the thread.
+        let _ = self.calls.recv();
+        self.keeper.end();
+        self.door.unmark()
+    }
+}

@@ -1,0 +1,336 @@
+//! The door of a store: a process that keeps what it reads is alone, and gives way.
+//!
+//! The ignored tests are the other processes: started by name with a directory in the environment, they do nothing without it.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use super::lmdb::{get, put};
+use crate::support::own_process;
+use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
+use ddbfs::store::memory::MemoryStore;
+use ddbfs::store::{KEEP, Keeper, Store, StoreError};
+
+const DIR: &str = "DDBFS_TEST_DOOR";
+
+/// Against a hang.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn given_dir() -> Option<PathBuf> {
+    std::env::var_os(DIR).map(PathBuf::from)
+}
+
+fn open(dir: &Path) -> Result<LmdbStore, StoreError> {
+    LmdbStore::open(&dir.join("data"), LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() })
+}
+
+/// One write, so that a killed process does not leave half a line.
+fn say(line: &str) {
+    std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+/// Says what it is told; while it keeps, the file `kept` is there. Its end waits for the file `go`, if it is slow.
+struct Told {
+    dir: PathBuf,
+    is_slow: bool,
+}
+
+impl Keeper for Told {
+    fn begin(&self) {
+        fs::write(self.dir.join("kept"), "").unwrap();
+        say("door begin");
+    }
+
+    fn end(&self) {
+        say("door asked");
+        while self.is_slow && !self.dir.join("go").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        fs::remove_file(self.dir.join("kept")).unwrap();
+        say("door end");
+    }
+}
+
+/// A process and what it says.
+struct Other {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Other {
+    fn start(test: &str, dir: &Path) -> Self {
+        let (child, output): (Child, BufReader<ChildStdout>) = own_process::start(module_path!(), test, (DIR, dir));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                // The first follows a word of the test's harness.
+                if let Some((_, said)) = line.split_once("door ") {
+                    let _ = sender.send(said.to_owned());
+                }
+            }
+        });
+        Self { child, lines }
+    }
+
+    fn says(&self, expected: &str) {
+        assert_eq!(self.lines.recv_timeout(PATIENCE).as_deref(), Ok(expected));
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+    }
+}
+
+fn keep_until_killed(is_slow: bool) {
+    let Some(dir) = given_dir() else { return };
+    let store = open(&dir).unwrap();
+    // A process of its own, which must not hold its locks when it is gone.
+    let mut command = Command::new("sleep");
+    let _sleeper = command.arg("30").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    store.keep_alone(Arc::new(Told { dir, is_slow }));
+    std::thread::sleep(PATIENCE);
+}
+
+#[test]
+#[ignore = "a process of another test"]
+fn child_keeps() {
+    keep_until_killed(false);
+}
+
+#[test]
+#[ignore = "a process of another test"]
+fn child_keeps_and_ends_slowly() {
+    keep_until_killed(true);
+}
+
+#[test]
+#[ignore = "a process of another test"]
+fn child_opens() {
+    let Some(dir) = given_dir() else { return };
+    let store = open(&dir).unwrap();
+    say("door open");
+    store.close();
+}
+
+#[test]
+fn a_keeper_gives_way_before_another_process_is_in_and_begins_again_when_it_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("kept");
+    let keeper = Other::start("child_keeps", dir.path());
+    for round in 0_u8..3 {
+        keeper.says("begin");
+        let store = open(dir.path()).unwrap();
+        assert!(!kept.exists(), "kept beside an open store");
+        keeper.says("asked");
+        keeper.says("end");
+        // More than one of its looks.
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(!kept.exists(), "kept beside an open store");
+        // Nobody was killed: a write does not wait, but that is a matter of time, and not asserted.
+        put(&store, b"round", vec![round]).unwrap();
+    }
+    keeper.says("begin");
+    keeper.kill();
+}
+
+#[test]
+fn two_at_once_are_let_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeper = Other::start("child_keeps", dir.path());
+    keeper.says("begin");
+    let newcomers = [(); 2].map(|()| Other::start("child_opens", dir.path()));
+    for mut newcomer in newcomers {
+        newcomer.says("open");
+        assert!(newcomer.child.wait().unwrap().success());
+    }
+    keeper.says("asked");
+    keeper.kill();
+}
+
+/// Whether the lock file says that something is kept.
+fn is_marked(dir: &Path) -> bool {
+    fs::read(dir.join("data/log.lock")).unwrap().starts_with(b"kept")
+}
+
+#[test]
+fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_and_the_next_process_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeper = Other::start("child_keeps", dir.path());
+    keeper.says("begin");
+    keeper.kill();
+    let killed = Instant::now();
+    assert!(is_marked(dir.path()));
+
+    // Who only reads does not wait, and leaves it to the next.
+    let store = open(dir.path()).unwrap();
+    assert_eq!(get(&store, b"key"), None);
+    drop(store);
+    assert!(is_marked(dir.path()));
+
+    let store = open(dir.path()).unwrap();
+    put(&store, b"key", vec![1]).unwrap();
+    assert!(killed.elapsed() >= KEEP, "written after {:?}", killed.elapsed());
+    assert!(!is_marked(dir.path()));
+    drop(store);
+    let store = open(dir.path()).unwrap();
+    put(&store, b"key", vec![2]).unwrap();
+    drop(store);
+
+    // The dead one's mark was taken away, not that of one who keeps.
+    let keeper = Other::start("child_keeps", dir.path());
+    keeper.says("begin");
+    assert!(is_marked(dir.path()));
+    keeper.kill();
+}
+
+#[test]
+fn a_process_that_keeps_after_a_killed_one_begins_when_that_ones_things_are_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeper = Other::start("child_keeps", dir.path());
+    keeper.says("begin");
+    keeper.kill();
+    let killed = Instant::now();
+    let keeper = Other::start("child_keeps", dir.path());
+    keeper.says("begin");
+    assert!(killed.elapsed() >= KEEP, "begun after {:?}", killed.elapsed());
+    assert!(is_marked(dir.path()));
+    keeper.kill();
+}
+
+#[test]
+fn who_is_killed_waiting_at_the_door_is_in_nobodys_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeper = Other::start("child_keeps_and_ends_slowly", dir.path());
+    keeper.says("begin");
+    let waiting = Other::start("child_opens", dir.path());
+    keeper.says("asked");
+    assert!(waiting.lines.try_recv().is_err(), "open beside a keeper");
+    waiting.kill();
+    fs::write(dir.path().join("go"), "").unwrap();
+    keeper.says("end");
+    keeper.says("begin");
+    drop(open(dir.path()).unwrap());
+    keeper.kill();
+}
+
+#[test]
+fn who_waits_while_the_keeper_is_killed_gets_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeper = Other::start("child_keeps_and_ends_slowly", dir.path());
+    keeper.says("begin");
+    let waiting = Other::start("child_opens", dir.path());
+    keeper.says("asked");
+    keeper.kill();
+    waiting.says("open");
+    assert!(is_marked(dir.path()));
+}
+
+#[test]
+fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeper = Other::start("child_keeps", dir.path());
+    keeper.says("begin");
+    keeper.signal("-STOP");
+    let Err(StoreError::Io(text)) = open(dir.path()) else { panic!("open beside a keeper") };
+    let pid = keeper.child.id();
+    assert!(text.starts_with(&format!("process {pid} has it mounted")) && text.contains(&format!("`kill -CONT {pid}`")), "{text}");
+    keeper.signal("-CONT");
+    drop(open(dir.path()).unwrap());
+    keeper.kill();
+}
+
+/// Holds the file `alone` shared while the store is open, and alone while it keeps: a second process in the way ends this one.
+struct Checked(File);
+
+impl Checked {
+    fn expect(outcome: Result<(), fs::TryLockError>) {
+        if outcome.is_err() {
+            say("door broken");
+            std::process::exit(1);
+        }
+    }
+}
+
+impl Keeper for Checked {
+    fn begin(&self) {
+        Self::expect(self.0.try_lock());
+        say("door begin");
+    }
+
+    fn end(&self) {
+        Self::expect(self.0.try_lock_shared());
+    }
+}
+
+#[test]
+#[ignore = "a process of another test"]
+fn child_comes_and_goes() {
+    let Some(dir) = given_dir() else { return };
+    let mut random = u64::from(std::process::id());
+    let mut pause = |below_ms: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_millis((random >> 33) % below_ms));
+    };
+    while !dir.join("stop").exists() {
+        pause(1_000);
+        let store = open(&dir).unwrap();
+        let alone = Arc::new(Checked(File::create(dir.join("alone")).unwrap()));
+        Checked::expect(alone.0.try_lock_shared());
+        say("door open");
+        store.keep_alone(Arc::clone(&alone) as Arc<dyn Keeper>);
+        pause(100);
+        store.close();
+        alone.0.unlock().unwrap();
+    }
+}
+
+#[test]
+fn of_processes_that_come_and_go_one_keeps_only_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut others: Vec<_> = (0..10).map(|_| Other::start("child_comes_and_goes", dir.path())).collect();
+    std::thread::sleep(Duration::from_secs(5));
+    let killed = others.split_off(7);
+    killed.into_iter().for_each(Other::kill);
+    fs::write(dir.path().join("stop"), "").unwrap();
+    let mut said = Vec::new();
+    for mut other in others {
+        assert!(other.child.wait().unwrap().success());
+        said.extend(other.lines.iter());
+    }
+    let count = |word: &str| said.iter().filter(|said| *said == word).count();
+    println!("{} openings, {} times kept", count("open"), count("begin"));
+    assert!(count("open") > 0 && count("begin") > 0 && count("broken") == 0);
+    put(&open(dir.path()).unwrap(), b"key", vec![1]).unwrap();
+}
+
+#[test]
+fn what_is_kept_ends_when_the_store_is_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).unwrap();
+    store.keep_alone(Arc::new(Told { dir: dir.path().to_owned(), is_slow: false }));
+    let deadline = Instant::now() + PATIENCE;
+    while !dir.path().join("kept").exists() {
+        assert!(Instant::now() < deadline, "it does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    store.close();
+    assert!(!dir.path().join("kept").exists());
+    assert!(!is_marked(dir.path()));
+}
+
+#[test]
+fn a_store_in_memory_is_always_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    MemoryStore::new().unwrap().keep_alone(Arc::new(Told { dir: dir.path().to_owned(), is_slow: false }));
+    assert!(dir.path().join("kept").exists());
+}
