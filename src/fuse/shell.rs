@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     IoctlFlags, KernelConfig, LockOwner, OpenFlags, PollEvents, PollFlags, PollNotifier, RenameFlags, ReplyAttr, ReplyCreate,
-    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyPoll, ReplyStatfs, ReplyWrite,
-    ReplyXattr, Request, TimeOrNow, WriteFlags,
+    ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyPoll,
+    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
@@ -33,11 +33,14 @@ const GENERATION: Generation = Generation(0);
 const WRITE_BYTES_MAX: u32 = 1024 * 1024;
 
 /// What is asked of the kernel where it can.
-const CAPABILITIES: [InitFlags; 4] = [
+const CAPABILITIES: [InitFlags; 6] = [
     // O_TRUNC comes with open: truncation is a property of the handle.
     InitFlags::FUSE_ATOMIC_O_TRUNC,
     // Lookups in one directory do not wait for each other: four times as many a second with four clients.
     InitFlags::FUSE_PARALLEL_DIROPS,
+    // A listing whose names are then looked up brings their attributes with it.
+    InitFlags::FUSE_DO_READDIRPLUS,
+    InitFlags::FUSE_READDIRPLUS_AUTO,
     // No file has capabilities or set-id bits to kill: saves asking for security.capability at each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
     // Every file is opened for direct I/O; without this none could be mapped shared.
@@ -347,8 +350,6 @@ impl Filesystem for Shell {
         });
     }
 
-    // There is no readdirplus: attributes that last for no time are asked for again, and the kernel would keep a node of every
-    // entry.
     fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         guard("readdir", || {
             let call = self.begin(request, "readdir", ino, None);
@@ -362,7 +363,25 @@ impl Filesystem for Shell {
                     Err(error) => reply.error(errno(&error)),
                 }
             };
-            self.view.run_listing(handle.0, Box::new(list));
+            self.view.run_listing(handle.0, None, Box::new(list));
+        });
+    }
+
+    fn readdirplus(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
+        guard("readdirplus", || {
+            let call = self.begin(request, "readdirplus", ino, None);
+            let (view, caller, owner) = (Arc::clone(&self.view), caller(request), self.owner);
+            let list = move || {
+                let read = view.readdirplus(caller, ino.0, handle.0, offset, &mut |name, offset, attr| {
+                    let ttl = attr.lasts.name.min(attr.lasts.attr);
+                    reply.add(INodeNo(attr.ino), offset, name, &ttl, &file_attr(attr, owner), GENERATION)
+                });
+                match call.end(read) {
+                    Ok(()) => reply.ok(),
+                    Err(error) => reply.error(errno(&error)),
+                }
+            };
+            self.view.run_listing(handle.0, Some(ino.0), Box::new(list));
         });
     }
 

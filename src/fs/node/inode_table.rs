@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use super::known::{KnownNode, Sources};
 use super::{Node, ROOT_INO};
+use crate::database::Source;
 use crate::model::TableName;
 
 const SHARDS: usize = 16;
@@ -83,7 +84,22 @@ impl InodeTable {
         if ino == ROOT_INO {
             return Some(ino);
         }
-        let node = KnownNode::new(node, &self.sources);
+        self.mark_known(ino, KnownNode::new(node, &self.sources), keeps)
+    }
+
+    /// A source as the nodes of its items share it.
+    #[must_use]
+    pub fn share(&self, source: &Source) -> Arc<Source> {
+        self.sources.share(source)
+    }
+
+    /// [`InodeTable::mark`] of an item with this number, packed by [`super::pack_item`]; what is read of it may be kept.
+    #[must_use]
+    pub fn mark_item(&self, ino: u64, source: &Arc<Source>, packed: &[u8]) -> Option<u64> {
+        self.mark_known(ino, KnownNode::item(source, packed), true)
+    }
+
+    fn mark_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<u64> {
         let mut shard = self.shard(ino).lock();
         let clock = shard.clock;
         match shard.slots.get_mut(&ino) {

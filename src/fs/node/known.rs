@@ -41,7 +41,7 @@ pub struct Sources {
 const SOURCES_MANY: usize = 1_000;
 
 impl Sources {
-    fn share(&self, source: &Source) -> Arc<Source> {
+    pub fn share(&self, source: &Source) -> Arc<Source> {
         let mut known = self.known.lock();
         if let Some(shared) = known.get(source).and_then(Weak::upgrade) {
             return shared;
@@ -61,13 +61,19 @@ impl KnownNode {
     pub fn new(node: Node, sources: &Sources) -> Self {
         let packed = match &node {
             Node::Entry(entry) => Packed::entry(&entry.key, entry.form).map(|packed| (&entry.source, packed)),
-            Node::Collection(source, partition) => Packed::values([COLLECTION, 0, 0], partition).map(|packed| (source, packed)),
+            Node::Collection(source, partition) => Packed::collection(partition).map(|packed| (source, packed)),
             _ => None,
         };
         match packed {
             Some((source, packed)) => Self::Packed(sources.share(source), packed),
             None => Self::Other(Arc::new(node)),
         }
+    }
+
+    /// An item of this source, packed by [`pack_item`].
+    #[must_use]
+    pub fn item(source: &Arc<Source>, packed: &[u8]) -> Self {
+        Self::Packed(Arc::clone(source), Packed(packed.into()))
     }
 
     /// The node; what was packed unpacks.
@@ -103,36 +109,53 @@ const PLAIN_JSON: u8 = 0;
 const DYNAMODB_JSON: u8 = 1;
 const COLLECTION: u8 = 2;
 
+/// Appends what the node of an item's plain text is beside its source.
+pub fn pack_item(key: &EntryKey, out: &mut Vec<u8>) {
+    let fits = Packed::write_entry(key, TextForm::PlainJson, out);
+    debug_assert!(fits.is_some(), "a key that none can be");
+}
+
 impl Packed {
     /// `None` of a key that none can be.
     fn entry(entry: &EntryKey, form: TextForm) -> Option<Self> {
+        let mut bytes = Vec::with_capacity(64);
+        Self::write_entry(entry, form, &mut bytes)?;
+        Some(Self(bytes.into()))
+    }
+
+    fn write_entry(entry: &EntryKey, form: TextForm, out: &mut Vec<u8>) -> Option<()> {
         let kind = match form {
             TextForm::PlainJson => PLAIN_JSON,
             TextForm::DynamoDbJson => DYNAMODB_JSON,
         };
         let base = std::iter::once(&entry.base.partition).chain(&entry.base.sort);
         match &entry.index {
-            None => Self::values([kind, 0, 0], base),
+            None => Self::write([kind, 0, 0], base, out),
             Some((partition, sort)) => {
                 let head = [kind, u8::try_from(partition.len()).ok()?, u8::try_from(sort.len()).ok()?];
-                Self::values(head, partition.iter().chain(sort).chain(base))
+                Self::write(head, partition.iter().chain(sort).chain(base), out)
             }
         }
     }
 
-    fn values<'a>(head: [u8; 3], values: impl IntoIterator<Item = &'a AttributeValue>) -> Option<Self> {
+    fn collection(partition: &[AttributeValue]) -> Option<Self> {
         let mut bytes = Vec::with_capacity(64);
-        bytes.extend(head);
+        Self::write([COLLECTION, 0, 0], partition, &mut bytes)?;
+        Some(Self(bytes.into()))
+    }
+
+    fn write<'a>(head: [u8; 3], values: impl IntoIterator<Item = &'a AttributeValue>, out: &mut Vec<u8>) -> Option<()> {
+        out.extend(head);
         for value in values {
-            bytes.push(match value {
+            out.push(match value {
                 AttributeValue::S(_) => b'S',
                 AttributeValue::N(_) => b'N',
                 AttributeValue::B(_) => b'B',
                 _ => return None,
             });
-            key::encode(value, &mut bytes);
+            key::encode(value, out);
         }
-        Some(Self(bytes.into()))
+        Some(())
     }
 
     fn node(&self, source: Source) -> Option<Node> {

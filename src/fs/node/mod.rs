@@ -19,6 +19,7 @@ pub mod special;
 
 pub use ino::{EntryInos, ROOT_INO, entry_ino, is_structure, query_link_ino};
 pub use kind::Kind;
+pub use known::pack_item;
 
 use ino::{Role, Tag};
 use special::{Effort, Special, SpecialNode};

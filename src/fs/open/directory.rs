@@ -14,16 +14,18 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use crate::database::Position;
+use crate::database::{EntryKey, EntryStat, Position, Source};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::{Kind, Node};
+use crate::fs::node::{Kind, Node, pack_item};
 use crate::fs::query::Wanted;
 
 /// Entries read from the source at a time.
 pub const BATCH: usize = 512;
 /// Entries that can be asked for again without reading them again.
 const WINDOW: usize = 2 * BATCH;
+/// Offset of "..".
+const DOTS: u64 = 2;
 /// Checkpoints kept of one open directory.
 const CHECKPOINTS_MAX: usize = 256;
 
@@ -74,6 +76,45 @@ pub struct Found {
     rows: Vec<Row>,
     names: String,
     places: Vec<u8>,
+    /// Is [`Found::items`] asked for?
+    wants_items: bool,
+    items: Option<Items>,
+}
+
+/// What READDIRPLUS tells of listed items beside their names.
+#[derive(Debug)]
+pub struct Items {
+    pub source: Source,
+    /// They are of this commit or a later one.
+    pub commit: u64,
+    rows: Vec<(EntryStat, usize)>,
+    keys: Vec<u8>,
+}
+
+/// An item that is listed.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedItem<'i> {
+    pub entry: Entry<'i>,
+    pub stat: EntryStat,
+    /// As of [`pack_item`].
+    pub packed: &'i [u8],
+}
+
+impl Items {
+    #[must_use]
+    pub fn new(source: Source, commit: u64) -> Self {
+        Self { source, commit, rows: Vec::with_capacity(BATCH), keys: Vec::new() }
+    }
+
+    fn push(&mut self, key: &EntryKey, stat: EntryStat) {
+        pack_item(key, &mut self.keys);
+        self.rows.push((stat, self.keys.len()));
+    }
+
+    fn from(&self, at: usize) -> impl Iterator<Item = (EntryStat, &[u8])> {
+        let mut start = at.checked_sub(1).and_then(|before| self.rows.get(before)).map_or(0, |(_, end)| *end);
+        self.rows.iter().skip(at).map(move |(stat, end)| (*stat, &self.keys[std::mem::replace(&mut start, *end)..*end]))
+    }
 }
 
 #[derive(Debug)]
@@ -100,6 +141,35 @@ impl Found {
         };
         let (name_end, place_end) = (self.names.len(), self.places.len());
         self.rows.push(Row { ino: entry.ino, kind: entry.kind, name_end, place_end, tail });
+    }
+
+    /// Are the attributes of items asked for? A lister that lists nothing else then calls [`Found::begin_items`].
+    #[must_use]
+    pub fn wants_items(&self) -> bool {
+        self.wants_items
+    }
+
+    pub fn begin_items(&mut self, items: Items) {
+        self.items = Some(items);
+    }
+
+    /// Appends an item's file.
+    pub fn push_item(&mut self, entry: Entry<'_>, place: Place<'_>, key: &EntryKey, stat: EntryStat) {
+        self.push(entry, place);
+        if let Some(items) = &mut self.items {
+            items.push(key, stat);
+        }
+    }
+
+    /// What there is to tell of the items, if it is asked for and nothing else is listed.
+    #[must_use]
+    pub fn items(&self) -> Option<&Items> {
+        self.items.as_ref()
+    }
+
+    /// The items from that one on.
+    pub fn items_from<'f>(&'f self, items: &'f Items, at: usize) -> impl Iterator<Item = ListedItem<'f>> {
+        self.from(at).zip(items.from(at)).map(|((entry, _), (stat, packed))| ListedItem { entry, stat, packed })
     }
 
     #[must_use]
@@ -132,7 +202,12 @@ impl Found {
 
     /// The place of the last name.
     fn end(&self) -> Option<Cursor> {
-        let (_, place) = self.from(self.len().checked_sub(1)?).next()?;
+        self.cursor(self.len().checked_sub(1)?)
+    }
+
+    /// The place of a name.
+    fn cursor(&self, at: usize) -> Option<Cursor> {
+        let (_, place) = self.from(at).next()?;
         Some(match place {
             Place::After(position) => Cursor::After(Position(position.into())),
             Place::Tail(count) => Cursor::Tail(count),
@@ -140,14 +215,17 @@ impl Found {
     }
 
     /// Forgets the names and keeps the room.
-    fn clear(&mut self) {
+    fn clear(&mut self, wants_items: bool) {
+        (self.wants_items, self.items) = (wants_items, None);
         self.rows.clear();
         self.names.clear();
         self.places.clear();
     }
 
     fn held_bytes(&self) -> usize {
-        self.rows.capacity() * size_of::<Row>() + self.names.capacity() + self.places.capacity()
+        let of_items = |items: &Items| items.rows.capacity() * size_of::<(EntryStat, usize)>() + items.keys.capacity();
+        let of_rows = self.rows.capacity() * size_of::<Row>() + self.names.capacity() + self.places.capacity();
+        of_rows + self.items.as_ref().map_or(0, of_items)
     }
 }
 
@@ -251,6 +329,8 @@ pub struct DirectoryStream {
     stride: u64,
     dots: [u64; 2],
     is_slow: bool,
+    /// Are the next batches to have [`Items`]?
+    wants_items: bool,
 }
 
 impl std::fmt::Debug for DirectoryStream {
@@ -274,6 +354,7 @@ impl DirectoryStream {
             stride: BATCH as u64,
             dots,
             is_slow: false,
+            wants_items: false,
         }
     }
 
@@ -287,6 +368,11 @@ impl DirectoryStream {
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.is_slow
+    }
+
+    /// Are [`Items`] wanted from now on, where nothing else is listed?
+    pub fn want_items(&mut self, wants_items: bool) {
+        self.wants_items = wants_items;
     }
 
     /// Bytes of memory of the names and places that it keeps.
@@ -308,39 +394,74 @@ impl DirectoryStream {
         wanted: &Wanted<'_>,
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
     ) -> Result<(), FsError> {
+        let mut next = offset;
+        for (entry, after) in self.begin(offset) {
+            if emit(entry, after) {
+                return Ok(());
+            }
+            next = after;
+        }
+        loop {
+            let (found, at) = match self.after(mount, next, wanted) {
+                Ok(Some(found)) => found,
+                Ok(None) => return Ok(()),
+                // What was emitted stands; the next call meets the error again.
+                Err(_) if next > offset => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            for (entry, _) in found.from(at) {
+                if emit(entry, next + 1) {
+                    return Ok(());
+                }
+                next += 1;
+            }
+        }
+    }
+
+    /// Begins anew at offset 0. Those of "." and ".." that come after `offset`, each with its own.
+    pub fn begin(&mut self, offset: u64) -> impl Iterator<Item = (Entry<'static>, u64)> + use<> {
         if offset == 0 {
             self.rewind();
         }
-        let mut next = offset;
-        for (index, name) in [".", ".."].into_iter().enumerate() {
-            if next == index as u64 {
-                next += 1;
-                if emit(Entry { ino: self.dots[index], kind: Kind::Directory, name }, next) {
-                    return Ok(());
-                }
-            }
+        let [own, above] = self.dots;
+        [(own, ".", 1), (above, "..", 2)]
+            .into_iter()
+            .filter(move |(_, _, after)| *after > offset)
+            .map(|(ino, name, after)| (Entry { ino, kind: Kind::Directory, name }, after))
+    }
+
+    /// The batch with the entry after an offset of that of ".." or more, and its place in it; `None` at the directory's end.
+    ///
+    /// # Errors
+    /// As of [`DirectoryStream::read`].
+    pub fn after(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<Option<(&Found, usize)>, FsError> {
+        let index = offset - DOTS;
+        if self.wants_items && self.batch_with(index).is_some_and(|(found, _)| !found.wants_items) {
+            self.forget_from(index);
         }
-        let mut emitted = next > offset;
-        loop {
-            match self.ensure(mount, next - 2, wanted) {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
-                // What was emitted stands; the next call meets the error again.
-                Err(_) if emitted => return Ok(()),
-                Err(error) => return Err(error),
-            }
-            let mut start = usize::try_from(next - 2 - self.first).unwrap_or(usize::MAX);
-            for batch in &self.window {
-                for (entry, _) in batch.from(start) {
-                    if emit(entry, next + 1) {
-                        return Ok(());
-                    }
-                    next += 1;
-                    emitted = true;
-                }
-                start = start.saturating_sub(batch.len());
-            }
+        if !self.ensure(mount, index, wanted)? {
+            return Ok(None);
         }
+        Ok(self.batch_with(index))
+    }
+
+    /// The entry of that index, and what comes after it, is read again when it is asked for.
+    fn forget_from(&mut self, index: u64) {
+        let before = index.checked_sub(1).and_then(|last| self.batch_with(last)).and_then(|(found, at)| found.cursor(at));
+        (self.first, self.before) = (index, before.unwrap_or_else(|| self.before.clone()));
+        self.window.clear();
+    }
+
+    /// Where in the window an entry is.
+    fn batch_with(&self, index: u64) -> Option<(&Found, usize)> {
+        let mut at = usize::try_from(index.checked_sub(self.first)?).ok()?;
+        for batch in &self.window {
+            if at < batch.len() {
+                return Some((batch, at));
+            }
+            at -= batch.len();
+        }
+        None
     }
 
     fn window_len(&self) -> usize {
@@ -397,7 +518,7 @@ impl DirectoryStream {
             }
         };
         let mut batch = std::mem::take(&mut self.spare);
-        batch.clear();
+        batch.clear(self.wants_items);
         lister.fetch(mount, &from, wanted, &mut batch)?;
         if batch.is_empty() {
             return Ok(false);

@@ -8,7 +8,7 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::{AliasNode, EntryInos, Kind, Node};
-use crate::fs::open::directory::{Cursor, Entry, Found, Lister, Place};
+use crate::fs::open::directory::{Cursor, Entry, Found, Items, Lister, Place};
 use crate::fs::path::names;
 use crate::fs::path::names::{Parsed, Suffix};
 use crate::fs::query::Wanted;
@@ -144,13 +144,17 @@ impl Lister for EntryLister {
         };
         let hides = mount.hides_any();
         let source = &self.source;
+        if out.wants_items() && source.index.is_none() && !mount.options.pretty {
+            // Before the entries are read.
+            out.begin_items(Items::new(source.clone(), mount.db.visible_commit_id()?));
+        }
         let mut inos = EntryInos::new(source, TextForm::PlainJson);
         mount.db.entries(source, &self.range, after, &mut |key, stat, place| {
             if hides && mount.is_hidden(source, key, stat.version) {
                 return ControlFlow::Continue(());
             }
             let name = &names::entry_name(key, TextForm::PlainJson);
-            out.push(Entry { ino: inos.of(key), kind: Kind::File, name }, Place::After(place));
+            out.push_item(Entry { ino: inos.of(key), kind: Kind::File, name }, Place::After(place), key, stat);
             out.next()
         })?;
         Ok(())

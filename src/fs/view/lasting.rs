@@ -93,19 +93,25 @@ impl View {
     pub(super) fn lasting(&self, caller: Caller, node: &Node, attr: &Attr) -> Lasting {
         let ino = attr.ino;
         if item_of(node).is_some() {
-            let is_kept = self.keeps()
-                && attr.version != 0
-                && attr.links > 0
-                && !self.handles.is_open(ino)
-                && !self.keeping.moving.holds(ino)
-                && self.reads.may_be_kept(ino, caller.pid, attr.version);
-            return if is_kept { Lasting { name: KEEP, attr: KEEP } } else { Lasting::NOT };
+            return self.item_lasting(caller, attr);
         }
         let is_lasting_directory = match node {
             Node::Collection(Source { index: None, .. }, _) => !self.keeping.moving.holds(ino),
             _ => attr.kind == Kind::Directory && is_structure(ino),
         };
         Lasting { name: if is_lasting_directory { DIRECTORY_NAME } else { Duration::ZERO }, attr: Duration::ZERO }
+    }
+
+    /// [`View::lasting`] of an item.
+    pub(super) fn item_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
+        let ino = attr.ino;
+        let is_kept = self.keeps()
+            && attr.version != 0
+            && attr.links > 0
+            && !self.handles.is_open(ino)
+            && !self.keeping.moving.holds(ino)
+            && self.reads.may_be_kept(ino, caller.pid, attr.version);
+        if is_kept { Lasting { name: KEEP, attr: KEEP } } else { Lasting::NOT }
     }
 
     /// Marks a node of which an answer may be kept, before it is read; counts a lookup, which [`View::unmark`] takes back. `None` when

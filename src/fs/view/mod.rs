@@ -27,6 +27,7 @@ mod host;
 mod in_progress;
 mod keeper;
 mod lasting;
+mod listing;
 mod notes;
 mod open;
 mod put;
@@ -43,8 +44,6 @@ mod xattr;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Weak};
-
-use parking_lot::Mutex;
 
 pub use calls::TimedCall;
 pub use copy::RangeEnd;
@@ -68,10 +67,9 @@ use super::node::Node;
 use super::node::attr::{Attr, Lasting};
 use super::node::inode_table::InodeTable;
 use super::open::computed::Kept;
-use super::open::directory::{DirectoryStream, Entry, FixedLister, Lister};
 use super::open::handle::{Handle, Handles};
 use super::open::host::{Host, noted};
-use super::process::{has_signal, process_of, session_of};
+use super::process::{process_of, session_of};
 use super::source::scratch;
 use super::time::now_ms;
 use super::tree::{self, explain, is_worth_telling};
@@ -339,58 +337,6 @@ impl View {
     /// Not a symlink.
     pub fn readlink(&self, ino: u64) -> Result<String, FsError> {
         tree::link_target(&self.mount, &*self.node(ino)?)
-    }
-
-    /// OPENDIR; a handle.
-    ///
-    /// # Errors
-    /// Not a directory, or gone.
-    pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
-        let node = self.node(ino)?;
-        self.attr_of(&node, caller)?;
-        let dots = self.mount.dots(&node);
-        let is_slow = matches!(*node, Node::Query(_));
-        let is_emptied = self.is_emptied_for(caller, &node);
-        let make = Box::new(move |mount: &Mount| match is_emptied {
-            true => Ok(Box::<FixedLister>::default() as Box<dyn Lister>),
-            false => tree::lister(mount, &node),
-        });
-        let stream = DirectoryStream::new(dots, make).slow(is_slow);
-        self.handles.insert(Handle::Directory(Mutex::new(stream)), ino, caller.pid, now_ms())
-    }
-
-    /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
-    /// the handle is under way.
-    pub fn run_listing(&self, handle: u64, work: Box<dyn FnOnce() + Send>) {
-        let is_slow = match self.handles.get(handle).as_deref() {
-            Some(Handle::Directory(stream)) => stream.try_lock().is_none_or(|stream| stream.is_slow()),
-            _ => false,
-        };
-        if is_slow { self.run_long(work) } else { work() }
-    }
-
-    /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
-    ///
-    /// # Errors
-    /// The directory is gone, or the database failed; [`FsError::Interrupted`] when the caller has a signal and nothing was found so far.
-    pub fn readdir(
-        &self,
-        caller: Caller,
-        handle: u64,
-        offset: u64,
-        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
-    ) -> Result<(), FsError> {
-        let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
-        let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
-        self.noted_at(caller, "readdir", String::new, self.handles.reserve_read(handle))?;
-        let read = stream.lock().read(&self.mount, offset, &|| has_signal(caller.pid) != Some(true), emit);
-        self.handles.settle(handle);
-        self.noted_at(caller, "readdir", String::new, read)
-    }
-
-    /// RELEASEDIR.
-    pub fn releasedir(&self, handle: u64) {
-        self.handles.remove(handle);
     }
 
     /// STATFS.

@@ -1,0 +1,219 @@
+//! Listings: OPENDIR, READDIR, READDIRPLUS, RELEASEDIR.
+//!
+//! READDIRPLUS tells the attributes of items, from the same walk that lists their names. Where the kernel may keep nothing, it answers
+//! as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes that last for no time are asked for again,
+//! and the kernel makes a node of each.
+
+use parking_lot::Mutex;
+
+use super::View;
+use crate::fs::FsError;
+use crate::fs::mount::Mount;
+use crate::fs::node::Node;
+use crate::fs::node::attr::Attr;
+use crate::fs::open::directory::{DirectoryStream, Entry, FixedLister, Items, ListedItem, Lister};
+use crate::fs::open::handle::Handle;
+use crate::fs::open::host::Host;
+use crate::fs::process::{Caller, has_signal};
+use crate::fs::source::entry;
+use crate::fs::time::now_ms;
+use crate::fs::tree;
+
+/// Items of a READDIRPLUS that are marked before it is looked whether what was read of them still holds.
+const MARKED_AT_ONCE: usize = 32;
+
+/// Is given a name, its offset and its attributes; is the reply full, and this not in it?
+pub type EmitPlus<'e> = dyn FnMut(&str, u64, &Attr) -> bool + 'e;
+
+impl View {
+    /// OPENDIR; a handle.
+    ///
+    /// # Errors
+    /// Not a directory, or gone.
+    pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
+        let node = self.node(ino)?;
+        self.attr_of(&node, caller)?;
+        let dots = self.mount.dots(&node);
+        let is_slow = matches!(*node, Node::Query(_));
+        let is_emptied = self.is_emptied_for(caller, &node);
+        let make = Box::new(move |mount: &Mount| match is_emptied {
+            true => Ok(Box::<FixedLister>::default() as Box<dyn Lister>),
+            false => tree::lister(mount, &node),
+        });
+        let stream = DirectoryStream::new(dots, make).slow(is_slow);
+        self.handles.insert(Handle::Directory(Mutex::new(stream)), ino, caller.pid, now_ms())
+    }
+
+    /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
+    /// the handle is under way; a READDIRPLUS of the inode `plus` also where it may look up what takes long.
+    pub fn run_listing(&self, handle: u64, plus: Option<u64>, work: Box<dyn FnOnce() + Send>) {
+        let is_slow = match self.handles.get(handle).as_deref() {
+            Some(Handle::Directory(stream)) => stream.try_lock().is_none_or(|stream| stream.is_slow()),
+            _ => false,
+        };
+        let looks_up = plus.and_then(|ino| self.inodes.get(ino));
+        let looks_long = matches!(looks_up.as_deref(), Some(Node::Table(_) | Node::Index(_) | Node::Special(_)));
+        if is_slow || looks_long { self.run_long(work) } else { work() }
+    }
+
+    /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
+    ///
+    /// # Errors
+    /// The directory is gone, or the database failed; [`FsError::Interrupted`] when the caller has a signal and nothing was found so far.
+    pub fn readdir(
+        &self,
+        caller: Caller,
+        handle: u64,
+        offset: u64,
+        emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
+    ) -> Result<(), FsError> {
+        self.with_stream(caller, handle, |stream| {
+            stream.want_items(false);
+            stream.read(&self.mount, offset, &|| has_signal(caller.pid) != Some(true), emit)
+        })
+    }
+
+    /// READDIRPLUS of the directory `ino`: as [`View::readdir`], with attributes. Each name given, but the dots, counts a lookup.
+    ///
+    /// # Errors
+    /// As of [`View::readdir`].
+    pub fn readdirplus(&self, caller: Caller, ino: u64, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<(), FsError> {
+        self.with_stream(caller, handle, |stream| {
+            stream.want_items(self.keeps());
+            let mut plus = Plus { view: self, caller, ino, next: offset, has_given: false, emit };
+            match plus.list(stream, offset) {
+                // What was given stands; the next call meets the error again.
+                Err(_) if plus.has_given => Ok(()),
+                listed => listed,
+            }
+        })
+    }
+
+    /// RELEASEDIR.
+    pub fn releasedir(&self, handle: u64) {
+        self.handles.remove(handle);
+    }
+
+    fn with_stream(
+        &self,
+        caller: Caller,
+        handle: u64,
+        work: impl FnOnce(&mut DirectoryStream) -> Result<(), FsError>,
+    ) -> Result<(), FsError> {
+        let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
+        let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
+        self.noted_at(caller, "readdir", String::new, self.handles.reserve_read(handle))?;
+        let read = work(&mut stream.lock());
+        self.handles.settle(handle);
+        self.noted_at(caller, "readdir", String::new, read)
+    }
+}
+
+/// A READDIRPLUS.
+struct Plus<'p, 'e> {
+    view: &'p View,
+    caller: Caller,
+    /// Of the directory.
+    ino: u64,
+    /// Offset up to which entries were given, or are gone.
+    next: u64,
+    has_given: bool,
+    emit: &'p mut EmitPlus<'e>,
+}
+
+impl Plus<'_, '_> {
+    fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<(), FsError> {
+        for (entry, _) in stream.begin(offset) {
+            // The kernel takes nothing but the name of these.
+            if !self.give(entry.name, &Attr::directory(entry.ino, 0)) {
+                return Ok(());
+            }
+        }
+        let (view, pid) = (self.view, self.caller.pid);
+        let wanted = || has_signal(pid) != Some(true);
+        while let Some((found, at)) = stream.after(&view.mount, self.next, &wanted)? {
+            let is_full = match found.items() {
+                Some(items) => self.give_items(items, &found.items_from(items, at).take(MARKED_AT_ONCE).collect::<Vec<_>>())?,
+                None => self.has_given || found.from(at).next().is_none_or(|(entry, _)| self.give_one(entry.name)),
+            };
+            if is_full {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the next entry; false when there is no room for it.
+    fn give(&mut self, name: &str, attr: &Attr) -> bool {
+        if (self.emit)(name, self.next + 1, attr) {
+            return false;
+        }
+        (self.next, self.has_given) = (self.next + 1, true);
+        true
+    }
+
+    /// Gives a name as LOOKUP would, unless it is gone; was it given?
+    fn give_one(&mut self, name: &str) -> bool {
+        let found = self.view.node(self.ino).and_then(|parent| self.view.find(self.caller, &parent, name.as_bytes()));
+        let Ok(attr) = found else {
+            self.next += 1;
+            return false;
+        };
+        if !self.give(name, &attr) {
+            self.view.forget(attr.ino, 1);
+        }
+        true
+    }
+
+    /// Gives items that were listed, each marked before what is told of it is known to hold. Those that are gone are left out, and the
+    /// marks of those that are not given are taken back. Is the reply full?
+    fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool, FsError> {
+        let view = self.view;
+        let source = view.inodes.share(&items.source);
+        let marked: Vec<_> = listed.iter().map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed)).collect();
+        // What is hidden is not gone yet, and no commit tells of it.
+        let holds = !view.mount.hides_any() && view.mount.db.visible_commit_id().is_ok_and(|commit| commit == items.commit);
+        let (mut rest, mut is_full) = (listed.iter().zip(marked), Ok(false));
+        for (item, marked) in rest.by_ref() {
+            let given = if marked.is_some() { self.give_item(item, holds) } else { Ok(Given::Left) };
+            if let (Some(ino), Err(_) | Ok(Given::Left | Given::Full)) = (marked, &given) {
+                view.unmark(ino);
+            }
+            match given {
+                Ok(Given::Yes) => {}
+                Ok(Given::Left) => self.next += 1,
+                full => {
+                    is_full = full.map(|_| true);
+                    break;
+                }
+            }
+        }
+        rest.filter_map(|(_, marked)| marked).for_each(|ino| view.unmark(ino));
+        is_full
+    }
+
+    /// Gives an item that is marked, as it was listed if that still holds.
+    fn give_item(&mut self, item: &ListedItem<'_>, holds: bool) -> Result<Given, FsError> {
+        let (view, ino) = (self.view, item.entry.ino);
+        let attr = match view.inodes.get(ino).as_deref() {
+            _ if holds => Ok(Attr::entry(ino, &item.stat, true)),
+            Some(Node::Entry(found)) => entry::attr(&view.mount, found),
+            _ => Err(FsError::NotFound),
+        };
+        let attr = match attr {
+            Err(FsError::NotFound) => return Ok(Given::Left),
+            attr => attr?,
+        };
+        let attr = Attr { lasts: view.item_lasting(self.caller, &attr), ..attr };
+        Ok(if self.give(item.entry.name, &attr) { Given::Yes } else { Given::Full })
+    }
+}
+
+/// What became of a name.
+enum Given {
+    Yes,
+    /// It is gone, or its inode number stands for another node.
+    Left,
+    /// There is no room for it.
+    Full,
+}
