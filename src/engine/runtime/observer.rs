@@ -41,7 +41,7 @@ pub trait Observer: Send + Sync {
 }
 
 /// How long who waits for an operation may be let wait for its observers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Patience {
     /// As long as it takes: it holds nothing that an observer may wait for.
     #[default]
@@ -50,6 +50,8 @@ pub enum Patience {
     Short,
     /// Not at all: it does hold something.
     None,
+    /// Not at all, and there is nothing to wait for: the kernel knows of the change, which it asked for, and of its effects.
+    Settled,
 }
 
 thread_local! {
@@ -79,13 +81,13 @@ pub fn patience() -> Patience {
 
 /// The observers there are. Without any, a look at a flag is all that a write costs.
 #[derive(Default)]
-pub struct Observers {
+pub(super) struct Observers {
     any: AtomicBool,
     list: RwLock<Vec<Arc<dyn Observer>>>,
 }
 
 impl Observers {
-    pub(super) fn any(&self) -> bool {
+    pub fn any(&self) -> bool {
         self.any.load(Ordering::SeqCst)
     }
 
@@ -96,7 +98,7 @@ impl Observers {
     }
 
     /// Tells one after the other, then calls `then`.
-    pub(super) fn tell(&self, committed: Committed, then: Then) {
+    pub fn tell(&self, committed: Committed, then: Then) {
         let (list, committed) = (self.list.read().clone(), Arc::new(committed));
         let all = list.into_iter().fold(then, |then, observer| {
             let committed = Arc::clone(&committed);
