@@ -20,6 +20,7 @@ use fuser::{
 
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use super::options::MountOptions;
+use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::node::attr::Attr;
 use crate::fs::open::Bytes;
 use crate::fs::view::{NewAttr, Place, RangeEnd, TimedCall};
@@ -69,11 +70,25 @@ impl Shell {
 /// Runs a call that is answered when it has been worked out: on a thread for what takes long, if it may.
 fn answer(view: &Arc<View>, call: &'static str, place: Place<'_>, work: impl FnOnce(&Arc<View>) + Send + 'static) {
     let again = Arc::clone(view);
-    guard(call, || view.run_call(place, move || guard(call, || work(&again))));
+    let patience = match place {
+        Place::Inode(_) => Patience::Short,
+        Place::Name(..) | Place::Directory(_) => Patience::None,
+    };
+    patient(call, patience, || view.run_call(place, move || guard(call, || work(&again))));
 }
 
+/// Runs a call, of a file or one that changes nothing: who waits for it holds no directory's lock in the kernel.
 fn guard(call: &'static str, work: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+    patient(call, patience().max(Patience::Short), work);
+}
+
+/// Runs a call during which the kernel holds the lock of a directory: nobody may wait for what waits for that.
+fn in_directory(call: &'static str, work: impl FnOnce()) {
+    patient(call, Patience::None, work);
+}
+
+fn patient(call: &'static str, patience: Patience, work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(|| with_patience(patience, work))).is_err() {
         log::error!("{call}: abandoned after a panic");
     }
 }
@@ -193,7 +208,7 @@ impl Filesystem for Shell {
         if mode & libc::S_IFMT != libc::S_IFREG {
             return reply.error(Errno::EPERM);
         }
-        guard("mknod", || {
+        in_directory("mknod", || {
             let made = self.view.mknod(caller(request), parent.0, name.as_bytes(), mode);
             reply_entry(reply, self.owner, made);
         });
@@ -208,7 +223,7 @@ impl Filesystem for Shell {
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        guard("unlink", || {
+        in_directory("unlink", || {
             let call = self.begin(request, "unlink", parent, Some(name));
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.unlink(caller(request), parent.0, name.as_bytes(), done);
@@ -241,7 +256,7 @@ impl Filesystem for Shell {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        guard("rename", || {
+        in_directory("rename", || {
             let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
             let call = self.begin(request, "rename", parent, Some(name));
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
@@ -290,12 +305,14 @@ impl Filesystem for Shell {
         handle: FileHandle,
         offset: u64,
         data: &[u8],
-        _write_flags: WriteFlags,
+        write_flags: WriteFlags,
         _flags: OpenFlags,
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        guard("write", || {
+        // After write(2) the kernel asks for the file's attributes; not so when it writes back what a mapping left.
+        let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        patient("write", if is_mapped { Patience::Short } else { Patience::Settled }, || {
             // The kernel never sends more than WRITE_BYTES_MAX.
             let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
             let call = self.begin(request, "write", ino, None);
@@ -343,15 +360,17 @@ impl Filesystem for Shell {
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        guard("opendir", || match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
-            // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
-            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
-            Err(error) => reply.error(errno(&error)),
+        in_directory("opendir", || {
+            match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
+                // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
+                Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+                Err(error) => reply.error(errno(&error)),
+            }
         });
     }
 
     fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        guard("readdir", || {
+        in_directory("readdir", || {
             let call = self.begin(request, "readdir", ino, None);
             let (view, caller) = (Arc::clone(&self.view), caller(request));
             let list = move || {
@@ -453,7 +472,7 @@ impl Filesystem for Shell {
     }
 
     fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
-        guard("create", || {
+        in_directory("create", || {
             let call = self.begin(request, "create", parent, Some(name));
             match call.end(self.view.create(caller(request), parent.0, name.as_bytes(), mode, open_flags(flags))) {
                 Ok(created) => {

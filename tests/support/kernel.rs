@@ -114,13 +114,13 @@ impl Process {
         loop {
             let before = last;
             let mut room = 7;
-            let mut emit = |listed: &ddbfs::fs::open::directory::Listed, offset| {
+            let mut emit = |listed: ddbfs::fs::open::directory::Entry<'_>, offset| {
                 room -= 1;
                 if room == 0 {
                     return true;
                 }
-                if !matches!(listed.name.as_str(), "." | "..") {
-                    names.push((listed.name.clone(), listed.ino));
+                if !matches!(listed.name, "." | "..") {
+                    names.push((listed.name.to_owned(), listed.ino));
                 }
                 last = offset;
                 false

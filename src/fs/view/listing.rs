@@ -10,7 +10,7 @@ use super::View;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
-use crate::fs::node::attr::Attr;
+use crate::fs::node::attr::{Attr, Lasting};
 use crate::fs::open::directory::{DirectoryStream, Entry, FixedLister, Items, ListedItem, Lister};
 use crate::fs::open::handle::Handle;
 use crate::fs::open::host::Host;
@@ -169,6 +169,7 @@ impl Plus<'_, '_> {
     /// marks of those that are not given are taken back. Is the reply full?
     fn give_items(&mut self, items: &Items, listed: &[ListedItem<'_>]) -> Result<bool, FsError> {
         let view = self.view;
+        view.bound_known();
         let source = view.inodes.share(&items.source);
         let marked: Vec<_> = listed.iter().map(|item| view.inodes.mark_item(item.entry.ino, &source, item.packed)).collect();
         // What is hidden is not gone yet, and no commit tells of it.
@@ -204,7 +205,8 @@ impl Plus<'_, '_> {
             Err(FsError::NotFound) => return Ok(Given::Left),
             attr => attr?,
         };
-        let attr = Attr { lasts: view.item_lasting(self.caller, &attr), ..attr };
+        let lasts = if view.keeping.moving.holds(ino) { Lasting::NOT } else { view.item_lasting(self.caller, &attr) };
+        let attr = Attr { lasts, ..attr };
         Ok(if self.give(item.entry.name, &attr) { Given::Yes } else { Given::Full })
     }
 }

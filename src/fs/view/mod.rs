@@ -23,9 +23,11 @@ mod commit;
 mod computed;
 mod copy;
 mod creations;
+mod ending;
 mod host;
 mod in_progress;
 mod keeper;
+mod keeping;
 mod lasting;
 mod listing;
 mod notes;
@@ -42,18 +44,20 @@ mod waiting;
 mod workers;
 mod xattr;
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 pub use calls::TimedCall;
 pub use copy::RangeEnd;
+pub use keeping::{Kernel, Name, Notice};
 pub use open::Created;
 pub use rename::RenameFlags;
+pub use workers::Pool;
 
 use alarm::Keeper;
 use creations::Creations;
 use in_progress::InProgress;
-use lasting::{Keeping, is_own_name, item_of};
+use keeping::{Keeping, is_own_name, item_of};
 use notes::Reads;
 use seen::Seen;
 use vetoes::Vetoes;
@@ -209,6 +213,7 @@ impl View {
     /// # Errors
     /// `NotFound`, `NotDirectory`, a bad clause of a query path.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
+        self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
         let parent = self.node(parent)?;
         let found = self.find(caller, &parent, name);
         if matches!(found, Err(FsError::NotFound)) {
@@ -265,6 +270,7 @@ impl View {
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
         let path = || self.mount.path(&node);
+        self.bound_known();
         let known = self.inodes.mark(node.clone(), false);
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
@@ -290,6 +296,7 @@ impl View {
     /// # Errors
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+        self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
         let node = self.node(ino)?;
         if self.keeps() && handle.is_none() && item_of(&node).is_some() {
             self.inodes.mark_again(ino);
