@@ -10,6 +10,7 @@ mod indexes;
 mod items;
 mod kept;
 mod layout;
+mod listing;
 mod long_reads;
 mod looking;
 mod matrix;

@@ -388,7 +388,7 @@ fn forgetting_gives_everything_back() {
     let mut names = Vec::new();
     p.view
         .readdir(p.caller, handle, 0, &mut |listed, _| {
-            names.push(listed.name.clone());
+            names.push(listed.name.to_owned());
             false
         })
         .unwrap();

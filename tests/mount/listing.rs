@@ -1,0 +1,241 @@
+//! Listings with attributes: what READDIRPLUS tells while items come, change and go, without a mount and through one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ddbfs::database::Browse;
+use ddbfs::model::TableName;
+use ddbfs::model::api::DeleteItemRequest;
+use serde_json::Value;
+
+use crate::support::kernel::Process;
+use crate::support::mounted::{FLAT, Mount, ORDERS, put};
+use crate::support::seeded::Numbers;
+
+/// A directory, and where its items are stored.
+struct Folder {
+    path: &'static str,
+    table: &'static str,
+    /// The members of an item's key, by its name.
+    key: fn(&str) -> String,
+}
+
+const FOLDERS: [Folder; 2] = [
+    Folder { path: "Flat/items", table: "Flat", key: |name| format!(r#""id":"{name}""#) },
+    Folder { path: "Orders/items/u1", table: "Orders", key: |name| format!(r#""pk":"u1","sk":"{name}""#) },
+];
+
+impl Folder {
+    /// The length of the item's file.
+    fn put(&self, db: &dyn Browse, name: &str, fill: usize) -> u64 {
+        let json = format!("{{{},\"text\":\"{}\"}}", (self.key)(name), "x".repeat(fill));
+        put(db, self.table, &json);
+        json.len() as u64 + 1
+    }
+
+    fn delete(&self, db: &dyn Browse, name: &str) {
+        let key = ddbfs::codec::plain_json::parse(format!("{{{}}}", (self.key)(name)).as_bytes()).unwrap();
+        db.delete_item(DeleteItemRequest::new(TableName::new(self.table).unwrap(), key)).unwrap();
+    }
+}
+
+/// A name, its offset, and its size and whether it may be kept.
+type Given = (String, u64, u64, bool);
+
+/// What one READDIRPLUS of room for so many entries gives.
+fn plus(p: &Process, ino: u64, handle: u64, offset: u64, room: usize) -> Vec<Given> {
+    let mut given = Vec::new();
+    let mut emit = |name: &str, offset: u64, attr: &ddbfs::fs::node::attr::Attr| {
+        if given.len() == room {
+            return true;
+        }
+        given.push((name.to_owned(), offset, attr.size, !attr.lasts.attr.is_zero()));
+        false
+    };
+    p.view.readdirplus(p.caller, ino, handle, offset, &mut emit).unwrap();
+    given
+}
+
+fn is_dot(name: &str) -> bool {
+    matches!(name, "." | "..")
+}
+
+#[test]
+fn items_are_told_as_they_are_while_they_change_and_each_that_stays_once() {
+    for (folder, seed) in FOLDERS.iter().zip(1..) {
+        let p = Process::new(&[FLAT, ORDERS]);
+        p.view.keep_while_alone().unwrap();
+        let mut numbers = Numbers(seed);
+        let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
+        let name_of = |number: u64| format!("n{number:04}");
+        for number in 0..1_500 {
+            sizes.insert(format!("{}.json", name_of(number)), folder.put(&*p.db, &name_of(number), 1));
+        }
+        let ino = p.stat(folder.path).unwrap().ino;
+        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let (before, mut nodes) = (p.view.known_inodes(), 0);
+        let (mut seen, mut offset) = (BTreeSet::new(), 0);
+        // The even ones stay, and change; the odd ones come and go.
+        loop {
+            let room = 3 + numbers.below(120) as usize;
+            let given = plus(&p, ino, handle, offset, room);
+            let Some((_, last, ..)) = given.last() else { break };
+            offset = *last;
+            for (name, _, size, is_kept) in given.into_iter().filter(|(name, ..)| !is_dot(name)) {
+                assert_eq!(sizes.get(&name), Some(&size), "{name}");
+                assert!(is_kept && seen.insert(name.clone()), "{name}");
+                nodes += 1;
+            }
+            for _ in 0..numbers.below(30) {
+                let number = numbers.below(1_500);
+                let name = format!("{}.json", name_of(number));
+                if number.is_multiple_of(2) || !sizes.contains_key(&name) {
+                    sizes.insert(name, folder.put(&*p.db, &name_of(number), numbers.below(90) as usize));
+                } else {
+                    folder.delete(&*p.db, &name_of(number));
+                    sizes.remove(&name);
+                }
+            }
+        }
+        let stayed = (0..1_500).step_by(2).map(|number| format!("{}.json", name_of(number)));
+        assert!(stayed.into_iter().all(|name| seen.contains(&name)), "{}", folder.path);
+        assert_eq!(p.view.known_inodes() - before, nodes, "what was not given is not known");
+        p.view.releasedir(handle);
+    }
+}
+
+#[test]
+fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
+    let p = Process::new(&[ORDERS]);
+    p.view.keep_while_alone().unwrap();
+    for name in ["a", "c"] {
+        FOLDERS[1].put(&*p.db, name, 1);
+    }
+    let ino = p.stat(FOLDERS[1].path).unwrap().ino;
+    let list = || {
+        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let given = plus(&p, ino, handle, 2, 9).into_iter().map(|(name, .., is_kept)| (name, is_kept)).collect::<Vec<_>>();
+        p.view.releasedir(handle);
+        given
+    };
+    let open = p.open("Orders/items/u1/a.json", ddbfs::fs::view::OpenFlags::default()).unwrap();
+    p.unlink("Orders/items/u1/c.json").unwrap();
+    let given = list();
+    assert_eq!(given.iter().find(|(name, _)| name == "a.json"), Some(&("a.json".to_owned(), false)));
+    assert!(!given.iter().any(|(name, _)| name == "c.json"), "{given:?}");
+    p.close(open).unwrap();
+}
+
+#[test]
+fn where_nothing_is_kept_as_little_as_possible_is_told_with_attributes() {
+    let p = Process::new(&[FLAT, ORDERS]);
+    for number in 0..700 {
+        FOLDERS[0].put(&*p.db, &format!("n{number}"), number);
+    }
+    for path in ["Flat/items", "Orders", ""] {
+        let ino = p.stat(path).unwrap().ino;
+        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let before = p.view.known_inodes();
+        let dots: Vec<_> = plus(&p, ino, handle, 0, 99).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!((dots, p.view.known_inodes()), (vec![".".to_owned(), "..".to_owned()], before), "{path}");
+        // The kernel asks for attributes now and then.
+        let (mut names, mut offset) = (Vec::new(), 2);
+        loop {
+            let given = plus(&p, ino, handle, offset, 99);
+            assert!(given.len() <= 1 && given.iter().all(|(.., is_kept)| !is_kept));
+            let Some((name, last, ..)) = given.into_iter().next() else { break };
+            names.push(name);
+            offset = last;
+            let mut emit = |entry: ddbfs::fs::open::directory::Entry<'_>, at| {
+                if names.len() % 100 == 99 {
+                    return true;
+                }
+                names.push(entry.name.to_owned());
+                offset = at;
+                false
+            };
+            p.view.readdir(p.caller, handle, last, &mut emit).unwrap();
+        }
+        p.view.releasedir(handle);
+        let all: BTreeSet<String> = p.list(path).unwrap().into_iter().collect();
+        assert_eq!(names.len(), all.len(), "{path}");
+        assert_eq!(names.into_iter().collect::<BTreeSet<_>>(), all, "{path}");
+    }
+}
+
+/// LOOKUP and GETATTR requests so far.
+fn asked(mount: &Mount) -> u64 {
+    let stats: Value = serde_json::from_slice(&fs::read(mount.path().join(".ddb/stats.json")).unwrap()).unwrap();
+    stats["kernel"]["asked"].as_u64().unwrap()
+}
+
+/// Names and sizes, each stat following its name.
+fn sizes(directory: &Path) -> BTreeMap<String, u64> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+    // What is gone since it was listed is left out.
+    let sized = entries.filter_map(|entry| Some((entry.file_name().into_string().unwrap(), entry.metadata().ok()?.size())));
+    sized.collect()
+}
+
+#[test]
+fn a_listing_brings_the_attributes_of_its_items() {
+    const ITEMS: usize = 20_000;
+    let mount = Mount::with_tables();
+    for folder in &FOLDERS {
+        let expected: BTreeMap<String, u64> =
+            (0..ITEMS).map(|n| (format!("n{n}.json"), folder.put(&*mount.db, &format!("n{n}"), n % 50))).collect();
+        let directory = mount.path().join(folder.path);
+        let before = asked(&mount);
+        let mut found = sizes(&directory);
+        let asked = asked(&mount) - before;
+        found.retain(|name, _| expected.contains_key(name));
+        assert!(found == expected, "{}: {} of {}", folder.path, found.len(), expected.len());
+        assert!(asked < ITEMS as u64 / 2, "{asked} requests");
+    }
+}
+
+#[test]
+fn a_listing_is_true_while_items_change_and_go() {
+    const ITEMS: u64 = 3_000;
+    let mount = Mount::with_tables();
+    let (folder, is_over) = (&FOLDERS[1], AtomicBool::new(false));
+    for n in 0..ITEMS {
+        folder.put(&*mount.db, &format!("n{n}"), 0);
+    }
+    let empty = folder.put(&*mount.db, "n0", 0);
+    let directory = mount.path().join(folder.path);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut numbers = Numbers(7);
+            while !is_over.load(Ordering::Relaxed) {
+                let n = numbers.below(ITEMS);
+                match n % 3 {
+                    0 => {
+                        folder.put(&*mount.db, &format!("n{n}"), numbers.below(100) as usize);
+                    }
+                    1 => folder.delete(&*mount.db, &format!("n{n}")),
+                    // These stay as they are.
+                    _ => {}
+                }
+            }
+        });
+        for _ in 0..5 {
+            let found = sizes(&directory);
+            for n in (2..ITEMS).step_by(3) {
+                let size = empty + n.to_string().len() as u64 - 1;
+                assert_eq!(found.get(&format!("n{n}.json")), Some(&size), "n{n}");
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    // Nothing changes any more: what the kernel kept is what there is.
+    for _ in 0..2 {
+        for (name, size) in sizes(&directory) {
+            let text = fs::read(directory.join(&name)).unwrap();
+            assert_eq!(text.len() as u64, size, "{name}");
+        }
+    }
+}
