@@ -129,15 +129,14 @@ impl View {
 
     /// Runs on the thread that commits.
     fn end_what_changed(&self, committed: &Committed, then: Then) {
-        if committed.patience == Patience::Settled {
-            return then();
-        }
         let (mut notices, mut marks) = (Vec::new(), Vec::new());
         for written in &committed.items {
             let ino = item_number(&written.table, &written.key);
-            if let Some(mark) = self.inodes.marked(ino) {
+            if let Some(mark) = self.inodes.marked(ino)
+                && let Some(notice) = self.notice_of(written, ino, committed.patience)
+            {
                 marks.push((ino, mark));
-                notices.push(self.notice_of(written, ino, committed.patience));
+                notices.push(notice);
             }
         }
         for table in &committed.tables {
@@ -146,16 +145,23 @@ impl View {
             notices.extend(of_table.iter().map(|(ino, _)| Notice::Attributes(*ino)));
             marks.extend(of_table);
         }
-        self.notify(notices, marks, committed.patience, then);
+        // A write by which somebody else's look begins to matter is not settled by the kernel.
+        let patience = if committed.patience == Patience::Settled { Patience::Short } else { committed.patience };
+        self.notify(notices, marks, patience, then);
     }
 
-    fn notice_of(&self, written: &Written, ino: u64, patience: Patience) -> Notice {
-        let name = name_of(&written.table, &written.key);
+    fn notice_of(&self, written: &Written, ino: u64, patience: Patience) -> Option<Notice> {
+        let name = || name_of(&written.table, &written.key);
+        let is_settled = patience == Patience::Settled;
         match written.version {
-            None => Notice::Gone(name, ino),
+            None if is_settled => None,
+            None => Some(Notice::Gone(name(), ino)),
+            // For whom a look at the item matters, that begins with its name.
+            Some(version) if self.reads.is_to_be_seen(ino, version) => Some(Notice::Changed(name(), ino)),
+            Some(_) if is_settled => None,
             // The kernel has the inode while a file is open: no answer that is on its way can bring it anew.
-            Some(_) if patience == Patience::Short && self.handles.is_open(ino) => Notice::Attributes(ino),
-            Some(_) => Notice::Changed(name, ino),
+            Some(_) if patience == Patience::Short && self.handles.is_open(ino) => Some(Notice::Attributes(ino)),
+            Some(_) => Some(Notice::Changed(name(), ino)),
         }
     }
 

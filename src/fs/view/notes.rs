@@ -140,6 +140,11 @@ impl Reads {
         true
     }
 
+    /// Does a look at this version of an item matter to any process?
+    pub fn is_to_be_seen(&self, item: u64, version: Version) -> bool {
+        self.state.lock().notes.get(&item).is_some_and(|notes| notes.iter().any(|note| note.version != version))
+    }
+
     /// A thread asked for the attributes, which are of this version or a later one.
     pub fn looked_at(&self, item: u64, thread: u32, version: Version) {
         self.with_note(item, thread, |note, _| {
