@@ -382,7 +382,7 @@ impl Filesystem for Shell {
                     Err(error) => reply.error(errno(&error)),
                 }
             };
-            self.view.run_listing(handle.0, None, Box::new(list));
+            self.view.run_listing(handle.0, Box::new(list));
         });
     }
 
@@ -400,7 +400,7 @@ impl Filesystem for Shell {
                     Err(error) => reply.error(errno(&error)),
                 }
             };
-            self.view.run_listing(handle.0, Some(ino.0), Box::new(list));
+            self.view.run_listing(handle.0, Box::new(list));
         });
     }
 

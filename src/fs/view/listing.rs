@@ -45,15 +45,13 @@ impl View {
     }
 
     /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of
-    /// the handle is under way; a READDIRPLUS of the inode `plus` also where it may look up what takes long.
-    pub fn run_listing(&self, handle: u64, plus: Option<u64>, work: Box<dyn FnOnce() + Send>) {
+    /// the handle is under way.
+    pub fn run_listing(&self, handle: u64, work: Box<dyn FnOnce() + Send>) {
         let is_slow = match self.handles.get(handle).as_deref() {
             Some(Handle::Directory(stream)) => stream.try_lock().is_none_or(|stream| stream.is_slow()),
             _ => false,
         };
-        let looks_up = plus.and_then(|ino| self.inodes.get(ino));
-        let looks_long = matches!(looks_up.as_deref(), Some(Node::Table(_) | Node::Index(_) | Node::Special(_)));
-        if is_slow || looks_long { self.run_long(work) } else { work() }
+        if is_slow { self.run_long(work) } else { work() }
     }
 
     /// READDIR: entries after `offset`, each with its own, until `emit` says that it is full.
@@ -152,10 +150,10 @@ impl Plus<'_, '_> {
         true
     }
 
-    /// Gives a name as LOOKUP would, unless it is gone; was it given?
+    /// Gives a name, unless it is gone; was it given? The attributes are asked for again before anybody sees them: of what takes long
+    /// they are without the size.
     fn give_one(&mut self, name: &str) -> bool {
-        let found = self.view.node(self.ino).and_then(|parent| self.view.find(self.caller, &parent, name.as_bytes()));
-        let Ok(attr) = found else {
+        let Ok(attr) = self.found(name) else {
             self.next += 1;
             return false;
         };
@@ -163,6 +161,13 @@ impl Plus<'_, '_> {
             self.view.forget(attr.ino, 1);
         }
         true
+    }
+
+    fn found(&self, name: &str) -> Result<Attr, FsError> {
+        let parent = self.view.node(self.ino)?;
+        let node = tree::resolve(&self.view.mount, &parent, name.as_bytes())?;
+        let attr = self.view.attr_of(&node, self.caller)?;
+        self.view.remember(node, attr)
     }
 
     /// Gives items that were listed, each marked before what is told of it is known to hold. Those that are gone are left out, and the
