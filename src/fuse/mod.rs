@@ -31,7 +31,7 @@ use crate::fs::View;
 use notify::Notifier;
 use shell::Shell;
 
-pub use mountpoint::{Listed, MountState, all as mounts, state, unmount};
+pub use mountpoint::{Connection, Listed, MountState, all as mounts, connection, state, unmount};
 pub use options::{MountOptions, UMASK};
 
 /// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.
@@ -95,7 +95,8 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     // Mounted from here on; requests wait in the kernel until the session runs.
     let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
     let device = File::from(session.as_fd().try_clone_to_owned()?);
-    view.mounted(Arc::new(Notifier::new(device)?), None);
+    let connection = mountpoint::connection(&mountpoint)?;
+    view.mounted(Arc::new(Notifier::new(device)?), connection.and_then(|connection| connection.file()));
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();
     let of_session = Arc::clone(&when_finished);

@@ -1,8 +1,8 @@
 //! Tells the kernel that what it keeps is over, on threads of its own.
 //!
 //! A notification about a name waits until every call in its directory is answered, however many there are; so each has a thread, and a slow
-//! directory holds up no other. That ends by itself, as no call waits for a notification (`fs::view::ending`). When the process is
-//! killed while one waits, the kernel would wait for it for ever: see [`super::watchdog`].
+//! directory holds up no other. That ends by itself, as no call waits for a notification (`fs::view::ending`). If the process is killed
+//! while one waits, the calls that it waits for are never answered: `cli::watchdog` ends that.
 
 use std::fs::File;
 use std::io::{self, Write};

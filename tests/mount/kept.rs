@@ -1,11 +1,9 @@
 //! What the kernel keeps, and what ends that: docs/filesystem.md 13, kind by kind.
 
-use std::fs::{self, Metadata};
-use std::io;
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use ddbfs::database::Browse as _;
 use serde_json::Value;
 
 use crate::support::mounted::{Mount, put};
