@@ -45,7 +45,8 @@ impl Drop for Watchdog {
 
 /// Waits for the end of the process.
 pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(CliError::io("cannot catch signals"))?;
+    let mut signals =
+        signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(CliError::io("cannot catch signals"))?;
     hear_of_parent();
     let Some(connection) = fuse::connection(&args.mountpoint).map_err(CliError::io("cannot read the list of mounts"))? else {
         return Ok(Outcome::Done);

@@ -106,10 +106,14 @@ fn one_attribute_is_read_alone() {
     let item = every_type();
     let bytes = encode(&item, &["pk"], 1, 1);
     let record = Record::parse(&bytes).unwrap();
-    for (name, value) in &item.0 {
+    let mut again = AttributeValue::S("before".to_owned());
+    // Each twice: into a value of another type, and of its own.
+    for (name, value) in item.0.iter().flat_map(|attribute| [attribute, attribute]) {
         assert_eq!(record.attribute(name), Ok(Some(value.clone())), "{name}");
+        assert_eq!((record.attribute_into(name, &mut again), &again), (Ok(true), value), "{name}");
     }
     assert_eq!(record.attribute("none"), Ok(None));
+    assert_eq!(record.attribute_into("none", &mut again), Ok(false));
 }
 
 #[test]

@@ -232,6 +232,19 @@ mod tests {
     }
 
     #[test]
+    fn an_item_that_a_listing_packed_is_the_node_of_its_file() {
+        let (sources, source) = (Sources::default(), Source { table: TableName::new("Orders").unwrap(), index: None });
+        for sort in [None, Some(s("o1"))] {
+            let key = EntryKey { index: None, base: Key { partition: s("u1"), sort } };
+            let mut packed = Vec::new();
+            pack_item(&key, &mut packed);
+            let known = KnownNode::item(&sources.share(&source), &packed);
+            let node = EntryNode { source: source.clone(), key, form: TextForm::PlainJson };
+            assert!(known.is_same(&KnownNode::new(Node::Entry(Box::new(node)), &sources)));
+        }
+    }
+
+    #[test]
     fn an_item_takes_few_bytes() {
         assert!(size_of::<KnownNode>() <= 24, "{}", size_of::<KnownNode>());
     }
