@@ -357,10 +357,12 @@ impl Filesystem for Shell {
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        in_directory("opendir", || match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
-            // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
-            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
-            Err(error) => reply.error(errno(&error)),
+        in_directory("opendir", || {
+            match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
+                // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
+                Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+                Err(error) => reply.error(errno(&error)),
+            }
         });
     }
 

@@ -9,9 +9,9 @@ use super::shared::Shared;
 use super::transaction::{Purpose, Transaction};
 use super::witness::{self, Witness};
 use crate::engine::meter::charges::Charges;
-use crate::model::{Error, TableName};
 use crate::model::api::{Done, Origin};
 use crate::model::error::StoreError;
+use crate::model::{Error, TableName};
 use crate::store::{Write, WriteJob};
 
 /// How often the end is looked for while a write is waited for.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::shared::Shared;
 use super::observer::Written;
+use super::shared::Shared;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::meter::charges::Charges;
 use crate::engine::partitions;

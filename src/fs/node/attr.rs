@@ -63,7 +63,16 @@ impl Attr {
     /// A symlink; its size is the target's length.
     #[must_use]
     pub fn symlink(ino: u64, target: &str, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::Symlink, size: target.len() as u64, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
+        Self {
+            ino,
+            kind: Kind::Symlink,
+            size: target.len() as u64,
+            modified_ms,
+            writable: true,
+            links: 1,
+            version: 0,
+            lasts: Lasting::NOT,
+        }
     }
 
     /// `X.json`.

@@ -87,9 +87,8 @@ impl View {
         let new = flags.exchange.then(|| tree::resolve(&self.mount, to.0, to.1).ok()).flatten();
         let kept = old.into_iter().chain(&new).filter(|node| self.may_be_kept(node)).map(Node::ino);
 
-        let names = [(parent, from), to].map(|(parent, name)| {
-            Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() })
-        });
+        let names = [(parent, from), to]
+            .map(|(parent, name)| Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() }));
         kept.flat_map(|ino| names.iter().flatten().map(move |name| (name.clone(), ino))).collect()
     }
 

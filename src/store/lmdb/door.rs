@@ -137,9 +137,10 @@ fn knock(locks: &Locks) -> io::Result<()> {
 
 fn no_answer(directory: &DataDirectory) -> StoreError {
     let (who, what) = match holder(directory) {
-        Ok(Some(pid)) if pid > 0 => {
-            (format!("process {pid}"), format!("let it go on (`kill -CONT {pid}`) or end it (`kill {pid}`, at last `kill -9 {pid}`)"))
-        }
+        Ok(Some(pid)) if pid > 0 => (
+            format!("process {pid}"),
+            format!("let it go on (`kill -CONT {pid}`) or end it (`kill {pid}`, at last `kill -9 {pid}`)"),
+        ),
         _ => ("a process".to_owned(), "let it go on or end it".to_owned()),
     };
     StoreError::Io(format!(

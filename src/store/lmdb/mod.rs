@@ -93,7 +93,14 @@ impl LmdbStore {
         let environment = Arc::new(LmdbEnvironment::open(dir, options)?);
         let writer = Writer::start(Arc::clone(&environment) as Arc<dyn Backend>)?;
         let checkpointer = Mutex::new(Some(Checkpointer::start(Arc::clone(&environment))?));
-        Ok(Self { writer, watcher: Mutex::default(), commits: Arc::default(), checkpointer, keeping: Mutex::default(), environment })
+        Ok(Self {
+            writer,
+            watcher: Mutex::default(),
+            commits: Arc::default(),
+            checkpointer,
+            keeping: Mutex::default(),
+            environment,
+        })
     }
 
     /// Looks at every page in use. Opening looks at the first of them, and at all of a small store.
