@@ -146,6 +146,12 @@ impl Mounted {
         &self.mountpoint
     }
 
+    /// A file that is there as long as the kernel has anything of the mount, whatever became of this process.
+    #[must_use]
+    pub fn remains(&self) -> Option<PathBuf> {
+        mountpoint::remains(&self.mountpoint)
+    }
+
     /// The mounted view.
     #[must_use]
     pub fn view(&self) -> &Arc<View> {

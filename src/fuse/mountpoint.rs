@@ -13,6 +13,8 @@ const FILESYSTEM_SOURCE: &str = "ddbfs";
 const NOT_EMPTY: &str =
     "holds files, which the mount would hide; choose an empty directory, or mount with -o nonempty to hide them for the while";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
+/// Has an entry for each filesystem that the kernel has anything of, mounted or detached, live or dead, by its device's number.
+const FILESYSTEMS: &str = "/sys/class/bdi";
 
 /// What is mounted at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,14 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
         Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Ok(MountState::Dead),
         _ => Ok(MountState::Live),
     }
+}
+
+/// A file that is there as long as the kernel has anything of the filesystem at `mountpoint`, also when that is dead, or detached and in use.
+#[must_use]
+pub fn remains(mountpoint: &Path) -> Option<PathBuf> {
+    let mountinfo = std::fs::read(MOUNTINFO).ok()?;
+    let device = lines(&mountinfo).filter(|line| line.path == mountpoint).last()?.device;
+    Some(Path::new(FILESYSTEMS).join(device))
 }
 
 /// A ddbfs in the list of mounts, live or dead.
@@ -199,6 +209,8 @@ fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
 
 /// What is told of a mount here.
 struct Line {
+    /// As `0:57`.
+    device: String,
     path: PathBuf,
     kind: String,
     source: String,
@@ -210,11 +222,12 @@ struct Line {
 fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
     mountinfo.split(|&byte| byte == b'\n').filter_map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
-        let path = unescape(fields.nth(4)?);
+        let device = String::from_utf8_lossy(fields.nth(2)?).into_owned();
+        let path = unescape(fields.nth(1)?);
         // Any number of optional fields comes before the dash.
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
         let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
-        Some(Line { path, kind: text(after.next()?), source: text(after.next()?), options: text(after.next()?) })
+        Some(Line { device, path, kind: text(after.next()?), source: text(after.next()?), options: text(after.next()?) })
     })
 }
 
@@ -258,6 +271,12 @@ mod tests {
             let expected = expected.map(|(kind, source)| (kind.to_owned(), source.to_owned()));
             assert_eq!(mounted(MOUNTS, Path::new(path)), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn devices_are_read() {
+        let devices: Vec<_> = lines(MOUNTS).map(|line| line.device).collect();
+        assert_eq!(devices, ["8:1", "0:40", "0:41", "0:42", "0:43"]);
     }
 
     #[test]
