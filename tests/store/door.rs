@@ -89,6 +89,12 @@ impl Other {
     fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }
+
+    /// Whether no thread of it runs. A signal is sent before it has come to all.
+    fn is_stopped(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        tasks.map(|task| fs::read_to_string(task.unwrap().path().join("stat")).unwrap()).all(|stat| stat.contains(") T "))
+    }
 }
 
 fn keep_until_killed(is_slow: bool) {
@@ -241,6 +247,11 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
     keeper.signal("-STOP");
+    let deadline = Instant::now() + PATIENCE;
+    while !keeper.is_stopped() {
+        assert!(Instant::now() < deadline, "it does not stop");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let Err(StoreError::Io(text)) = open(dir.path()) else { panic!("open beside a keeper") };
     let pid = keeper.child.id();
     assert!(text.starts_with(&format!("process {pid} has it mounted")) && text.contains(&format!("`kill -CONT {pid}`")), "{text}");
