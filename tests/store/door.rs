@@ -18,6 +18,9 @@ use ddbfs::store::{KEEP, Keeper, Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DOOR";
 
+/// What the end of keeping takes, for who does not wait for it to be seen.
+const END: Duration = Duration::from_millis(20);
+
 /// Against a hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -48,6 +51,7 @@ impl Keeper for Told {
 
     fn end(&self) {
         say("door asked");
+        std::thread::sleep(END);
         while self.is_slow && !self.dir.join("go").exists() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -279,6 +283,7 @@ impl Keeper for Checked {
     }
 
     fn end(&self) {
+        std::thread::sleep(END);
         Self::expect(self.0.try_lock_shared());
     }
 }
