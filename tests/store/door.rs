@@ -104,11 +104,10 @@ impl Other {
 fn keep_until_killed(is_slow: bool) {
     let Some(dir) = given_dir() else { return };
     let store = open(&dir).unwrap();
-    // A process of its own, which must not hold its locks when it is gone.
-    let mut command = Command::new("sleep");
-    let _sleeper = command.arg("30").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     store.keep_alone(Arc::new(Told { dir, is_slow }));
-    std::thread::sleep(PATIENCE);
+    // A process of its own, which must not hold its locks when it is gone.
+    let seconds = PATIENCE.as_secs().to_string();
+    Command::new("sleep").arg(seconds).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
 }
 
 #[test]
