@@ -209,7 +209,7 @@ fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
 
 /// What is told of a mount here.
 struct Line {
-    /// As `0:57`.
+    /// Major and minor number.
     device: String,
     path: PathBuf,
     kind: String,
