@@ -14,7 +14,7 @@ use super::directory::DataDirectory;
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
-use super::heads::{HEAD_READS_MAX, check_heads, damaged};
+use super::heads::{HEAD_READS_MAX, check_heads, damaged, not_writable};
 use super::journal::{Failure, Haste, Journal, Logged, State, page_bytes, used_bytes};
 use super::locks::{Byte, LOCKS_FILE, Locks};
 use super::log::Operations;
@@ -24,7 +24,6 @@ use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
 use super::recovery::recover;
 use super::reserve::Reserve;
-use super::slots::CHECKPOINT_FILE;
 use super::system::{disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot, transaction_id};
 use crate::store::long_key::LongKeys;
@@ -116,7 +115,16 @@ impl LmdbEnvironment {
 
     /// Holds checkpoint, log and data file against each other.
     pub fn check_log(&self) -> Result<(), StoreError> {
-        check_log(self.directory.path(), &self.gate.enter())
+        let check = || check_log(self.directory.path(), &self.gate.enter());
+        let mut checked = check();
+        if matches!(checked, Err(Failure::Lmdb(Error::MapResized))) {
+            self.follow_map()?;
+            checked = check();
+        }
+        checked.map_err(|failure| match failure {
+            Failure::Lmdb(error) => store_error(error),
+            failure => self.failed(failure),
+        })
     }
 
     pub fn journal(&self) -> &Journal {
@@ -258,6 +266,9 @@ impl LmdbEnvironment {
     /// Takes the record of a commit that failed out of the log, before anybody is told.
     fn void(&self, number: u64) {
         let mut voided = self.journal.void(&self.gate, number);
+        if matches!(voided, Err(Failure::Lmdb(Error::MapResized))) {
+            voided = self.follow_map().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
+        }
         // After a fatal failure no transaction begins in this environment, and without one another process may be writing there.
         if matches!(voided, Err(Failure::Lmdb(_))) {
             voided = self.reopen().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
@@ -569,14 +580,11 @@ fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
 }
 
 fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
-    let dir = directory.path();
-    match error.raw_os_error() {
-        Some(libc::EROFS | libc::EACCES) if dir.join(CHECKPOINT_FILE).exists() => StoreError::Io(format!(
-            "{dir:?} was not closed and cannot be written to ({error}), so it cannot be recovered: make it writable, or copy it to where it is"
-        )),
+    let other = || match error.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
-        _ => StoreError::Io(format!("{:?}: {error}", dir.join(LOCKS_FILE))),
-    }
+        _ => StoreError::Io(format!("{:?}: {error}", directory.path().join(LOCKS_FILE))),
+    };
+    not_writable(directory, error).unwrap_or_else(other)
 }
 
 fn gate_blocked() -> StoreError {

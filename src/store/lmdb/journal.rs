@@ -17,6 +17,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use lmdb::{Environment, Error};
@@ -286,6 +287,36 @@ impl Journal {
         if haste == Haste::Needed && made != self.made.load(Ordering::Acquire) {
             return Ok(());
         }
+        let is_logged = self.is_logged();
+        let made = self.while_log_is_synced(|| self.checkpoint_in_turn(gate, haste));
+        if made.is_err() && is_logged {
+            // It still is, and still has to go to disk.
+            self.is_logged.store(true, Ordering::Release);
+        }
+        made
+    }
+
+    /// What may take long: where commits do not wait for the log, it goes to disk meanwhile as often as ever.
+    fn while_log_is_synced(&self, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        if self.durability == Durability::Power {
+            return work();
+        }
+        let (end, ended) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let syncing = std::thread::Builder::new().name("store-log".to_owned()).spawn_scoped(scope, move || {
+                while ended.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
+                    self.sync_log()?;
+                }
+                Ok(())
+            })?;
+            let done = work();
+            drop(end);
+            let synced = syncing.join().unwrap_or_else(|_| Err(io::Error::other("a sync panicked")));
+            done.and_then(|()| Ok(synced?))
+        })
+    }
+
+    fn checkpoint_in_turn(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
         let _held = self.locks.hold(Byte::Checkpoint)?;
         if haste == Haste::Paced {
             self.write_ahead();
@@ -467,6 +498,11 @@ impl Journal {
     /// Commits of this process.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
+    }
+
+    fn sync_log(&self) -> io::Result<()> {
+        let files = self.state().log.as_ref().map(Log::files);
+        files.map_or(Ok(()), |files| files.sync())
     }
 
     /// Has zeros ahead in the log, and what is logged on disk where commits do not wait for that.

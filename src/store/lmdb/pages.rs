@@ -51,7 +51,7 @@ const TIME_MAX: Duration = Duration::from_millis(200);
 
 /// What to do about it.
 pub(super) const RESTORE: &str =
-    "Restore the data directory from a backup; or move data.mdb and lock.mdb away to begin with an empty database.";
+    "Restore the data directory from a backup; or move its files away to begin with an empty database.";
 
 /// How a file is not whole; `Display` follows its name.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +88,7 @@ pub(super) struct Head {
     free: Tree,
     main: Tree,
     last_page: u64,
-    commit: u64,
+    pub(super) commit: u64,
 }
 
 /// How far to look.

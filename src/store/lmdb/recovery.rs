@@ -87,6 +87,9 @@ fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, chec
     if file.metadata().map_err(Damage::from)?.len() == 0 {
         return Err(Damage::Empty.into());
     }
+    if pages::heads(file).is_ok_and(|heads| heads.iter().all(|head| head.commit < checkpoint.number)) {
+        return Err(older(directory).into());
+    }
     if pages::restore(file, &checkpoint.head)? != checkpoint.number {
         return Err(Damage::Head.into());
     }
@@ -100,6 +103,15 @@ fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, chec
     let Checkpoint { position, epoch, number, .. } = *checkpoint;
     let (_, last) = replay(directory.path(), position, epoch, number, &mut |number, payload| apply(&opened, number, payload))?;
     Ok(last - number)
+}
+
+/// A data file that lacks what its checkpoint says is there: the pages of that commit would be any others.
+fn older(directory: &DataDirectory) -> StoreError {
+    StoreError::Damaged(format!(
+        "{:?} is older than the checkpoint beside it: the directory was copied while somebody wrote, or data.mdb alone was restored. Copy or restore the whole \
+         directory, data.mdb before checkpoint, log.0 and log.1; or, when data.mdb is of a store that was closed, remove those three.",
+        directory.data_file()
+    ))
 }
 
 /// Makes one commit again; the map grows for it as it did then.
