@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::{Bound, ControlFlow};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
 use super::recovery::recover;
 use super::reserve::Reserve;
-use super::system::{disk_space, prefer_this_thread};
+use super::system::{allocate, disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot, transaction_id};
 use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, Body, Transaction};
@@ -380,6 +381,31 @@ impl LmdbEnvironment {
         if used_bytes > 0 && file.metadata()?.len() > used_bytes { file.set_len(used_bytes) } else { Ok(()) }
     }
 
+    /// Pages that a commit took and gave back are in the data file's list of free ones without ever having been written: holes, for which a
+    /// full disk has no room. They get it from the reserve; else LMDB, which takes the same page each time, would never commit again
+    /// however many others are free.
+    fn fill_holes(&self) {
+        let opened = self.gate.enter();
+        // Nothing is written in it: it only keeps the writers of other processes off.
+        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
+        if let Err(error) = self.allocate_data_file(used_bytes(&opened)) {
+            log::debug!("the data file keeps its holes: {error}");
+        }
+        transaction.abort();
+    }
+
+    /// Inside a write transaction.
+    fn allocate_data_file(&self, used_bytes: u64) -> io::Result<()> {
+        let file = std::fs::OpenOptions::new().write(true).open(self.directory.data_file())?;
+        if file.metadata()?.blocks().saturating_mul(512) >= used_bytes {
+            return Ok(());
+        }
+        self.reserve.give();
+        let filled = allocate(&file, 0, used_bytes, true);
+        self.reserve.take_back();
+        filled
+    }
+
     /// Commits twice without changing anything. LMDB gives a page that one commit freed to the second commit after it: on a full
     /// disk, what was deleted last would never become room when nothing but the refused write is tried. Each time the pin has to follow,
     /// which holds what was freed since the last checkpoint.
@@ -556,6 +582,7 @@ impl LmdbEnvironment {
                 }
                 Attempt::DiskFull { room_helps, .. } => {
                     disk = Disk::Full { room_helps };
+                    self.fill_holes();
                     self.turn_free_pages();
                 }
             }
