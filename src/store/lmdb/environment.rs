@@ -582,6 +582,8 @@ impl LmdbEnvironment {
                 }
                 Attempt::DiskFull { room_helps, .. } => {
                     disk = Disk::Full { room_helps };
+                    // A process that was killed leaves its pin, under which nothing that is freed becomes room.
+                    self.clear_stale_readers();
                     self.fill_holes();
                     self.turn_free_pages();
                 }

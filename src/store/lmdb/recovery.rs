@@ -9,7 +9,7 @@ use lmdb::{Error, Transaction as _, WriteFlags};
 use super::directory::DataDirectory;
 use super::error::store_error;
 use super::heads::damaged;
-use super::identity::identity;
+use super::identity::{IDENTITY_BYTES, identity, is_same_file};
 use super::locks::{Byte, Locks};
 use super::log::{LOG_FILES, Operation, Payload, replay, sync_logs};
 use super::opened::Opened;
@@ -94,7 +94,7 @@ fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, chec
         return Err(Damage::Head.into());
     }
     // Before LMDB follows its pages.
-    pages::walk(file, checkpoint.number, Reach::Bounded)?;
+    pages::walk(file, checkpoint.number, if is_copy(file, checkpoint) { Reach::Whole } else { Reach::Bounded })?;
     let opened = Opened::open(directory, options)?;
     // Before anything is written: this must be able to begin again.
     if opened.pin().map_err(store_error)? != checkpoint.number {
@@ -103,6 +103,13 @@ fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, chec
     let Checkpoint { position, epoch, number, .. } = *checkpoint;
     let (_, last) = replay(directory.path(), position, epoch, number, &mut |number, payload| apply(&opened, number, payload))?;
     Ok(last - number)
+}
+
+/// Whether this is not the file that the checkpoint was made for. Nobody knows then whether somebody wrote while it was copied, page after
+/// page, so that some may be of a later commit.
+fn is_copy(file: &File, checkpoint: &Checkpoint) -> bool {
+    let is_known = checkpoint.identity != [0; IDENTITY_BYTES];
+    is_known && matches!(identity(file), Ok(Some(identity)) if !is_same_file(&identity, &checkpoint.identity))
 }
 
 /// A data file that lacks what its checkpoint says is there: the pages of that commit would be any others.
