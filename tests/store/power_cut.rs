@@ -189,8 +189,7 @@ fn a_process_killed_within_a_commit_disturbs_nobody() {
         assert!(!output.status.success(), "{nth}: {text}");
         let numbers = text.lines().filter_map(|line| line.strip_prefix("acknowledged ")?.parse().ok());
         let acknowledged: u64 = numbers.max().unwrap_or(0);
-        let has_all =
-            |store: &LmdbStore| (1..=acknowledged).all(|n| get(store, &key(n)) == Some(pair_value(n)));
+        let has_all = |store: &LmdbStore| (1..=acknowledged).all(|n| get(store, &key(n)) == Some(pair_value(n)));
         assert!(has_all(&beside), "{nth}");
         put(&beside, b"beside", vec![1; 3000]).unwrap();
         put(&beside, b"beside", vec![2; 30]).unwrap();
@@ -216,7 +215,11 @@ fn child_writes_until_killed() {
 
 /// How often a traced process had the log on disk.
 fn log_syncs(trace: &Path) -> usize {
-    fs::read_to_string(trace).unwrap_or_default().lines().filter(|line| line.contains("fdatasync(") && line.contains("/log.")).count()
+    fs::read_to_string(trace)
+        .unwrap_or_default()
+        .lines()
+        .filter(|line| line.contains("fdatasync(") && line.contains("/log."))
+        .count()
 }
 
 /// Takes the byte of `log.lock` that a process holds while it makes a checkpoint; as long as the file lives.
@@ -242,7 +245,9 @@ fn with_kill_the_log_goes_to_disk_while_a_checkpoint_takes_long() {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-y", "-e", "trace=fdatasync", "-o"]).arg(&trace).arg(std::env::current_exe().unwrap());
     traced.args(["--ignored", "--exact", &test_name(module_path!(), "child_writes_beside_a_checkpoint"), "--nocapture"]);
-    let Ok(mut child) = traced.env(DIR, dir.path()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn() else {
+    let Ok(mut child) =
+        traced.env(DIR, dir.path()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn()
+    else {
         eprintln!("strace is not installed: not checked");
         return;
     };

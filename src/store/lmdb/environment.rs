@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::{Bound, ControlFlow};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,9 +14,9 @@ use super::directory::DataDirectory;
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
-use super::heads::{HEAD_READS_MAX, check_heads, damaged, not_writable};
+use super::heads::{HEAD_READS_MAX, check_heads, damaged, no_locks};
 use super::journal::{Failure, Haste, Journal, Logged, State, page_bytes, used_bytes};
-use super::locks::{Byte, LOCKS_FILE, Locks};
+use super::locks::{Byte, Locks};
 use super::log::Operations;
 use super::log_check::check_log;
 use super::opened::{MAP_STEP_BYTES, Opened};
@@ -25,7 +24,7 @@ use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
 use super::recovery::recover;
 use super::reserve::Reserve;
-use super::system::{allocate, disk_space, prefer_this_thread};
+use super::system::{disk_space, prefer_this_thread};
 use super::transaction::{Batch, Snapshot, transaction_id};
 use crate::store::long_key::LongKeys;
 use crate::store::writer::{Backend, Body, Transaction};
@@ -388,22 +387,10 @@ impl LmdbEnvironment {
         let opened = self.gate.enter();
         // Nothing is written in it: it only keeps the writers of other processes off.
         let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
-        if let Err(error) = self.allocate_data_file(used_bytes(&opened)) {
+        if let Err(error) = self.reserve.fill_holes(&self.directory.data_file(), used_bytes(&opened)) {
             log::debug!("the data file keeps its holes: {error}");
         }
         transaction.abort();
-    }
-
-    /// Inside a write transaction.
-    fn allocate_data_file(&self, used_bytes: u64) -> io::Result<()> {
-        let file = std::fs::OpenOptions::new().write(true).open(self.directory.data_file())?;
-        if file.metadata()?.blocks().saturating_mul(512) >= used_bytes {
-            return Ok(());
-        }
-        self.reserve.give();
-        let filled = allocate(&file, 0, used_bytes, true);
-        self.reserve.take_back();
-        filled
     }
 
     /// Commits twice without changing anything. LMDB gives a page that one commit freed to the second commit after it: on a full
@@ -606,14 +593,6 @@ fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
         ControlFlow::Break(())
     })?;
     first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
-}
-
-fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
-    let other = || match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
-        _ => StoreError::Io(format!("{:?}: {error}", directory.path().join(LOCKS_FILE))),
-    };
-    not_writable(directory, error).unwrap_or_else(other)
 }
 
 fn gate_blocked() -> StoreError {

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use super::directory::DataDirectory;
+use super::locks::LOCKS_FILE;
 use super::pages::{self, Damage, RESTORE};
 use super::slots::CHECKPOINT_FILE;
 use crate::store::StoreError;
@@ -40,7 +41,7 @@ pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError 
 }
 
 /// What to do about a directory that this process may not write to; `None` for another error.
-pub(super) fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreError> {
+fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreError> {
     if !matches!(error.raw_os_error(), Some(libc::EROFS | libc::EACCES | libc::EPERM)) {
         return None;
     }
@@ -51,4 +52,13 @@ pub(super) fn not_writable(directory: &DataDirectory, error: &io::Error) -> Opti
         "cannot be written to, and whoever reads it takes locks in it"
     };
     Some(StoreError::Io(format!("{dir:?} {why} ({error}): make it writable, or copy it (cp -a) to where it is")))
+}
+
+/// Why the locks of a directory cannot be had.
+pub(super) fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
+    let other = || match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
+        _ => StoreError::Io(format!("{:?}: {error}", directory.path().join(LOCKS_FILE))),
+    };
+    not_writable(directory, error).unwrap_or_else(other)
 }

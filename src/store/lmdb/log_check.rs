@@ -22,7 +22,9 @@ pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
     let Some(checkpoint) = Slots::new(dir).read()? else { return Ok(()) };
     let last_commit = transaction_id(&transaction) - 1;
     if checkpoint.number > last_commit {
-        return Err(wrong(dir, &format!("the checkpoint is of commit {}, and data.mdb has {last_commit}", checkpoint.number)).into());
+        return Err(
+            wrong(dir, &format!("the checkpoint is of commit {}, and data.mdb has {last_commit}", checkpoint.number)).into()
+        );
     }
     let hashes = RandomState::new();
     let mut after = BTreeMap::new();
