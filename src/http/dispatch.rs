@@ -12,6 +12,7 @@ use crate::codec::json::document::Document;
 use crate::database::Database;
 use crate::protocol::operation::{Finish, closed};
 use crate::protocol::{Answered, Context, Failure, Handler, Operation};
+use crate::store::lead;
 
 /// A request that was run: its answer's body, or whom to wait for.
 #[allow(missing_debug_implementations)]
@@ -39,7 +40,7 @@ pub fn begin(
         Handler::Started(start) => {
             let (sender, receiver) = oneshot::channel();
             // The receiver is gone when the client is: nobody to tell.
-            start(json, &context, Answered::new(move |finish| drop(sender.send(finish))))?;
+            lead(|| start(json, &context, Answered::new(move |finish| drop(sender.send(finish)))))?;
             Ok(Begun::Waits(receiver))
         }
     }
