@@ -20,7 +20,7 @@ use std::ops::{Bound, ControlFlow};
 
 pub use crate::codec::key::prefix_end;
 pub use crate::model::error::StoreError;
-pub use writer::lead;
+pub use writer::{lead, lead_around};
 
 /// The longest key of the interface: enough for index id, digests, two sort keys with escapes.
 pub const KEY_BYTES_MAX: usize = 8 * 1024;

@@ -53,15 +53,21 @@ pub(super) trait Backend: Send + Sync + 'static {
 
     /// Whether this thread holds nothing that a transaction on it would wait for.
     fn is_free_here(&self) -> bool;
+
+    /// Called on a thread that is to commit in the writer thread's place, and when it has.
+    fn on_lead(&self, leads: bool);
 }
 
+/// Runs what may wait for the disk, on the same thread.
+pub type Around = fn(&mut dyn FnMut());
+
 thread_local! {
-    /// Whether this thread commits what it submits, if it can.
-    static LEADS: Cell<bool> = const { Cell::new(false) };
+    /// How this thread commits what it submits, if it does.
+    static LEADS: Cell<Option<Around>> = const { Cell::new(None) };
 }
 
 /// Gives this thread back what it was.
-struct Restore(bool);
+struct Restore(Option<Around>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -69,15 +75,20 @@ impl Drop for Restore {
     }
 }
 
-fn with_lead<T>(leads: bool, call: impl FnOnce() -> T) -> T {
+fn with_lead<T>(leads: Option<Around>, call: impl FnOnce() -> T) -> T {
     let _restore = Restore(LEADS.replace(leads));
     call()
 }
 
-/// Runs `submit`, which gives jobs to a store, on a thread that has nothing else to do until they are done: each is committed on it, and told,
-/// when nobody else writes. So this thread must not hold a lock that the end of a job takes.
+/// Runs `submit`, which gives jobs to a store, on a thread that has nothing else to do until they are done: each is committed on it, within
+/// `around`, and told, when nobody else writes. So this thread must not hold a lock that the end of a job takes.
+pub fn lead_around<T>(around: Around, submit: impl FnOnce() -> T) -> T {
+    with_lead(Some(around), submit)
+}
+
+/// [`lead_around`], where nobody minds that the thread waits.
 pub fn lead<T>(submit: impl FnOnce() -> T) -> T {
-    with_lead(true, submit)
+    lead_around(|wait| wait(), submit)
 }
 
 /// The queue and its thread.
@@ -113,13 +124,13 @@ impl Writer {
             tell(job, Err(StoreError::Closed));
             return;
         }
-        if LEADS.get() && queue.is_idle() && self.backend.is_free_here() {
+        if let Some(around) = LEADS.get().filter(|_| queue.is_idle() && self.backend.is_free_here()) {
             (queue.leader, queue.wake_at) = (Some(std::thread::current().id()), 0);
             drop(queue);
-            let _leader = Leader(&self.shared);
+            let _leader = Leader::new(self);
+            let mut jobs = VecDeque::from([job]);
             // What the job's end submits is queued: no recursion.
-            with_lead(false, || self.shared.commit_all(&*self.backend, VecDeque::from([job])));
-            return;
+            return with_lead(None, || around(&mut || self.shared.commit_all(&*self.backend, std::mem::take(&mut jobs))));
         }
         queue.jobs.push_back(job);
         // Equal, not more: one call wakes the thread, the submitters after it are spared theirs.
@@ -181,18 +192,28 @@ impl Queue {
 }
 
 /// The end of a thread's time as the leader.
-struct Leader<'s>(&'s Shared);
+struct Leader<'w>(&'w Writer);
+
+impl<'w> Leader<'w> {
+    fn new(writer: &'w Writer) -> Self {
+        writer.backend.on_lead(true);
+        Self(writer)
+    }
+}
 
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
-        let mut queue = self.0.queue.lock();
+        let shared = &self.0.shared;
+        let mut queue = shared.queue.lock();
         (queue.leader, queue.last_batch) = (None, 1);
         // What came meanwhile is the thread's.
         if queue.closed || !queue.jobs.is_empty() {
-            self.0.ready.notify_one();
+            shared.ready.notify_one();
         } else {
             queue.wake_at = 1;
         }
+        drop(queue);
+        self.0.backend.on_lead(false);
     }
 }
 
