@@ -132,8 +132,6 @@ impl Backend for Data {
     fn is_free_here(&self) -> bool {
         true
     }
-
-    fn on_lead(&self, _leads: bool) {}
 }
 
 #[derive(Debug)]

@@ -487,13 +487,7 @@ impl Backend for LmdbEnvironment {
 
     fn on_thread_start(&self) {
         if self.options.real_time {
-            prefer_this_thread(true);
-        }
-    }
-
-    fn on_lead(&self, leads: bool) {
-        if self.options.real_time {
-            prefer_this_thread(leads);
+            prefer_this_thread();
         }
     }
 

@@ -8,7 +8,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The lowest real-time priority: above every normal thread, below everything else real-time.
 const REAL_TIME_PRIORITY: libc::c_int = 1;
@@ -116,19 +115,12 @@ pub(super) fn copy_used_pages(environment: &lmdb::Environment, file: &File) -> R
     }
 }
 
-/// Round-robin real-time scheduling for the calling thread alone, not for its children; or the usual one again. Where it is not allowed,
-/// nothing changes.
-pub(super) fn prefer_this_thread(is_preferred: bool) {
-    static IS_REFUSED: AtomicBool = AtomicBool::new(false);
-    if IS_REFUSED.load(Ordering::Relaxed) {
-        return;
-    }
-    let (policy, sched_priority) = if is_preferred { (libc::SCHED_RR, REAL_TIME_PRIORITY) } else { (libc::SCHED_OTHER, 0) };
-    let parameter = libc::sched_param { sched_priority };
+/// Round-robin real-time scheduling for the calling thread alone, not for its children. Where it is not allowed, nothing changes.
+pub(super) fn prefer_this_thread() {
+    let parameter = libc::sched_param { sched_priority: REAL_TIME_PRIORITY };
     // SAFETY: 0 is the calling thread; the parameter lives through the call.
-    let result = unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &raw const parameter) };
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const parameter) };
     if result != 0 {
-        IS_REFUSED.store(true, Ordering::Relaxed);
         log::debug!("no real-time scheduling for the writer thread: {}", io::Error::last_os_error());
     }
 }
