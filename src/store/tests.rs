@@ -289,6 +289,7 @@ fn lead_held(store: &Arc<dyn Store>, within: impl FnOnce() + Send + 'static) -> 
     let of_thread = Arc::clone(store);
     let leader = std::thread::spawn(move || {
         assert_eq!(lead_until_led(&*of_thread, OFTEN).0, current().id());
+        let (ended, has_ended) = mpsc::channel();
         let (run, done) = (
             move |batch: &mut dyn Write| {
                 started.send(()).unwrap_or_default();
@@ -298,9 +299,12 @@ fn lead_held(store: &Arc<dyn Store>, within: impl FnOnce() + Send + 'static) -> 
             move |result: Outcome| {
                 assert_eq!(result, Ok(()));
                 within();
+                ended.send(()).unwrap_or_default();
             },
         );
         lead(|| of_thread.submit(Box::new(Job { run, done })));
+        // Already so, unless a slow commit has stopped leading for a while.
+        has_ended.recv().expect("the job ends");
     });
     has_started.recv().expect("the job starts");
     (release, leader)
