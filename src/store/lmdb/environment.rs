@@ -514,6 +514,11 @@ impl Backend for LmdbEnvironment {
             prefer_this_thread();
         }
     }
+
+    fn is_free_here(&self) -> bool {
+        // A snapshot would keep the map from growing.
+        !Gate::<Opened>::is_inside()
+    }
 }
 
 impl LmdbEnvironment {

@@ -53,6 +53,9 @@ const AHEAD_STEP_BYTES: u64 = 256 * 1024;
 const PACE_BYTES: u64 = 512 * 1024;
 const PACE_MIN: Duration = Duration::from_micros(100);
 
+/// After so much that was written out the disk is asked to keep it, where commits do not ask.
+const FLUSH_BYTES: u64 = 32 * 1024 * 1024;
+
 /// After so long without a commit there is a checkpoint; and what was logged is on disk, see [`Durability::Kill`].
 const QUIET: Duration = Duration::from_millis(500);
 
@@ -319,7 +322,7 @@ impl Journal {
     fn checkpoint_in_turn(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
         let _held = self.locks.hold(Byte::Checkpoint)?;
         if haste == Haste::Paced {
-            self.write_ahead();
+            self.write_ahead()?;
         }
         let point = self.point(gate)?;
         let number = point.checkpoint.number;
@@ -398,22 +401,36 @@ impl Journal {
         Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
     }
 
-    /// Writes out the data file, with pauses as long as the writes: the disk is free half of the time.
-    fn write_ahead(&self) {
+    /// Writes out the data file, with pauses as long as the writes: the disk is free half of the time, unless the log runs low. What of the
+    /// log is not on disk goes there too, little by little: so no commit ever waits for the disk to take all of it at once.
+    fn write_ahead(&self) -> io::Result<()> {
         let bytes = self.data.metadata().map_or(0, |metadata| metadata.len());
-        let mut at = 0;
+        let (mut at, mut written_bytes) = (0, 0);
         while at < bytes && !self.is_urgent.load(Ordering::Acquire) && !*self.is_closed.lock() {
             let begun = Instant::now();
-            if write_out(&self.data, at, PACE_BYTES).is_err() {
-                // What this means, the sync will tell.
-                return;
+            match write_out(&self.data, at, PACE_BYTES) {
+                Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
+                // The system tells it to each descriptor once: the sync would know nothing of it.
+                written => written?,
             }
             let took = begun.elapsed();
-            if took > PACE_MIN {
+            if took > PACE_MIN && self.log_bytes() < self.limit * 3 / 4 {
                 std::thread::sleep(took);
+            }
+            written_bytes += if took > PACE_MIN { PACE_BYTES } else { 0 };
+            if written_bytes >= FLUSH_BYTES {
+                written_bytes = 0;
+                self.flush()?;
             }
             at += PACE_BYTES;
         }
+        Ok(())
+    }
+
+    /// Has the disk keep what was logged, where commits do not.
+    fn flush(&self) -> io::Result<()> {
+        let files = self.state().log.as_ref().map(Log::files);
+        files.filter(|_| self.durability == Durability::Kill).map_or(Ok(()), |files| files.sync())
     }
 
     /// After a failed write or sync, nobody knows what is on disk of what the page cache has: whoever opens the store next goes back to the

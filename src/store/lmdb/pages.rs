@@ -47,7 +47,7 @@ const MAP_BYTES_MAX: u64 = 1 << 46;
 /// A bounded walk looks at so many pages whatever the time, and goes on while there is time. It begins at the roots, so that
 /// what is left out are leaves of large stores.
 const PAGES_AT_LEAST: u64 = 4096;
-const TIME_MAX: Duration = Duration::from_millis(200);
+const TIME_MAX: Duration = Duration::from_millis(20);
 
 /// What to do about it.
 pub(super) const RESTORE: &str =
