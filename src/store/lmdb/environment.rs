@@ -15,7 +15,7 @@ use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
 use super::heads::{HEAD_READS_MAX, check_heads, damaged, no_locks};
-use super::journal::{Failure, Haste, Journal, Logged, State, page_bytes, used_bytes};
+use super::journal::{Failure, Haste, Journal, Logged, State};
 use super::locks::{Byte, Locks};
 use super::log::Operations;
 use super::log_check::check_log;
@@ -171,7 +171,7 @@ impl LmdbEnvironment {
         let opened = self.gate.enter();
         let disk = disk_space(self.directory.path()).unwrap_or_default();
         StoreInfo {
-            used_bytes: used_bytes(&opened),
+            used_bytes: opened.used_bytes(),
             free_bytes: disk.free_bytes,
             reserved_bytes: disk.reserved_bytes,
             total_bytes: disk.total_bytes,
@@ -246,7 +246,7 @@ impl LmdbEnvironment {
             Err(error) => return Ok(Attempt::Ended(Err(self.failed(error.into())))),
         };
         transaction.commit()?;
-        self.journal.committed(state, number, operations, used_bytes(opened));
+        self.journal.committed(state, number, operations, opened.used_bytes());
         Ok(if logged == Logged::Yes { Attempt::Ended(Ok(())) } else { Attempt::Unlogged })
     }
 
@@ -356,7 +356,7 @@ impl LmdbEnvironment {
         }
         self.reserve.take_back();
         let missing_bytes = self.reserve.missing_bytes();
-        missing_bytes == 0 || free_bytes(opened) >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
+        missing_bytes == 0 || opened.free_bytes() >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
     }
 
     /// After a commit that found the disk full, while no other process writes: the data file gives up what failed commits left behind its
@@ -375,7 +375,7 @@ impl LmdbEnvironment {
 
     /// Inside a write transaction.
     fn cut_data_file(&self, opened: &Opened) -> std::io::Result<()> {
-        let used_bytes = used_bytes(opened);
+        let used_bytes = opened.used_bytes();
         let file = std::fs::OpenOptions::new().write(true).open(self.directory.data_file())?;
         if used_bytes > 0 && file.metadata()?.len() > used_bytes { file.set_len(used_bytes) } else { Ok(()) }
     }
@@ -387,7 +387,7 @@ impl LmdbEnvironment {
         let opened = self.gate.enter();
         // Nothing is written in it: it only keeps the writers of other processes off.
         let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
-        if let Err(error) = self.reserve.fill_holes(&self.directory.data_file(), used_bytes(&opened)) {
+        if let Err(error) = self.reserve.fill_holes(&self.directory.data_file(), opened.used_bytes()) {
             log::debug!("the data file keeps its holes: {error}");
         }
         transaction.abort();
@@ -583,11 +583,6 @@ impl LmdbEnvironment {
         }
         Err(store_error(Error::MapFull))
     }
-}
-
-/// Bytes of the pages of the data file that no commit uses; those among them that a reader still needs count too.
-fn free_bytes(opened: &Opened) -> u64 {
-    opened.environment().and_then(Environment::freelist).unwrap_or_default() as u64 * page_bytes(opened)
 }
 
 /// Puts the first entry again, the least that LMDB takes for a change.

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use lmdb::{Environment, Error};
+use lmdb::Error;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::directory::DataDirectory;
@@ -381,7 +381,7 @@ impl Journal {
             opened.unpin_last();
             return Err(StoreError::Corrupt("a snapshot of another commit than the last").into());
         }
-        Ok(Point { checkpoint, log: found, used_bytes: used_bytes(&opened) })
+        Ok(Point { checkpoint, log: found, used_bytes: opened.used_bytes() })
     }
 
     /// The log, with its tail before the record `next`: where the records since the last checkpoint end, of whichever process; or a new
@@ -561,14 +561,4 @@ impl Journal {
     pub fn checkpoint_at(&self) -> Option<Instant> {
         *self.checkpoint_at.lock()
     }
-}
-
-/// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
-pub(super) fn used_bytes(opened: &Opened) -> u64 {
-    let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
-    pages * page_bytes(opened)
-}
-
-pub(super) fn page_bytes(opened: &Opened) -> u64 {
-    opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()))
 }

@@ -48,7 +48,13 @@ impl LogFiles {
         let ends = [directory::open_file(dir, first)?, directory::open_file(dir, second)?];
         let failed = |error: io::Error| StoreError::Io(format!("{dir:?}: {error}"));
         let open = |name: &str| directory::open_to_write(&dir.join(name)).map_err(failed);
-        let files = Self { files: [open(first)?, open(second)?], ends, generation: AtomicU64::new(generation), limit, lengths: Default::default() };
+        let files = Self {
+            files: [open(first)?, open(second)?],
+            ends,
+            generation: AtomicU64::new(generation),
+            limit,
+            lengths: Default::default(),
+        };
         if !was_there {
             files.begin(dir).map_err(failed)?;
         }
