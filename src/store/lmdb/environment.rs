@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,10 +26,10 @@ use super::pages::{self, Damage, Reach};
 use super::recovery::recover;
 use super::reserve::Reserve;
 use super::system::{disk_space, prefer_this_thread};
-use super::transaction::{Batch, Snapshot, transaction_id};
+use super::transaction::{Batch, Snapshot, rewrite_first, transaction_id};
 use crate::store::long_key::LongKeys;
-use crate::store::writer::{Backend, Body, Transaction};
-use crate::store::{Direction, KeyRange, Read as _, StoreError, StoreInfo};
+use crate::store::writer::{Backend, Body};
+use crate::store::{Read as _, StoreError, StoreInfo};
 
 /// The least a map grows by.
 const GROWTH_BYTES_MIN: usize = 64 * 1024 * 1024;
@@ -527,7 +526,7 @@ impl Backend for LmdbEnvironment {
 
     fn is_free_here(&self) -> bool {
         // A snapshot would keep the map from growing.
-        !Gate::<Opened>::is_inside()
+        !Gate::<Opened>::is_inside() && self.door.is_settled()
     }
 }
 
@@ -593,16 +592,6 @@ impl LmdbEnvironment {
         }
         Err(store_error(Error::MapFull))
     }
-}
-
-/// Puts the first entry again, the least that LMDB takes for a change.
-fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
-    let mut first = None;
-    batch.walk(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded }, Direction::Forward, &mut |key, value| {
-        first = Some((key.to_vec(), value.to_vec()));
-        ControlFlow::Break(())
-    })?;
-    first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
 }
 
 fn gate_blocked() -> StoreError {
