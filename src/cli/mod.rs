@@ -31,6 +31,7 @@ mod signals;
 mod top;
 mod umount;
 mod violations;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -99,6 +100,9 @@ enum Command {
     Shards(shards::ShardsArgs),
     /// Find and correct items that a global index cannot hold.
     Violations(violations::ViolationsArgs),
+    /// Ends the connection of a mount whose process was killed; started by `mount`.
+    #[command(name = watchdog::COMMAND, hide = true)]
+    Watchdog(watchdog::WatchdogArgs),
 }
 
 /// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
@@ -140,6 +144,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Top(args) => top::run(args),
         Command::Shards(args) => shards::run(args),
         Command::Violations(args) => violations::run(args),
+        Command::Watchdog(args) => watchdog::run(&args),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -15,6 +15,7 @@ use super::options::{self, Options};
 use super::outcome::{CliError, Outcome};
 use super::serve::{self, HttpArgs};
 use super::signals::Signals;
+use super::watchdog::Watchdog;
 use crate::engine::EngineOptions;
 use crate::fs::View;
 use crate::fuse::{self, MountOptions, Mounted};
@@ -95,6 +96,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let mounted =
         fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
 
+    let watchdog = Watchdog::start(mounted.mountpoint()).inspect_err(|error| log::warn!("nobody watches the mount: {error}"));
     mounted.view().tell(serde_json::json!({
         "mountpoint": mounted.mountpoint().to_string_lossy(),
         "data": opened.dir.to_string_lossy(),
@@ -115,6 +117,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         server.shutdown();
     }
     let ended = mounted.end(PATIENCE);
+    drop(watchdog);
     opened.close();
     ended.map_err(CliError::io("the mount failed"))?;
     Ok(Outcome::Done)

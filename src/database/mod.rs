@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
+use crate::engine::observer::Observer;
 use crate::expr::read_request::ReadRequest;
 use crate::model::api::absence::Absence;
 use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
@@ -303,4 +304,14 @@ pub trait Browse: Database {
     fn expiring(&self, table: &TableName, count: usize) -> Result<Vec<(u64, Key)>, Error>;
 
     fn store_info(&self) -> crate::store::StoreInfo;
+
+    /// Lets an observer hear of everything that is written from now on by this process. On return, whatever it did not hear of is seen by
+    /// who reads.
+    fn observe(&self, observer: &Arc<dyn Observer>) -> Result<(), Error>;
+
+    /// The observer hears of nothing more but what is being told already.
+    fn unobserve(&self, observer: &Arc<dyn Observer>);
+
+    /// Tells a keeper whenever this process is the only one on its data, from a thread of the store; see [`crate::store::Store::keep_alone`].
+    fn keep_alone(&self, keeper: Arc<dyn crate::store::Keeper>) -> Result<(), Error>;
 }

@@ -74,4 +74,4 @@ mod tokens;
 pub(crate) mod write;
 
 pub use base::{clock, keys};
-pub use runtime::{BACKGROUND_PERIOD, BatchRows, Done, Engine, EngineOptions, Rows, hold, witness};
+pub use runtime::{BACKGROUND_PERIOD, BatchRows, Done, Engine, EngineOptions, Rows, hold, observer, witness};

@@ -16,11 +16,12 @@ use crate::model::error::StoreError;
 
 /// Puts a table into a state that ends after the configured time; false, and nothing, when that is none.
 #[must_use]
-pub fn begin(transaction: &Transaction<'_>, entry: &mut TableEntry, status: TableStatus) -> bool {
+pub fn begin(transaction: &mut Transaction<'_>, entry: &mut TableEntry, status: TableStatus) -> bool {
     let delay_ms = transaction.shared.options.table_delay_ms;
     if delay_ms == 0 {
         return false;
     }
+    transaction.ended_table(&entry.schema.name);
     entry.status = status;
     entry.status_ends_ms = Some(transaction.now_ms().saturating_add(delay_ms));
     true
@@ -48,6 +49,7 @@ pub fn end(transaction: &mut Transaction<'_>, name: &TableName) -> Result<Vec<So
 /// # Errors
 /// Those of the store.
 pub fn remove(transaction: &mut Transaction<'_>, entry: &TableEntry) -> Result<Vec<SourceId>, StoreError> {
+    transaction.ended_table(&entry.schema.name);
     let list = entry.expiry_list().map(|list| list.id);
     // Indexes are made anew by a restore; only the items are kept.
     let is_kept = keep_items(transaction, entry)?;

@@ -2,25 +2,23 @@
 //!
 //! ```text
 //! shell.rs       fuser's callbacks, a few lines each
+//! notify.rs      tells the kernel what is over of what it keeps
 //! convert.rs     attributes, flags and errors to fuser's types
 //! options.rs     how to mount
 //! mountpoint.rs  what is mounted where; ending dead mounts
 //! ```
-//! Attributes, items and everything else that data decides are answered with time-outs of zero: the kernel asks again each time, so
-//! a write through any front end or process is seen by the next system call.
-//!
-//! One thing is kept, for a second: that the names of a table's or index's own directories are directories (`Orders/`, `items/`,
-//! `gsi/`). A walk through them to an item costs no request then, and is exact all the same: the item's own LOOKUP says whether
-//! the table still exists, so do GETATTR, OPENDIR, ACCESS, CREATE and MKDIR on the directory, and the kernel looks a name up anew
-//! when it is to be created or renamed onto. Only a call that asks us nothing at all (readlink or O_PATH of the directory of a
-//! table that another process deleted within that second) finds it a moment longer.
+//! What the kernel may keep of the answers is decided in `fs::view` (`lasting.rs`), and ended there (`ending.rs`) before a change is
+//! acknowledged, so that a write through any front end or process is seen by the next system call.
 
 mod convert;
 mod mountpoint;
+mod notify;
 mod options;
 mod shell;
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -30,9 +28,10 @@ use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 use parking_lot::Mutex;
 
 use crate::fs::View;
+use notify::Notifier;
 use shell::Shell;
 
-pub use mountpoint::{Listed, MountState, all as mounts, state, unmount};
+pub use mountpoint::{Connection, Listed, MountState, all as mounts, connection, state, unmount};
 pub use options::{MountOptions, UMASK};
 
 /// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.
@@ -95,6 +94,9 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
     let mountpoint = mountpoint::prepare(&options.mountpoint, options.data.as_deref(), options.nonempty)?;
     // Mounted from here on; requests wait in the kernel until the session runs.
     let mut session = Session::new(Shell::new(Arc::clone(&view), options), &mountpoint, &config(options))?;
+    let device = File::from(session.as_fd().try_clone_to_owned()?);
+    let connection = mountpoint::connection(&mountpoint)?;
+    view.mounted(Arc::new(Notifier::new(device)?), connection.and_then(|connection| connection.file()));
     let unmounter = Mutex::new(session.unmount_callable());
     let when_finished = Arc::<WhenFinished>::default();
     let of_session = Arc::clone(&when_finished);
@@ -103,6 +105,11 @@ pub fn mount(options: &MountOptions, view: Arc<View>) -> io::Result<Mounted> {
         of_session.finish();
         of_unmount(ended)
     })?;
+    if !options.no_keep
+        && let Err(error) = view.keep_while_alone()
+    {
+        log::warn!("the kernel keeps nothing: {error}");
+    }
     Ok(Mounted { view, mountpoint, unmounter, session: Some(session), when_finished })
 }
 
@@ -177,6 +184,7 @@ impl Mounted {
         let Some(session) = self.session.take() else { return Ok(()) };
         // Else their programs would hold the mount for ever.
         self.view.end_waiting();
+        self.view.stop_keeping();
         if !session.is_finished()
             && let Err(error) = self.unmounter.lock().unmount()
         {
@@ -193,6 +201,7 @@ impl Mounted {
             log::warn!("{}: programs still use it", self.mountpoint.display());
             Ok(())
         };
+        self.view.unmounted();
         // Last: it carries out the deletes that were put off, and a request still on its way could put off another.
         self.view.shut_down();
         ended

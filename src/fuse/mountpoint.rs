@@ -3,6 +3,7 @@
 use std::ffi::{CString, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,6 +62,58 @@ pub struct Listed {
     pub user: Option<u32>,
     /// Others than that user may come in.
     pub is_for_others: bool,
+}
+
+/// A mount's connection to the kernel.
+#[derive(Debug)]
+pub struct Connection {
+    path: PathBuf,
+    /// Major and minor number of its device, as `0:40`.
+    device: String,
+}
+
+/// The connection of what is mounted at an absolute path.
+///
+/// # Errors
+/// The list of mounts cannot be read.
+pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
+    let mountinfo = std::fs::read(MOUNTINFO)?;
+    let line = lines(&mountinfo).filter(|line| line.path == mountpoint && is_ours(&line.kind, &line.source)).last();
+    Ok(line.map(|line| Connection { path: line.path, device: line.device }))
+}
+
+impl Connection {
+    /// A file that is there as long as the kernel has it, where such files are.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        let (_, minor) = self.device.split_once(':')?;
+        let file = Path::new("/sys/fs/fuse/connections").join(minor).join("abort");
+        file.exists().then_some(file)
+    }
+
+    /// Ends it: every call that waits fails, and the mount is a dead one.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn abort(&self) -> io::Result<()> {
+        if let Some(file) = self.file()
+            && std::fs::write(file, "1").is_ok()
+        {
+            return Ok(());
+        }
+        // Another may be mounted there now.
+        if connection(&self.path)?.is_none_or(|now| now.device != self.device) {
+            return Ok(());
+        }
+        // Held, so that the mount itself stays; this asks nothing of it.
+        let held = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(&self.path)?;
+        let forced = umount2(&self.path, libc::MNT_FORCE);
+        drop(held);
+        match forced {
+            Err(error) if error.raw_os_error() != Some(libc::EBUSY) => Err(error),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Every ddbfs in the list of mounts. None of them is asked, so this never waits.
@@ -161,7 +214,7 @@ pub fn detach(mountpoint: &Path) -> io::Result<()> {
 }
 
 fn end(path: &Path, lazy: bool) -> io::Result<()> {
-    match umount2(path, lazy) {
+    match umount2(path, if lazy { libc::MNT_DETACH } else { 0 }) {
         // Only root may; the setuid helper ends a user's own mounts.
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => fusermount(path, lazy),
         ended => ended,
@@ -169,10 +222,10 @@ fn end(path: &Path, lazy: bool) -> io::Result<()> {
 }
 
 #[allow(unsafe_code)]
-fn umount2(path: &Path, lazy: bool) -> io::Result<()> {
+fn umount2(path: &Path, flags: libc::c_int) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // The path is canonical: a symlink there was put there since.
-    let flags = libc::UMOUNT_NOFOLLOW | if lazy { libc::MNT_DETACH } else { 0 };
+    let flags = libc::UMOUNT_NOFOLLOW | flags;
     // SAFETY: the path is a C string that lives through the call.
     if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -20,6 +20,8 @@ pub struct MountOptions {
     pub umask: u16,
     /// The kernel is told that there are no extended attributes, and asks for none.
     pub no_xattr: bool,
+    /// The kernel keeps nothing of what it is told.
+    pub no_keep: bool,
 }
 
 /// `rwxr-xr-x` for directories, `rw-r--r--` for files.
@@ -39,6 +41,7 @@ impl MountOptions {
             gid: None,
             umask: UMASK,
             no_xattr: false,
+            no_keep: false,
         }
     }
 }

@@ -20,15 +20,14 @@ use fuser::{
 
 use super::convert::{Owner, caller, errno, file_attr, file_type, open_flags, rename_flags, time_ms};
 use super::options::MountOptions;
+use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::node::attr::Attr;
 use crate::fs::open::Bytes;
 use crate::fs::view::{NewAttr, Place, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};
 
-/// Nothing is cached by the kernel but [`LASTING_NAME_TTL`]: see the module.
+/// What is told by LOOKUP and GETATTR may be kept as [`Attr::lasts`] says, nothing else.
 const TTL: Duration = Duration::ZERO;
-/// How long a name that lasts may be used without a LOOKUP.
-const LASTING_NAME_TTL: Duration = Duration::from_secs(1);
 /// Inode numbers are never reused for something else.
 const GENERATION: Generation = Generation(0);
 /// The largest write asked of the kernel; an item is smaller.
@@ -68,11 +67,25 @@ impl Shell {
 /// Runs a call that is answered when it has been worked out: on a thread for what takes long, if it may.
 fn answer(view: &Arc<View>, call: &'static str, place: Place<'_>, work: impl FnOnce(&Arc<View>) + Send + 'static) {
     let again = Arc::clone(view);
-    guard(call, || view.run_call(place, move || guard(call, || work(&again))));
+    let patience = match place {
+        Place::Inode(_) => Patience::Short,
+        Place::Name(..) | Place::Directory(_) => Patience::None,
+    };
+    patient(call, patience, || view.run_call(place, move || guard(call, || work(&again))));
 }
 
+/// Runs a call, of a file or one that changes nothing: who waits for it holds no directory's lock in the kernel.
 fn guard(call: &'static str, work: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+    patient(call, patience().max(Patience::Short), work);
+}
+
+/// Runs a call during which the kernel holds the lock of a directory: nobody may wait for what waits for that.
+fn in_directory(call: &'static str, work: impl FnOnce()) {
+    patient(call, Patience::None, work);
+}
+
+fn patient(call: &'static str, patience: Patience, work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(|| with_patience(patience, work))).is_err() {
         log::error!("{call}: abandoned after a panic");
     }
 }
@@ -129,10 +142,7 @@ impl Filesystem for Shell {
         let (caller, owner, owned) = (caller(request), self.owner, name.as_bytes().to_vec());
         answer(&self.view, "lookup", Place::Name(parent.0, name.as_bytes()), move |view| {
             match call.end(view.lookup(caller, parent.0, &owned)) {
-                Ok(attr) => {
-                    let name_ttl = if attr.name_lasts() { LASTING_NAME_TTL } else { TTL };
-                    reply.entry_with_ttls(&TTL, &name_ttl, &file_attr(&attr, owner), GENERATION);
-                }
+                Ok(attr) => reply.entry_with_ttls(&attr.lasts.attr, &attr.lasts.name, &file_attr(&attr, owner), GENERATION),
                 Err(error) => reply.error(errno(&error)),
             }
         });
@@ -146,7 +156,10 @@ impl Filesystem for Shell {
         let call = self.begin(request, "getattr", ino, None);
         let (caller, owner, handle) = (caller(request), self.owner, handle.map(|handle| handle.0));
         answer(&self.view, "getattr", Place::Inode(ino.0), move |view| {
-            let done = Box::new(move |attr| reply_attr(reply, owner, call.end(attr)));
+            let done = Box::new(move |attr: Result<Attr, FsError>| match call.end(attr) {
+                Ok(attr) => reply.attr(&attr.lasts.attr, &file_attr(&attr, owner)),
+                Err(error) => reply.error(errno(&error)),
+            });
             view.getattr_then(caller, ino.0, handle, done);
         });
     }
@@ -192,7 +205,7 @@ impl Filesystem for Shell {
         if mode & libc::S_IFMT != libc::S_IFREG {
             return reply.error(Errno::EPERM);
         }
-        guard("mknod", || {
+        in_directory("mknod", || {
             let made = self.view.mknod(caller(request), parent.0, name.as_bytes(), mode);
             reply_entry(reply, self.owner, made);
         });
@@ -207,7 +220,7 @@ impl Filesystem for Shell {
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        guard("unlink", || {
+        in_directory("unlink", || {
             let call = self.begin(request, "unlink", parent, Some(name));
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
             self.view.unlink(caller(request), parent.0, name.as_bytes(), done);
@@ -240,7 +253,7 @@ impl Filesystem for Shell {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        guard("rename", || {
+        in_directory("rename", || {
             let (from, to) = ((parent.0, name.as_bytes()), (newparent.0, newname.as_bytes()));
             let call = self.begin(request, "rename", parent, Some(name));
             let done = Box::new(move |ended| reply_empty(reply, call.end(ended)));
@@ -289,12 +302,14 @@ impl Filesystem for Shell {
         handle: FileHandle,
         offset: u64,
         data: &[u8],
-        _write_flags: WriteFlags,
+        write_flags: WriteFlags,
         _flags: OpenFlags,
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        guard("write", || {
+        // After write(2) the kernel asks for the file's attributes; not so when it writes back what a mapping left.
+        let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        patient("write", if is_mapped { Patience::Short } else { Patience::Settled }, || {
             // The kernel never sends more than WRITE_BYTES_MAX.
             let written = u32::try_from(data.len()).unwrap_or(u32::MAX);
             let call = self.begin(request, "write", ino, None);
@@ -342,7 +357,7 @@ impl Filesystem for Shell {
     }
 
     fn opendir(&self, request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        guard("opendir", || match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
+        in_directory("opendir", || match self.begin(request, "opendir", ino, None).end(self.view.opendir(caller(request), ino.0)) {
             // No FOPEN_CACHE_DIR: a kept listing would not show what other front ends write.
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(error) => reply.error(errno(&error)),
@@ -352,7 +367,7 @@ impl Filesystem for Shell {
     // There is no readdirplus: attributes that last for no time are asked for again, and the kernel would keep a node of every
     // entry.
     fn readdir(&self, request: &Request, ino: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        guard("readdir", || {
+        in_directory("readdir", || {
             let call = self.begin(request, "readdir", ino, None);
             let (view, caller) = (Arc::clone(&self.view), caller(request));
             let list = move || {
@@ -436,7 +451,7 @@ impl Filesystem for Shell {
     }
 
     fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
-        guard("create", || {
+        in_directory("create", || {
             let call = self.begin(request, "create", parent, Some(name));
             match call.end(self.view.create(caller(request), parent.0, name.as_bytes(), mode, open_flags(flags))) {
                 Ok(created) => {

@@ -8,6 +8,7 @@ mod editors;
 mod help;
 mod indexes;
 mod items;
+mod kept;
 mod layout;
 mod long_reads;
 mod looking;

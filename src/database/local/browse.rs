@@ -16,6 +16,7 @@ use crate::engine::base::counters::CollectionValue;
 use crate::engine::base::keys::{self, EntryAddress, SourceId};
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::index_life::absence;
+use crate::engine::observer::Observer;
 use crate::engine::read::range;
 use crate::engine::read::source::ReadSource;
 use crate::engine::runtime::View;
@@ -27,7 +28,7 @@ use crate::model::api::{DeleteItemResponse, Page, PutItemRequest, TableDescripti
 use crate::model::error::StoreError;
 use crate::model::layout::{MeteredOperation, PlaceRange};
 use crate::model::{AttributeValue, Error, IndexKind, Key, KeyAttribute, TableName, TableSchema};
-use crate::store::{Direction, KeyRange, StoreInfo, try_walk};
+use crate::store::{Direction, Keeper, KeyRange, StoreInfo, try_walk};
 
 impl Browse for LocalDatabase {
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
@@ -259,6 +260,18 @@ impl Browse for LocalDatabase {
 
     fn store_info(&self) -> StoreInfo {
         self.engine.store_info()
+    }
+
+    fn observe(&self, observer: &Arc<dyn Observer>) -> Result<(), Error> {
+        self.engine.observe(observer)
+    }
+
+    fn unobserve(&self, observer: &Arc<dyn Observer>) {
+        self.engine.unobserve(observer);
+    }
+
+    fn keep_alone(&self, keeper: Arc<dyn Keeper>) -> Result<(), Error> {
+        self.engine.keep_alone(keeper)
     }
 }
 

@@ -6,6 +6,7 @@ mod charge;
 mod collection_warning;
 mod engine;
 pub mod hold;
+pub mod observer;
 mod options;
 mod pieces;
 mod shared;

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::batch::BatchState;
 use super::collection_warning::CollectionWarnings;
+use super::observer::Observers;
 use super::options::EngineOptions;
 use super::pieces::Pieces;
 use super::signal::Signal;
@@ -30,6 +31,7 @@ pub struct Shared {
     pub(crate) busy_tables: Watched,
     pub(crate) signal: Arc<Signal>,
     pub(crate) pieces: Pieces,
+    pub(super) observers: Observers,
     /// When the next backup of a deleted table may be over; 0 before that was looked up.
     pub(crate) system_backups_due_ms: AtomicU64,
     /// When parked files are looked at next for those whose time is over.
@@ -66,6 +68,7 @@ impl Shared {
             busy_tables: Watched::new(TableEntry::has_background_work),
             signal: Arc::default(),
             pieces: Pieces::default(),
+            observers: Observers::default(),
             system_backups_due_ms: AtomicU64::new(0),
             parked_due_ms: AtomicU64::new(0),
             meter: Meter::default(),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use super::observer::{self, Committed, Patience, Written, with_patience};
 use super::shared::Shared;
 use super::transaction::{Purpose, Transaction};
-use super::witness::{self, Witness, Written};
+use super::witness::{self, Witness};
 use crate::engine::meter::charges::Charges;
-use crate::model::Error;
+use crate::model::{Error, TableName};
 use crate::model::api::{Done, Origin};
 use crate::model::error::StoreError;
 use crate::store::{Write, WriteJob, lead};
@@ -31,7 +32,9 @@ impl Shared {
             is_removal: false,
             // The witness is this thread's, and the job runs on another.
             witness: witness::current(),
+            patience: observer::patience(),
             written: Vec::new(),
+            ended_tables: Vec::new(),
             done,
         }));
     }
@@ -87,25 +90,29 @@ struct SubmittedChange<T, F> {
     /// Of the last run, too.
     is_removal: bool,
     witness: Option<Arc<dyn Witness>>,
+    patience: Patience,
     /// By the last run.
     written: Vec<Written>,
+    ended_tables: Vec<TableName>,
     done: Done<T>,
 }
 
 impl<T, F> WriteJob for SubmittedChange<T, F>
 where
-    T: Send,
+    T: Send + 'static,
     F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send,
 {
     fn run(&mut self, batch: &mut dyn Write) -> Result<(), StoreError> {
         // All of it anew: the store runs a job again when its map grew, or when another job of the batch failed.
-        let written = self.witness.as_ref().map(|_| Vec::new());
+        let written = (self.witness.is_some() || self.shared.observers.any()).then(Vec::new);
         let (origin, charges, purpose) = (Origin::Client, Charges::default(), Purpose::default());
-        let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose, written };
+        let ended_tables = Vec::new();
+        let mut transaction = Transaction { batch, shared: &self.shared, origin, charges, purpose, written, ended_tables };
         let outcome = (self.run)(&mut transaction);
         self.is_removal = transaction.purpose == Purpose::Removal;
         self.charges = transaction.charges;
         self.written = transaction.written.unwrap_or_default();
+        self.ended_tables = transaction.ended_tables;
         match outcome {
             // Only a fault of the store undoes the transaction, which is that of other jobs too. A refusal is an outcome like any other.
             Err(Error::Store(error)) => Err(error),
@@ -132,13 +139,21 @@ where
             (Ok(()), None) => Err(Error::Store(StoreError::Closed)),
         };
         // Before who waits is told: whoever has the answer finds the write counted, and knows its own write from those of others.
-        if !matches!(outcome, Err(Error::Store(_))) {
+        let is_committed = !matches!(outcome, Err(Error::Store(_)));
+        if is_committed {
             self.charges.count(self.shared.options.clock.now_ms(), outcome.as_ref().err());
             // A batch may have written some of its items and fail.
             if let Some(witness) = &self.witness {
                 self.written.iter().for_each(|item| witness.wrote(&item.table, &item.key, item.version));
             }
         }
-        (self.done)(outcome);
+        let (done, patience, observers) = (self.done, self.patience, &self.shared.observers);
+        let (items, tables) = (self.written, self.ended_tables);
+        let then = move || with_patience(patience, || done(outcome));
+        if is_committed && observers.any() && !(items.is_empty() && tables.is_empty()) {
+            observers.tell(Committed { items, tables, patience }, Box::new(then));
+        } else {
+            then();
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::shared::Shared;
-use super::witness::Written;
+use super::observer::Written;
 use crate::engine::catalog::{self, TableEntry};
 use crate::engine::meter::charges::Charges;
 use crate::engine::partitions;
@@ -23,6 +23,8 @@ pub struct Transaction<'t> {
     pub(super) purpose: Purpose,
     /// The items it wrote, if there is who hears of them.
     pub(super) written: Option<Vec<Written>>,
+    /// Tables of which nothing can be read from now on.
+    pub(super) ended_tables: Vec<TableName>,
 }
 
 /// What a change does to the room on the disk.
@@ -72,6 +74,11 @@ impl Transaction<'_> {
         if let Some(written) = &mut self.written {
             written.push(Written { table: table.clone(), key: key.clone(), version });
         }
+    }
+
+    /// Nothing of a table can be read from now on.
+    pub(in crate::engine) fn ended_table(&mut self, table: &TableName) {
+        self.ended_tables.push(table.clone());
     }
 
     /// The clock's time.

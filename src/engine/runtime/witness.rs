@@ -15,14 +15,6 @@ pub trait Witness: Send + Sync {
     fn wrote(&self, table: &TableName, key: &Key, version: Option<Version>);
 }
 
-/// An item that was written.
-#[derive(Debug)]
-pub(super) struct Written {
-    pub table: TableName,
-    pub key: Key,
-    pub version: Option<Version>,
-}
-
 thread_local! {
     static WITNESS: RefCell<Option<Arc<dyn Witness>>> = const { RefCell::new(None) };
 }

@@ -68,6 +68,8 @@ pub struct Mount {
     pub options: ViewOptions,
     /// What the program that mounts tells of itself: an object.
     pub config: OnceLock<Value>,
+    /// Tells what the kernel knows and keeps: an object.
+    pub kept: OnceLock<Box<dyn Fn() -> Value + Send + Sync>>,
     /// When this mount began, milliseconds since the epoch: the time of what has no time of its own.
     pub started_ms: u64,
     /// What open files and directories may hold.
@@ -120,6 +122,7 @@ impl Mount {
             db,
             options,
             config: OnceLock::new(),
+            kept: OnceLock::new(),
             started_ms: now_ms(),
             budget: Budget::default(),
             texts: LongTexts::default(),

@@ -1,8 +1,10 @@
 //! What stat shows.
 
-use super::ino;
+use std::time::Duration;
+
 use super::kind::Kind;
 use crate::database::EntryStat;
+use crate::model::api::Version;
 
 /// Bytes that `st_blocks` counts in.
 const BLOCK_BYTES: u64 = 512;
@@ -20,45 +22,55 @@ pub struct Attr {
     pub writable: bool,
     /// Names; 0 of a file that is open and has none any more.
     pub links: u32,
+    /// Of an item or index entry, the version they are of; of anything else 0.
+    pub version: Version,
+    pub lasts: Lasting,
+}
+
+/// How long the kernel may keep what it is told of a node: by default not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lasting {
+    /// That the name stands for the inode.
+    pub name: Duration,
+    /// The attributes.
+    pub attr: Duration,
+}
+
+impl Lasting {
+    /// It asks again each time.
+    pub const NOT: Self = Self { name: Duration::ZERO, attr: Duration::ZERO };
 }
 
 impl Attr {
     /// A directory.
     #[must_use]
     pub fn directory(ino: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::Directory, size: 0, modified_ms, writable: true, links: 1 }
+        Self { ino, kind: Kind::Directory, size: 0, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
     }
 
     /// A file that cannot be written.
     #[must_use]
     pub fn read_only(ino: u64, size: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::File, size, modified_ms, writable: false, links: 1 }
+        Self { ino, kind: Kind::File, size, modified_ms, writable: false, links: 1, version: 0, lasts: Lasting::NOT }
     }
 
     /// A file that can be written.
     #[must_use]
     pub fn file(ino: u64, size: u64, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::File, size, modified_ms, writable: true, links: 1 }
+        Self { ino, kind: Kind::File, size, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
     }
 
     /// A symlink; its size is the target's length.
     #[must_use]
     pub fn symlink(ino: u64, target: &str, modified_ms: u64) -> Self {
-        Self { ino, kind: Kind::Symlink, size: target.len() as u64, modified_ms, writable: true, links: 1 }
+        Self { ino, kind: Kind::Symlink, size: target.len() as u64, modified_ms, writable: true, links: 1, version: 0, lasts: Lasting::NOT }
     }
 
     /// `X.json`.
     #[must_use]
     pub fn entry(ino: u64, stat: &EntryStat, writable: bool) -> Self {
-        Self { ino, kind: Kind::File, size: stat.plain_json_bytes, modified_ms: stat.modified_ms, writable, links: 1 }
-    }
-
-    /// May a name that was found keep standing for this inode without being looked up again? So it is with the directories of tables
-    /// and indexes: whatever is asked of such a directory afterwards is answered by whether it exists then, be it the attributes, a
-    /// listing or a name below it.
-    #[must_use]
-    pub fn name_lasts(&self) -> bool {
-        self.kind == Kind::Directory && ino::is_structure(self.ino)
+        let (size, modified_ms, version) = (stat.plain_json_bytes, stat.modified_ms, stat.version);
+        Self { ino, kind: Kind::File, size, modified_ms, writable, links: 1, version, lasts: Lasting::NOT }
     }
 
     /// `st_blocks`: units of 512 bytes, rounded up.

@@ -1,58 +1,92 @@
-//! Which node an inode number stands for, as long as the kernel knows the number.
+//! Which node an inode number stands for, as long as the kernel knows the number, and whether it may keep what it was told of it.
 //!
-//! The kernel counts every LOOKUP, CREATE and MKDIR reply and gives the count back with FORGET. Listings create no entries, so a
-//! walk over a million names costs nothing here; looking them all up costs some hundred bytes each. Sharded, so that parallel
-//! lookups do not meet.
+//! The kernel counts every LOOKUP, CREATE, MKDIR and READDIRPLUS reply and gives the count back with FORGET. Plain listings create no
+//! entries, so a walk over a million names costs nothing here; looking them all up costs some hundred bytes each. Sharded, so that
+//! parallel lookups do not meet.
+//!
+//! Who answers so that the kernel may keep the answer marks the node, *then* reads what it answers with; who writes looks for the mark
+//! *after* the commit. So either the reader sees the write, or the writer sees the mark.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
 use super::known::{KnownNode, Sources};
 use super::{Node, ROOT_INO};
+use crate::model::TableName;
 
 const SHARDS: usize = 16;
+
+/// When a node was marked as one of which the kernel may keep something: a later mark is another one.
+pub type Mark = NonZeroU32;
 
 #[derive(Debug)]
 struct Slot {
     node: KnownNode,
     /// Stays at the most there is: such a number is never forgotten.
     lookups: u32,
+    mark: Option<Mark>,
+    /// The clock of its shard when it came in, or was last found to be among the oldest.
+    since: u32,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    slots: HashMap<u64, Slot>,
+    /// Moves on with each node that comes in.
+    clock: u32,
+    last_mark: u32,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct InodeTable {
-    shards: [Mutex<HashMap<u64, Slot>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
+    /// Numbers that the kernel knows, without the root.
+    known: AtomicUsize,
     sources: Sources,
     root: Arc<Node>,
 }
 
 impl Default for InodeTable {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| Mutex::default()), sources: Sources::default(), root: Arc::new(Node::Root) }
+        let shards = std::array::from_fn(|_| Mutex::default());
+        Self { shards, known: AtomicUsize::new(0), sources: Sources::default(), root: Arc::new(Node::Root) }
+    }
+}
+
+impl Shard {
+    fn mark(&mut self, ino: u64) {
+        // Zero is no mark; after four thousand million of them the first comes again, to a node that long lost it.
+        self.last_mark = self.last_mark.checked_add(1).unwrap_or(1);
+        if let Some(slot) = self.slots.get_mut(&ino) {
+            slot.mark = Mark::new(self.last_mark);
+        }
     }
 }
 
 impl InodeTable {
-    fn shard(&self, ino: u64) -> &Mutex<HashMap<u64, Slot>> {
+    fn shard(&self, ino: u64) -> &Mutex<Shard> {
         // Structure numbers differ in high bits, data numbers in all.
         let mixed = (ino >> 32) ^ (ino >> 8);
         &self.shards[usize::try_from(mixed).unwrap_or_default() % SHARDS]
     }
 
-    /// Counts one lookup and returns the inode number. `None` when the number already stands for another node: two digests of 63
-    /// bits met.
+    /// Counts one lookup and returns the inode number; with `keeps`, what is read of the node from now on may be kept by the kernel.
+    /// `None` when the number already stands for another node: two digests of 63 bits met.
     #[must_use]
-    pub fn remember(&self, node: Node) -> Option<u64> {
+    pub fn mark(&self, node: Node, keeps: bool) -> Option<u64> {
         let ino = node.ino();
         if ino == ROOT_INO {
             return Some(ino);
         }
         let node = KnownNode::new(node, &self.sources);
         let mut shard = self.shard(ino).lock();
-        match shard.get_mut(&ino) {
+        let clock = shard.clock;
+        match shard.slots.get_mut(&ino) {
             Some(slot) if slot.node.is_same(&node) => {
                 slot.lookups = slot.lookups.saturating_add(1);
                 // Equal, but a query path holds its table's definition, which may be a new one.
@@ -60,10 +94,75 @@ impl InodeTable {
             }
             Some(_) => return None,
             None => {
-                shard.insert(ino, Slot { node, lookups: 1 });
+                shard.slots.insert(ino, Slot { node, lookups: 1, mark: None, since: clock });
+                shard.clock = clock.wrapping_add(1);
+                self.known.fetch_add(1, Ordering::Relaxed);
             }
         }
+        if keeps {
+            shard.mark(ino);
+        }
         Some(ino)
+    }
+
+    /// Takes back one lookup that [`InodeTable::mark`] counted: the kernel is not told of the node.
+    pub fn unmark(&self, ino: u64) {
+        self.forget(ino, 1);
+    }
+
+    /// What is read of a known node from now on may be kept by the kernel: as [`InodeTable::mark`], for an answer that is no lookup.
+    pub fn mark_again(&self, ino: u64) {
+        self.shard(ino).lock().mark(ino);
+    }
+
+    /// The mark of a node of which the kernel may keep something.
+    #[must_use]
+    pub fn marked(&self, ino: u64) -> Option<Mark> {
+        self.shard(ino).lock().slots.get(&ino)?.mark
+    }
+
+    /// The kernel keeps nothing any more of what it was told up to that mark.
+    pub fn ended(&self, ino: u64, mark: Mark) {
+        if let Some(slot) = self.shard(ino).lock().slots.get_mut(&ino)
+            && slot.mark == Some(mark)
+        {
+            slot.mark = None;
+        }
+    }
+
+    /// All nodes of which the kernel may keep something, of one table or of all.
+    #[must_use]
+    pub fn all_marked(&self, table: Option<&TableName>) -> Vec<(u64, Mark)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            let of_table = |slot: &Slot| table.is_none_or(|table| slot.node.is_of(table));
+            let marked = shard.slots.iter().filter(|(_, slot)| of_table(slot));
+            all.extend(marked.filter_map(|(ino, slot)| Some((*ino, slot.mark?))));
+        }
+        all
+    }
+
+    /// Of more than `most` nodes, those that were not among the last three quarters of that to come in: the oldest. None of them is
+    /// named again before as many have come in.
+    #[must_use]
+    pub fn oldest(&self, most: usize) -> Vec<u64> {
+        let most = most / SHARDS;
+        let left = u32::try_from(most - most / 4).unwrap_or(u32::MAX);
+        let mut oldest = Vec::new();
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            if shard.slots.len() <= most {
+                continue;
+            }
+            let clock = shard.clock;
+            let old = shard.slots.iter_mut().filter(|(_, slot)| clock.wrapping_sub(slot.since) > left);
+            oldest.extend(old.map(|(ino, slot)| {
+                slot.since = clock;
+                *ino
+            }));
+        }
+        oldest
     }
 
     /// The node of a number that the kernel knows.
@@ -72,23 +171,25 @@ impl InodeTable {
         if ino == ROOT_INO {
             return Some(Arc::clone(&self.root));
         }
-        self.shard(ino).lock().get(&ino)?.node.node()
+        self.shard(ino).lock().slots.get(&ino)?.node.node()
     }
 
     /// Takes back `count` lookups; the node, when that were all.
     pub fn forget(&self, ino: u64, count: u64) -> Option<Arc<Node>> {
         let mut shard = self.shard(ino).lock();
-        let slot = shard.get_mut(&ino)?;
+        let slot = shard.slots.get_mut(&ino)?;
         if slot.lookups < u32::MAX {
             slot.lookups = slot.lookups.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
         }
         if slot.lookups > 0 {
             return None;
         }
-        let gone = shard.remove(&ino).and_then(|slot| slot.node.node());
+        let gone = shard.slots.remove(&ino).and_then(|slot| slot.node.node());
+        self.known.fetch_sub(1, Ordering::Relaxed);
         // A table that once held a million entries gives the memory back.
-        if shard.capacity() > 1024 && shard.len() < shard.capacity() / 8 {
-            shard.shrink_to_fit();
+        let slots = &mut shard.slots;
+        if slots.capacity() > 1024 && slots.len() < slots.capacity() / 8 {
+            slots.shrink_to_fit();
         }
         gone
     }
@@ -96,7 +197,7 @@ impl InodeTable {
     /// Numbers the kernel knows, without the root.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().len()).sum()
+        self.known.load(Ordering::Relaxed)
     }
 
     /// Does the kernel know nothing but the root?
@@ -118,8 +219,8 @@ mod tests {
     #[test]
     fn a_node_stays_until_every_lookup_is_forgotten() {
         let inodes = InodeTable::default();
-        let ino = inodes.remember(table("Orders")).unwrap();
-        assert_eq!(inodes.remember(table("Orders")), Some(ino));
+        let ino = inodes.mark(table("Orders"), false).unwrap();
+        assert_eq!(inodes.mark(table("Orders"), false), Some(ino));
         assert!(inodes.forget(ino, 1).is_none());
         assert_eq!(inodes.get(ino).as_deref(), Some(&table("Orders")));
         assert!(inodes.forget(ino, 1).is_some());
@@ -132,12 +233,39 @@ mod tests {
         let inodes = InodeTable::default();
         inodes.forget(ROOT_INO, 1000);
         assert_eq!(inodes.get(ROOT_INO).as_deref(), Some(&Node::Root));
-        assert_eq!(inodes.remember(Node::Root), Some(ROOT_INO));
+        assert_eq!(inodes.mark(Node::Root, true), Some(ROOT_INO));
         assert!(inodes.is_empty());
     }
 
     #[test]
     fn forgetting_what_is_not_known_does_nothing() {
         assert!(InodeTable::default().forget(77, 5).is_none());
+    }
+
+    #[test]
+    fn a_mark_ends_only_with_what_was_told_up_to_it() {
+        let inodes = InodeTable::default();
+        let ino = inodes.mark(table("Orders"), true).unwrap();
+        let first = inodes.marked(ino).unwrap();
+        assert_eq!(inodes.all_marked(None), [(ino, first)]);
+        assert!(inodes.all_marked(Some(&TableName::new("Other").unwrap())).is_empty());
+        inodes.mark_again(ino);
+        inodes.ended(ino, first);
+        let second = inodes.marked(ino).expect("told again after the mark that ended");
+        inodes.ended(ino, second);
+        assert_eq!(inodes.marked(ino), None);
+        inodes.mark_again(ino);
+        inodes.unmark(ino);
+        assert_eq!((inodes.marked(ino), inodes.len()), (None, 0));
+    }
+
+    #[test]
+    fn the_oldest_are_named_once_and_the_newest_stay() {
+        let inodes = InodeTable::default();
+        let inos: Vec<u64> = (0..8_000).map(|number| inodes.mark(table(&format!("t{number:05}")), true).unwrap()).collect();
+        assert!(inodes.oldest(8_000 * 2).is_empty());
+        let oldest = inodes.oldest(4_000);
+        assert!(oldest.len() > 4_000 && inos[6_000..].iter().all(|ino| !oldest.contains(ino)), "{}", oldest.len());
+        assert!(inodes.oldest(4_000).is_empty(), "asked to go already");
     }
 }

@@ -12,7 +12,7 @@ use super::{EntryNode, Node};
 use crate::codec::key;
 use crate::database::{EntryKey, Source, TextForm};
 use crate::model::schema::KeyAttributeType;
-use crate::model::{AttributeValue, Key};
+use crate::model::{AttributeValue, Key, TableName};
 
 /// A node, or what it is built of.
 #[derive(Debug, Clone)]
@@ -76,6 +76,15 @@ impl KnownNode {
         match self {
             Self::Other(node) => Some(Arc::clone(node)),
             Self::Packed(source, packed) => packed.node(Source::clone(source)).map(Arc::new),
+        }
+    }
+
+    /// Is it of that table?
+    #[must_use]
+    pub fn is_of(&self, table: &TableName) -> bool {
+        match self {
+            Self::Packed(source, _) => source.table == *table,
+            Self::Other(node) => node.table() == Some(table),
         }
     }
 
@@ -162,7 +171,6 @@ fn entry_key(mut values: Vec<AttributeValue>, partition: usize, sort: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TableName;
 
     fn s(text: &str) -> AttributeValue {
         AttributeValue::S(text.to_owned())

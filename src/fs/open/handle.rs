@@ -46,11 +46,26 @@ struct Opened {
     permit: Mutex<Permit>,
 }
 
+/// An inode that is being opened.
+#[derive(Debug)]
+pub struct Opening<'h> {
+    handles: &'h Handles,
+    ino: u64,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.handles.closed(self.ino);
+    }
+}
+
 /// Handle numbers; never reused within a mount. Who opens, writes or reads pays from a [`Budget`] before anything is built
 /// ([`Handles::reserve`]); what is held in truth is counted after each call ([`Handles::settle`]).
 #[derive(Debug, Default)]
 pub struct Handles {
     open: RwLock<HashMap<u64, Arc<Opened>>>,
+    /// Handles by inode number, with those that are being opened.
+    inodes: Mutex<HashMap<u64, u32>>,
     last: AtomicU64,
     budget: Budget,
 }
@@ -70,8 +85,31 @@ impl Handles {
         let bytes = HANDLE_COST_BYTES + opened.handle.held_bytes().unwrap_or(0);
         self.budget.resize(&mut opened.permit.lock(), bytes).map_err(|_| FsError::TooManyOpen)?;
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        *self.inodes.lock().entry(ino).or_default() += 1;
         self.open.write().insert(number, Arc::new(opened));
         Ok(number)
+    }
+
+    /// The inode counts as open until the guard is dropped: from before its text is read until its handle is here.
+    pub fn opening(&self, ino: u64) -> Opening<'_> {
+        *self.inodes.lock().entry(ino).or_default() += 1;
+        Opening { handles: self, ino }
+    }
+
+    /// Has the inode a handle, or is it being opened?
+    #[must_use]
+    pub fn is_open(&self, ino: u64) -> bool {
+        self.inodes.lock().contains_key(&ino)
+    }
+
+    fn closed(&self, ino: u64) {
+        let mut inodes = self.inodes.lock();
+        if let Some(count) = inodes.get_mut(&ino) {
+            *count -= 1;
+            if *count == 0 {
+                inodes.remove(&ino);
+            }
+        }
     }
 
     #[must_use]
@@ -103,7 +141,9 @@ impl Handles {
     }
 
     pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
-        self.open.write().remove(&number).map(|opened| Arc::clone(&opened.handle))
+        let opened = self.open.write().remove(&number)?;
+        self.closed(opened.ino);
+        Some(Arc::clone(&opened.handle))
     }
 
     /// The inode that a handle is of.

@@ -36,6 +36,7 @@ pub fn stats(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, F
         "last_checkpoint": checkpoint_age.map(|age| calendar::iso(now_ms.saturating_sub(age))),
         "checkpoint_age_seconds": checkpoint_age.map(|age| age / 1000),
         "commit_id": mount.db.commit_id(),
+        "kernel": mount.kept.get().map(|kept| kept()),
         "started": calendar::iso(mount.started_ms),
         "uptime_seconds": now_ms.saturating_sub(mount.started_ms) / 1000,
     });

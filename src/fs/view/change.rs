@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::View;
+use super::keeping::{is_own_name, item_of};
 use crate::database::{Done, PartitionKey, Source};
+use crate::engine::observer::{Patience, with_patience};
 use crate::fs::FsError;
 use crate::fs::mount::last;
 use crate::fs::node::attr::Attr;
@@ -195,7 +197,12 @@ impl View {
         let (view, path) = (Arc::clone(self), self.child_path(&parent, name));
         let reply: Reply<()> = Box::new(move |ended| reply(view.noted_at(caller, "unlink", || path, ended)));
         match tree::resolve(&self.mount, &parent, name) {
-            Ok(Node::Entry(entry)) if entry.source.index.is_none() => self.delete_item(caller, &entry, reply),
+            Ok(ref node @ Node::Entry(ref entry)) if entry.source.index.is_none() => {
+                // The kernel drops the name that is unlinked, which is the one that it may keep.
+                let is_kept_name = item_of(node).is_some() && is_own_name(&parent, node, name);
+                let patience = if is_kept_name { Patience::Settled } else { Patience::None };
+                with_patience(patience, || self.delete_item(caller, entry, reply));
+            }
             Ok(node) if self.goes_with_table(caller, &node) => reply(Ok(())),
             Ok(Node::Scratch(id)) => self.unlink_scratch(id, reply),
             Ok(Node::Special(special)) => {

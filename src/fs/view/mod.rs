@@ -23,9 +23,12 @@ mod commit;
 mod computed;
 mod copy;
 mod creations;
+mod ending;
 mod host;
 mod in_progress;
 mod keeper;
+mod keeping;
+mod lasting;
 mod notes;
 mod open;
 mod put;
@@ -40,19 +43,22 @@ mod waiting;
 mod workers;
 mod xattr;
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
 pub use calls::TimedCall;
 pub use copy::RangeEnd;
+pub use keeping::{Kernel, Name, Notice};
 pub use open::Created;
 pub use rename::RenameFlags;
+pub use workers::Pool;
 
 use alarm::Keeper;
 use creations::Creations;
 use in_progress::InProgress;
+use keeping::{Keeping, is_own_name, item_of};
 use notes::Reads;
 use seen::Seen;
 use vetoes::Vetoes;
@@ -63,7 +69,7 @@ use super::FsError;
 use super::mount::Mount;
 use super::mount::journal::{Failed, Missed};
 use super::node::Node;
-use super::node::attr::Attr;
+use super::node::attr::{Attr, Lasting};
 use super::node::inode_table::InodeTable;
 use super::open::computed::Kept;
 use super::open::directory::{DirectoryStream, FixedLister, Listed, Lister};
@@ -99,6 +105,7 @@ pub struct View {
     /// The process that was warned last that its extended attributes are not kept: once is enough.
     warned_of_xattr: AtomicU32,
     kept: Kept,
+    keeping: Keeping,
 }
 
 /// What a call is about that is answered as soon as it returns.
@@ -208,6 +215,7 @@ impl View {
     /// # Errors
     /// `NotFound`, `NotDirectory`, a bad clause of a query path.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Attr, FsError> {
+        self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
         let parent = self.node(parent)?;
         let found = self.find(caller, &parent, name);
         if matches!(found, Err(FsError::NotFound)) {
@@ -222,14 +230,30 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         let node = tree::resolve(&self.mount, parent, name)?;
-        let attr = self.whole_attr_of(&node, caller)?;
+        let marked = self.mark(&node);
+        let mut found = self.found(caller, &node);
+        if let Ok(attr) = &mut found {
+            attr.lasts = if is_own_name(parent, &node, name) { self.lasting(caller, &node, attr) } else { Lasting::NOT };
+        }
+        match (marked, found) {
+            (None, found) => self.remember(node, found?),
+            (Some(_), Ok(attr)) => Ok(attr),
+            (Some(ino), Err(error)) => {
+                self.unmark(ino);
+                Err(error)
+            }
+        }
+    }
+
+    fn found(&self, caller: Caller, node: &Node) -> Result<Attr, FsError> {
+        let attr = self.whole_attr_of(node, caller)?;
         // After the attributes: of a name that is nothing for anybody no process need be looked up.
-        if self.is_gone_for(caller, &node) {
+        if self.is_gone_for(caller, node) {
             return Err(FsError::NotFound);
         }
         // The inode as the kernel will call it: an item created by a shortened name keeps that name's number while it is open.
-        self.looked_up(caller, &node, attr.ino);
-        self.remember(node, attr)
+        self.looked_up(caller, node, attr.ino);
+        Ok(attr)
     }
 
     /// What a person may have misspelt, or believed to be there, is kept for `.ddb/errors/last`.
@@ -248,7 +272,8 @@ impl View {
 
     fn remember(&self, node: Node, attr: Attr) -> Result<Attr, FsError> {
         let path = || self.mount.path(&node);
-        let known = self.inodes.remember(node.clone());
+        self.bound_known();
+        let known = self.inodes.mark(node.clone(), false);
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
         }
@@ -273,7 +298,11 @@ impl View {
     /// # Errors
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+        self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
         let node = self.node(ino)?;
+        if self.keeps() && handle.is_none() && item_of(&node).is_some() {
+            self.inodes.mark_again(ino);
+        }
         self.looks_at(caller, &node, ino);
         let mut handle = handle.and_then(|handle| self.handles.get(handle));
         if handle.is_none() && node.is_rendered() {
@@ -285,7 +314,7 @@ impl View {
         if let Some(id) = self.written_copy(&node, ino) {
             return scratch::attr(&self.mount, id, ino);
         }
-        let size = handle.and_then(|handle| handle.size());
+        let size = handle.as_ref().and_then(|handle| handle.size());
         let attr = if size.is_some() { self.attr_of(&node, caller) } else { self.whole_attr_of(&node, caller) };
         let attr = match attr {
             // Parked since it was looked up: the kernel looks the name up again.
@@ -297,7 +326,8 @@ impl View {
             }
             attr => attr?,
         };
-        Ok(Attr { size: size.unwrap_or(attr.size), ..attr })
+        let lasts = if handle.is_none() { self.lasting(caller, &node, &attr) } else { Lasting::NOT };
+        Ok(Attr { size: size.unwrap_or(attr.size), lasts, ..attr })
     }
 
     /// The copy in memory that somebody who opened a parked file writes.

@@ -10,6 +10,9 @@
 //!   LOOKUP and then a GETATTR by one thread. An OPEN begins with a LOOKUP too, and is not a look: so a look counts from the thread's next
 //!   call on.
 //!
+//! The kernel may answer looks from what it keeps ([`super::lasting`]), but only while all notes of the item are of the version that it
+//! keeps: such a look changes no note.
+//!
 //! A note ends after [`NOTE_AGE_MAX`], with its process, or when the process deletes the item. Memory is bounded: beyond
 //! [`NOTES_MAX`] the notes of processes that have ended go, then the oldest.
 
@@ -112,6 +115,34 @@ impl Reads {
             note.settle(now);
             note.look = Look::Begun(thread);
         });
+    }
+
+    /// May the kernel answer looks at this version of an item, without that they are seen here? Not as long as a process that is there
+    /// has another version noted, for which a look matters. Else all notes count from now: who looks without being seen does so
+    /// within the time that the kernel keeps it. The thread that asks has seen it.
+    pub fn may_be_kept(&self, item: u64, thread: u32, version: Version) -> bool {
+        let mut state = self.state.lock();
+        if !state.notes.contains_key(&item) {
+            return true;
+        }
+        state.retain(item, |note| note.version == version || note.process.is_there());
+        let Some(notes) = state.notes.get_mut(&item) else { return true };
+        if notes.iter().any(|note| note.version != version) {
+            return false;
+        }
+        let now = Instant::now();
+        for note in notes {
+            note.at = now;
+            if note.look == Look::Begun(thread) {
+                note.look = Look::None;
+            }
+        }
+        true
+    }
+
+    /// Does a look at this version of an item matter to any process?
+    pub fn is_to_be_seen(&self, item: u64, version: Version) -> bool {
+        self.state.lock().notes.get(&item).is_some_and(|notes| notes.iter().any(|note| note.version != version))
     }
 
     /// A thread asked for the attributes, which are of this version or a later one.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{NewAttr, View};
-use crate::database::Source;
+use crate::database::{Source, TextForm};
+use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::FsError;
 use crate::fs::mount::text::Text;
 use crate::fs::node::attr::Attr;
@@ -45,6 +46,7 @@ impl View {
     /// Gone, or written where nothing can be.
     pub fn open(self: &Arc<Self>, caller: Caller, ino: u64, flags: OpenFlags) -> Result<u64, FsError> {
         let node = self.node(ino)?;
+        let _opening = self.handles.opening(ino);
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
         let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller.pid, now_ms()));
@@ -354,8 +356,13 @@ impl View {
         let reserved = self.handles.reserve(number, data.len());
         let Some(reply) = self.reserving(caller, (number, "write"), reserved, reply) else { return };
         match &*handle {
-            Handle::Item(open) => run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply),
-            Handle::Special(open) => Arc::clone(open).write(&self.host(), caller, offset, data, reply),
+            Handle::Item(open) => {
+                let patience = if is_of_plain_text(open) { patience() } else { Patience::Short };
+                with_patience(patience, || run(self, caller, open, Call::Write { offset, data: data.to_vec() }, reply));
+            }
+            Handle::Special(open) => {
+                with_patience(Patience::Short, || Arc::clone(open).write(&self.host(), caller, offset, data, reply));
+            }
             Handle::Scratch(id) => {
                 let written = self.mount.scratch.lock().write(*id, offset, data, now_ms());
                 reply(self.noted_at(caller, "write", || self.mount.path(&Node::Scratch(*id)), written));
@@ -482,4 +489,11 @@ impl View {
         let modified_ms = if new.touched { Some(now_ms()) } else { new.modified_ms };
         scratch.set_attributes(id, new.mode, modified_ms)
     }
+}
+
+/// Is this the plain text of an item whose name says its key? Then its inode is the one whose attributes the item's are.
+fn is_of_plain_text(open: &OpenText<ItemTarget>) -> bool {
+    let state = open.state.lock();
+    let target = state.writer.target();
+    target.form == TextForm::PlainJson && key_of(target).is_some()
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::View;
+use super::keeping::{Name, item_of};
 use crate::database::Source;
 use crate::fs::FsError;
 use crate::fs::mount::is_place_of_dropped;
@@ -46,11 +47,19 @@ impl View {
             Ok(parents) => parents,
             Err(error) => return reply(Err(error)),
         };
+        let resolved = tree::resolve(&self.mount, &old_parent, from.1);
+        let moved = self.kept_names((&old_parent, from.1, resolved.as_ref().ok()), (&new_parent, to.1), flags);
+        if !moved.iter().fold(true, |are_ready, (_, ino)| self.keeping.moving.begin(*ino) && are_ready) {
+            // The kernel looks the names up, which it then keeps no more, and calls again.
+            return reply(Err(FsError::Stale));
+        }
         let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
         let view = Arc::clone(self);
         let again = path.clone();
         let (made_in, made) = (new_parent.ino(), to.1.to_owned());
         let reply: Moved = Box::new(move |ended| {
+            moved.iter().for_each(|(_, ino)| view.keeping.moving.end(*ino));
+            view.names_moved(moved);
             reply(match ended {
                 Ok(()) => {
                     view.mount.journal.made(made_in, &made);
@@ -60,12 +69,35 @@ impl View {
                 Err(failure) => Err(view.note_failure(caller, "rename", again, failure)),
             });
         });
-        match tree::resolve(&self.mount, &old_parent, from.1) {
+        match resolved {
             Ok(old) => {
                 let names = Names { from: (&old_parent, from.1), to: (&new_parent, to.1), flags };
                 self.move_node(caller, &old, names, reply);
             }
             Err(error) => reply(Err(plain(error))),
+        }
+    }
+
+    /// The names of a rename whose inodes the kernel may believe in, and carry over to names of which they are not.
+    fn kept_names(&self, old: (&Node, &[u8], Option<&Node>), to: (&Node, &[u8]), flags: RenameFlags) -> Vec<(Name, u64)> {
+        let (parent, from, old) = old;
+        if !self.keeps() {
+            return Vec::new();
+        }
+        let new = flags.exchange.then(|| tree::resolve(&self.mount, to.0, to.1).ok()).flatten();
+        let kept = old.into_iter().chain(&new).filter(|node| self.may_be_kept(node)).map(Node::ino);
+
+        let names = [(parent, from), to].map(|(parent, name)| {
+            Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() })
+        });
+        kept.flat_map(|ino| names.iter().flatten().map(move |name| (name.clone(), ino))).collect()
+    }
+
+    /// May the kernel believe in the name of this node?
+    fn may_be_kept(&self, node: &Node) -> bool {
+        match item_of(node) {
+            Some(_) => self.inodes.marked(node.ino()).is_some(),
+            None => matches!(node, Node::Collection(Source { index: None, .. }, _)),
         }
     }
 

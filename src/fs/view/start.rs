@@ -32,7 +32,10 @@ impl View {
             waiting: Default::default(),
             warned_of_xattr: Default::default(),
             kept: Default::default(),
+            keeping: Default::default(),
         });
+        let weak = Arc::downgrade(&view);
+        let _ = view.mount.kept.set(Box::new(move || weak.upgrade().map(|view| view.kept_now()).unwrap_or_default()));
         keeper::start(&view);
         view
     }

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::engine::observer::{patience, with_patience};
+
 /// Calls at a time that end soon: they wait for a commit at most.
 const SHORT_MAX: usize = 8;
 /// Calls at a time that may read or drop a whole table; more wait in line.
@@ -46,8 +48,9 @@ impl Workers {
     }
 }
 
+/// Threads of one name.
 #[derive(Debug)]
-struct Pool(Arc<Shared>);
+pub struct Pool(Arc<Shared>);
 
 struct Shared {
     name: &'static str,
@@ -71,11 +74,16 @@ struct Jobs {
 }
 
 impl Pool {
-    fn new(name: &'static str, threads_max: usize) -> Self {
+    #[must_use]
+    pub fn new(name: &'static str, threads_max: usize) -> Self {
         Self(Arc::new(Shared { name, threads_max, state: Mutex::default(), more: Condvar::new() }))
     }
 
-    fn run(&self, work: Work) {
+    /// Runs work on a thread of its own as soon as there is one.
+    pub fn run(&self, work: Work) {
+        // What is started there is of the call that is handed over.
+        let patience = patience();
+        let work: Work = Box::new(move || with_patience(patience, work));
         let mut state = self.0.state.lock();
         state.queue.push_back(work);
         // As many idle threads as there is work: one of them takes it. Else there is one more, up to the most.
