@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -11,7 +12,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::lmdb::{get, put};
+use crate::support::daemon::Mount;
+use crate::support::engine::{n, put as put_item, s};
 use crate::support::own_process;
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::model::Item;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{KEEP, Keeper, Store, StoreError};
@@ -261,6 +267,31 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     keeper.signal("-CONT");
     drop(open(dir.path()).unwrap());
     keeper.kill();
+}
+
+/// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.
+#[test]
+fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_after_it() {
+    let mut mount = Mount::with_samples();
+    let items = File::open(mount.point().join("Pets/items/Dog")).unwrap();
+    let size = || fs::metadata(format!("/proc/self/fd/{}/Fido.json", items.as_raw_fd())).map(|metadata| metadata.len());
+    let deadline = Instant::now() + PATIENCE;
+    while !is_marked(mount.dir.path()) {
+        assert!(Instant::now() < deadline, "nothing is kept");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // It is said before it begins.
+    std::thread::sleep(Duration::from_millis(200));
+    let before = size().unwrap();
+    mount.kill();
+    println!("{before} bytes, and of the dead mount {:?}", size());
+
+    let database = LocalDatabase::open(Arc::new(open(mount.dir.path()).unwrap()), EngineOptions::default()).unwrap();
+    let longer = "x".repeat(before as usize);
+    let fido = Item::from([("AnimalType", s("Dog")), ("Name", s("Fido")), ("Age", n("3")), ("Text", s(&longer))]);
+    put_item(&database, "Pets", fido).unwrap();
+    let after = size();
+    assert!(after.is_err(), "written, and still {after:?} bytes long");
 }
 
 /// Holds the file `alone` shared while the store is open, and alone while it keeps: a second process in the way ends this one.
