@@ -56,8 +56,9 @@
 //! # The life of a read
 //!
 //! One request, one short snapshot, results copied out. Records carry their sizes, version and time in the header, so that stat decodes
-//! nothing, and are rendered to JSON without building items. The kernel caches no attributes and no data, so that a commit of any front end or process
-//! shows in the next system call.
+//! nothing, and are rendered to JSON without building items. The kernel keeps names and attributes of items,
+//! and is told that they end before a change is acknowledged ([`fs::view`]), so that a commit of any front end or process shows in the next
+//! system call.
 //!
 //! # The store
 //!

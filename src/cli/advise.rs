@@ -9,7 +9,6 @@ use super::outcome::{CliError, Outcome, print};
 use crate::engine::EngineOptions;
 use crate::inspect::advice::{Facts, markdown};
 use crate::model::Error;
-use crate::store::Durability;
 
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
@@ -22,7 +21,7 @@ pub struct AdviseArgs {
 }
 
 pub fn run(args: AdviseArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_with(&args.data, args.sizes.apply(EngineOptions::default())?, Durability::default())?;
+    let opened = data_dir::open_to_look(&args.data, args.sizes.apply(EngineOptions::default())?)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let facts = Facts::read(&*opened.database, &table);
     opened.close();

@@ -49,6 +49,11 @@ pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
     open_with(args, EngineOptions::default(), Durability::default())
 }
 
+/// As [`open`], for a command that only looks: the directory stays as it is, of an earlier version too.
+pub fn open_to_look(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
+    open_with(args, EngineOptions { looks_only: true, ..options }, Durability::default())
+}
+
 /// As [`open`], with options of the engine.
 pub fn open_with(args: &DataArgs, options: EngineOptions, durability: Durability) -> Result<Opened, CliError> {
     let dir = resolve(args)?;

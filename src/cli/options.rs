@@ -57,6 +57,11 @@ const KNOWN: &[Known] = &[
     },
     Known { word: "noxattr", help: "no extended attributes, and no requests for them", set: |o, _| set(&mut o.no_xattr, true) },
     Known {
+        word: "nokeep",
+        help: "the kernel keeps nothing of what it is told; every stat asks",
+        set: |o, _| set(&mut o.no_keep, true),
+    },
+    Known {
         word: "nonempty",
         help: "the mountpoint may hold files, which are hidden while the mount lasts",
         set: |o, _| set(&mut o.nonempty, true),
@@ -145,6 +150,7 @@ pub struct Options {
     read_only: bool,
     nonempty: bool,
     no_xattr: bool,
+    no_keep: bool,
     allow_other: bool,
     uid: Option<u32>,
     gid: Option<u32>,
@@ -191,6 +197,7 @@ impl Options {
         mount.read_only = self.read_only;
         mount.nonempty = self.nonempty;
         mount.no_xattr = self.no_xattr;
+        mount.no_keep = self.no_keep;
         mount.allow_other = self.allow_other;
         mount.uid = self.uid;
         mount.gid = self.gid;
@@ -267,6 +274,7 @@ mod tests {
             ("allow_drop,restore", Options { view: ViewOptions { allow_drop: true, restore: true, ..view }, ..Options::default() }),
             ("durability=power,durability=kill", Options { durability: Some(Durability::Kill), ..Options::default() }),
             ("nonempty", Options { nonempty: true, ..Options::default() }),
+            ("nokeep", Options { no_keep: true, ..Options::default() }),
             ("noxattr,allow_other", Options { no_xattr: true, allow_other: true, ..Options::default() }),
             ("uid=1000,gid=5,umask=077", Options { uid: Some(1000), gid: Some(5), umask: Some(0o77), ..Options::default() }),
             ("http_allow_users", Options { http_allow_users: true, ..Options::default() }),

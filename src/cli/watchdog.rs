@@ -45,6 +45,7 @@ impl Drop for Watchdog {
 
 /// Waits for the end of the process.
 pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
+    hold_nothing();
     let mut signals =
         signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(CliError::io("cannot catch signals"))?;
     hear_of_parent();
@@ -63,14 +64,18 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     Ok(Outcome::Done)
 }
 
-/// Lets SIGHUP come when the parent's first thread ends, and holds no descriptor of the parent's open.
+/// Closes what may be the parent's: what it has open must end with it. To be called before anything is opened here.
+#[allow(unsafe_code)]
+fn hold_nothing() {
+    // SAFETY: a system call without pointers; no descriptor above standard error is used so far.
+    unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+}
+
+/// Lets SIGHUP come when the parent's first thread ends.
 #[allow(unsafe_code)]
 fn hear_of_parent() {
-    // SAFETY: two system calls without pointers; nothing here uses a descriptor above standard error.
-    unsafe {
-        libc::close_range(3, libc::c_uint::MAX, 0);
-        libc::prctl(libc::PR_SET_PDEATHSIG, SIGHUP);
-    }
+    // SAFETY: a system call without pointers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, SIGHUP) };
 }
 
 /// A process whose first thread has ended is a zombie, however many others have not.

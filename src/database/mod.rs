@@ -33,6 +33,7 @@ use crate::model::api::{
 use crate::model::error::StoreError;
 use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
+use crate::store::lead;
 
 pub use crate::codec::row::{BatchRows, Rows};
 pub use crate::model::api::Done;
@@ -183,10 +184,11 @@ fn unless_counted(select: Option<Select>, items: Vec<Item>) -> Option<Vec<Item>>
 pub(crate) fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
     // Room for the one message: who sends it may be the writer, which must not wait.
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-    start(Box::new(move |outcome| {
+    let done = Box::new(move |outcome| {
         // The receiver waits below; it cannot be gone.
         let _ = sender.send(outcome);
-    }));
+    });
+    lead(|| start(done));
     receiver.recv().unwrap_or(Err(Error::Store(crate::model::error::StoreError::Closed)))
 }
 

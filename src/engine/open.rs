@@ -11,7 +11,8 @@ use crate::model::Error;
 use crate::store::{Keeper, Store};
 
 impl Engine {
-    /// Opens the engine on a store, a new one or one it wrote before, and goes on with what an earlier process left undone.
+    /// Opens the engine on a store, a new one or one it wrote before, and goes on with what an earlier process left undone, unless
+    /// [`EngineOptions::looks_only`].
     ///
     /// # Errors
     /// `Format` when a newer version wrote the store; those of the store.
@@ -19,6 +20,9 @@ impl Engine {
         let mut engine = Self { background: None, shared: Arc::new(Shared::new(store, options)) };
         // First: what a newer version wrote is not to be touched.
         engine.check_format()?;
+        if engine.shared.options.looks_only {
+            return Ok(engine);
+        }
         purge::resume(&engine.shared)?;
         if let Some(period) = engine.shared.options.background_period {
             engine.background = Some(Background::start(&engine.shared, period, &background::ROUNDS)?);
@@ -63,7 +67,9 @@ impl Engine {
         if let Some(background) = &self.background {
             background.end();
         }
-        if let Err(error) = background::counting::keep(&self.shared, true) {
+        if !self.shared.options.looks_only
+            && let Err(error) = background::counting::keep(&self.shared, true)
+        {
             log::debug!("what was counted last is not stored: {error}");
         }
         self.shared.store.close();

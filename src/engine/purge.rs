@@ -17,6 +17,9 @@ use crate::store::{Direction, Read};
 /// The value of a purge key.
 pub const MARK: &[u8] = &[1];
 
+/// So many keys of dropped sources are removed with the transaction that drops them: one commit then, and nothing behind it.
+const KEYS_AT_ONCE: usize = 128;
+
 /// How long a failed removal waits.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -78,6 +81,23 @@ pub fn later(shared: &Arc<Shared>, go_on: impl FnOnce(&Arc<Shared>) + Send + 'st
     }
 }
 
+/// Removes what is small of the sources that this transaction drops; those of which more may be left.
+///
+/// # Errors
+/// Those of the store.
+pub fn remove_small(transaction: &mut Transaction<'_>, sources: Vec<SourceId>) -> Result<Vec<SourceId>, StoreError> {
+    let (mut left, mut large) = (KEYS_AT_ONCE, Vec::new());
+    for source in sources {
+        // What other jobs of this transaction count is written at its end.
+        if transaction.shared.batch.is_counted(source) || remove_up_to(transaction, source, &mut left)? {
+            large.push(source);
+        } else {
+            transaction.batch.delete(&StoreKey::Purge(source).encode())?;
+        }
+    }
+    Ok(large)
+}
+
 fn remove_piece(transaction: &mut Transaction<'_>, source: SourceId) -> Result<bool, StoreError> {
     if remove_some(transaction, source)? {
         return Ok(true);
@@ -94,16 +114,21 @@ pub(super) fn remove_some(transaction: &mut Transaction<'_>, source: SourceId) -
     transaction.removes();
     // As many keys as a transaction may touch, whatever they are: each may be a page that is written anew.
     let mut left = transaction.shared.pieces.keys();
+    remove_up_to(transaction, source, &mut left)
+}
+
+/// Removes at most `left` keys, and takes them from it; whether more may be left.
+fn remove_up_to(transaction: &mut Transaction<'_>, source: SourceId, left: &mut usize) -> Result<bool, StoreError> {
     let entries = [keys::entries(source), keys::collections(source)];
     let lists =
         [keys::expiries(source), keys::history(source), keys::violations(source), keys::pending(source), keys::parked(source)];
     for range in entries.into_iter().chain(lists).chain([keys::counted(source)]) {
-        let doomed = walks::first_keys(transaction.batch.as_read(), &range, left)?;
+        let doomed = walks::first_keys(transaction.batch.as_read(), &range, *left)?;
         for key in &doomed {
             transaction.batch.delete(key)?;
         }
-        left -= doomed.len();
-        if left == 0 {
+        *left -= doomed.len();
+        if *left == 0 {
             return Ok(true);
         }
     }

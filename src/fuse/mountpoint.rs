@@ -14,6 +14,8 @@ const FILESYSTEM_SOURCE: &str = "ddbfs";
 const NOT_EMPTY: &str =
     "holds files, which the mount would hide; choose an empty directory, or mount with -o nonempty to hide them for the while";
 const MOUNTINFO: &str = "/proc/self/mountinfo";
+/// Has an entry for each filesystem that the kernel has anything of, mounted or detached, live or dead, by its device's number.
+const FILESYSTEMS: &str = "/sys/class/bdi";
 
 /// What is mounted at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,14 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
         Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Ok(MountState::Dead),
         _ => Ok(MountState::Live),
     }
+}
+
+/// A file that is there as long as the kernel has anything of the filesystem at `mountpoint`, also when that is dead, or detached and in use.
+#[must_use]
+pub fn remains(mountpoint: &Path) -> Option<PathBuf> {
+    let mountinfo = std::fs::read(MOUNTINFO).ok()?;
+    let device = lines(&mountinfo).filter(|line| line.path == mountpoint).last()?.device;
+    Some(Path::new(FILESYSTEMS).join(device))
 }
 
 /// A ddbfs in the list of mounts, live or dead.
@@ -314,6 +324,12 @@ mod tests {
             let expected = expected.map(|(kind, source)| (kind.to_owned(), source.to_owned()));
             assert_eq!(mounted(MOUNTS, Path::new(path)), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn devices_are_read() {
+        let devices: Vec<_> = lines(MOUNTS).map(|line| line.device).collect();
+        assert_eq!(devices, ["8:1", "0:40", "0:41", "0:42", "0:43"]);
     }
 
     #[test]

@@ -71,6 +71,12 @@ impl Connections {
         Some(slot)
     }
 
+    /// Whether there is one connection at most.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.slots.available_permits() >= CONNECTIONS_MAX - 1
+    }
+
     /// Who is not served goes first.
     fn dismiss_longest_idle(&self) {
         let connected = self.connected.lock();

@@ -1,7 +1,7 @@
 //! Runs a request of the protocol without holding a thread of the connections longer than it works.
 //!
 //! Requests on single items run where they are called: they are short and never wait for a writer. Writes wait for the commit without a
-//! thread. What reads much or is large runs on a thread of [`super::long_requests`].
+//! thread, unless nobody else writes: then their own thread makes it. What reads much or is large runs on a thread of [`super::long_requests`].
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::codec::json::document::Document;
 use crate::database::Database;
 use crate::protocol::operation::{Finish, closed};
 use crate::protocol::{Answered, Context, Failure, Handler, Operation};
+use crate::store::{lead, lead_around};
 
 /// A request that was run: its answer's body, or whom to wait for.
 #[allow(missing_debug_implementations)]
@@ -20,7 +21,7 @@ pub enum Begun {
     Waits(oneshot::Receiver<Finish>),
 }
 
-/// Runs one request. `host` is what the client calls this server; `is_apart`, whether this is no thread of the connections.
+/// Runs one request. `host` is what the client calls this server; `may_wait`, whether no other connection needs this thread.
 ///
 /// # Errors
 /// What the request or its operation failed with.
@@ -28,18 +29,19 @@ pub fn begin(
     operation: &Operation,
     json: Document,
     (database, host): (&Arc<dyn Database>, &str),
-    is_apart: bool,
+    may_wait: bool,
 ) -> Result<Begun, Failure> {
     let context = Context { operation: operation.name, database: database.as_ref(), host };
     match operation.handler {
         Handler::Read(run) => run(json.root(), &context).map(Begun::Done),
-        Handler::Blocking(run) if is_apart => run(json, &context).map(Begun::Done),
+        Handler::Blocking(run) if may_wait => run(json, &context).map(Begun::Done),
         // The runtime moves the other connections away from this thread.
         Handler::Blocking(run) => block_in_place(|| run(json, &context)).map(Begun::Done),
         Handler::Started(start) => {
             let (sender, receiver) = oneshot::channel();
             // The receiver is gone when the client is: nobody to tell.
-            start(json, &context, Answered::new(move |finish| drop(sender.send(finish))))?;
+            let start = || start(json, &context, Answered::new(move |finish| drop(sender.send(finish))));
+            if may_wait { lead(start) } else { lead_around(|wait| block_in_place(wait), start) }?;
             Ok(Begun::Waits(receiver))
         }
     }

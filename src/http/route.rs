@@ -19,6 +19,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use super::auth::{self, AuthError, Signature};
 use super::body::{self, BodyError};
 use super::compression::{self, Coding, ContentEncoding, InflateError};
+use super::connections::Connections;
 use super::dispatch::{self, Begun};
 use super::error::{self, Failure};
 use super::in_flight::{InFlight, Share};
@@ -52,6 +53,7 @@ pub struct Service {
     pub database: Arc<dyn Database>,
     pub gate: Gate,
     pub in_flight: Arc<InFlight>,
+    pub connections: Arc<Connections>,
     pub long_requests: LongRequests,
     pub ids: RequestIds,
     /// No count before validation texts.
@@ -203,7 +205,7 @@ impl Service {
     ) -> Result<Vec<u8>, Failure> {
         let (bytes, is_coded) = (body.sent.len(), body.coding.is_some());
         if LongRequests::is_short(operation, &body.sent, is_coded) {
-            return Ok(self.begin(head, body, operation, false)?.ended().await?);
+            return Ok(self.begin(head, body, operation, self.connections.is_one())?.ended().await?);
         }
         let memory = self.long_requests.memory(bytes, is_coded).await.map_err(Failure::Body)?;
         let (service, head) = (Arc::clone(self), Arc::clone(head));
@@ -215,7 +217,7 @@ impl Service {
 
     /// The checks between the HTTP request and the operation, and its beginning: signature, JSON, target, an object. Nothing is made of
     /// a body before it is known who sent it.
-    fn begin(&self, head: &Parts, body: Body, operation: Option<&'static Operation>, is_apart: bool) -> Result<Begun, Failure> {
+    fn begin(&self, head: &Parts, body: Body, operation: Option<&'static Operation>, may_wait: bool) -> Result<Begun, Failure> {
         if let Err(error) = self.authenticate(head, &body.sent) {
             return Err(body.fault(operation).unwrap_or(Failure::Auth(error)));
         }
@@ -229,7 +231,7 @@ impl Service {
         let operation = operation.ok_or(protocol::Failure::UnknownOperation)?;
         let json = json.filter(|json| json.root().is_object()).ok_or(WireError::NotAnObject)?;
         let host = header(head, &HOST).unwrap_or("localhost");
-        Ok(dispatch::begin(operation, json, (&self.database, host), is_apart)?)
+        Ok(dispatch::begin(operation, json, (&self.database, host), may_wait)?)
     }
 
     fn authenticate(&self, head: &Parts, sent: &[u8]) -> Result<(), AuthError> {

@@ -3,15 +3,16 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::{SocketAddr, TcpListener as StdListener, TcpStream as StdStream};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
 use super::connections::{Connections, Slot};
@@ -86,6 +87,7 @@ pub struct RunningServer {
     addr: SocketAddr,
     stop: watch::Sender<bool>,
     connections: Arc<Connections>,
+    door: Option<JoinHandle<()>>,
     runtime: Option<Runtime>,
 }
 
@@ -120,21 +122,18 @@ impl Server {
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
         let (in_flight, ids) = (InFlight::new(options.in_flight_bytes_max), RequestIds::new(seed()));
         let long_requests = LongRequests::new(options.in_flight_bytes_max);
-        let service = Arc::new(Service { database, gate, in_flight, long_requests, ids, bare_texts: options.bare_texts, verifier });
+        let (connections, bare_texts) = (Connections::new(), options.bare_texts);
+        let of_service = Arc::clone(&connections);
+        let service =
+            Arc::new(Service { database, gate, in_flight, connections: of_service, long_requests, ids, bare_texts, verifier });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(workers).thread_name("ddbfs-http").enable_all().build()?;
         let (stop, stopped) = watch::channel(false);
-        let connections = Connections::new();
-        let listener = {
-            // The listener belongs to the runtime within which it is made.
-            let _inside = runtime.enter();
-            TcpListener::from_std(listener)?
-        };
-        let door = Door { listener, checks_users, service, connections: Arc::clone(&connections) };
-        runtime.spawn(door.accept(stopped));
-        Ok(RunningServer { addr, stop, connections, runtime: Some(runtime) })
+        let door = Door { checks_users, service, connections: Arc::clone(&connections), inside: runtime.handle().clone() };
+        let door = Some(door.open(listener, stopped)?);
+        Ok(RunningServer { addr, stop, connections, door, runtime: Some(runtime) })
     }
 }
 
@@ -150,6 +149,9 @@ impl RunningServer {
         let Some(runtime) = self.runtime.take() else { return };
         // The accept loop holds a receiver; without one there is nobody to tell.
         let _ = self.stop.send(true);
+        if self.door.take().is_some_and(|door| door.join().is_err()) {
+            log::error!("the thread that lets HTTP connections in ended by a panic");
+        }
         let gone = self.connections.gone();
         if runtime.block_on(async { tokio::time::timeout(SHUTDOWN_TIMEOUT, gone).await }).is_err() {
             log::warn!("HTTP requests did not end within {SHUTDOWN_TIMEOUT:?}; their connections are broken off");
@@ -174,18 +176,31 @@ fn seed() -> u64 {
 
 /// Where connections come in.
 struct Door {
-    listener: TcpListener,
     /// Whether strangers are told that they are.
     checks_users: bool,
     service: Arc<Service>,
     connections: Arc<Connections>,
+    /// Where connections are served.
+    inside: Handle,
 }
 
 impl Door {
-    async fn accept(self, mut stopped: watch::Receiver<bool>) {
+    /// Lets connections in, on a thread of its own: those inside may all wait, as one that is alone does for its own write.
+    fn open(self, listener: StdListener, stopped: watch::Receiver<bool>) -> io::Result<JoinHandle<()>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = {
+            // The listener belongs to the runtime within which it is made.
+            let _inside = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        let run = move || runtime.block_on(self.accept(&listener, stopped));
+        std::thread::Builder::new().name("ddbfs-accept".to_owned()).spawn(run)
+    }
+
+    async fn accept(self, listener: &TcpListener, mut stopped: watch::Receiver<bool>) {
         loop {
             let next = async {
-                let (stream, stranger) = self.next().await;
+                let (stream, stranger) = self.next(listener).await;
                 self.connections.slot(stranger.is_none()).await.map(|slot| (stream, stranger, slot))
             };
             let (stream, stranger, slot) = tokio::select! {
@@ -193,18 +208,16 @@ impl Door {
                 () = stop_of(&mut stopped) => return,
                 else => return,
             };
-            tokio::spawn(connection(stream, Arc::clone(&self.service), stranger, slot, stopped.clone()));
+            self.inside.spawn(connection(stream, Arc::clone(&self.service), stranger, slot, stopped.clone()));
         }
     }
 
     /// The next connection, and why it is not served if it is not.
-    async fn next(&self) -> (TcpStream, Option<Stranger>) {
+    async fn next(&self, listener: &TcpListener) -> (StdStream, Option<Stranger>) {
         loop {
-            let error = match self.listener.accept().await {
-                Ok((stream, peer)) => match stream.local_addr() {
-                    Ok(local) => return (stream, self.checks_users.then(|| peer::check(peer, local).err()).flatten()),
-                    Err(error) => error,
-                },
+            let accepted = listener.accept().await;
+            let error = match accepted.and_then(|(stream, peer)| Ok((stream.local_addr()?, stream.into_std()?, peer))) {
+                Ok((local, stream, peer)) => return (stream, self.checks_users.then(|| peer::check(peer, local).err()).flatten()),
                 Err(error) => error,
             };
             log::warn!("HTTP accept failed: {error}");
@@ -220,12 +233,13 @@ async fn stop_of(stopped: &mut watch::Receiver<bool>) {
 }
 
 async fn connection(
-    stream: TcpStream,
+    stream: StdStream,
     service: Arc<Service>,
     stranger: Option<Stranger>,
     slot: Slot,
     mut stopped: watch::Receiver<bool>,
 ) {
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
     // Answers are whole; waiting to join small ones only delays them.
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(TimeoutStream::new(stream, slot.phase.clone()));

@@ -132,6 +132,10 @@ impl Backend for Data {
     }
 
     fn on_thread_start(&self) {}
+
+    fn is_free_here(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Debug)]

@@ -20,6 +20,7 @@ use std::ops::{Bound, ControlFlow};
 
 pub use crate::codec::key::prefix_end;
 pub use crate::model::error::StoreError;
+pub use writer::{lead, lead_around};
 
 /// The longest key of the interface: enough for index id, digests, two sort keys with escapes.
 pub const KEY_BYTES_MAX: usize = 8 * 1024;
@@ -92,7 +93,7 @@ pub trait Write: Read {
     fn as_read(&self) -> &dyn Read;
 }
 
-/// One atomic change, run on the writer thread.
+/// One atomic change, run on the writer thread, or on the one that submits it, see [`lead`].
 pub trait WriteJob: Send {
     /// Reads and writes. Runs again from the start when the transaction had to be repeated (map growth), so it keeps no state
     /// from an earlier run. A job that decides to change nothing writes nothing and returns `Ok`. `Err` is a failure of the store
@@ -106,7 +107,7 @@ pub trait WriteJob: Send {
     }
 
     /// Called once, after the change is durable or has failed. Runs on the writer thread, or inside `submit` when the store is
-    /// closed: must not block.
+    /// closed or the thread [leads](lead): must not block.
     fn done(self: Box<Self>, result: Result<(), StoreError>);
 }
 
@@ -169,7 +170,7 @@ pub trait Store: Send + Sync {
     /// map waits until all views of this process are gone.
     fn snapshot(&self) -> Result<Box<dyn Read + '_>, StoreError>;
 
-    /// Queues a job for the writer thread; returns at once. The queue has no bound of its own: front ends bound what is in flight.
+    /// Queues a job for the writer thread; returns at once, unless this thread [leads](lead). The queue has no bound of its own: front ends bound what is in flight.
     fn submit(&self, job: Box<dyn WriteJob>);
 
     /// Number of the last commit of any process; changes exactly when the content may have. A snapshot taken afterwards may still be

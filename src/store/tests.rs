@@ -6,13 +6,15 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::thread::{ThreadId, current};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::lmdb::{LmdbOptions, LmdbStore};
 use super::memory::MemoryStore;
-use super::{BatchHook, Direction, KEY_BYTES_MAX, KeyRange, Read, Store, StoreError, Write, WriteJob, prefix_end};
+use super::{BatchHook, Direction, KEY_BYTES_MAX, KeyRange, Read, Store, StoreError, Write, WriteJob, lead, prefix_end};
 
 type Outcome = Result<(), StoreError>;
 
@@ -229,6 +231,149 @@ fn a_closed_store_ends_queued_jobs_and_refuses_further_ones() {
         assert_eq!(queued.recv(), Ok(Ok(())));
         assert_eq!(put(&*store, b"b", b"1"), Err(StoreError::Closed));
         assert_eq!(get(&*store, b"a"), Some(b"1".to_vec()));
+    });
+}
+
+/// Submits as [`lead`] until the job is led, or so often; its threads in the end: of the run, and of its end.
+fn lead_until_led(store: &dyn Store, tries: u32) -> (ThreadId, ThreadId) {
+    let mut last = None;
+    for _ in 0..tries {
+        let (sender, receiver) = mpsc::channel();
+        let of_run = sender.clone();
+        let run = move |batch: &mut dyn Write| {
+            of_run.send(current().id()).unwrap_or_default();
+            batch.put(b"led", b"1")
+        };
+        let done = move |result: Outcome| {
+            assert_eq!(result, Ok(()));
+            sender.send(current().id()).unwrap_or_default();
+        };
+        lead(|| store.submit(Box::new(Job { run, done })));
+        last = Some((receiver.recv().expect("it runs"), receiver.recv().expect("it ends")));
+        if last == Some((current().id(), current().id())) {
+            break;
+        }
+        // The writer thread may not sleep yet, or a slow commit may have stopped leading for a while.
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    last.expect("a try")
+}
+
+const OFTEN: u32 = 1000;
+
+#[test]
+fn who_is_alone_commits_on_its_own_thread() {
+    on_both(|store| {
+        assert_eq!(lead_until_led(&*store, OFTEN), (current().id(), current().id()));
+        assert_eq!(get(&*store, b"led"), Some(b"1".to_vec()));
+        // Who does not ask for it does not.
+        let (sender, receiver) = mpsc::channel();
+        write(&*store, move |_| sender.send(current().id()).map_err(|_| StoreError::Closed)).expect("a write");
+        assert_ne!(receiver.recv(), Ok(current().id()));
+    });
+}
+
+#[test]
+fn who_has_a_snapshot_does_not_commit_on_its_own_thread() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = LmdbStore::open(dir.path(), LmdbOptions::default()).expect("a store");
+    assert_eq!(lead_until_led(&store, OFTEN).0, current().id());
+    let _snapshot = store.snapshot().expect("a snapshot");
+    assert_ne!(lead_until_led(&store, 3).0, current().id());
+}
+
+/// Leads a job that does `within` when it ends and waits in its run for the sender that is returned; with the thread that leads.
+fn lead_held(store: &Arc<dyn Store>, within: impl FnOnce() + Send + 'static) -> (mpsc::Sender<()>, std::thread::JoinHandle<()>) {
+    let (release, released) = mpsc::channel::<()>();
+    let (started, has_started) = mpsc::channel();
+    let of_thread = Arc::clone(store);
+    let leader = std::thread::spawn(move || {
+        assert_eq!(lead_until_led(&*of_thread, OFTEN).0, current().id());
+        let (ended, has_ended) = mpsc::channel();
+        let (run, done) = (
+            move |batch: &mut dyn Write| {
+                started.send(()).unwrap_or_default();
+                let _ = released.recv();
+                batch.put(b"order", b"leader")
+            },
+            move |result: Outcome| {
+                assert_eq!(result, Ok(()));
+                within();
+                ended.send(()).unwrap_or_default();
+            },
+        );
+        lead(|| of_thread.submit(Box::new(Job { run, done })));
+        // Already so, unless a slow commit has stopped leading for a while.
+        has_ended.recv().expect("the job ends");
+    });
+    has_started.recv().expect("the job starts");
+    (release, leader)
+}
+
+#[test]
+fn what_comes_while_one_leads_is_behind_it_and_in_its_order() {
+    on_both(|store| {
+        let (release, leader) = lead_held(&store, || {});
+        let queued: Vec<_> = [(&b"leader"[..], &b"1"[..]), (b"1", b"2"), (b"2", b"3")]
+            .map(|(before, after)| {
+                submit(&*store, move |batch| {
+                    assert_eq!(batch.get(b"order")?, Some(before));
+                    batch.put(b"order", after)
+                })
+            })
+            .into();
+        drop(release);
+        leader.join().expect("the leader's end");
+        queued.into_iter().for_each(|outcome| assert_eq!(outcome.recv(), Ok(Ok(()))));
+        assert_eq!(get(&*store, b"order"), Some(b"3".to_vec()));
+    });
+}
+
+#[test]
+fn what_the_end_of_a_led_job_submits_is_queued() {
+    on_both(|store| {
+        let (sender, receiver) = mpsc::channel();
+        let again = Arc::clone(&store);
+        let (release, leader) = lead_held(&store, move || {
+            let run = move |_: &mut dyn Write| sender.send(current().id()).map_err(|_| StoreError::Closed);
+            lead(|| again.submit(Box::new(Job { run, done: |_| {} })));
+        });
+        let leads = leader.thread().id();
+        drop(release);
+        assert_ne!(receiver.recv().expect("it runs"), leads);
+        leader.join().expect("the leader's end");
+    });
+}
+
+#[test]
+fn a_panic_in_a_led_job_is_its_own_failure() {
+    on_both(|store| {
+        assert_eq!(lead_until_led(&*store, OFTEN).0, current().id());
+        let panicking = lead(|| submit(&*store, |_| panic!("on purpose")));
+        assert!(matches!(panicking.recv(), Ok(Err(StoreError::Io(_)))));
+        put(&*store, b"a", b"1").expect("a write");
+        assert_eq!(lead_until_led(&*store, OFTEN).0, current().id());
+    });
+}
+
+#[test]
+fn closing_waits_for_who_leads_unless_it_is_the_leader() {
+    on_both(|store| {
+        let (release, leader) = lead_held(&store, || {});
+        let queued = submit(&*store, |batch| batch.put(b"a", b"1"));
+        let of_thread = Arc::clone(&store);
+        let closing = std::thread::spawn(move || of_thread.close());
+        drop(release);
+        closing.join().expect("close returns");
+        leader.join().expect("the leader's end");
+        assert_eq!((queued.recv(), get(&*store, b"order")), (Ok(Ok(())), Some(b"leader".to_vec())));
+    });
+    on_both(|store| {
+        let of_end = Arc::clone(&store);
+        let (release, leader) = lead_held(&store, move || of_end.close());
+        drop(release);
+        leader.join().expect("the leader's end");
+        assert_eq!(put(&*store, b"b", b"1"), Err(StoreError::Closed));
     });
 }
 

@@ -156,6 +156,23 @@ fn a_store_of_version_1_stays_so_while_it_is_read_and_is_of_version_2_after_a_wr
     assert_eq!(control.ok("ListTables", json!({}))["TableNames"], json!(["First", "Second"]));
 }
 
+/// `check`, `dump` and others open it so.
+#[test]
+fn a_store_that_is_only_looked_at_stays_as_it_is() {
+    let store = store(include_str!("stored_forms/version_1.store"));
+    let (commit, answers) = (store.commit_id(), include_str!("stored_forms/version_1.answers.json"));
+    let control = Control::on(store.clone(), |options| {
+        (options.looks_only, options.background_period) = (true, Some(Duration::from_millis(1)));
+    });
+    control.clock.advance_ms(ELAPSED_MS);
+    check_answers(&control, answers, "looked at");
+    for table in control.ok("ListTables", json!({}))["TableNames"].as_array().unwrap() {
+        control.ok("Scan", json!({ "TableName": table }));
+    }
+    control.database.engine().close();
+    assert_eq!((store.commit_id(), version(&store), jobs(&store)), (commit, 1, 1));
+}
+
 #[test]
 fn a_store_of_a_newer_version_is_refused_whole() {
     for newer in ["03", "63"] {

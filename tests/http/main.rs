@@ -7,6 +7,7 @@ mod coherence;
 mod front_ends;
 mod one_answer;
 mod server;
+mod slow_commits;
 #[path = "../support/mod.rs"]
 mod support;
 mod vectors;

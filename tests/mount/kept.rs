@@ -1,39 +1,220 @@
-//! What the kernel keeps, and what ends that: docs/filesystem.md 13, kind by kind.
+//! What the kernel keeps, and what ends that: docs/filesystem.md 13.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
+use ddbfs::database::Database as _;
+use ddbfs::model::TableName;
+use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest};
 use serde_json::Value;
 
-use crate::support::mounted::{Mount, put};
+use crate::support::daemon;
+use crate::support::mounted::{Mount, create_table, memory, put};
 
-/// LOOKUP and GETATTR requests so far, without those for the file itself that tells it.
-fn asked(mount: &Mount) -> u64 {
-    let stats: Value = serde_json::from_slice(&fs::read(mount.path().join(".ddb/stats.json")).unwrap()).unwrap();
+const DOCUMENT: &str = include_str!("../../docs/filesystem.md");
+
+/// `Orders` with a stream, whose items have an index.
+const ORDERS: &str = r#"{
+    "TableName": "Orders",
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"},
+        {"AttributeName": "status", "AttributeType": "S"}, {"AttributeName": "rank", "AttributeType": "N"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "GlobalSecondaryIndexes": [{
+        "IndexName": "by-status", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "status", "KeyType": "HASH"}, {"AttributeName": "rank", "KeyType": "RANGE"}]}],
+    "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"},
+    "BillingMode": "PAY_PER_REQUEST"
+}"#;
+
+fn orders() -> Mount {
+    let db = memory();
+    create_table(&*db, ORDERS);
+    put(&*db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open","rank":1}"#);
+    Mount::of(db)
+}
+
+/// LOOKUP and GETATTR requests to a mount so far.
+fn asked(mount: &Path) -> u64 {
+    let stats: Value = serde_json::from_slice(&fs::read(mount.join(".ddb/stats.json")).unwrap()).unwrap();
     stats["kernel"]["asked"].as_u64().unwrap()
 }
 
-/// Requests that a hundred looks cost.
-fn cost_of_looks(mount: &Mount, path: &Path) -> u64 {
-    let first = asked(mount);
-    let own = asked(mount) - first;
+/// How many a hundred looks at a file cost.
+fn cost(mount: &Path, path: &Path) -> u64 {
+    // The first teaches the kernel, and ends what the one before was about.
+    let _ = path.exists();
     let before = asked(mount);
+    let own = asked(mount) - before;
     for _ in 0..100 {
-        fs::metadata(path).unwrap();
+        let _ = path.exists();
     }
-    asked(mount) - before - own
+    (asked(mount) - before).saturating_sub(2 * own)
+}
+
+/// What stat shows.
+fn seen(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    fs::metadata(path).ok().map(|stat| (stat.ino(), stat.size(), stat.mtime(), stat.mtime_nsec()))
+}
+
+fn delete(mount: &Mount, table: &str, key: &str) {
+    let key = ddbfs::codec::plain_json::parse(key.as_bytes()).unwrap();
+    mount.db.delete_item(DeleteItemRequest::new(TableName::new(table).unwrap(), key)).unwrap();
+}
+
+/// Kind, paths, name and attributes of each row of the table.
+fn rows() -> Vec<[&'static str; 4]> {
+    let section = DOCUMENT.split_once("\n## 13. ").unwrap().1;
+    let table = section.split_once("|---|---|---|---|---|\n").unwrap().1.lines().take_while(|line| line.starts_with('|'));
+    table.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>()[1..5].try_into().unwrap()).collect()
+}
+
+/// A change, through the engine, of what the paths of a kind show; `None` of what shows the same whatever happens.
+fn change(mount: &Mount, kind: &str) -> Option<()> {
+    let long = r#"{"pk":"u1","sk":"o1","status":"open","rank":1,"more":"0123456789"}"#;
+    match kind {
+        "item" | "item as DynamoDB JSON" | "beside an item" | "entry of an index" | "stream" => put(&*mount.db, "Orders", long),
+        "folder of an index" => put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","status":"closed","rank":1}"#),
+        "folder of a collection" => delete(mount, "Orders", r#"{"pk":"u1","sk":"o1"}"#),
+        "name that is nothing" => put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"none"}"#),
+        "query and its results" => {
+            (0..10).for_each(|n| put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"more{n}"}}"#)));
+        }
+        "directory of a table or an index" | "definition" => {
+            mount
+                .db
+                .delete_table(DeleteTableRequest { table_name: TableName::new("Orders").unwrap(), only_if_empty: false })
+                .unwrap();
+        }
+        "scratch file" => fs::write(mount.path().join("Orders/items/u1/x.tmp"), "longer").unwrap(),
+        "statistics" | "service file" => return None,
+        kind => panic!("a kind of which nothing is known here: {kind}"),
+    }
+    Some(())
 }
 
 #[test]
-fn an_item_is_kept_until_it_is_written() {
-    let mount = Mount::with_tables();
-    put(&*mount.db, "Flat", r#"{"id":"a","x":1}"#);
-    let path = mount.path().join("Flat/items/a.json");
-    let size = || fs::metadata(&path).map(|stat| stat.size()).ok();
-    assert_eq!(size(), Some("{\"id\":\"a\",\"x\":1}\n".len() as u64));
-    let cost = cost_of_looks(&mount, &path);
-    assert!(cost < 30, "{cost} requests for 100 looks");
-    put(&*mount.db, "Flat", r#"{"id":"a","x":1234567}"#);
-    assert_eq!(size(), Some("{\"id\":\"a\",\"x\":1234567}\n".len() as u64));
+fn each_kind_is_kept_as_the_table_says_and_seen_anew_after_each_change() {
+    assert!(rows().len() > 10);
+    for [kind, paths, name, attributes] in rows() {
+        for path in paths.split('`').skip(1).step_by(2) {
+            let mount = orders();
+            fs::write(mount.path().join("Orders/items/u1/x.tmp"), "x").unwrap();
+            let path = mount.path().join(path);
+            let cost = cost(mount.path(), &path);
+            let expected = match (kind, name, attributes) {
+                // Now and then it is asked for, and so are the directories above.
+                (_, "kept", "kept") => 0..60,
+                (_, "1 s", "asked") => 100..160,
+                ("name that is nothing", "asked", "asked") => 100..160,
+                (_, "asked", "asked") => 200..500,
+                other => panic!("{other:?}"),
+            };
+            assert!(expected.contains(&cost), "{kind}, {}: {cost} requests for 100 looks", path.display());
+            let before = seen(&path);
+            if change(&mount, kind).is_some() {
+                assert_ne!(seen(&path), before, "{kind}, {}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_kept_while_another_process_has_the_data_open() {
+    let mut mount = daemon::Mount::empty();
+    mount.ok("mkdir Orders@id:S; echo '{}' > Orders/items/i.json");
+    let path = mount.point().join("Orders/items/i.json");
+    let becomes_kept = |mount: &daemon::Mount| {
+        let patience = Instant::now() + Duration::from_secs(60);
+        while cost(&mount.point(), &path) > 60 {
+            assert!(Instant::now() < patience, "it is alone and keeps nothing");
+        }
+    };
+    becomes_kept(&mount);
+    let mut other = daemon::Mount::beside(&mount.data());
+    assert!(cost(&mount.point(), &path) >= 200, "another has it open");
+    for n in 1..=50 {
+        other.ok(&format!("echo '{{\"n\":\"{}\"}}' > Orders/items/i.json", "x".repeat(n)));
+        let text = format!("{{\"id\":\"i\",\"n\":\"{}\"}}\n", "x".repeat(n));
+        assert_eq!(fs::metadata(&path).unwrap().size(), text.len() as u64);
+    }
+    other.kill();
+    becomes_kept(&mount);
+    mount.unmount();
+    mount.start(&["-o", "nokeep"]);
+    assert!(cost(&mount.point(), &path) >= 200, "not wanted");
+}
+
+/// Holds a descriptor of the mount's connection, as a thread does that waits in the kernel; gives it back at the end of its input.
+const HOLDER: &str = "
+import ctypes, os, sys
+libc, pid = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])
+names = os.listdir(f'/proc/{pid}/fd')
+held = [int(n) for n in names if os.readlink(f'/proc/{pid}/fd/{n}') == '/dev/fuse']
+process = libc.syscall(434, pid, 0)
+held = [libc.syscall(438, process, n, 0) for n in held]
+print(len(held) if min(held) >= 0 else os.strerror(ctypes.get_errno()), flush=True)
+sys.stdin.read()
+";
+
+#[test]
+fn nobody_waits_for_a_mount_that_was_killed_while_a_thread_of_it_is_in_the_kernel() {
+    let mut mount = daemon::Mount::empty();
+    let (pid, point) = (mount.pid().to_string(), mount.point());
+    let mut holder =
+        Command::new("python3").args(["-c", HOLDER, &pid]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut held = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut held).unwrap();
+    assert!(held.trim().parse::<u32>().is_ok_and(|held| held > 0), "{held}");
+    mount.kill();
+    let looked = Command::new("timeout").args(["-s", "KILL", "60", "stat"]).arg(&point).output().unwrap();
+    assert!(String::from_utf8_lossy(&looked.stderr).contains("not connected"), "{looked:?}");
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+}
+
+#[test]
+fn an_item_is_not_kept_by_other_spellings_nor_while_it_is_open() {
+    let mount = orders();
+    put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"a b"}"#);
+    let items = mount.path().join("Orders/items/u1");
+    assert!(cost(mount.path(), &items.join("a%20b.json")) < 60);
+    assert!(cost(mount.path(), &items.join("a b.json")) >= 100, "another spelling");
+    let open = fs::File::open(items.join("o1.json")).unwrap();
+    put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","more":1}"#);
+    assert!(cost(mount.path(), &items.join("o1.json")) >= 200, "what is open is of another version");
+    drop(open);
+}
+
+#[test]
+fn renames_show_at_once_under_both_names() {
+    let mount = orders();
+    let script = "
+import os
+def stat(name): return os.stat(name).st_size
+os.chdir('Orders/items/u1')
+for n in range(50):
+    a, b = stat('o1.json'), len(open('o1.json').read())
+    assert a == b, (n, a, b)
+    os.rename('o1.json', 'renamed.json')
+    assert stat('renamed.json') == len(open('renamed.json').read()), n
+    assert not os.path.exists('o1.json'), n
+    os.rename('renamed.json', 'o1.json')
+    assert not os.path.exists('renamed.json'), n
+    os.rename('o1.json', 'o1.json~')
+    assert stat('o1.json~') == a and not os.path.exists('o1.json'), n
+    os.rename('o1.json~', 'o1.json')
+os.chdir('..')
+for n in range(20):
+    os.stat('u1/o1.json')
+    os.rename('u1', 'u2')
+    assert stat('u2/o1.json') == len(open('u2/o1.json').read()) and not os.path.exists('u1/o1.json'), n
+    os.rename('u2', 'u1')
+    os.stat('u1/o1.json')
+";
+    mount.sh(&format!("python3 - <<'END'\n{script}\nEND")).ok();
 }

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -11,12 +12,20 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::lmdb::{get, put};
+use crate::support::daemon::Mount;
+use crate::support::engine::{n, put as put_item, s};
 use crate::support::own_process;
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::model::Item;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
 use ddbfs::store::{KEEP, Keeper, Store, StoreError};
 
 const DIR: &str = "DDBFS_TEST_DOOR";
+
+/// What the end of keeping takes, for who does not wait for it to be seen.
+const END: Duration = Duration::from_millis(20);
 
 /// Against a hang.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,6 +57,7 @@ impl Keeper for Told {
 
     fn end(&self) {
         say("door asked");
+        std::thread::sleep(END);
         while self.is_slow && !self.dir.join("go").exists() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -89,16 +99,21 @@ impl Other {
     fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }
+
+    /// Whether no thread of it runs. A signal is sent before it has come to all.
+    fn is_stopped(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        tasks.map(|task| fs::read_to_string(task.unwrap().path().join("stat")).unwrap()).all(|stat| stat.contains(") T "))
+    }
 }
 
 fn keep_until_killed(is_slow: bool) {
     let Some(dir) = given_dir() else { return };
     let store = open(&dir).unwrap();
-    // A process of its own, which must not hold its locks when it is gone.
-    let mut command = Command::new("sleep");
-    let _sleeper = command.arg("30").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     store.keep_alone(Arc::new(Told { dir, is_slow }));
-    std::thread::sleep(PATIENCE);
+    // A process of its own, which must not hold its locks when it is gone.
+    let seconds = PATIENCE.as_secs().to_string();
+    Command::new("sleep").arg(seconds).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
 }
 
 #[test]
@@ -241,12 +256,42 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
     keeper.signal("-STOP");
+    let deadline = Instant::now() + PATIENCE;
+    while !keeper.is_stopped() {
+        assert!(Instant::now() < deadline, "it does not stop");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let Err(StoreError::Io(text)) = open(dir.path()) else { panic!("open beside a keeper") };
     let pid = keeper.child.id();
     assert!(text.starts_with(&format!("process {pid} has it mounted")) && text.contains(&format!("`kill -CONT {pid}`")), "{text}");
     keeper.signal("-CONT");
     drop(open(dir.path()).unwrap());
     keeper.kill();
+}
+
+/// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.
+#[test]
+fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_after_it() {
+    let mut mount = Mount::with_samples();
+    let items = File::open(mount.point().join("Pets/items/Dog")).unwrap();
+    let size = || fs::metadata(format!("/proc/self/fd/{}/Fido.json", items.as_raw_fd())).map(|metadata| metadata.len());
+    let deadline = Instant::now() + PATIENCE;
+    while !is_marked(mount.dir.path()) {
+        assert!(Instant::now() < deadline, "nothing is kept");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // It is said before it begins.
+    std::thread::sleep(Duration::from_millis(200));
+    let before = size().unwrap();
+    mount.kill();
+    println!("{before} bytes, and of the dead mount {:?}", size());
+
+    let database = LocalDatabase::open(Arc::new(open(mount.dir.path()).unwrap()), EngineOptions::default()).unwrap();
+    let longer = "x".repeat(before as usize);
+    let fido = Item::from([("AnimalType", s("Dog")), ("Name", s("Fido")), ("Age", n("3")), ("Text", s(&longer))]);
+    put_item(&database, "Pets", fido).unwrap();
+    let after = size();
+    assert!(after.is_err(), "written, and still {after:?} bytes long");
 }
 
 /// Holds the file `alone` shared while the store is open, and alone while it keeps: a second process in the way ends this one.
@@ -268,6 +313,7 @@ impl Keeper for Checked {
     }
 
     fn end(&self) {
+        std::thread::sleep(END);
         Self::expect(self.0.try_lock_shared());
     }
 }

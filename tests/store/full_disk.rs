@@ -3,6 +3,7 @@
 //! Each test runs one of the ignored ones below it as a process with a mount namespace of its own, in which a small file system in
 //! memory is mounted on a directory. Started by name with a directory in the environment, they can be run on any other small file system.
 
+use std::io::BufRead as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::control::{ARN, Control};
-use crate::support::own_process::test_name;
+use crate::support::own_process::{start, test_name};
 use ddbfs::engine::check::check;
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
@@ -126,12 +127,18 @@ impl Disk {
         count
     }
 
-    /// Puts items until none fits, and removes some again: there is room for a few small writes, in free pages too, and for no copy of a
-    /// table. How many there were.
+    /// Puts items until none fits, and removes some again until there is room for small writes, in free pages too; there is none for a copy
+    /// of a table. How many there were.
     fn nearly_fill(&self) -> usize {
         let count = self.fill();
-        (0..200).for_each(|number| self.delete(number));
-        count
+        for first in (0..count / 2).step_by(100) {
+            (first..first + 100).for_each(|number| self.delete(number));
+            if self.put(count, 5_000).is_ok() {
+                self.delete(count);
+                return count;
+            }
+        }
+        panic!("{count} items, and half of them give no room");
     }
 
     /// What has room only when freed pages have come round.
@@ -316,6 +323,19 @@ on_small_disk! {
         }
     }
 
+    deletes_on_a_full_disk_go_through_beside_what_a_killed_process_left => child_deletes_beside_a_killed_process(disk) {
+        let count = disk.fill_but(2_000_000);
+        let (mut neighbour, output) = start(module_path!(), "child_writes_and_is_killed", (DIR, disk.dir.parent().unwrap()));
+        assert!(output.lines().any(|line| line.unwrap().contains("written")));
+        neighbour.kill().unwrap();
+        neighbour.wait().unwrap();
+        let last = (count..).find(|number| disk.put(*number, 400).is_err()).unwrap();
+        for number in 0..last.min(1_000) {
+            disk.delete(number);
+        }
+        disk.is_clean();
+    }
+
     a_backup_without_room_fails_and_holds_nothing => child_backs_up(disk) {
         let count = disk.nearly_fill();
         let details = disk.soon_ok("CreateBackup", &json!({ "TableName": "Tab", "BackupName": "late" }));
@@ -414,6 +434,16 @@ on_small_disk! {
         disk.until("DeleteTable", &json!({ "TableName": "Tab" }), Result::is_ok).unwrap();
         disk.is_clean();
     }
+}
+
+#[test]
+#[ignore = "a process of deletes_on_a_full_disk_go_through_beside_what_a_killed_process_left"]
+fn child_writes_and_is_killed() {
+    let Some(dir) = disk() else { return };
+    let disk = Disk::open(&dir);
+    disk.put(3_000_000, 1).unwrap();
+    println!("written");
+    std::thread::sleep(PATIENCE);
 }
 
 fn check_failed_backup(disk: &Disk, arn: &str) {

@@ -15,6 +15,7 @@ const MOUNT_SECONDS_MAX: u64 = 60;
 pub struct Mount {
     /// The mount point is `dir/mnt`, the data directory `dir/data`.
     pub dir: tempfile::TempDir,
+    data: PathBuf,
     child: Option<Child>,
 }
 
@@ -45,8 +46,18 @@ impl Mount {
 
     fn at(dir: tempfile::TempDir, args: &[&str]) -> Self {
         std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
-        let mut mount = Self { dir, child: None };
+        let data = dir.path().join("data");
+        let mut mount = Self { dir, data, child: None };
         mount.start(args);
+        mount
+    }
+
+    /// Mounts a data directory once more.
+    pub fn beside(data: &Path) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
+        let mut mount = Self { dir, data: data.to_owned(), child: None };
+        mount.start(&[]);
         mount
     }
 
@@ -77,7 +88,7 @@ impl Mount {
     }
 
     pub fn data(&self) -> PathBuf {
-        self.dir.path().join("data")
+        self.data.clone()
     }
 
     /// The daemon's process id.

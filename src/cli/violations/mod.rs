@@ -13,6 +13,7 @@ use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::outcome::{CliError, Outcome};
 use crate::database::Browse;
+use crate::engine::EngineOptions;
 use crate::inspect::violations::correct::{Action, correct};
 use crate::inspect::violations::detect::{self, Bounds, detect};
 use crate::inspect::violations::table::TableWriter;
@@ -97,7 +98,10 @@ pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
         Some(path) => config::read(path)?,
         None => Config::default(),
     };
-    let opened = data_dir::open(&args.data)?;
+    let opened = match (args.correct, args.detect) {
+        (None, None | Some(DetectMode::Keep)) => data_dir::open_to_look(&args.data, EngineOptions::default())?,
+        _ => data_dir::open(&args.data)?,
+    };
     let done = Run::new(&*opened.database, &args, config).and_then(|run| match args.correct {
         Some(mode) => run.correct(mode),
         None => run.detect(args.detect.unwrap_or(DetectMode::Keep)),

@@ -75,27 +75,15 @@ pub struct SourceId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meta {
     /// Version of all formats: one byte.
-    Format,
+    Format = 0x01,
     /// The source id to give next: u32.
-    NextSource,
+    NextSource = 0x02,
     /// Raised with every change of the catalog: u64.
-    CatalogGeneration,
+    CatalogGeneration = 0x03,
     /// The item version given last, in stores that were not written since format 1: u64.
-    VersionSequence,
+    VersionSequence = 0x04,
     /// Refused requests that were counted: u64.
-    UserErrors,
-}
-
-impl Meta {
-    fn tag(self) -> u8 {
-        match self {
-            Self::Format => 0x01,
-            Self::NextSource => 0x02,
-            Self::CatalogGeneration => 0x03,
-            Self::VersionSequence => 0x04,
-            Self::UserErrors => 0x05,
-        }
-    }
+    UserErrors = 0x05,
 }
 
 /// What a record of the account is, see `account`.
@@ -165,7 +153,7 @@ impl StoreKey<'_> {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            Self::Meta(what) => vec![META, what.tag()],
+            Self::Meta(what) => vec![META, *what as u8],
             Self::Table(name) => [&[TABLE], name.as_bytes()].concat(),
             Self::Purge(source) => source_head(PURGE, *source).to_vec(),
             Self::Entry(address) => address.encode(),

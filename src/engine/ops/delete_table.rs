@@ -1,4 +1,4 @@
-//! DeleteTable (docs/dynamodb.md 11.4): the table is gone with the commit unless that is to take a while, its entries are removed behind it.
+//! DeleteTable (docs/dynamodb.md 11.4): the table is gone with the commit unless that is to take a while, its entries are removed behind it, a few at once.
 
 use std::sync::Arc;
 
@@ -18,17 +18,19 @@ impl Engine {
     /// `TableNotFound`, `TableBeingDeleted`, `DeletionProtected`, `InUse`; those of the store.
     pub fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
         let (response, sources) = self.shared.submit_and_wait(move |transaction| delete(transaction, &request))?;
-        if sources.is_empty() {
-            self.shared.signal.wake();
-        }
-        for source in sources {
-            purge::start(Arc::clone(&self.shared), source);
+        match sources {
+            None => self.shared.signal.wake(),
+            Some(sources) => sources.into_iter().for_each(|source| purge::start(Arc::clone(&self.shared), source)),
         }
         Ok(response)
     }
 }
 
-fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Result<(DeleteTableResponse, Vec<SourceId>), Error> {
+/// With what is to be removed behind it, unless the table is to take a while.
+fn delete(
+    transaction: &mut Transaction<'_>,
+    request: &DeleteTableRequest,
+) -> Result<(DeleteTableResponse, Option<Vec<SourceId>>), Error> {
     let name = request.table_name.as_str();
     let entry = catalog::known(transaction.table(&request.table_name)?, &request.table_name)?;
     if entry.status == TableStatus::Deleting {
@@ -53,9 +55,10 @@ fn delete(transaction: &mut Transaction<'_>, request: &DeleteTableRequest) -> Re
     let mut leaving = (*entry).clone();
     let sources = if table_states::begin(transaction, &mut leaving, TableStatus::Deleting) {
         transaction.replace_table(&leaving)?;
-        Vec::new()
+        None
     } else {
-        table_states::remove(transaction, &entry)?
+        let sources = table_states::remove(transaction, &entry)?;
+        Some(purge::remove_small(transaction, sources)?)
     };
     Ok((DeleteTableResponse { table_description }, sources))
 }

@@ -80,6 +80,11 @@ impl BatchState {
         self.gathered.lock().counters.entry(source).or_default().add(delta);
     }
 
+    /// Whether this transaction adds to a source's counters.
+    pub fn is_counted(&self, source: SourceId) -> bool {
+        self.gathered.lock().counters.contains_key(&source)
+    }
+
     /// The store is new or of an earlier version: the next transaction makes it of this one.
     pub fn write_format(&self) {
         self.writes_format.store(true, Ordering::Release);

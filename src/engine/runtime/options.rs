@@ -29,6 +29,9 @@ pub struct EngineOptions {
     /// How often the background thread looks for items that expired and records that are too old; `None` is no thread, and
     /// [`crate::engine::Engine::run_background_work`] does it.
     pub background_period: Option<Duration>,
+    /// Nothing is written but by requests: what an earlier process left undone stays, nothing is done in the background, and what is read is
+    /// not counted. So a store that is only looked at stays as it is.
+    pub looks_only: bool,
     /// How long time to live is ENABLING or DISABLING at least (the service: up to an hour).
     pub ttl_transition_ms: u64,
     /// How long time to live may not be changed again (the service: 30 to 60 minutes).
@@ -65,6 +68,7 @@ impl Default for EngineOptions {
             seed,
             collection_bytes_max: COLLECTION_BYTES_MAX,
             background_period: Some(BACKGROUND_PERIOD),
+            looks_only: false,
             ttl_transition_ms: 0,
             ttl_interval_ms: 0,
             table_delay_ms: 0,

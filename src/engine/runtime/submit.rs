@@ -12,7 +12,7 @@ use crate::engine::meter::charges::Charges;
 use crate::model::api::{Done, Origin};
 use crate::model::error::StoreError;
 use crate::model::{Error, TableName};
-use crate::store::{Write, WriteJob};
+use crate::store::{Write, WriteJob, lead};
 
 /// How often the end is looked for while a write is waited for.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -57,7 +57,7 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
     {
-        self.submit_to_receiver(run).recv().unwrap_or(Err(Error::Store(StoreError::Closed)))
+        lead(|| self.submit_to_receiver(run)).recv().unwrap_or(Err(Error::Store(StoreError::Closed)))
     }
 
     /// As [`Shared::submit_and_wait`], but gives up waiting when the engine ends.

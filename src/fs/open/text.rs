@@ -13,6 +13,7 @@ use crate::fs::time::now_ms;
 use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
 use crate::model::Error;
 use crate::model::api::Version;
+use crate::store::lead;
 
 /// A call that waits for an earlier one of its handle.
 pub type Waiting = Box<dyn FnOnce() + Send>;
@@ -154,7 +155,8 @@ where
                     reply(ended.map_err(|failure| again.record(caller, operation, of_done.path.clone(), failure)));
                 });
             });
-            T::execute(host, open, request, done);
+            // No lock is held, and the caller waits.
+            lead(|| T::execute(host, open, request, done));
         }
     }
 }

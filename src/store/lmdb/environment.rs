@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,9 +15,9 @@ use super::door::Door;
 use super::error::{is_fatal, store_error};
 use super::gate::{Gate, Pass};
 use super::guard;
-use super::heads::{HEAD_READS_MAX, check_heads, damaged};
-use super::journal::{Failure, Haste, Journal, Logged, State, page_bytes, used_bytes};
-use super::locks::{Byte, LOCKS_FILE, Locks};
+use super::heads::{HEAD_READS_MAX, check_heads, damaged, no_locks};
+use super::journal::{Failure, Haste, Journal, Logged, State};
+use super::locks::{Byte, Locks};
 use super::log::Operations;
 use super::log_check::check_log;
 use super::opened::{MAP_STEP_BYTES, Opened};
@@ -26,12 +25,11 @@ use super::options::LmdbOptions;
 use super::pages::{self, Damage, Reach};
 use super::recovery::recover;
 use super::reserve::Reserve;
-use super::slots::CHECKPOINT_FILE;
 use super::system::{disk_space, prefer_this_thread};
-use super::transaction::{Batch, Snapshot, transaction_id};
+use super::transaction::{Batch, Snapshot, rewrite_first, transaction_id};
 use crate::store::long_key::LongKeys;
-use crate::store::writer::{Backend, Body, Transaction};
-use crate::store::{Direction, KeyRange, Read as _, StoreError, StoreInfo};
+use crate::store::writer::{Backend, Body};
+use crate::store::{Read as _, StoreError, StoreInfo};
 
 /// The least a map grows by.
 const GROWTH_BYTES_MIN: usize = 64 * 1024 * 1024;
@@ -121,7 +119,16 @@ impl LmdbEnvironment {
 
     /// Holds checkpoint, log and data file against each other.
     pub fn check_log(&self) -> Result<(), StoreError> {
-        check_log(self.directory.path(), &self.gate.enter())
+        let check = || check_log(self.directory.path(), &self.gate.enter());
+        let mut checked = check();
+        if matches!(checked, Err(Failure::Lmdb(Error::MapResized))) {
+            self.follow_map()?;
+            checked = check();
+        }
+        checked.map_err(|failure| match failure {
+            Failure::Lmdb(error) => store_error(error),
+            failure => self.failed(failure),
+        })
     }
 
     pub fn journal(&self) -> &Journal {
@@ -172,7 +179,7 @@ impl LmdbEnvironment {
         let opened = self.gate.enter();
         let disk = disk_space(self.directory.path()).unwrap_or_default();
         StoreInfo {
-            used_bytes: used_bytes(&opened),
+            used_bytes: opened.used_bytes(),
             free_bytes: disk.free_bytes,
             reserved_bytes: disk.reserved_bytes,
             total_bytes: disk.total_bytes,
@@ -247,7 +254,7 @@ impl LmdbEnvironment {
             Err(error) => return Ok(Attempt::Ended(Err(self.failed(error.into())))),
         };
         transaction.commit()?;
-        self.journal.committed(state, number, operations, used_bytes(opened));
+        self.journal.committed(state, number, operations, opened.used_bytes());
         Ok(if logged == Logged::Yes { Attempt::Ended(Ok(())) } else { Attempt::Unlogged })
     }
 
@@ -267,6 +274,9 @@ impl LmdbEnvironment {
     /// Takes the record of a commit that failed out of the log, before anybody is told.
     fn void(&self, number: u64) {
         let mut voided = self.journal.void(&self.gate, number);
+        if matches!(voided, Err(Failure::Lmdb(Error::MapResized))) {
+            voided = self.follow_map().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
+        }
         // After a fatal failure no transaction begins in this environment, and without one another process may be writing there.
         if matches!(voided, Err(Failure::Lmdb(_))) {
             voided = self.reopen().map_err(Failure::from).and_then(|()| self.journal.void(&self.gate, number));
@@ -354,7 +364,7 @@ impl LmdbEnvironment {
         }
         self.reserve.take_back();
         let missing_bytes = self.reserve.missing_bytes();
-        missing_bytes == 0 || free_bytes(opened) >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
+        missing_bytes == 0 || opened.free_bytes() >= missing_bytes + written_bytes.saturating_mul(2) + ADDITION_SLACK_BYTES
     }
 
     /// After a commit that found the disk full, while no other process writes: the data file gives up what failed commits left behind its
@@ -373,9 +383,22 @@ impl LmdbEnvironment {
 
     /// Inside a write transaction.
     fn cut_data_file(&self, opened: &Opened) -> std::io::Result<()> {
-        let used_bytes = used_bytes(opened);
+        let used_bytes = opened.used_bytes();
         let file = std::fs::OpenOptions::new().write(true).open(self.directory.data_file())?;
         if used_bytes > 0 && file.metadata()?.len() > used_bytes { file.set_len(used_bytes) } else { Ok(()) }
+    }
+
+    /// Pages that a commit took and gave back are in the data file's list of free ones without ever having been written: holes, for which a
+    /// full disk has no room. They get it from the reserve; else LMDB, which takes the same page each time, would never commit again
+    /// however many others are free.
+    fn fill_holes(&self) {
+        let opened = self.gate.enter();
+        // Nothing is written in it: it only keeps the writers of other processes off.
+        let Ok(transaction) = opened.environment().and_then(Environment::begin_rw_txn) else { return };
+        if let Err(error) = self.reserve.fill_holes(&self.directory.data_file(), opened.used_bytes()) {
+            log::debug!("the data file keeps its holes: {error}");
+        }
+        transaction.abort();
     }
 
     /// Commits twice without changing anything. LMDB gives a page that one commit freed to the second commit after it: on a full
@@ -500,6 +523,11 @@ impl Backend for LmdbEnvironment {
             prefer_this_thread();
         }
     }
+
+    fn is_free_here(&self) -> bool {
+        // A snapshot would keep the map from growing.
+        !Gate::<Opened>::is_inside() && self.door.is_settled()
+    }
 }
 
 impl LmdbEnvironment {
@@ -555,37 +583,14 @@ impl LmdbEnvironment {
                 }
                 Attempt::DiskFull { room_helps, .. } => {
                     disk = Disk::Full { room_helps };
+                    // A process that was killed leaves its pin, under which nothing that is freed becomes room.
+                    self.clear_stale_readers();
+                    self.fill_holes();
                     self.turn_free_pages();
                 }
             }
         }
         Err(store_error(Error::MapFull))
-    }
-}
-
-/// Bytes of the pages of the data file that no commit uses; those among them that a reader still needs count too.
-fn free_bytes(opened: &Opened) -> u64 {
-    opened.environment().and_then(Environment::freelist).unwrap_or_default() as u64 * page_bytes(opened)
-}
-
-/// Puts the first entry again, the least that LMDB takes for a change.
-fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
-    let mut first = None;
-    batch.walk(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded }, Direction::Forward, &mut |key, value| {
-        first = Some((key.to_vec(), value.to_vec()));
-        ControlFlow::Break(())
-    })?;
-    first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
-}
-
-fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
-    let dir = directory.path();
-    match error.raw_os_error() {
-        Some(libc::EROFS | libc::EACCES) if dir.join(CHECKPOINT_FILE).exists() => StoreError::Io(format!(
-            "{dir:?} was not closed and cannot be written to ({error}), so it cannot be recovered: make it writable, or copy it to where it is"
-        )),
-        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
-        _ => StoreError::Io(format!("{:?}: {error}", dir.join(LOCKS_FILE))),
     }
 }
 

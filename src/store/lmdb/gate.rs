@@ -38,9 +38,14 @@ impl<T> Gate<T> {
         Pass { guard }
     }
 
+    /// Whether this thread is inside of any gate.
+    pub fn is_inside() -> bool {
+        ENTERED.get() > 0
+    }
+
     /// Alone inside; `None` when this thread is inside already or others do not leave.
     pub fn exclusive(&self) -> Option<RwLockWriteGuard<'_, T>> {
-        if ENTERED.get() > 0 { None } else { self.lock.try_write_for(EXCLUSIVE_WAIT_MAX) }
+        if Self::is_inside() { None } else { self.lock.try_write_for(EXCLUSIVE_WAIT_MAX) }
     }
 }
 

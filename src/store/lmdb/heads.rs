@@ -5,7 +5,9 @@ use std::io;
 use std::time::Duration;
 
 use super::directory::DataDirectory;
+use super::locks::LOCKS_FILE;
 use super::pages::{self, Damage, RESTORE};
+use super::slots::CHECKPOINT_FILE;
 use crate::store::StoreError;
 
 /// How often a head is read that is damaged or another commit's: it may be being written.
@@ -30,5 +32,33 @@ pub(super) fn check_heads(directory: &DataDirectory) -> Result<(), StoreError> {
 }
 
 pub(super) fn damaged(directory: &DataDirectory, damage: &Damage) -> StoreError {
+    if let Damage::Io(error) = damage
+        && let Some(refused) = not_writable(directory, error)
+    {
+        return refused;
+    }
     StoreError::Damaged(format!("{:?} {damage}. {RESTORE}", directory.data_file()))
+}
+
+/// What to do about a directory that this process may not write to; `None` for another error.
+fn not_writable(directory: &DataDirectory, error: &io::Error) -> Option<StoreError> {
+    if !matches!(error.raw_os_error(), Some(libc::EROFS | libc::EACCES | libc::EPERM)) {
+        return None;
+    }
+    let dir = directory.path();
+    let why = if dir.join(CHECKPOINT_FILE).exists() {
+        "was not closed and cannot be written to, so it cannot be recovered"
+    } else {
+        "cannot be written to, and whoever reads it takes locks in it"
+    };
+    Some(StoreError::Io(format!("{dir:?} {why} ({error}): make it writable, or copy it (cp -a) to where it is")))
+}
+
+/// Why the locks of a directory cannot be had.
+pub(super) fn no_locks(directory: &DataDirectory, error: &io::Error) -> StoreError {
+    let other = || match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT) => StoreError::NoSpace,
+        _ => StoreError::Io(format!("{:?}: {error}", directory.path().join(LOCKS_FILE))),
+    };
+    not_writable(directory, error).unwrap_or_else(other)
 }

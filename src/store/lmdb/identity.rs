@@ -16,6 +16,11 @@ pub(super) const IDENTITY_BYTES: usize = 40;
 /// A file as one page cache knows it: the boot's id, then device, inode and mount.
 pub(super) type Identity = [u8; IDENTITY_BYTES];
 
+/// Whether both are of one file, whichever boot and mount; a copy is another.
+pub(super) fn is_same_file(one: &Identity, other: &Identity) -> bool {
+    one[16..32] == other[16..32]
+}
+
 /// Of an open file; `None` where the system cannot tell one mount from a later one (Linux before 6.8), so that it is never the same.
 pub(super) fn identity(file: &File) -> io::Result<Option<Identity>> {
     let boot: String = std::fs::read_to_string(BOOT_ID_FILE)?.chars().filter(char::is_ascii_hexdigit).collect();

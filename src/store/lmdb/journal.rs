@@ -18,9 +18,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use lmdb::{Environment, Error};
+use lmdb::Error;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::directory::DataDirectory;
@@ -52,6 +53,9 @@ const AHEAD_STEP_BYTES: u64 = 256 * 1024;
 /// How much is written out at once before a checkpoint, and what takes less than this was on disk already.
 const PACE_BYTES: u64 = 512 * 1024;
 const PACE_MIN: Duration = Duration::from_micros(100);
+
+/// After so much that was written out the disk is asked to keep it, where commits do not ask.
+const FLUSH_BYTES: u64 = 32 * 1024 * 1024;
 
 /// After so long without a commit there is a checkpoint; and what was logged is on disk, see [`Durability::Kill`].
 const QUIET: Duration = Duration::from_millis(500);
@@ -287,9 +291,39 @@ impl Journal {
         if haste == Haste::Needed && made != self.made.load(Ordering::Acquire) {
             return Ok(());
         }
+        let is_logged = self.is_logged();
+        let made = self.while_log_is_synced(|| self.checkpoint_in_turn(gate, haste));
+        if made.is_err() && is_logged {
+            // It still is, and still has to go to disk.
+            self.is_logged.store(true, Ordering::Release);
+        }
+        made
+    }
+
+    /// What may take long: where commits do not wait for the log, it goes to disk meanwhile as often as ever.
+    fn while_log_is_synced(&self, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        if self.durability == Durability::Power {
+            return work();
+        }
+        let (end, ended) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let syncing = std::thread::Builder::new().name("store-log".to_owned()).spawn_scoped(scope, move || {
+                while ended.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
+                    self.sync_log()?;
+                }
+                Ok(())
+            })?;
+            let done = work();
+            drop(end);
+            let synced = syncing.join().unwrap_or_else(|_| Err(io::Error::other("a sync panicked")));
+            done.and_then(|()| Ok(synced?))
+        })
+    }
+
+    fn checkpoint_in_turn(&self, gate: &Gate<Opened>, haste: Haste) -> Result<(), Failure> {
         let _held = self.locks.hold(Byte::Checkpoint)?;
         if haste == Haste::Paced {
-            self.write_ahead();
+            self.write_ahead()?;
         }
         let point = self.point(gate)?;
         let number = point.checkpoint.number;
@@ -348,7 +382,7 @@ impl Journal {
             opened.unpin_last();
             return Err(StoreError::Corrupt("a snapshot of another commit than the last").into());
         }
-        Ok(Point { checkpoint, log: found, used_bytes: used_bytes(&opened) })
+        Ok(Point { checkpoint, log: found, used_bytes: opened.used_bytes() })
     }
 
     /// The log, with its tail before the record `next`: where the records since the last checkpoint end, of whichever process; or a new
@@ -368,22 +402,36 @@ impl Journal {
         Ok(Log::open(&self.dir, self.limit, epoch, position, next - 1)?)
     }
 
-    /// Writes out the data file, with pauses as long as the writes: the disk is free half of the time.
-    fn write_ahead(&self) {
+    /// Writes out the data file, with pauses as long as the writes: the disk is free half of the time, unless the log runs low. What of the
+    /// log is not on disk goes there too, little by little: so no commit ever waits for the disk to take all of it at once.
+    fn write_ahead(&self) -> io::Result<()> {
         let bytes = self.data.metadata().map_or(0, |metadata| metadata.len());
-        let mut at = 0;
+        let (mut at, mut written_bytes) = (0, 0);
         while at < bytes && !self.is_urgent.load(Ordering::Acquire) && !*self.is_closed.lock() {
             let begun = Instant::now();
-            if write_out(&self.data, at, PACE_BYTES).is_err() {
-                // What this means, the sync will tell.
-                return;
+            match write_out(&self.data, at, PACE_BYTES) {
+                Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok(()),
+                // The system tells it to each descriptor once: the sync would know nothing of it.
+                written => written?,
             }
             let took = begun.elapsed();
-            if took > PACE_MIN {
+            if took > PACE_MIN && self.log_bytes() < self.limit * 3 / 4 {
                 std::thread::sleep(took);
+            }
+            written_bytes += if took > PACE_MIN { PACE_BYTES } else { 0 };
+            if written_bytes >= FLUSH_BYTES {
+                written_bytes = 0;
+                self.flush()?;
             }
             at += PACE_BYTES;
         }
+        Ok(())
+    }
+
+    /// Has the disk keep what was logged, where commits do not.
+    fn flush(&self) -> io::Result<()> {
+        let files = self.state().log.as_ref().map(Log::files);
+        files.filter(|_| self.durability == Durability::Kill).map_or(Ok(()), |files| files.sync())
     }
 
     /// After a failed write or sync, nobody knows what is on disk of what the page cache has: whoever opens the store next goes back to the
@@ -470,6 +518,11 @@ impl Journal {
         self.commits.load(Ordering::Relaxed)
     }
 
+    fn sync_log(&self) -> io::Result<()> {
+        let files = self.state().log.as_ref().map(Log::files);
+        files.map_or(Ok(()), |files| files.sync())
+    }
+
     /// Has zeros ahead in the log, and what is logged on disk where commits do not wait for that.
     pub fn keep_up(&self) -> io::Result<()> {
         let Some((files, offset)) = self.state().log.as_ref().map(|log| (log.files(), log.tail().offset())) else { return Ok(()) };
@@ -509,14 +562,4 @@ impl Journal {
     pub fn checkpoint_at(&self) -> Option<Instant> {
         *self.checkpoint_at.lock()
     }
-}
-
-/// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
-pub(super) fn used_bytes(opened: &Opened) -> u64 {
-    let pages = opened.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
-    pages * page_bytes(opened)
-}
-
-pub(super) fn page_bytes(opened: &Opened) -> u64 {
-    opened.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lmdb::Transaction as _;
 
-use super::error::store_error;
+use super::journal::Failure;
 use super::log::{Operation, replay};
 use super::opened::Opened;
 use super::slots::Slots;
@@ -17,12 +17,14 @@ use crate::store::StoreError;
 ///
 /// # Errors
 /// `Damaged` with a sentence; those of reading.
-pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), StoreError> {
-    let transaction = opened.environment().and_then(lmdb::Environment::begin_rw_txn).map_err(store_error)?;
+pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), Failure> {
+    let transaction = opened.environment()?.begin_rw_txn()?;
     let Some(checkpoint) = Slots::new(dir).read()? else { return Ok(()) };
     let last_commit = transaction_id(&transaction) - 1;
     if checkpoint.number > last_commit {
-        return Err(wrong(dir, &format!("the checkpoint is of commit {}, and data.mdb has {last_commit}", checkpoint.number)));
+        return Err(
+            wrong(dir, &format!("the checkpoint is of commit {}, and data.mdb has {last_commit}", checkpoint.number)).into()
+        );
     }
     let hashes = RandomState::new();
     let mut after = BTreeMap::new();
@@ -38,7 +40,7 @@ pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), StoreError> {
         })
     })?;
     if last_record > last_commit + 1 {
-        return Err(wrong(dir, &format!("it has commits up to {last_record}, and data.mdb up to {last_commit}")));
+        return Err(wrong(dir, &format!("it has commits up to {last_record}, and data.mdb up to {last_commit}")).into());
     }
     // A commit without a record is followed by a checkpoint that is not there yet: newer values cannot be told from wrong ones.
     if last_record < last_commit {
@@ -50,7 +52,7 @@ pub(super) fn check_log(dir: &Path, opened: &Opened) -> Result<(), StoreError> {
     };
     match after.iter().filter(|entry| !is_there(entry)).count() {
         0 => Ok(()),
-        count => Err(wrong(dir, &format!("{count} keys of the log's records are otherwise in data.mdb"))),
+        count => Err(wrong(dir, &format!("{count} keys of the log's records are otherwise in data.mdb")).into()),
     }
 }
 

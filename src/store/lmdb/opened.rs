@@ -63,6 +63,21 @@ impl Opened {
         self.database
     }
 
+    /// Bytes of the data file up to the last page of the last commit; 0 when that is not known.
+    pub fn used_bytes(&self) -> u64 {
+        let pages = self.environment().and_then(Environment::info).map_or(0, |info| info.last_pgno() as u64 + 1);
+        pages * self.page_bytes()
+    }
+
+    /// Bytes of the pages of the data file that no commit uses; those among them that a reader still needs count too.
+    pub fn free_bytes(&self) -> u64 {
+        self.environment().and_then(Environment::freelist).unwrap_or_default() as u64 * self.page_bytes()
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.environment().and_then(Environment::stat).map_or(0, |stat| u64::from(stat.page_size()))
+    }
+
     /// Whether a snapshot is kept.
     pub fn is_pinned(&self) -> bool {
         !self.pins.lock().is_empty()

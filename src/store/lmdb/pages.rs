@@ -47,11 +47,11 @@ const MAP_BYTES_MAX: u64 = 1 << 46;
 /// A bounded walk looks at so many pages whatever the time, and goes on while there is time. It begins at the roots, so that
 /// what is left out are leaves of large stores.
 const PAGES_AT_LEAST: u64 = 4096;
-const TIME_MAX: Duration = Duration::from_millis(200);
+const TIME_MAX: Duration = Duration::from_millis(20);
 
 /// What to do about it.
 pub(super) const RESTORE: &str =
-    "Restore the data directory from a backup; or move data.mdb and lock.mdb away to begin with an empty database.";
+    "Restore the data directory from a backup; or move its files away to begin with an empty database.";
 
 /// How a file is not whole; `Display` follows its name.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +88,7 @@ pub(super) struct Head {
     free: Tree,
     main: Tree,
     last_page: u64,
-    commit: u64,
+    pub(super) commit: u64,
 }
 
 /// How far to look.

@@ -9,7 +9,7 @@ use lmdb::{Error, Transaction as _, WriteFlags};
 use super::directory::DataDirectory;
 use super::error::store_error;
 use super::heads::damaged;
-use super::identity::identity;
+use super::identity::{IDENTITY_BYTES, identity, is_same_file};
 use super::locks::{Byte, Locks};
 use super::log::{LOG_FILES, Operation, Payload, replay, sync_logs};
 use super::opened::Opened;
@@ -87,11 +87,14 @@ fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, chec
     if file.metadata().map_err(Damage::from)?.len() == 0 {
         return Err(Damage::Empty.into());
     }
+    if pages::heads(file).is_ok_and(|heads| heads.iter().all(|head| head.commit < checkpoint.number)) {
+        return Err(older(directory).into());
+    }
     if pages::restore(file, &checkpoint.head)? != checkpoint.number {
         return Err(Damage::Head.into());
     }
     // Before LMDB follows its pages.
-    pages::walk(file, checkpoint.number, Reach::Bounded)?;
+    pages::walk(file, checkpoint.number, if is_copy(file, checkpoint) { Reach::Whole } else { Reach::Bounded })?;
     let opened = Opened::open(directory, options)?;
     // Before anything is written: this must be able to begin again.
     if opened.pin().map_err(store_error)? != checkpoint.number {
@@ -100,6 +103,22 @@ fn replay_on(directory: &DataDirectory, options: &LmdbOptions, file: &File, chec
     let Checkpoint { position, epoch, number, .. } = *checkpoint;
     let (_, last) = replay(directory.path(), position, epoch, number, &mut |number, payload| apply(&opened, number, payload))?;
     Ok(last - number)
+}
+
+/// Whether this is not the file that the checkpoint was made for. Nobody knows then whether somebody wrote while it was copied, page after
+/// page, so that some may be of a later commit.
+fn is_copy(file: &File, checkpoint: &Checkpoint) -> bool {
+    let is_known = checkpoint.identity != [0; IDENTITY_BYTES];
+    is_known && matches!(identity(file), Ok(Some(identity)) if !is_same_file(&identity, &checkpoint.identity))
+}
+
+/// A data file that lacks what its checkpoint says is there: the pages of that commit would be any others.
+fn older(directory: &DataDirectory) -> StoreError {
+    StoreError::Damaged(format!(
+        "{:?} is older than the checkpoint beside it: the directory was copied while somebody wrote, or data.mdb alone was restored. Copy or restore the whole \
+         directory, data.mdb before checkpoint, log.0 and log.1; or, when data.mdb is of a store that was closed, remove those three.",
+        directory.data_file()
+    ))
 }
 
 /// Makes one commit again; the map grows for it as it did then.

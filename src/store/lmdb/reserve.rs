@@ -12,7 +12,7 @@
 //!
 //! What else has to be written on a full disk can be paid from here as well, by [`Reserve::give`] and [`Reserve::take_back`].
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -82,6 +82,21 @@ impl Reserve {
         if let Some(Err(error)) = self.file.as_ref().map(|file| file.set_len(0)) {
             log::warn!("the room kept for deletes cannot be given: {error}");
         }
+    }
+
+    /// Pays for the blocks that the data file has not, up to its last used page. To be called inside a write transaction.
+    ///
+    /// # Errors
+    /// The file system has no such call, or the reserve is not enough.
+    pub fn fill_holes(&self, data_file: &Path, used_bytes: u64) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(data_file)?;
+        if file.metadata()?.blocks().saturating_mul(512) >= used_bytes {
+            return Ok(());
+        }
+        self.give();
+        let filled = allocate(&file, 0, used_bytes, true);
+        self.take_back();
+        filled
     }
 
     /// Takes what it lacks, as far as the disk has it. To be called inside a write transaction, or when nobody else has the store.

@@ -144,7 +144,9 @@ impl Slots {
     fn overwrite(&self, serial: u64, slot: &[u8]) -> io::Result<()> {
         let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(self.file())?;
         file.write_all_at(slot, (serial % 2) * SLOT_BYTES as u64)?;
-        file.sync_data()
+        file.sync_data()?;
+        // Whoever made the file may have been killed before the directory had its name on disk.
+        if serial == 1 { File::open(&self.dir)?.sync_all() } else { Ok(()) }
     }
 
     /// Makes the file. Under another name until it is on disk: a file of this name without a valid slot is a damaged one.

@@ -185,3 +185,24 @@ fn after_a_fatal_failure_reads_go_on_and_writes_are_refused() {
     let store = open(dir.path()).expect("a store");
     put(&store, b"a", b"2").expect("a write");
 }
+
+#[test]
+fn what_a_failed_checkpoint_leaves_in_the_log_is_not_forgotten() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = open(dir.path()).expect("a store");
+    put(&store, b"a", b"1").expect("a write");
+    // By hand from here on.
+    drop(store.checkpointer.lock().take());
+    store.environment.checkpoint_beside();
+    put(&store, b"a", b"2").expect("a write");
+    assert!(store.environment.journal().is_logged());
+    let file = dir.path().join("checkpoint");
+    let whole = fs::read(&file).expect("a checkpoint");
+    fs::write(&file, b"damaged").expect("a file");
+    store.environment.checkpoint_beside();
+    assert!(store.environment.journal().is_logged());
+    fs::write(&file, whole).expect("a file");
+    store.environment.checkpoint_beside();
+    assert!(!store.environment.journal().is_logged());
+    put(&store, b"a", b"3").expect("a write");
+}

@@ -13,7 +13,7 @@ use super::log::Operations;
 use super::opened::Opened;
 use crate::store::long_key::{LongKeys, RawRange, RawRead, RawVisit, RawWrite};
 use crate::store::writer::Transaction;
-use crate::store::{Direction, StoreError};
+use crate::store::{Direction, KeyRange, StoreError};
 
 /// A read transaction.
 #[derive(Debug)]
@@ -224,4 +224,14 @@ fn is_above(key: &[u8], lower: Bound<&[u8]>) -> bool {
         Bound::Included(bound) => key >= bound,
         Bound::Excluded(bound) => key > bound,
     }
+}
+
+/// Puts the first entry again, the least that LMDB takes for a change.
+pub(super) fn rewrite_first(batch: &mut dyn Transaction) -> Result<(), StoreError> {
+    let mut first = None;
+    batch.walk(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded }, Direction::Forward, &mut |key, value| {
+        first = Some((key.to_vec(), value.to_vec()));
+        ControlFlow::Break(())
+    })?;
+    first.map_or(Ok(()), |(key, value)| batch.put(&key, &value))
 }

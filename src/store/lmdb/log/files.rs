@@ -35,6 +35,8 @@ pub struct LogFiles {
     generation: AtomicU64,
     /// Files have so many bytes when there is room ahead.
     limit: u64,
+    /// Files had so many bytes when that was last asked; they never get shorter.
+    lengths: [AtomicU64; 2],
 }
 
 impl LogFiles {
@@ -46,7 +48,13 @@ impl LogFiles {
         let ends = [directory::open_file(dir, first)?, directory::open_file(dir, second)?];
         let failed = |error: io::Error| StoreError::Io(format!("{dir:?}: {error}"));
         let open = |name: &str| directory::open_to_write(&dir.join(name)).map_err(failed);
-        let files = Self { files: [open(first)?, open(second)?], ends, generation: AtomicU64::new(generation), limit };
+        let files = Self {
+            files: [open(first)?, open(second)?],
+            ends,
+            generation: AtomicU64::new(generation),
+            limit,
+            lengths: Default::default(),
+        };
         if !was_there {
             files.begin(dir).map_err(failed)?;
         }
@@ -106,14 +114,19 @@ impl LogFiles {
 
     /// Writes a record, or what makes none.
     pub(super) fn write(&self, position: Position, bytes: &[u8]) -> io::Result<()> {
-        let file = self.file(position.generation());
-        if file.metadata()?.len() < position.offset() + bytes.len() as u64
-            && let Err(error) = self.add_zeros(which(position.generation()))
-        {
-            log::debug!("no zeros ahead in the log: {error}");
+        let (file, which) = (self.file(position.generation()), which(position.generation()));
+        let end = position.offset() + bytes.len() as u64;
+        if self.lengths[which].load(Ordering::Relaxed) < end {
+            let length = file.metadata()?.len();
+            self.lengths[which].store(length, Ordering::Relaxed);
+            if length < end
+                && let Err(error) = self.add_zeros(which)
+            {
+                log::debug!("no zeros ahead in the log: {error}");
+            }
         }
         #[cfg(test)]
-        saw(Event::Wrote(which(position.generation()), position.offset() as usize, bytes.to_vec()));
+        saw(Event::Wrote(which, position.offset() as usize, bytes.to_vec()));
         file.write_all_at(bytes, position.offset())
     }
 
