@@ -153,6 +153,28 @@ fn an_item_that_is_open_or_was_deleted_is_not_told_for_long() {
 }
 
 #[test]
+fn who_reads_names_only_makes_the_kernel_know_few_nodes() {
+    let p = Process::new(&[ORDERS]);
+    p.view.keep_while_alone().unwrap();
+    for number in 0..80 {
+        let json = format!(r#"{{"pk":"u{}","sk":"o{number}"}}"#, number / 8);
+        put(&*p.db, "Orders", &json);
+    }
+    let told = |folder: u64| {
+        let ino = p.stat(&format!("Orders/items/u{folder}")).unwrap().ino;
+        let handle = p.view.opendir(p.caller, ino).unwrap();
+        let given = plus(&p, ino, handle, 0, 99);
+        let rest = names(&p, handle, given.len() as u64, 99);
+        assert_eq!(given.len() + rest.len(), 10);
+        p.view.releasedir(handle);
+        given.len() - 2
+    };
+    assert_eq!((0..8).map(told).collect::<Vec<_>>(), [8, 8, 8, 8, 0, 0, 0, 0]);
+    p.stat("Orders/items/u1/o9.json").unwrap();
+    assert_eq!([8, 9].map(told), [8, 8]);
+}
+
+#[test]
 fn where_nothing_is_kept_as_little_as_possible_is_told_with_attributes() {
     let p = Process::new(&[FLAT, ORDERS]);
     for number in 0..700 {

@@ -370,9 +370,10 @@ impl DirectoryStream {
         self.is_slow
     }
 
-    /// Are [`Items`] wanted from now on, where nothing else is listed?
-    pub fn want_items(&mut self, wants_items: bool) {
-        self.wants_items = wants_items;
+    /// Are [`Items`] wanted from now on, where nothing else is listed? Were they until now, and found?
+    pub fn want_items(&mut self, wants_items: bool) -> bool {
+        let wanted = std::mem::replace(&mut self.wants_items, wants_items);
+        wanted && self.window.back().is_some_and(|batch| batch.items.is_some())
     }
 
     /// Bytes of memory of the names and places that it keeps.

@@ -1,8 +1,8 @@
 //! Listings: OPENDIR, READDIR, READDIRPLUS, RELEASEDIR.
 //!
-//! READDIRPLUS tells the attributes of items, from the same walk that lists their names. Where the kernel may keep nothing, it answers
-//! as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes that last for no time are asked for again,
-//! and the kernel makes a node of each.
+//! READDIRPLUS tells the attributes of items, from the same walk that lists their names. Where the kernel may keep nothing, or nobody
+//! looks at them ([`super::lookers`]), it answers as little as it can (the dots, or one name) and the kernel goes on by READDIR: attributes
+//! that last for no time are asked for again, and the kernel makes a node of each.
 
 use parking_lot::Mutex;
 
@@ -66,7 +66,9 @@ impl View {
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
     ) -> Result<(), FsError> {
         self.with_stream(caller, handle, |stream| {
-            stream.want_items(false);
+            if stream.want_items(false) {
+                self.lookers.reads_names(caller.pid);
+            }
             stream.read(&self.mount, offset, &|| has_signal(caller.pid) != Some(true), emit)
         })
     }
@@ -77,7 +79,10 @@ impl View {
     /// As of [`View::readdir`].
     pub fn readdirplus(&self, caller: Caller, ino: u64, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<(), FsError> {
         self.with_stream(caller, handle, |stream| {
-            stream.want_items(self.keeps());
+            if offset > 0 {
+                self.lookers.looks(caller.pid);
+            }
+            stream.want_items(self.keeps() && !self.lookers.is_reader_of_names(caller.pid));
             let mut plus = Plus { view: self, caller, ino, next: offset, has_given: false, emit };
             match plus.list(stream, offset) {
                 // What was given stands; the next call meets the error again.

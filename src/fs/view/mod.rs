@@ -30,6 +30,7 @@ mod keeper;
 mod keeping;
 mod lasting;
 mod listing;
+mod lookers;
 mod notes;
 mod open;
 mod put;
@@ -58,6 +59,7 @@ use alarm::Keeper;
 use creations::Creations;
 use in_progress::InProgress;
 use keeping::{Keeping, is_own_name, item_of};
+use lookers::Lookers;
 use notes::Reads;
 use seen::Seen;
 use vetoes::Vetoes;
@@ -104,6 +106,7 @@ pub struct View {
     warned_of_xattr: AtomicU32,
     kept: Kept,
     keeping: Keeping,
+    lookers: Lookers,
 }
 
 /// What a call is about that is answered as soon as it returns.
@@ -228,6 +231,9 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         let node = tree::resolve(&self.mount, parent, name)?;
+        if item_of(&node).is_some() {
+            self.lookers.looks(caller.pid);
+        }
         let marked = self.mark(&node);
         let mut found = self.found(caller, &node);
         if let Ok(attr) = &mut found {

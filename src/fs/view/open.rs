@@ -59,6 +59,7 @@ impl View {
             Node::Scratch(id) => scratch::open(&self.mount, *id, false),
             Node::Special(special) => self.open_special(caller, special, flags),
             Node::Entry(entry) if entry.source.index.is_none() => {
+                self.lookers.looks(caller.pid);
                 let (text, stat) = entry::counted_text(&self.mount, entry)?;
                 let text = Text::new(text, &self.mount.budget)?;
                 self.read_item(caller.pid, entry, stat.version, &text);

@@ -33,6 +33,7 @@ impl View {
             warned_of_xattr: Default::default(),
             kept: Default::default(),
             keeping: Default::default(),
+            lookers: Default::default(),
         });
         let weak = Arc::downgrade(&view);
         let _ = view.mount.kept.set(Box::new(move || weak.upgrade().map(|view| view.kept_now()).unwrap_or_default()));

@@ -1,0 +1,67 @@
+//! Who looks at what it lists: to a program that reads names only, as `find -name`, attributes are told for nothing, and each costs the
+//! kernel a node.
+//!
+//! The kernel asks for attributes at the beginning of every listing, and then again as long as names are looked up. A thread that goes
+//! on by names [`UNUSED_MAX`] times, and has looked at no item meanwhile, is told no attributes at the beginning any more, until it
+//! looks at one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::fs::recent::Recent;
+use crate::fs::time::now_ms;
+
+const UNUSED_MAX: u8 = 4;
+const THREADS_MAX: usize = 1_000;
+const AGE_MS_MAX: u64 = 60_000;
+
+/// See the module. Threads are named as the kernel does.
+#[derive(Debug, Default)]
+pub struct Lookers {
+    /// How often a thread was told attributes in vain.
+    unused: Mutex<Recent<u32, u8, THREADS_MAX, AGE_MS_MAX>>,
+    /// How many there are: most calls need not take the lock.
+    count: AtomicUsize,
+}
+
+impl Lookers {
+    /// The thread was told attributes, and goes on by names.
+    pub fn reads_names(&self, thread: u32) {
+        let (mut unused, now_ms) = (self.unused.lock(), now_ms());
+        let before = unused.get(&thread, now_ms).copied().unwrap_or_default();
+        unused.keep(thread, before.saturating_add(1), now_ms);
+        self.count.store(unused.len(), Ordering::Relaxed);
+    }
+
+    /// The thread looks at an item.
+    pub fn looks(&self, thread: u32) {
+        if self.count.load(Ordering::Relaxed) > 0 {
+            let mut unused = self.unused.lock();
+            unused.remove(&thread);
+            self.count.store(unused.len(), Ordering::Relaxed);
+        }
+    }
+
+    /// Are attributes told it in vain?
+    pub fn is_reader_of_names(&self, thread: u32) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+            && self.unused.lock().get(&thread, now_ms()).is_some_and(|times| *times >= UNUSED_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reads_names_only_is_told_no_attributes_until_it_looks() {
+        let lookers = Lookers::default();
+        (1..UNUSED_MAX).for_each(|_| lookers.reads_names(7));
+        assert!(!lookers.is_reader_of_names(7));
+        lookers.reads_names(7);
+        assert_eq!([7, 8].map(|thread| lookers.is_reader_of_names(thread)), [true, false]);
+        lookers.looks(7);
+        assert!(!lookers.is_reader_of_names(7));
+    }
+}
