@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ddbfs::database::Browse;
 use ddbfs::fs::node::attr::Attr;
-use ddbfs::fs::open::directory::Entry;
+use ddbfs::fs::open::found::Entry;
 use ddbfs::model::TableName;
 use ddbfs::model::api::DeleteItemRequest;
 use serde_json::Value;

@@ -114,7 +114,7 @@ impl Process {
         loop {
             let before = last;
             let mut room = 7;
-            let mut emit = |listed: ddbfs::fs::open::directory::Entry<'_>, offset| {
+            let mut emit = |listed: ddbfs::fs::open::found::Entry<'_>, offset| {
                 room -= 1;
                 if room == 0 {
                     return true;

@@ -12,222 +12,19 @@
 //! An entry's offset is the number of entries up to and including it, "." being 1.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 
-use crate::database::{EntryKey, EntryStat, Position, Source};
+use super::found::{BATCH, Cursor, Entry, Found, Listed, Place};
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::{Kind, Node, pack_item};
+use crate::fs::node::Kind;
 use crate::fs::query::Wanted;
 
-/// Entries read from the source at a time.
-pub const BATCH: usize = 512;
 /// Entries that can be asked for again without reading them again.
 const WINDOW: usize = 2 * BATCH;
 /// Offset of "..".
 const DOTS: u64 = 2;
 /// Checkpoints kept of one open directory.
 const CHECKPOINTS_MAX: usize = 256;
-
-/// A name in a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry<'n> {
-    pub ino: u64,
-    pub kind: Kind,
-    pub name: &'n str,
-}
-
-/// A name that is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    pub ino: u64,
-    pub kind: Kind,
-    pub name: String,
-}
-
-/// A listed name of a fixed directory.
-pub(in crate::fs) fn listed(node: &Node, name: &str) -> Listed {
-    Listed { ino: node.ino(), kind: node.kind(), name: name.to_owned() }
-}
-
-/// A place in a listing: strictly after what it names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cursor {
-    /// Before everything.
-    Start,
-    /// After this position of the source's order.
-    After(Position),
-    /// The source is done; after so many of the names that follow it.
-    Tail(usize),
-}
-
-/// The place of a name that was found: a [`Cursor`] that borrows.
-#[derive(Debug, Clone, Copy)]
-pub enum Place<'p> {
-    /// The bytes of its position.
-    After(&'p [u8]),
-    /// How many of the names at the end there are up to it.
-    Tail(usize),
-}
-
-/// Names with their places, as they are found. All of them lie in a few buffers: a listing allocates nothing for a name.
-#[derive(Debug, Default)]
-pub struct Found {
-    rows: Vec<Row>,
-    names: String,
-    places: Vec<u8>,
-    /// Is [`Found::items`] asked for?
-    wants_items: bool,
-    items: Option<Items>,
-}
-
-/// What READDIRPLUS tells of listed items beside their names.
-#[derive(Debug)]
-pub struct Items {
-    pub source: Source,
-    /// They are of this commit or a later one.
-    pub commit: u64,
-    rows: Vec<(EntryStat, usize)>,
-    keys: Vec<u8>,
-}
-
-/// An item that is listed.
-#[derive(Debug, Clone, Copy)]
-pub struct ListedItem<'i> {
-    pub entry: Entry<'i>,
-    pub stat: EntryStat,
-    /// As of [`pack_item`].
-    pub packed: &'i [u8],
-}
-
-impl Items {
-    #[must_use]
-    pub fn new(source: Source, commit: u64) -> Self {
-        Self { source, commit, rows: Vec::with_capacity(BATCH), keys: Vec::new() }
-    }
-
-    fn push(&mut self, key: &EntryKey, stat: EntryStat) {
-        pack_item(key, &mut self.keys);
-        self.rows.push((stat, self.keys.len()));
-    }
-
-    fn from(&self, at: usize) -> impl Iterator<Item = (EntryStat, &[u8])> {
-        let mut start = at.checked_sub(1).and_then(|before| self.rows.get(before)).map_or(0, |(_, end)| *end);
-        self.rows.iter().skip(at).map(move |(stat, end)| (*stat, &self.keys[std::mem::replace(&mut start, *end)..*end]))
-    }
-}
-
-#[derive(Debug)]
-struct Row {
-    ino: u64,
-    kind: Kind,
-    /// Ends of its name and its place; they begin where those before it end.
-    name_end: usize,
-    place_end: usize,
-    /// Of [`Place::Tail`].
-    tail: Option<usize>,
-}
-
-impl Found {
-    /// Appends a name.
-    pub fn push(&mut self, entry: Entry<'_>, place: Place<'_>) {
-        self.names.push_str(entry.name);
-        let tail = match place {
-            Place::After(position) => {
-                self.places.extend_from_slice(position);
-                None
-            }
-            Place::Tail(count) => Some(count),
-        };
-        let (name_end, place_end) = (self.names.len(), self.places.len());
-        self.rows.push(Row { ino: entry.ino, kind: entry.kind, name_end, place_end, tail });
-    }
-
-    /// Are the attributes of items asked for? A lister that lists nothing else then calls [`Found::begin_items`].
-    #[must_use]
-    pub fn wants_items(&self) -> bool {
-        self.wants_items
-    }
-
-    pub fn begin_items(&mut self, items: Items) {
-        self.items = Some(items);
-    }
-
-    /// Appends an item's file.
-    pub fn push_item(&mut self, entry: Entry<'_>, place: Place<'_>, key: &EntryKey, stat: EntryStat) {
-        self.push(entry, place);
-        if let Some(items) = &mut self.items {
-            items.push(key, stat);
-        }
-    }
-
-    /// What there is to tell of the items, if it is asked for and nothing else is listed.
-    #[must_use]
-    pub fn items(&self) -> Option<&Items> {
-        self.items.as_ref()
-    }
-
-    /// The items from that one on.
-    pub fn items_from<'f>(&'f self, items: &'f Items, at: usize) -> impl Iterator<Item = ListedItem<'f>> {
-        self.from(at).zip(items.from(at)).map(|((entry, _), (stat, packed))| ListedItem { entry, stat, packed })
-    }
-
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Goes on with a listing until it has a batch.
-    #[must_use]
-    pub fn next(&self) -> ControlFlow<()> {
-        if self.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    /// The names from that one on, each with its place.
-    pub fn from(&self, at: usize) -> impl Iterator<Item = (Entry<'_>, Place<'_>)> {
-        let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
-        let (mut name, mut place) = before.map_or((0, 0), |row| (row.name_end, row.place_end));
-        self.rows.iter().skip(at).map(move |row| {
-            let entry = Entry { ino: row.ino, kind: row.kind, name: &self.names[name..row.name_end] };
-            let position = &self.places[place..row.place_end];
-            (name, place) = (row.name_end, row.place_end);
-            (entry, row.tail.map_or(Place::After(position), Place::Tail))
-        })
-    }
-
-    /// The place of the last name.
-    fn end(&self) -> Option<Cursor> {
-        self.cursor(self.len().checked_sub(1)?)
-    }
-
-    /// The place of a name.
-    fn cursor(&self, at: usize) -> Option<Cursor> {
-        let (_, place) = self.from(at).next()?;
-        Some(match place {
-            Place::After(position) => Cursor::After(Position(position.into())),
-            Place::Tail(count) => Cursor::Tail(count),
-        })
-    }
-
-    /// Forgets the names and keeps the room.
-    fn clear(&mut self, wants_items: bool) {
-        (self.wants_items, self.items) = (wants_items, None);
-        self.rows.clear();
-        self.names.clear();
-        self.places.clear();
-    }
-
-    fn held_bytes(&self) -> usize {
-        let of_items = |items: &Items| items.rows.capacity() * size_of::<(EntryStat, usize)>() + items.keys.capacity();
-        let of_rows = self.rows.capacity() * size_of::<Row>() + self.names.capacity() + self.places.capacity();
-        of_rows + self.items.as_ref().map_or(0, of_items)
-    }
-}
 
 /// Reads a directory's names in a fixed order.
 pub trait Lister: Send {
@@ -277,26 +74,6 @@ impl Lister for FixedLister {
     }
 }
 
-impl Listed {
-    #[must_use]
-    pub fn entry(&self) -> Entry<'_> {
-        Entry { ino: self.ino, kind: self.kind, name: &self.name }
-    }
-
-    fn held_bytes(&self) -> usize {
-        size_of::<Self>() + self.name.len()
-    }
-}
-
-impl Cursor {
-    fn held_bytes(&self) -> usize {
-        match self {
-            Self::Start | Self::Tail(_) => size_of::<Self>(),
-            Self::After(position) => size_of::<Self>() + position.0.len(),
-        }
-    }
-}
-
 /// Appends names of a list held in memory.
 pub fn fetch_tail(names: &[Listed], from: &Cursor, out: &mut Found) {
     let start = match from {
@@ -329,7 +106,7 @@ pub struct DirectoryStream {
     stride: u64,
     dots: [u64; 2],
     is_slow: bool,
-    /// Are the next batches to have [`Items`]?
+    /// Are the next batches to have [`super::found::Items`]?
     wants_items: bool,
 }
 
@@ -370,10 +147,10 @@ impl DirectoryStream {
         self.is_slow
     }
 
-    /// Are [`Items`] wanted from now on, where nothing else is listed? Were they until now, and found?
+    /// Are [`super::found::Items`] wanted from now on, where nothing else is listed? Were they until now, and found?
     pub fn want_items(&mut self, wants_items: bool) -> bool {
         let wanted = std::mem::replace(&mut self.wants_items, wants_items);
-        wanted && self.window.back().is_some_and(|batch| batch.items.is_some())
+        wanted && self.window.back().is_some_and(|batch| batch.items().is_some())
     }
 
     /// Bytes of memory of the names and places that it keeps.
@@ -437,7 +214,7 @@ impl DirectoryStream {
     /// As of [`DirectoryStream::read`].
     pub fn after(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<Option<(&Found, usize)>, FsError> {
         let index = offset - DOTS;
-        if self.wants_items && self.batch_with(index).is_some_and(|(found, _)| !found.wants_items) {
+        if self.wants_items && self.batch_with(index).is_some_and(|(found, _)| !found.wants_items()) {
             self.forget_from(index);
         }
         if !self.ensure(mount, index, wanted)? {

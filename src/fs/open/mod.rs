@@ -3,6 +3,7 @@
 //! ```text
 //! handle.rs     what a handle number stands for, and what all of them may hold
 //! directory.rs  a directory: readdir over listings of any size
+//! found.rs      names as they are found, with their places
 //! computed/     a file that is made when somebody wants it: its bytes, its size, who pays
 //! text.rs       a file that holds one text and takes it by the write state machine: calls in line, commits
 //! special.rs    any other file: what may be called on it
@@ -11,6 +12,7 @@
 
 pub mod computed;
 pub mod directory;
+pub mod found;
 pub mod handle;
 pub mod host;
 pub mod special;

@@ -6,7 +6,7 @@ use crate::fs::mount::Mount;
 use crate::fs::node::Node;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::base;
-use crate::fs::open::directory::{Listed, listed};
+use crate::fs::open::found::{Listed, listed};
 use crate::fs::path::SCHEMA_NAME;
 use crate::model::TableName;
 

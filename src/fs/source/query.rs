@@ -6,7 +6,8 @@ use crate::fs::mount::Mount;
 use crate::fs::node::attr::Attr;
 use crate::fs::node::{Kind, Node, query_link_ino};
 use crate::fs::open::computed::Producer;
-use crate::fs::open::directory::{Cursor, Entry, Found, Lister, Place};
+use crate::fs::open::directory::Lister;
+use crate::fs::open::found::{Cursor, Entry, Found, Place};
 use crate::fs::query::{Child, LiveListing, QueryKind, QueryPath, ResultReader, Wanted};
 
 /// The `query/` or `scan/` directory of a table or index.

@@ -7,7 +7,8 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::special::{ApiFile, Feature, ServiceDirectory, Special, SpecialNode};
 use crate::fs::node::{Node, ROOT_INO};
-use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::open::directory::{FixedLister, Lister};
+use crate::fs::open::found::listed;
 use crate::fs::path::{HELP_NAME, SERVICE_NAME};
 
 const ACCESS_NAME: &str = "accesslog";

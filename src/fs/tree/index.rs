@@ -5,7 +5,7 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
 use crate::fs::node::special::Special;
-use crate::fs::open::directory::{Listed, listed};
+use crate::fs::open::found::{Listed, listed};
 use crate::fs::path::{HELP_NAME, ITEMS_NAME, PARTITIONS_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME, STATS_NAME};
 use crate::fs::query::QueryKind;
 use crate::fs::source::query;

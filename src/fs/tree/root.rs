@@ -3,7 +3,7 @@
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
-use crate::fs::open::directory::{Listed, listed};
+use crate::fs::open::found::{Listed, listed};
 use crate::fs::path::{HELP_NAME, README_NAME, SERVICE_NAME, table_name, taken_table};
 use crate::fs::special::{help, service};
 use crate::model::TableName;

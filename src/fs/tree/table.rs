@@ -4,7 +4,7 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::special::Special;
 use crate::fs::node::{Node, base};
-use crate::fs::open::directory::{Listed, listed};
+use crate::fs::open::found::{Listed, listed};
 use crate::fs::path::{
     BATCH_NAME, GLOBAL_NAME, HELP_NAME, ITEMS_NAME, LOCAL_NAME, PARTITIONS_NAME, QUERIES_NAME, QUERY_NAME, SCAN_NAME, SCHEMA_NAME,
     STATS_NAME, STREAM_NAME,

@@ -10,7 +10,8 @@ use crate::fs::FsError;
 use crate::fs::mount::Mount;
 use crate::fs::node::Node;
 use crate::fs::node::special::{Feature, HelpText, Special, SpecialNode};
-use crate::fs::open::directory::{FixedLister, Lister, listed};
+use crate::fs::open::directory::{FixedLister, Lister};
+use crate::fs::open::found::listed;
 use crate::fs::path::HELP_NAME;
 use crate::fs::process::Caller;
 
