@@ -365,7 +365,7 @@ fn a_listing_that_finds_nothing_ends_with_its_caller() {
         // "." and ".." are there at once: what is looked for comes after them.
         let mut read = |pid: u32| {
             view.readdir(Caller { pid, ..caller }, handle, 2, &mut |listed, _| {
-                names.push(listed.name.clone());
+                names.push(listed.name.to_owned());
                 false
             })
         };
