@@ -12,6 +12,7 @@
 //! | the same | saved queries that a process removed | put back when it meets a veto | 5 s | 1,000 |
 //! | `view::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
 //! | the same | who makes a table as a copy | it makes what is there by itself | 60 s | 1,000 |
+//! | `view::keeping` | what is about to be renamed | the kernel is not to keep its name | 1 s | 1,000 |
 //! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |
 //! | `view::seen` | texts that were read | a refused write tells what changed | none | by bytes, 16 MiB |
 //!

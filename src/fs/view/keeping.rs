@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 
@@ -62,6 +63,8 @@ impl Moving {
 #[derive(Default)]
 pub struct Keeping {
     pub is_on: AtomicBool,
+    /// When that ended last: a directory's name is kept a little longer.
+    pub was_on: Mutex<Option<Instant>>,
     pub moving: Moving,
     /// Who tells the kernel, while there is a mount.
     pub kernel: RwLock<Option<Arc<dyn Kernel>>>,
@@ -130,5 +133,21 @@ pub fn is_own_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
         }
         (_, None) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rename_goes_on_when_the_name_was_looked_up_since_it_was_asked_for() {
+        let moving = Moving::default();
+        assert!(!moving.is_looked_up(1));
+        assert!(!moving.begin(1) && !moving.begin(1), "nobody has looked it up");
+        assert!(moving.is_looked_up(1) && !moving.is_looked_up(2));
+        assert!(moving.begin(1));
+        moving.end(1);
+        assert!(!moving.is_looked_up(1) && !moving.begin(1));
     }
 }

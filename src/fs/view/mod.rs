@@ -10,6 +10,7 @@
 //! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs`; `changed.rs` and `seen.rs` tell it what they wrote |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
+//! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `lasting.rs`, `ending.rs`, `keeping.rs` |
 //! | `tar -x` unlinks what cannot be gone before it writes it anew | `in_progress.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own, and that of the deletes while they are
