@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::database::TextForm;
 use crate::engine::observer::{Observer, Patience, Then};
+use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
 use crate::fs::path::names;
 use crate::fs::recent::Recent;
@@ -18,6 +19,8 @@ use crate::fs::time::now_ms;
 /// How long a rename may take to come again.
 const MOVING_MS: u64 = 1_000;
 const MOVING_MAX: usize = 1_000;
+/// How long the kernel may believe in a name that was renamed: what it keeps, and a while for the answer to come.
+const MOVED_MS: u64 = 6_000;
 
 /// Inode numbers of what is about to be renamed.
 #[derive(Debug, Default)]
@@ -25,6 +28,9 @@ pub struct Moving {
     /// With whether it was looked up since, by which the kernel keeps it no more.
     inos: Mutex<Recent<u64, bool, MOVING_MAX, MOVING_MS>>,
     count: AtomicUsize,
+    /// What was renamed of late.
+    moved: Mutex<Recent<u64, (), MOVING_MAX, MOVED_MS>>,
+    moved_count: AtomicUsize,
 }
 
 impl Moving {
@@ -42,6 +48,18 @@ impl Moving {
         let mut inos = self.inos.lock();
         inos.remove(&ino);
         self.count.store(inos.len(), Ordering::SeqCst);
+        // The other lock is taken alone.
+        drop(inos);
+        let mut moved = self.moved.lock();
+        moved.keep(ino, (), now_ms());
+        self.moved_count.store(moved.len(), Ordering::SeqCst);
+    }
+
+    /// What is to be said of an inode that is not there: if it was renamed of late, the kernel may take it for what has its name now,
+    /// by an answer that was on its way while it was renamed. So it is to look the name up again.
+    pub fn gone(&self, ino: u64) -> FsError {
+        let was_moved = self.moved_count.load(Ordering::SeqCst) > 0 && self.moved.lock().get(&ino, now_ms()).is_some();
+        if was_moved { FsError::Stale } else { FsError::NotFound }
     }
 
     /// Is it about to be renamed? Who asks answers so that it is not kept.
@@ -149,5 +167,6 @@ mod tests {
         assert!(moving.begin(1));
         moving.end(1);
         assert!(!moving.is_looked_up(1) && !moving.begin(1));
+        assert_eq!((moving.gone(1), moving.gone(2)), (FsError::Stale, FsError::NotFound));
     }
 }

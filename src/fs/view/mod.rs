@@ -230,11 +230,15 @@ impl View {
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
-        let node = tree::resolve(&self.mount, parent, name)?;
+        let node = tree::resolve(&self.mount, parent, name);
+        let node = node.map_err(|error| if self.is_renamed(caller, parent) { FsError::Stale } else { error })?;
         let marked = self.mark(&node);
         let mut found = self.found(caller, &node);
         if let Ok(attr) = &mut found {
             attr.lasts = if is_own_name(parent, &node, name) { self.lasting(caller, &node, attr) } else { Lasting::NOT };
+        }
+        if matches!(found, Err(FsError::NotFound)) && self.is_renamed(caller, parent) {
+            found = Err(FsError::Stale);
         }
         match (marked, found) {
             (None, found) => self.remember(node, found?),
@@ -244,6 +248,18 @@ impl View {
                 Err(error)
             }
         }
+    }
+
+    /// Is this the folder of a collection that was renamed of late, and is not there any more?
+    fn is_renamed(&self, caller: Caller, node: &Node) -> bool {
+        matches!(node, Node::Collection(..))
+            && self.keeping.moving.gone(node.ino()) == FsError::Stale
+            && matches!(self.attr_of(node, caller), Err(FsError::NotFound))
+    }
+
+    /// What is to be said of an inode that may not be there.
+    fn gone_or(&self, ino: u64, error: FsError) -> FsError {
+        if error == FsError::NotFound { self.keeping.moving.gone(ino) } else { error }
     }
 
     fn found(&self, caller: Caller, node: &Node) -> Result<Attr, FsError> {
@@ -322,8 +338,9 @@ impl View {
             Err(FsError::NotFound) if matches!(*node, Node::Scratch(_)) => return Err(FsError::Stale),
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
-                let (open, since_ms) = self.handles.of_inode(ino).ok_or(FsError::NotFound)?;
-                Attr { links: 0, ..Attr::file(ino, open.size().ok_or(FsError::NotFound)?, since_ms) }
+                let gone = || self.keeping.moving.gone(ino);
+                let (open, since_ms) = self.handles.of_inode(ino).ok_or_else(gone)?;
+                Attr { links: 0, ..Attr::file(ino, open.size().ok_or_else(gone)?, since_ms) }
             }
             attr => attr?,
         };
@@ -355,7 +372,7 @@ impl View {
     /// Not a directory, or gone.
     pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
         let node = self.node(ino)?;
-        self.attr_of(&node, caller)?;
+        self.attr_of(&node, caller).map_err(|error| self.gone_or(ino, error))?;
         let dots = self.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
         let is_emptied = self.is_emptied_for(caller, &node);
