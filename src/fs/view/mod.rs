@@ -222,6 +222,10 @@ impl View {
         if matches!(found, Err(FsError::NotFound)) {
             self.missed(caller, &parent, name);
         }
+        if matches!(found, Err(FsError::Stale)) {
+            // No failure: the kernel calls again.
+            return found;
+        }
         self.noted(caller, "lookup", &parent, name, found)
     }
 
