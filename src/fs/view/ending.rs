@@ -33,7 +33,7 @@ use crate::store::Keeper;
 
 /// Nodes that the kernel may know: they take some 30 MB here, and twelve times that of the kernel's own memory, which it gives back when
 /// it needs it.
-pub const KNOWN_MAX: usize = 250_000;
+pub const KNOWN_MAX: usize = 200_000;
 
 /// The view as it hears of commits. Weak: the engine holds it.
 struct Ears(Weak<View>);
