@@ -49,7 +49,7 @@ impl Notifier {
         let patience = Arc::<Deadlines>::default();
         let of_thread = Arc::clone(&patience);
         std::thread::Builder::new().name("ddbfs-patience".to_owned()).spawn(move || of_thread.watch())?;
-        Ok(Self { device: Arc::new(device), pool: Pool::new("ddbfs-notify", THREADS_MAX), patience })
+        Ok(Self { device: Arc::new(device), pool: Pool::elsewhere("ddbfs-notify", THREADS_MAX), patience })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::observer::Observer;
 use super::shared::Shared;
 use super::threads::Background;
 use super::view::View;
@@ -39,6 +40,21 @@ impl Engine {
     /// Those of the store.
     pub fn wait_for_commit(&self, after: u64, timeout: std::time::Duration) -> Result<u64, Error> {
         Ok(self.shared.store.wait_for_commit(after, timeout)?)
+    }
+
+    /// Lets an observer hear of everything that is written from now on. On return, whatever it did not hear of is seen by who reads.
+    ///
+    /// # Errors
+    /// Those of the store; then it hears of nothing.
+    pub fn observe(&self, observer: &Arc<dyn Observer>) -> Result<(), Error> {
+        self.shared.observers.add(observer);
+        // Jobs run in order: those before this one may have begun when there was nobody to hear of them.
+        self.shared.submit_and_wait(|_| Ok(())).inspect_err(|_| self.unobserve(observer))
+    }
+
+    /// The observer hears of nothing more but what is being told already.
+    pub fn unobserve(&self, observer: &Arc<dyn Observer>) {
+        self.shared.observers.remove(observer);
     }
 
     #[must_use]

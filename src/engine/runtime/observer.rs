@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
 
-use super::engine::Engine;
 use crate::model::api::Version;
-use crate::model::{Error, Key, TableName};
+use crate::model::{Key, TableName};
 
 /// An item that was written.
 #[derive(Debug)]
@@ -91,6 +90,14 @@ impl Observers {
         self.any.load(Ordering::SeqCst)
     }
 
+    pub fn add(&self, observer: &Arc<dyn Observer>) {
+        self.change(|list| list.push(Arc::clone(observer)));
+    }
+
+    pub fn remove(&self, observer: &Arc<dyn Observer>) {
+        self.change(|list| list.retain(|of| !Arc::ptr_eq(of, observer)));
+    }
+
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<dyn Observer>>)) {
         let mut list = self.list.write();
         change(&mut list);
@@ -108,19 +115,48 @@ impl Observers {
     }
 }
 
-impl Engine {
-    /// Lets an observer hear of everything that is written from now on. On return, whatever it did not hear of is seen by who reads.
-    ///
-    /// # Errors
-    /// Those of the store; then it hears of nothing.
-    pub fn observe(&self, observer: &Arc<dyn Observer>) -> Result<(), Error> {
-        self.shared.observers.change(|list| list.push(Arc::clone(observer)));
-        // Jobs run in order: those before this one may have begun when there was nobody to hear of them.
-        self.shared.submit_and_wait(|_| Ok(())).inspect_err(|_| self.unobserve(observer))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says who it is, and holds back the rest of what it is told.
+    struct Named(&'static str, parking_lot::Mutex<Vec<Then>>);
+
+    impl Observer for Named {
+        fn committed(&self, committed: &Arc<Committed>, then: Then) {
+            assert_eq!(committed.patience, Patience::Short, "{}", self.0);
+            self.1.lock().push(then);
+        }
     }
 
-    /// The observer hears of nothing more but what is being told already.
-    pub fn unobserve(&self, observer: &Arc<dyn Observer>) {
-        self.shared.observers.change(|list| list.retain(|of| !Arc::ptr_eq(of, observer)));
+    #[test]
+    fn who_waits_is_told_when_every_observer_has_let_it_be() {
+        let (observers, told) = (Observers::default(), Arc::<AtomicBool>::default());
+        let named = ["one", "two"].map(|name| Arc::new(Named(name, parking_lot::Mutex::default())));
+        let both: Vec<Arc<dyn Observer>> = named.iter().map(|one| Arc::<Named>::clone(one) as _).collect();
+        both.iter().for_each(|one| observers.add(one));
+        let committed = Committed { items: Vec::new(), tables: Vec::new(), patience: Patience::Short };
+        let of_then = Arc::clone(&told);
+        observers.tell(committed, Box::new(move || of_then.store(true, Ordering::SeqCst)));
+        // In whatever order: each has it once.
+        for _ in 0..2 {
+            assert!(!told.load(Ordering::SeqCst));
+            let then = named.iter().find_map(|one| one.1.lock().pop()).unwrap();
+            then();
+        }
+        assert!(told.load(Ordering::SeqCst));
+        both.iter().for_each(|one| observers.remove(one));
+        assert!(!observers.any());
+    }
+
+    #[test]
+    fn patience_is_the_threads_and_ends_with_what_it_was_for() {
+        assert_eq!(patience(), Patience::Long);
+        with_patience(Patience::None, || {
+            with_patience(Patience::Short, || assert_eq!(patience(), Patience::Short));
+            assert_eq!(patience(), Patience::None);
+            std::thread::spawn(|| assert_eq!(patience(), Patience::Long)).join().unwrap();
+        });
+        assert_eq!(patience(), Patience::Long);
     }
 }

@@ -18,6 +18,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use super::View;
 use super::keeping::{Kernel, Name, Notice, item_of};
@@ -113,7 +114,9 @@ impl View {
 
     fn end_keeping(&self) {
         let observer = self.keeping.observer.lock().take();
-        self.keeping.is_on.store(false, Ordering::SeqCst);
+        if self.keeping.is_on.swap(false, Ordering::SeqCst) {
+            *self.keeping.was_on.lock() = Some(Instant::now());
+        }
         // Of what was marked before, answers may be on their way; nothing is marked after.
         let all = self.inodes.all_marked(None);
         let notices = all.iter().filter_map(|(ino, _)| self.inodes.get(*ino).map(|node| dropped(*ino, &node))).collect();

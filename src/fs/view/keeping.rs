@@ -4,11 +4,13 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 
 use crate::database::TextForm;
 use crate::engine::observer::{Observer, Patience, Then};
+use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
 use crate::fs::path::names;
 use crate::fs::recent::Recent;
@@ -17,6 +19,8 @@ use crate::fs::time::now_ms;
 /// How long a rename may take to come again.
 const MOVING_MS: u64 = 1_000;
 const MOVING_MAX: usize = 1_000;
+/// How long the kernel may believe in a name that was renamed: what it keeps, and a while for the answer to come.
+const MOVED_MS: u64 = 6_000;
 
 /// Inode numbers of what is about to be renamed.
 #[derive(Debug, Default)]
@@ -24,6 +28,9 @@ pub struct Moving {
     /// With whether it was looked up since, by which the kernel keeps it no more.
     inos: Mutex<Recent<u64, bool, MOVING_MAX, MOVING_MS>>,
     count: AtomicUsize,
+    /// What was renamed of late.
+    moved: Mutex<Recent<u64, (), MOVING_MAX, MOVED_MS>>,
+    moved_count: AtomicUsize,
 }
 
 impl Moving {
@@ -41,6 +48,18 @@ impl Moving {
         let mut inos = self.inos.lock();
         inos.remove(&ino);
         self.count.store(inos.len(), Ordering::SeqCst);
+        // The other lock is taken alone.
+        drop(inos);
+        let mut moved = self.moved.lock();
+        moved.keep(ino, (), now_ms());
+        self.moved_count.store(moved.len(), Ordering::SeqCst);
+    }
+
+    /// What is to be said of an inode that is not there: if it was renamed of late, the kernel may take it for what has its name now,
+    /// by an answer that was on its way while it was renamed. So it is to look the name up again.
+    pub fn gone(&self, ino: u64) -> FsError {
+        let was_moved = self.moved_count.load(Ordering::SeqCst) > 0 && self.moved.lock().get(&ino, now_ms()).is_some();
+        if was_moved { FsError::Stale } else { FsError::NotFound }
     }
 
     /// Is it about to be renamed?
@@ -67,6 +86,8 @@ impl Moving {
 #[derive(Default)]
 pub struct Keeping {
     pub is_on: AtomicBool,
+    /// When that ended last: a directory's name is kept a little longer.
+    pub was_on: Mutex<Option<Instant>>,
     pub moving: Moving,
     /// Who tells the kernel, while there is a mount.
     pub kernel: RwLock<Option<Arc<dyn Kernel>>>,
@@ -135,5 +156,22 @@ pub fn is_own_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
         }
         (_, None) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rename_goes_on_when_the_name_was_looked_up_since_it_was_asked_for() {
+        let moving = Moving::default();
+        assert!(!moving.is_looked_up(1));
+        assert!(!moving.begin(1) && !moving.begin(1), "nobody has looked it up");
+        assert!(moving.is_looked_up(1) && !moving.is_looked_up(2));
+        assert!(moving.begin(1));
+        moving.end(1);
+        assert!(!moving.is_looked_up(1) && !moving.begin(1));
+        assert_eq!((moving.gone(1), moving.gone(2)), (FsError::Stale, FsError::NotFound));
     }
 }

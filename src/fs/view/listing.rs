@@ -33,7 +33,7 @@ impl View {
     /// Not a directory, or gone.
     pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
         let node = self.node(ino)?;
-        self.attr_of(&node, caller)?;
+        self.attr_of(&node, caller).map_err(|error| self.gone_or(ino, error))?;
         let dots = self.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
         let is_emptied = self.is_emptied_for(caller, &node);

@@ -10,6 +10,7 @@
 //! | a program that read an item and writes it anew must not undo what others wrote | `reads.rs`; `changed.rs` and `seen.rs` tell it what they wrote |
 //! | a read may wait for what has not happened yet | `waiting.rs` |
 //! | `rm -r Orders` must not empty a table by accident | `vetoes.rs`, `removal.rs` |
+//! | the kernel keeps what it is told, and no write may be acknowledged while it shows something older | `lasting.rs`, `ending.rs`, `keeping.rs` |
 //! | `tar -x` unlinks what cannot be gone before it writes it anew | `in_progress.rs` |
 //!
 //! Locks are short and none is held across a call of the database, save a directory stream's own, and that of the deletes while they are
@@ -222,6 +223,10 @@ impl View {
         if matches!(found, Err(FsError::NotFound)) {
             self.missed(caller, &parent, name);
         }
+        if matches!(found, Err(FsError::Stale)) {
+            // No failure: the kernel calls again.
+            return found;
+        }
         self.noted(caller, "lookup", &parent, name, found)
     }
 
@@ -230,7 +235,8 @@ impl View {
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
-        let node = tree::resolve(&self.mount, parent, name)?;
+        let node = tree::resolve(&self.mount, parent, name);
+        let node = node.map_err(|error| if self.is_renamed(caller, parent) { FsError::Stale } else { error })?;
         if item_of(&node).is_some() {
             self.lookers.looks(caller.pid);
         }
@@ -238,6 +244,9 @@ impl View {
         let mut found = self.found(caller, &node);
         if let Ok(attr) = &mut found {
             attr.lasts = if is_own_name(parent, &node, name) { self.lasting(caller, &node, attr) } else { Lasting::NOT };
+        }
+        if matches!(found, Err(FsError::NotFound)) && self.is_renamed(caller, parent) {
+            found = Err(FsError::Stale);
         }
         match (marked, found) {
             (None, found) => self.remember(node, found?),
@@ -247,6 +256,18 @@ impl View {
                 Err(error)
             }
         }
+    }
+
+    /// Is this the folder of a collection that was renamed of late, and is not there any more?
+    fn is_renamed(&self, caller: Caller, node: &Node) -> bool {
+        matches!(node, Node::Collection(..))
+            && self.keeping.moving.gone(node.ino()) == FsError::Stale
+            && matches!(self.attr_of(node, caller), Err(FsError::NotFound))
+    }
+
+    /// What is to be said of an inode that may not be there.
+    fn gone_or(&self, ino: u64, error: FsError) -> FsError {
+        if error == FsError::NotFound { self.keeping.moving.gone(ino) } else { error }
     }
 
     fn found(&self, caller: Caller, node: &Node) -> Result<Attr, FsError> {
@@ -325,8 +346,9 @@ impl View {
             Err(FsError::NotFound) if matches!(*node, Node::Scratch(_)) => return Err(FsError::Stale),
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
-                let (open, since_ms) = self.handles.of_inode(ino).ok_or(FsError::NotFound)?;
-                Attr { links: 0, ..Attr::file(ino, open.size().ok_or(FsError::NotFound)?, since_ms) }
+                let gone = || self.keeping.moving.gone(ino);
+                let (open, since_ms) = self.handles.of_inode(ino).ok_or_else(gone)?;
+                Attr { links: 0, ..Attr::file(ino, open.size().ok_or_else(gone)?, since_ms) }
             }
             attr => attr?,
         };

@@ -331,6 +331,27 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_may_answer_for_a_version_that_all_who_are_there_know() {
+        let reads = Reads::default();
+        assert!(reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5), "nobody read it");
+        reads.note(1, me(), 5);
+        reads.looked_up(1, me());
+        assert!(reads.may_be_kept(1, me(), 5) && !reads.is_to_be_seen(1, 5));
+        // What was seen by the lookup is no look that has only begun.
+        reads.looked_at(1, me(), 6);
+        assert_eq!(reads.version(1, me()), Some(5));
+        assert!(!reads.may_be_kept(1, me(), 6) && reads.is_to_be_seen(1, 6), "it has yet to see it");
+        reads.looked_up(1, me());
+        reads.looked_at(1, me(), 6);
+        assert_eq!(reads.version(1, me()), Some(6));
+        assert!(reads.may_be_kept(1, me(), 6));
+        // A process that has ended looks no more.
+        reads.state.lock().note(1, ONE, 3, Instant::now());
+        assert!(reads.may_be_kept(1, me(), 6));
+        assert_eq!(reads.state.lock().notes[&1].len(), 1);
+    }
+
+    #[test]
     fn memory_is_bounded_and_who_has_ended_goes_first() {
         let reads = Reads::default();
         reads.note(u64::MAX, me(), 1);

@@ -49,6 +49,9 @@ impl View {
         let _opening = self.handles.opening(ino);
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
+        if matches!(opened, Err(FsError::NotFound)) && self.keeping.moving.gone(ino) == FsError::Stale {
+            return Err(FsError::Stale);
+        }
         let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller.pid, now_ms()));
         self.noted_at(caller, "open", || self.mount.path(&node), opened)
     }

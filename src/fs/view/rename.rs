@@ -27,6 +27,7 @@ use crate::model::api::parked::{ParkedChange, ParkedPlace};
 use crate::model::api::{Precondition, PutItemRequest};
 use crate::model::error::ValueError;
 use crate::model::{Error, TableName};
+use crate::store::KEEP;
 
 /// How a name is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,7 +82,7 @@ impl View {
     /// The names of a rename whose inodes the kernel may believe in, and carry over to names of which they are not.
     fn kept_names(&self, old: (&Node, &[u8], Option<&Node>), to: (&Node, &[u8]), flags: RenameFlags) -> Vec<(Name, u64)> {
         let (parent, from, old) = old;
-        if !self.keeps() {
+        if !self.keeps() && self.keeping.was_on.lock().is_none_or(|at| at.elapsed() > KEEP) {
             return Vec::new();
         }
         let new = flags.exchange.then(|| tree::resolve(&self.mount, to.0, to.1).ok()).flatten();

@@ -55,6 +55,8 @@ pub struct Pool(Arc<Shared>);
 struct Shared {
     name: &'static str,
     threads_max: usize,
+    /// What waits stays in line when there is no thread for it: it must not be done by who hands it over.
+    is_elsewhere: bool,
     state: Mutex<Jobs>,
     more: Condvar,
 }
@@ -76,7 +78,17 @@ struct Jobs {
 impl Pool {
     #[must_use]
     pub fn new(name: &'static str, threads_max: usize) -> Self {
-        Self(Arc::new(Shared { name, threads_max, state: Mutex::default(), more: Condvar::new() }))
+        Self::with(name, threads_max, false)
+    }
+
+    /// One whose work is never done by who hands it over, even if the system has no thread for it.
+    #[must_use]
+    pub fn elsewhere(name: &'static str, threads_max: usize) -> Self {
+        Self::with(name, threads_max, true)
+    }
+
+    fn with(name: &'static str, threads_max: usize, is_elsewhere: bool) -> Self {
+        Self(Arc::new(Shared { name, threads_max, is_elsewhere, state: Mutex::default(), more: Condvar::new() }))
     }
 
     /// Runs work on a thread of its own as soon as there is one.
@@ -108,7 +120,7 @@ impl Shared {
     fn without_thread(&self) {
         let mut state = self.state.lock();
         state.threads -= 1;
-        let left = if state.threads == 0 { std::mem::take(&mut state.queue) } else { VecDeque::new() };
+        let left = if state.threads == 0 && !self.is_elsewhere { std::mem::take(&mut state.queue) } else { VecDeque::new() };
         drop(state);
         left.into_iter().for_each(perform);
     }
