@@ -4,6 +4,7 @@
 
 mod basics;
 mod batch;
+mod coherence;
 mod editors;
 mod help;
 mod indexes;
@@ -15,6 +16,7 @@ mod matrix;
 mod multi_attribute_keys;
 mod names;
 mod options;
+mod pairs;
 mod programs;
 mod proofs;
 mod scratch_files;

@@ -1,0 +1,177 @@
+//! The view is never stale: writers of all kinds against readers of all kinds, which check that nothing older is seen than the last
+//! write that was acknowledged before their call.
+//!
+//! `scripts/torture coherence` does the same for hours, with kill -9 of either side.
+
+mod field;
+mod names;
+mod readers;
+mod writers;
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::daemon::{DDBFS, Mount, check, free_address, post};
+use field::Field;
+pub use field::definition;
+
+/// The suite's share; `DDBFS_TORTURE_SECONDS` is how long the torture takes.
+const SECONDS: u64 = 10;
+const READERS: u64 = 3;
+const WRITERS: u64 = 3;
+/// How long a process may take to come, on a busy machine; it waits for what a killed one may have left in the kernel.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn given(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+fn options(address: &str) -> [&str; 4] {
+    ["-olww", "--durability=kill", "--http", address]
+}
+
+/// Starts everybody and runs `conduct` beside them; what did not hold.
+fn torment(kills: bool, conduct: impl FnOnce(&Field, &mut Mount)) {
+    let (address, seed) = (free_address(), given("DDBFS_TORTURE_SEED", 13));
+    let mut mount = Mount::with_args(&options(&address));
+    let field = Field::new(mount.point(), mount.data(), &address, kills, seed);
+    field.watchdog.processes(&[mount.pid()]);
+    field.create_tables();
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        let field = &field;
+        let work: [fn(&Field, u64); 5] = [writers::expiry, writers::tables, writers::indexes, writers::folders, visitors];
+        let work =
+            (0..WRITERS).map(|_| writers::items as fn(&Field, u64)).chain(work).chain((0..READERS).map(|_| readers::read as _));
+        for (thread, work) in work.enumerate() {
+            scope.spawn(move || {
+                let _end = Ending(field);
+                work(field, 1 + thread as u64);
+            });
+        }
+        let _end = Ending(field);
+        conduct(field, &mut mount);
+    });
+    let (checks, seconds) = (field.checks.load(Ordering::Relaxed), begun.elapsed().as_secs_f64());
+    let writes = field.writes.lock().clone();
+    println!("{checks} checks, {} writes in {seconds:.0} s, seed {seed}: {writes:?}", writes.values().sum::<u64>());
+    let violations = field.violations();
+    assert!(violations.is_empty(), "after {checks} checks and {seconds:.1} s:\n{}", violations.join("\n"));
+    let missing: Vec<&str> = writers::ways().into_iter().filter(|way| !writes.contains_key(way)).collect();
+    assert!(missing.is_empty() && checks > 0, "never acknowledged: {missing:?}, refused: {:?}", field.refusals.lock());
+    mount.terminate();
+    let (clean, report) = check(&mount.data());
+    assert!(clean, "{report}");
+}
+
+/// Everybody stops when one of them has failed, or all is done.
+struct Ending<'a>(&'a Field);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Another process on the data directory, until it is dropped.
+struct Visitor<'a> {
+    field: &'a Field,
+    address: String,
+    child: Child,
+}
+
+impl<'a> Visitor<'a> {
+    /// Comes, and is asked from then on.
+    fn come(field: &'a Field) -> Self {
+        let address = free_address();
+        let mut command = Command::new(DDBFS);
+        command.arg("serve").arg("--data").arg(&field.data).args(["--durability=kill", "--http", &address]);
+        let visitor = Self { field, child: command.stdout(Stdio::null()).spawn().unwrap(), address };
+        let deadline = Instant::now() + PATIENCE;
+        while post(&visitor.address, "ListTables", "{}").is_err() {
+            assert!(Instant::now() < deadline, "another process on the data directory did not come up");
+            thread::sleep(Duration::from_millis(5));
+        }
+        field.addresses.write().push(visitor.address.clone());
+        visitor
+    }
+}
+
+impl Drop for Visitor<'_> {
+    fn drop(&mut self) {
+        self.field.addresses.write().retain(|address| *address != self.address);
+        if self.field.kills {
+            let _ = self.child.kill();
+        } else {
+            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// A process that comes and goes, so that the mount is alone and not alone in turn.
+fn visitors(field: &Field, thread: u64) {
+    let mut numbers = field.numbers(thread);
+    while !field.ended() {
+        field.sleep(Duration::from_millis(500 + numbers.below(2_000)));
+        let visitor = Visitor::come(field);
+        field.sleep(Duration::from_millis(numbers.below(1_500)));
+        drop(visitor);
+    }
+}
+
+#[test]
+fn nobody_sees_less_than_what_was_acknowledged() {
+    torment(false, |field, _| field.sleep(Duration::from_secs(SECONDS)));
+}
+
+/// kill -9 of the mount, once or as long as asked: what is put through another process, or through the mount that comes next, is never
+/// acknowledged over what the dead mount's kernel still tells.
+fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
+    let mut numbers = field.numbers(99);
+    while !field.ended() {
+        field.sleep(Duration::from_millis(500 + numbers.below(4_000)));
+        let address = field.addresses.read()[0].clone();
+        field.addresses.write().retain(|other| *other != address);
+        field.turn();
+        mount.kill();
+        // Now and then somebody else has it first, and the dead mount stays.
+        let successor = numbers.percent(50).then(|| Visitor::come(field));
+        field.sleep(Duration::from_millis(numbers.below(3_000) * u64::from(successor.is_some())));
+        let address = free_address();
+        mount.start(&options(&address));
+        field.turn();
+        field.watchdog.processes(&[mount.pid()]);
+        field.addresses.write().insert(0, address);
+        field.wrote("kill");
+        if Instant::now() > until {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_killed_mount_tells_nothing_older_than_what_its_successor_acknowledged() {
+    torment(true, |field, mount| kill_now_and_then(field, mount, Instant::now()));
+}
+
+/// The scene of `scripts/torture`: for as long as `DDBFS_TORTURE_SECONDS` says, and until a million checks were made.
+#[test]
+#[ignore = "scripts/torture"]
+fn for_hours() {
+    let (begun, seconds) = (Instant::now(), given("DDBFS_TORTURE_SECONDS", 600));
+    let until = begun + Duration::from_secs(seconds);
+    let kills = given("DDBFS_TORTURE_KILLS", 1) > 0;
+    let enough = |field: &Field| Instant::now() > until && field.checks.load(Ordering::Relaxed) >= 1_000_000;
+    torment(kills, |field, mount| {
+        while !field.ended() && !enough(field) {
+            if kills {
+                kill_now_and_then(field, mount, until.min(Instant::now() + Duration::from_secs(60)));
+            } else {
+                field.sleep(Duration::from_secs(1));
+            }
+        }
+    });
+}
