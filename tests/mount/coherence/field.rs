@@ -183,15 +183,17 @@ pub fn definition(table: &str, sort: bool) -> Value {
 
 /// Items that anybody writes come first; those of one writer have a prefix of their own.
 fn names() -> Vec<Name> {
-    let flat = (0..12).map(|n| Name::flat("Flat", &format!("s{n:02}")));
+    // A space may be spelled in two ways.
+    let flat = (0..12).map(|n| Name::flat("Flat", &format!("s{}{}", if n < 6 { '0' } else { ' ' }, n % 6)));
     let sorted = COLLECTIONS.iter().flat_map(|pk| ["a", "b", "c", "d"].map(|sk| Name::sorted("Orders", pk, sk)));
     let expiring = (0..2).map(|n| Name::flat("Flat", &format!("e{n:02}")));
     let coming = (0..2).map(|n| Name::flat("Coming", &format!("c{n:02}")));
+    let moving = ["f2", "f3"].map(|pk| Name::sorted("Orders", pk, "x"));
     let directories = [
         Name::directory("Orders", "Orders/items/f0"),
         Name::directory("Orders", "Orders/items/f1"),
         Name::directory("Flat", "Flat/gsi/by-x"),
         Name::directory("Coming", "Coming"),
     ];
-    flat.chain(sorted).chain(expiring).chain(coming).chain(directories).collect()
+    flat.chain(sorted).chain(moving).chain(expiring).chain(coming).chain(directories).collect()
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use crate::support::daemon::{DDBFS, Mount, check, free_address, post};
 use field::Field;
 pub use field::definition;
+use tempfile::TempDir;
 
 /// The suite's share; `DDBFS_TORTURE_SECONDS` is how long the torture takes.
 const SECONDS: u64 = 10;
@@ -28,8 +29,9 @@ fn given(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
 
-fn options(address: &str) -> [&str; 4] {
-    ["-olww", "--durability=kill", "--http", address]
+/// Of a mount; all but the first two of `serve` too.
+fn options(address: &str) -> [&str; 5] {
+    ["-o", "lww", "--durability=kill", "--http", address]
 }
 
 /// Starts everybody and runs `conduct` beside them; what did not hold.
@@ -80,17 +82,25 @@ struct Visitor<'a> {
     field: &'a Field,
     address: String,
     child: Child,
+    /// Its own mount point, if it has one.
+    point: Option<TempDir>,
 }
 
 impl<'a> Visitor<'a> {
     /// Comes, and is asked from then on.
-    fn come(field: &'a Field) -> Self {
-        let address = free_address();
+    fn come(field: &'a Field, mounts: bool) -> Self {
+        let (address, point) = (free_address(), mounts.then(|| tempfile::tempdir().unwrap()));
         let mut command = Command::new(DDBFS);
-        command.arg("serve").arg("--data").arg(&field.data).args(["--durability=kill", "--http", &address]);
-        let visitor = Self { field, child: command.stdout(Stdio::null()).spawn().unwrap(), address };
+        command
+            .arg(if mounts { "mount" } else { "serve" })
+            .arg("--data")
+            .arg(&field.data)
+            .args(&options(&address)[if mounts { 0 } else { 2 }..]);
+        command.args(point.as_ref().map(TempDir::path));
+        let visitor = Self { field, child: command.stdout(Stdio::null()).spawn().unwrap(), address, point };
         let deadline = Instant::now() + PATIENCE;
-        while post(&visitor.address, "ListTables", "{}").is_err() {
+        let is_up = || visitor.point.as_ref().is_none_or(|point| point.path().join("README.md").exists());
+        while post(&visitor.address, "ListTables", "{}").is_err() || !is_up() {
             assert!(Instant::now() < deadline, "another process on the data directory did not come up");
             thread::sleep(Duration::from_millis(5));
         }
@@ -108,17 +118,25 @@ impl Drop for Visitor<'_> {
             let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         }
         let _ = self.child.wait();
+        if let Some(point) = &self.point {
+            let _ = Command::new("umount").arg("-l").arg(point.path()).stderr(Stdio::null()).status();
+        }
     }
 }
 
-/// A process that comes and goes, so that the mount is alone and not alone in turn.
+/// A process that comes and goes, so that the mount is alone and not alone in turn; now and then it is a mount too.
 fn visitors(field: &Field, thread: u64) {
     let mut numbers = field.numbers(thread);
     while !field.ended() {
-        field.sleep(Duration::from_millis(500 + numbers.below(2_000)));
-        let visitor = Visitor::come(field);
-        field.sleep(Duration::from_millis(numbers.below(1_500)));
-        drop(visitor);
+        // A mount that is killed alone is the harder case.
+        let pause = 1_500 + numbers.below(3_000);
+        field.sleep(Duration::from_millis(if field.kills { pause * 3 } else { pause }));
+        let visitor = Visitor::come(field, numbers.percent(50));
+        let stay = Duration::from_millis(numbers.below(1_500));
+        match &visitor.point {
+            Some(point) => readers::read_for(field, point.path(), thread, stay),
+            None => field.sleep(stay),
+        }
     }
 }
 
@@ -132,13 +150,13 @@ fn nobody_sees_less_than_what_was_acknowledged() {
 fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
     let mut numbers = field.numbers(99);
     while !field.ended() {
-        field.sleep(Duration::from_millis(500 + numbers.below(4_000)));
+        field.sleep(Duration::from_millis(2_000 + numbers.below(4_000)));
         let address = field.addresses.read()[0].clone();
         field.addresses.write().retain(|other| *other != address);
         field.turn();
         mount.kill();
         // Now and then somebody else has it first, and the dead mount stays.
-        let successor = numbers.percent(50).then(|| Visitor::come(field));
+        let successor = numbers.percent(50).then(|| Visitor::come(field, false));
         field.sleep(Duration::from_millis(numbers.below(3_000) * u64::from(successor.is_some())));
         let address = free_address();
         mount.start(&options(&address));

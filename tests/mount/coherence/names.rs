@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 const REMEMBERED: u64 = 1 << 12;
 /// Sizes of items repeat after so many writes of a name.
 const SIZES: u64 = 1_500;
+/// Numbers of items begin here, and again after so many writes of a name: a multiple of both the sizes and the letters of pads.
+const NUMBERS: u64 = 1_950_000;
 
 /// What a name was made by a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,18 +21,14 @@ impl State {
     pub const ABSENT: Self = Self(0);
     /// A directory.
     pub const THERE: Self = Self(Self::PRESENT);
-    const PRESENT: u64 = 1 << 63;
     /// A creation shows before what is written to it.
-    const EMPTY_TOO: u64 = 1 << 62;
+    pub const EMPTY: Self = Self::THERE;
+    const PRESENT: u64 = 1 << 63;
     /// It may be gone by itself.
     const ABSENT_TOO: u64 = 1 << 61;
 
     pub fn of(name: &Name, item: Option<&Item>) -> Self {
         item.map_or(Self::ABSENT, |item| Self(Self::PRESENT | item.bucket << 32 | name.text(item).len() as u64))
-    }
-
-    pub fn or_empty(self) -> Self {
-        Self(self.0 | Self::EMPTY_TOO)
     }
 
     pub fn or_absent(self) -> Self {
@@ -43,7 +41,6 @@ impl State {
         match seen {
             Seen::Absent => !is(Self::PRESENT) || is(Self::ABSENT_TOO),
             Seen::There => is(Self::PRESENT),
-            Seen::Size(0) if is(Self::EMPTY_TOO) => true,
             Seen::Size(size) => is(Self::PRESENT) && self.0 & 0xffff_ffff == size,
             Seen::InBucket(wanted) => is(Self::PRESENT) && bucket == wanted,
             Seen::NotInBucket(wanted) => !is(Self::PRESENT) || bucket != wanted || is(Self::ABSENT_TOO),
@@ -54,8 +51,7 @@ impl State {
         if self.0 & Self::PRESENT == 0 {
             return "absent".to_owned();
         }
-        let flags = [(Self::EMPTY_TOO, ", or empty"), (Self::ABSENT_TOO, ", or absent")];
-        let flags: String = flags.iter().filter(|(flag, _)| self.0 & flag != 0).map(|(_, word)| *word).collect();
+        let flags = if self.0 & Self::ABSENT_TOO == 0 { "" } else { ", or absent" };
         format!("{} bytes in b{}{flags}", self.0 & 0xffff_ffff, (self.0 >> 32) & 0xff)
     }
 }
@@ -81,12 +77,20 @@ pub struct Item {
 
 impl Item {
     fn pad(self) -> String {
-        "x".repeat(usize::try_from(self.counter * 7 % SIZES).unwrap())
+        let letter = char::from(b'a' + u8::try_from(self.counter % 26).unwrap());
+        letter.to_string().repeat(usize::try_from(self.counter * 7 % SIZES).unwrap())
     }
 
     /// Seven digits, so that only the pad decides how long it is.
     fn number(self) -> u64 {
-        1_000_000 + self.counter % 1_000_000
+        NUMBERS + self.counter % NUMBERS
+    }
+
+    /// Whether it is one item, and no part of it is another's.
+    pub fn is_whole(text: &str) -> bool {
+        let Ok(found) = serde_json::from_str::<Value>(text) else { return false };
+        let number = found["n"].as_u64().unwrap_or_default();
+        text.ends_with("}\n") && Item { counter: number % NUMBERS, bucket: 0, expires: None }.pad() == found["pad"]
     }
 }
 
@@ -114,7 +118,7 @@ impl Name {
 
     /// An item of a table without a sort key.
     pub fn flat(table: &'static str, pk: &str) -> Self {
-        Self::new(table, format!("{table}/items/{pk}.json"), vec![("pk", pk.to_owned())])
+        Self::new(table, format!("{table}/items/{}.json", pk.replace(' ', "%20")), vec![("pk", pk.to_owned())])
     }
 
     /// An item of a collection.
@@ -142,7 +146,7 @@ impl Name {
 
     /// Its entry in an index whose only key is the bucket.
     pub fn index_entry(&self) -> String {
-        self.key.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(",") + ".json"
+        self.key.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(",").replace(' ', "%20") + ".json"
     }
 
     pub fn pk(&self) -> &str {
@@ -171,6 +175,16 @@ impl Name {
 
     pub fn api_key(&self) -> Value {
         self.key.iter().map(|(name, value)| ((*name).to_owned(), json!({"S": value}))).collect::<serde_json::Map<_, _>>().into()
+    }
+
+    /// Another spelling of its path, where it has one.
+    pub fn lenient_path(&self) -> String {
+        self.path.replace("%20", " ")
+    }
+
+    /// `pk = 'a' AND sk = 'b'`
+    pub fn condition(&self) -> String {
+        self.key.iter().map(|(name, value)| format!("{name} = '{value}'")).collect::<Vec<_>>().join(" AND ")
     }
 
     pub fn key_line(&self) -> String {

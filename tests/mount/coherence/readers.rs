@@ -6,9 +6,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use super::field::{BUCKETS, Field};
-use super::names::{Name, Seen};
+use super::names::{Item, Name, Seen};
 use crate::support::seeded::Numbers;
 
 /// So many looks of one kind at one name in a row.
@@ -16,17 +17,26 @@ const BURST: u64 = 16;
 
 pub fn read(field: &Field, thread: u64) {
     let pulse = field.pulse("reader");
-    let mut reader = Reader { field, numbers: field.numbers(thread), life: 0, files: Vec::new(), directories: Vec::new() };
+    let mut reader = Reader::new(field, &field.point, thread);
     while !field.ended() {
         pulse.beat();
-        let looks = reader.look();
-        field.checks.fetch_add(looks, Ordering::Relaxed);
+        reader.look();
     }
     pulse.rest();
 }
 
+/// The same for a while, through another mount of the data directory.
+pub fn read_for(field: &Field, point: &Path, thread: u64, time: Duration) {
+    let (mut reader, until) = (Reader::new(field, point, thread), Instant::now() + time);
+    while !field.ended() && Instant::now() < until {
+        reader.look();
+    }
+}
+
 struct Reader<'a> {
     field: &'a Field,
+    /// Where the mount is that it reads.
+    point: PathBuf,
     numbers: Numbers,
     /// Of the mount, when the looks began.
     life: u64,
@@ -55,13 +65,30 @@ fn size(found: io::Result<Metadata>) -> io::Result<Seen> {
 }
 
 impl<'a> Reader<'a> {
-    /// One kind of look at one place; how many checks that were.
-    fn look(&mut self) -> u64 {
+    fn new(field: &'a Field, point: &Path, thread: u64) -> Self {
+        let (point, numbers) = (point.to_owned(), field.numbers(thread));
+        Self { field, point, numbers, life: 0, files: Vec::new(), directories: Vec::new() }
+    }
+
+    /// One kind of look at one place.
+    fn look(&mut self) {
+        let looks = self.look_and_count();
+        self.field.checks.fetch_add(looks, Ordering::Relaxed);
+    }
+
+    fn path(&self, below: impl AsRef<Path>) -> PathBuf {
+        self.point.join(below)
+    }
+
+    fn look_and_count(&mut self) -> u64 {
         self.life = self.field.life();
         let at = self.numbers.below(self.field.names.len() as u64) as usize;
         let name = &self.field.names[at];
         match self.numbers.below(if name.is_item() { 12 } else { 4 }) {
             0 | 1 => self.burst("stat", name, |_, name, path| size(fs::metadata(path.join(&name.path)))),
+            2 if self.numbers.percent(50) => {
+                self.burst("stat by another spelling", name, |_, name, path| size(fs::metadata(path.join(name.lenient_path()))))
+            }
             2 => self.through_a_directory(name),
             3 => self.list(name.parent()),
             4 | 5 => self.burst("open and read", name, |_, name, path| seen(read_whole(&path.join(&name.path)), Seen::Size)),
@@ -88,15 +115,16 @@ impl<'a> Reader<'a> {
             Ok(saw) => saw,
             Err(error) => return self.no_answer(way, &name.path, &error),
         };
-        // A mount point without its mount is an empty directory.
+        // A mount point without its mount is an empty directory, and a folder without items is in the memory of the mount it was made in.
         let absent = matches!(saw, Seen::Absent | Seen::NotInBucket(_));
-        if absent && !self.field.is_up_since(self.life) {
+        let elsewhere = self.point != self.field.point && !name.is_item();
+        if absent && (elsewhere || !self.field.is_up_since(self.life)) {
             return 0;
         }
         if let Err(violation) = name.check(published, saw) {
             // Momentary, or for good?
-            std::thread::sleep(std::time::Duration::from_millis(5));
-            let again = size(fs::metadata(self.field.path(&name.path)));
+            std::thread::sleep(Duration::from_millis(5));
+            let again = size(fs::metadata(self.path(&name.path)));
             self.field.violated(format!("{way} {violation}\n  a stat 5 ms later: {again:?}"));
         }
         1
@@ -113,12 +141,12 @@ impl<'a> Reader<'a> {
     }
 
     fn burst(&mut self, way: &str, name: &Name, look: impl Fn(&mut Self, &Name, &Path) -> io::Result<Seen>) -> u64 {
-        let field = self.field;
+        let point = self.point.clone();
         let looks = 1 + self.numbers.below(BURST);
         (0..looks)
             .map(|_| {
                 let published = name.published();
-                let saw = look(self, name, &field.point);
+                let saw = look(self, name, &point);
                 self.checked(way, name, published, saw)
             })
             .sum()
@@ -135,7 +163,7 @@ impl<'a> Reader<'a> {
             // A directory that goes and comes again is another one.
             let flags = libc::O_DIRECTORY | if self.numbers.percent(50) { libc::O_PATH } else { 0 };
             if let (false, Ok(file)) =
-                (name.table == "Coming", OpenOptions::new().read(true).custom_flags(flags).open(self.field.path(name.parent())))
+                (name.table == "Coming", OpenOptions::new().read(true).custom_flags(flags).open(self.path(name.parent())))
             {
                 self.directories.push((name.parent().to_owned(), file));
             }
@@ -157,7 +185,7 @@ impl<'a> Reader<'a> {
         }
         let Some(held) = held else {
             let flags = if self.numbers.percent(50) { libc::O_PATH } else { 0 };
-            if let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(self.field.path(&name.path)) {
+            if let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(self.path(&name.path)) {
                 self.files.push((at, file));
             }
             return 0;
@@ -171,7 +199,7 @@ impl<'a> Reader<'a> {
         let names: Vec<&Name> = field.names.iter().filter(|name| name.parent() == directory).collect();
         let published: Vec<u64> = names.iter().map(|name| name.published()).collect();
         let mut found = Vec::new();
-        match fs::read_dir(field.path(directory)).and_then(|entries| entries.collect::<io::Result<Vec<_>>>()) {
+        match fs::read_dir(self.path(directory)).and_then(|entries| entries.collect::<io::Result<Vec<_>>>()) {
             Ok(entries) => found = entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return self.no_answer("list", directory, &error),
@@ -197,7 +225,7 @@ impl<'a> Reader<'a> {
         let of = |name: &&Name| name.is_item() && name.table == table;
         let names: Vec<(&Name, u64)> = field.names.iter().filter(of).map(|name| (name, name.published())).collect();
         let directory = format!("{table}/gsi/by-b/items/b{bucket}");
-        let found: Vec<PathBuf> = match fs::read_dir(field.path(&directory)) {
+        let found: Vec<PathBuf> = match fs::read_dir(self.path(&directory)) {
             Ok(entries) => entries.flatten().map(|entry| entry.file_name().into()).collect(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return self.no_answer("list of an index", &directory, &error),
@@ -212,9 +240,9 @@ impl<'a> Reader<'a> {
 
 /// How many bytes are read; it must be one whole item.
 fn read_whole(path: &Path) -> io::Result<u64> {
-    let mut text = Vec::new();
-    File::open(path)?.read_to_end(&mut text)?;
-    assert!(text.is_empty() || text.starts_with(b"{\"") && text.ends_with(b"\"}\n"), "{}", String::from_utf8_lossy(&text));
+    let mut text = String::new();
+    File::open(path)?.read_to_string(&mut text)?;
+    assert!(text.is_empty() || Item::is_whole(&text), "{}: {text}", path.display());
     Ok(text.len() as u64)
 }
 

@@ -16,10 +16,12 @@ type Delete = fn(&Field, &mut Numbers, &Name) -> io::Result<()>;
 /// Names and what they become.
 type Several = fn(&Field, &mut Numbers, &[(&Name, Option<Item>)]) -> io::Result<()>;
 
-const PUTS: [(&str, Put); 8] = [
+const PUTS: [(&str, Put); 10] = [
     ("PutItem", put_item),
     ("UpdateItem", update_item),
     (WRITE, write),
+    (BACKUP, backup),
+    ("X.update", update_file),
     ("rename onto", rename_onto),
     ("edit", edit),
     ("fsync", fsync),
@@ -28,7 +30,9 @@ const PUTS: [(&str, Put); 8] = [
 ];
 /// A creation by it shows before what is written.
 const WRITE: &str = "write";
-const DELETES: [(&str, Delete); 3] = [("DeleteItem", delete_item), ("unlink", unlink), ("rm", rm)];
+/// The name is away in between.
+const BACKUP: &str = "the old one moved aside";
+const DELETES: [(&str, Delete); 4] = [("DeleteItem", delete_item), ("ExecuteStatement", statement), ("unlink", unlink), ("rm", rm)];
 const SEVERAL: [(&str, Several); 5] = [
     ("BatchWriteItem", batch_write),
     ("TransactWriteItems", transact),
@@ -37,18 +41,31 @@ const SEVERAL: [(&str, Several); 5] = [
     ("ddbfs load", load),
 ];
 const RENAME: &str = "rename";
+const COPY: &str = "copy";
+const RENAME_FOLDER: &str = "rename of a folder";
 
 /// Every way that writes items, for whoever asks whether all were used.
 pub fn ways() -> Vec<&'static str> {
     let puts = PUTS.iter().map(|way| way.0).chain(DELETES.iter().map(|way| way.0)).chain(SEVERAL.iter().map(|way| way.0));
-    puts.chain([RENAME, "time to live", "CreateTable", "DeleteTable", "index built", "index dropped", "mkdir", "rmdir"]).collect()
+    puts.chain([
+        RENAME,
+        COPY,
+        RENAME_FOLDER,
+        "time to live",
+        "CreateTable",
+        "DeleteTable",
+        "index built",
+        "index dropped",
+        "mkdir",
+        "rmdir",
+    ])
+    .collect()
 }
 
 /// Writes items, each in a way that the numbers choose.
 pub fn items(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("writer"));
-    let shared: Vec<&Name> =
-        field.names.iter().filter(|name| name.is_item() && (name.pk().starts_with('s') || name.table == "Orders")).collect();
+    let shared: Vec<&Name> = field.names.iter().filter(|name| name.is_item() && name.pk().starts_with(['s', 'u'])).collect();
     while !field.ended() {
         pulse.beat();
         let at = |numbers: &mut Numbers| numbers.below(shared.len() as u64) as usize;
@@ -76,8 +93,15 @@ fn single(field: &Field, numbers: &mut Numbers, name: &Name) {
     } else {
         let (way, put) = PUTS[numbers.below(PUTS.len() as u64) as usize];
         let item = taken.next(numbers.below(BUCKETS));
-        let state = State::of(name, Some(&item));
-        taken.begin(way, if way == WRITE && taken.item().is_none() { state.or_empty() } else { state });
+        match way {
+            WRITE if taken.item().is_none() => taken.begin(way, State::EMPTY),
+            BACKUP => {
+                taken.begin(way, State::ABSENT);
+                taken.begin(way, State::EMPTY);
+            }
+            _ => {}
+        }
+        taken.begin(way, State::of(name, Some(&item)));
         let ended = put(field, numbers, name, &item);
         finish(field, numbers, &mut taken, way, ended, Some(item));
     }
@@ -112,8 +136,8 @@ fn settle(field: &Field, numbers: &mut Numbers, name: &Name, item: Option<&Item>
 /// Items of one table that are not the same, some of them deleted.
 fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
     let (way, write) = SEVERAL[numbers.below(SEVERAL.len() as u64) as usize];
-    // A process is costly.
-    if way == "ddbfs load" && !numbers.percent(10) {
+    // While it is there the mount is not alone.
+    if way == "ddbfs load" && !numbers.percent(3) {
         return;
     }
     let table = numbers.one(&["Flat", "Orders"]);
@@ -146,7 +170,7 @@ fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
     taken.iter_mut().zip(items).for_each(|(taken, item)| taken.acknowledge(item));
 }
 
-/// An item moves to another key of its table, within a collection or to another.
+/// An item moves to another key of its table, within a collection or to another, or is copied there.
 fn rename(field: &Field, numbers: &mut Numbers, one: &Name, other: &Name) {
     let (Some(one), Some(other)) = (one.take(), other.take()) else { return };
     if one.name().table != other.name().table {
@@ -154,18 +178,24 @@ fn rename(field: &Field, numbers: &mut Numbers, one: &Name, other: &Name) {
     }
     let (mut from, mut to) = if numbers.percent(50) { (one, other) } else { (other, one) };
     let Some(item) = from.item() else { return };
-    from.begin(RENAME, State::ABSENT);
-    to.begin(RENAME, State::of(to.name(), Some(&item)));
-    let ended = fs::rename(field.path(&from.name().path), field.path(&to.name().path));
-    match ended {
-        Ok(()) => field.wrote(RENAME),
+    let way = if numbers.percent(70) { RENAME } else { COPY };
+    let (source, target) = (field.path(&from.name().path), field.path(&to.name().path));
+    let left = if way == COPY { Some(item) } else { None };
+    if way == RENAME {
+        from.begin(way, State::ABSENT);
+    } else if to.item().is_none() {
+        to.begin(way, State::EMPTY);
+    }
+    to.begin(way, State::of(to.name(), Some(&item)));
+    match if way == RENAME { fs::rename(source, target) } else { fs::copy(source, target).map(drop) } {
+        Ok(()) => field.wrote(way),
         Err(error) => {
-            field.refused(RENAME, &error);
-            settle(field, numbers, from.name(), None);
+            field.refused(way, &error);
+            settle(field, numbers, from.name(), left.as_ref());
             settle(field, numbers, to.name(), Some(&item));
         }
     }
-    from.acknowledge(None);
+    from.acknowledge(left);
     to.acknowledge(Some(item));
 }
 
@@ -196,6 +226,11 @@ fn delete_item(field: &Field, numbers: &mut Numbers, name: &Name) -> io::Result<
     field.call(numbers, "DeleteItem", &key_body(name)).map(drop)
 }
 
+fn statement(field: &Field, numbers: &mut Numbers, name: &Name) -> io::Result<()> {
+    let text = format!("DELETE FROM \"{}\" WHERE {}", name.table, name.condition());
+    field.call(numbers, "ExecuteStatement", &json!({"Statement": text})).map(drop)
+}
+
 // ---- one item through the mount -----------------------------------------------------------------------------------------------
 
 fn write(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
@@ -222,6 +257,20 @@ fn rename_onto(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::
     let temporary = path.with_file_name(format!(".{}.new", name.file()));
     fs::write(&temporary, name.text(item))?;
     fs::rename(temporary, path)
+}
+
+fn backup(field: &Field, numbers: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
+    let path = field.path(&name.path);
+    fs::rename(&path, path.with_extension("json~"))?;
+    write(field, numbers, name, item)
+}
+
+fn update_file(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
+    let of: Value = serde_json::from_str(&name.text(item))?;
+    fs::write(
+        field.path(name.path.replace(".json", ".update")),
+        format!("SET b = {}, n = {}, pad = {}\n", of["b"], of["n"], of["pad"]),
+    )
 }
 
 fn patch(field: &Field, _: &mut Numbers, name: &Name, item: &Item) -> io::Result<()> {
@@ -401,7 +450,7 @@ fn status(field: &Field, numbers: &mut Numbers, index: &str) -> Option<String> {
     found["IndexStatus"].as_str().map(str::to_owned)
 }
 
-/// A folder that is made and removed through the mount, and one that comes and goes with its only item.
+/// Folders of one item: made and removed through the mount; that come and go with their item; renamed.
 pub fn folders(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("folders"));
     let (made, found) = (field.named("Orders/items/f0"), field.named("Orders/items/f1"));
@@ -431,6 +480,35 @@ pub fn folders(field: &Field, thread: u64) {
         field.insist(&mut numbers, "DeleteItem", &json!({"TableName": "Orders", "Key": item("f1")}), "");
         taken.acknowledge(None);
         std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
+        rename_folder(field, &mut numbers);
     }
     pulse.rest();
+}
+
+/// The only item of a folder moves with it.
+fn rename_folder(field: &Field, numbers: &mut Numbers) {
+    let pair = [("f2", "f3"), ("f3", "f2")][numbers.below(2) as usize];
+    let of = |folder: &str| format!("Orders/items/{folder}");
+    let [mut from, mut to] = [pair.0, pair.1].map(|folder| field.named(&format!("{}/x.json", of(folder))).take().unwrap());
+    let item = from.next(0);
+    // A folder stays that has had an item.
+    for (taken, item) in [(&mut to, None), (&mut from, Some(item))] {
+        taken.begin("PutItem", State::of(taken.name(), item.as_ref()));
+        settle(field, numbers, taken.name(), item.as_ref());
+        taken.acknowledge(item);
+    }
+    let _ = fs::remove_dir(field.path(of(pair.1)));
+    std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
+    from.begin(RENAME_FOLDER, State::ABSENT);
+    to.begin(RENAME_FOLDER, State::of(to.name(), Some(&item)));
+    match fs::rename(field.path(of(pair.0)), field.path(of(pair.1))) {
+        Ok(()) => field.wrote(RENAME_FOLDER),
+        Err(error) => {
+            field.refused(RENAME_FOLDER, &error);
+            settle(field, numbers, from.name(), None);
+            settle(field, numbers, to.name(), Some(&item));
+        }
+    }
+    from.acknowledge(None);
+    to.acknowledge(Some(item));
 }
