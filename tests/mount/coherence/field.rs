@@ -38,7 +38,7 @@ pub struct Field {
     lives: AtomicU64,
     violations: Mutex<Vec<String>>,
     ends: AtomicBool,
-    seed: u64,
+    pub seed: u64,
 }
 
 impl Field {

@@ -179,12 +179,13 @@ impl<'a> Reader<'a> {
     fn held(&mut self, at: usize) -> u64 {
         let name = &self.field.names[at];
         let held = self.files.iter().position(|(of, _)| *of == at);
-        if let Some(held) = held.filter(|_| self.numbers.percent(5)) {
+        if let Some(held) = held.filter(|_| self.numbers.percent(20)) {
             self.files.swap_remove(held);
             return 0;
         }
         let Some(held) = held else {
-            let flags = if self.numbers.percent(50) { libc::O_PATH } else { 0 };
+            // What is open is no more kept by the kernel.
+            let flags = if self.numbers.percent(80) { libc::O_PATH } else { 0 };
             if let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(self.path(&name.path)) {
                 self.files.push((at, file));
             }

@@ -346,7 +346,10 @@ fn load(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io
 
 // ---- what has a writer of its own -----------------------------------------------------------------------------------------------
 
-/// Items whose time is over soon: the sweep deletes them when it likes, and it is known when the API says so.
+/// Nobody waits for what time to live deletes: the API may say so before the kernel was told. Shorter than anything is kept.
+const SWEPT: Duration = Duration::from_secs(2);
+
+/// Items whose time is over soon: the sweep deletes them when it likes, and that has shown some time after the API says so.
 pub fn expiry(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("expiry"));
     let names: Vec<&Name> = field.names.iter().filter(|name| name.path.starts_with("Flat/items/e")).collect();
@@ -361,21 +364,22 @@ pub fn expiry(field: &Field, thread: u64) {
             settle(field, &mut numbers, taken.name(), Some(&item));
             taken.acknowledge_but_last();
         }
-        while let Some(mut taken) = waiting.pop() {
+        while waiting.iter().any(|taken| is_there(field, &mut numbers, taken.name())) && !field.ended() {
             pulse.beat();
-            let found = field.insist(&mut numbers, "GetItem", &key_body(taken.name()), "");
-            if found["Item"].is_null() {
-                taken.acknowledge(None);
-                field.wrote("time to live");
-            } else if field.ended() {
-                break;
-            } else {
-                waiting.push(taken);
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        pulse.rest();
+        field.sleep(SWEPT);
+        if !field.ended() {
+            waiting.iter_mut().for_each(|taken| taken.acknowledge(None));
+            field.wrote("time to live");
         }
     }
     pulse.rest();
+}
+
+fn is_there(field: &Field, numbers: &mut Numbers, name: &Name) -> bool {
+    !field.insist(numbers, "GetItem", &key_body(name), "")["Item"].is_null()
 }
 
 /// A table that comes with two items, and goes.
