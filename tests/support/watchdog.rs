@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +16,8 @@ use parking_lot::Mutex;
 /// No call takes longer, however busy the machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PERIOD: Duration = Duration::from_millis(200);
+/// How long it looks at processes.
+const LOOKING: Duration = Duration::from_secs(5);
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
 /// A thread that is watched: it beats at each call, and rests while it waits for something else.
@@ -60,6 +62,10 @@ pub struct Watchdog {
 impl Watchdog {
     /// Of the mount at `point`.
     pub fn new(point: &Path) -> Self {
+        // Now, since a process that has files of the mount open may not be able to start another when it hangs.
+        if let Err(error) = mount_connections() {
+            eprintln!("no connection can be aborted: {error}");
+        }
         let watched = Arc::<Watched>::default();
         let (of_thread, point) = (Arc::clone(&watched), point.to_owned());
         let thread = std::thread::spawn(move || of_thread.watch(&point));
@@ -118,13 +124,22 @@ impl Watched {
     }
 
     fn report(&self, name: &str, point: &Path) {
-        let mut text = format!("{name}: no answer for {} s\n", PATIENCE.as_secs());
-        for process in [std::process::id()].iter().chain(self.processes.lock().iter()) {
-            let _ = writeln!(text, "{}", threads(*process));
-        }
-        let _ = write!(text, "{}", abort(point).map_or_else(|error| format!("cannot abort: {error}"), |()| "aborted".to_owned()));
-        eprintln!("{text}");
-        self.found.lock().get_or_insert(text);
+        let begin = format!("{name}: no answer for {} s\n", PATIENCE.as_secs());
+        eprint!("{begin}");
+        let processes = [vec![std::process::id()], self.processes.lock().clone()].concat();
+        // To look at a process may hang as well.
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for process in processes {
+                let _ = sender.send(threads(process));
+            }
+        });
+        let until = Instant::now() + LOOKING;
+        let found = std::iter::from_fn(|| receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok());
+        let found: String = found.collect();
+        let end = abort(point).map_or_else(|error| format!("cannot abort: {error}"), |()| "aborted".to_owned());
+        eprintln!("{found}{end}");
+        self.found.lock().get_or_insert(format!("{begin}{found}{end}"));
     }
 }
 
@@ -147,18 +162,16 @@ fn abort(point: &Path) -> std::io::Result<()> {
     let wanted = point.to_string_lossy();
     for line in mounts.lines().filter(|line| line.split(' ').nth(4) == Some(&*wanted)) {
         let connection = line.split(' ').nth(2).and_then(|device| device.split(':').nth(1)).unwrap_or_default();
-        fs::write(connections()?.join(connection).join("abort"), "1")?;
+        fs::write(Path::new(CONNECTIONS).join(connection).join("abort"), "1")?;
     }
     Ok(())
 }
 
-/// The kernel's directory of connections; mounted where it is not.
-fn connections() -> std::io::Result<PathBuf> {
+/// The kernel's directory of connections, where it is not.
+fn mount_connections() -> std::io::Result<()> {
     if fs::read_dir(CONNECTIONS)?.next().is_none() {
         let status = Command::new("mount").args(["-t", "fusectl", "fusectl", CONNECTIONS]).status()?;
-        if !status.success() {
-            return Err(std::io::Error::other("no fusectl"));
-        }
+        return if status.success() { Ok(()) } else { Err(std::io::Error::other("no fusectl")) };
     }
-    Ok(PathBuf::from(CONNECTIONS))
+    Ok(())
 }
