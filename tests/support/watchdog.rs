@@ -116,8 +116,7 @@ impl Watched {
                 if now != *beats || pulse.rests.load(Ordering::Relaxed) {
                     (*beats, *since) = (now, Instant::now());
                 } else if since.elapsed() > PATIENCE {
-                    self.report(&pulse.name, point);
-                    *since = Instant::now();
+                    return self.report(&pulse.name, point);
                 }
             }
         }
