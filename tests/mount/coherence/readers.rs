@@ -50,7 +50,8 @@ struct Reader<'a> {
 fn seen<T>(found: io::Result<T>, of: impl FnOnce(T) -> Seen) -> io::Result<Seen> {
     match found {
         Ok(found) => Ok(of(found)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::Absent),
+        // Gone since it was looked up, twice; or in a folder that is gone.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle) => Ok(Seen::Absent),
         Err(error) => Err(error),
     }
 }
