@@ -81,6 +81,11 @@ impl Field {
         self.ends.store(true, Ordering::Relaxed);
     }
 
+    /// No other process comes: all the time things are kept. By the seed.
+    pub fn is_alone(&self) -> bool {
+        self.seed % 4 > 1
+    }
+
     /// The mount goes or comes.
     pub fn turn(&self) {
         self.lives.fetch_add(1, Ordering::SeqCst);

@@ -38,8 +38,9 @@ const SEVERAL: [(&str, Several); 5] = [
     ("TransactWriteItems", transact),
     ("batch/put and batch/delete", batch_files),
     (".ddb/transact", transact_file),
-    ("ddbfs load", load),
+    (LOAD, load),
 ];
+pub const LOAD: &str = "ddbfs load";
 const RENAME: &str = "rename";
 const COPY: &str = "copy";
 const RENAME_FOLDER: &str = "rename of a folder";
@@ -137,7 +138,7 @@ fn settle(field: &Field, numbers: &mut Numbers, name: &Name, item: Option<&Item>
 fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
     let (way, write) = SEVERAL[numbers.below(SEVERAL.len() as u64) as usize];
     // While it is there the mount is not alone.
-    if way == "ddbfs load" && !numbers.percent(3) {
+    if way == LOAD && (field.is_alone() || !numbers.percent(3)) {
         return;
     }
     let table = numbers.one(&["Flat", "Orders"]);
@@ -153,7 +154,7 @@ fn several(field: &Field, numbers: &mut Numbers, shared: &[&Name]) {
     if taken.is_empty() {
         return;
     }
-    let deletes = way != "ddbfs load";
+    let deletes = way != LOAD;
     let items: Vec<Option<Item>> =
         taken.iter().map(|taken| (!deletes || numbers.percent(70)).then(|| taken.next(numbers.below(BUCKETS)))).collect();
     let changes: Vec<(&Name, Option<Item>)> = taken.iter().map(Taken::name).zip(items.iter().copied()).collect();
