@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use serde_json::{Value, json};
 
-use super::names::Name;
+use super::names::{MOVING, Name};
 use crate::support::daemon::post;
 use crate::support::seeded::Numbers;
 use crate::support::watchdog::{Pulse, Watchdog};
@@ -193,7 +193,7 @@ fn names() -> Vec<Name> {
     let sorted = COLLECTIONS.iter().flat_map(|pk| ["a", "b", "c", "d"].map(|sk| Name::sorted("Orders", pk, sk)));
     let expiring = (0..2).map(|n| Name::flat("Flat", &format!("e{n:02}")));
     let coming = (0..2).map(|n| Name::flat("Coming", &format!("c{n:02}")));
-    let moving = ["f2", "f3"].map(|pk| Name::sorted("Orders", pk, "x"));
+    let moving = MOVING.map(|pk| Name::sorted("Orders", pk, "x"));
     let directories = [
         Name::directory("Orders", "Orders/items/f0"),
         Name::directory("Orders", "Orders/items/f1"),

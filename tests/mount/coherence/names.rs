@@ -13,6 +13,9 @@ const SIZES: u64 = 1_500;
 /// Numbers of items begin here, and again after so many writes of a name: a multiple of both the sizes and the letters of pads.
 const NUMBERS: u64 = 1_950_000;
 
+/// Folders that are renamed to each other.
+pub const MOVING: [&str; 2] = ["f2", "f3"];
+
 /// What a name was made by a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State(u64);
@@ -133,6 +136,11 @@ impl Name {
 
     pub fn is_item(&self) -> bool {
         !self.key.is_empty()
+    }
+
+    /// Is its folder renamed?
+    pub fn moves(&self) -> bool {
+        self.key.first().is_some_and(|(_, pk)| MOVING.contains(&pk.as_str()))
     }
 
     /// The last part of its path.

@@ -46,12 +46,16 @@ struct Reader<'a> {
     directories: Vec<(String, File)>,
 }
 
-/// A call's result: what is not there is seen too. `None`: no answer.
+/// Gone before the call, or since the name was looked up, twice; or in a folder that is gone.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
+}
+
+/// What was found, or that it is not there; other errors are no answer.
 fn seen<T>(found: io::Result<T>, of: impl FnOnce(T) -> Seen) -> io::Result<Seen> {
     match found {
         Ok(found) => Ok(of(found)),
-        // Gone since it was looked up, twice; or in a folder that is gone.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle) => Ok(Seen::Absent),
+        Err(error) if is_gone(&error) => Ok(Seen::Absent),
         Err(error) => Err(error),
     }
 }
@@ -90,7 +94,8 @@ impl<'a> Reader<'a> {
             2 if self.numbers.percent(50) => {
                 self.burst("stat by another spelling", name, |_, name, path| size(fs::metadata(path.join(name.lenient_path()))))
             }
-            2 => self.through_a_directory(name),
+            // A descriptor goes with a folder that is renamed, and may find what was in it.
+            2 if !name.moves() => self.through_a_directory(name),
             3 => self.list(name.parent()),
             4 | 5 => self.burst("open and read", name, |_, name, path| seen(read_whole(&path.join(&name.path)), Seen::Size)),
             // The items of a table that comes again are others.
@@ -203,7 +208,7 @@ impl<'a> Reader<'a> {
         let mut found = Vec::new();
         match fs::read_dir(self.path(directory)).and_then(|entries| entries.collect::<io::Result<Vec<_>>>()) {
             Ok(entries) => found = entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if is_gone(&error) => {}
             Err(error) => return self.no_answer("list", directory, &error),
         }
         let mut looks = 0;
@@ -213,7 +218,7 @@ impl<'a> Reader<'a> {
             looks += self.checked("list", name, published, Ok(if entry.is_some() { Seen::There } else { Seen::Absent }));
             known.extend(entry.map(|entry| (name, entry)));
         }
-        for (name, entry) in known {
+        for (name, entry) in known.into_iter().filter(|(name, _)| !name.moves()) {
             let published = name.published();
             looks += self.checked("stat of what was listed", name, published, size(entry.metadata()));
         }
@@ -229,7 +234,7 @@ impl<'a> Reader<'a> {
         let directory = format!("{table}/gsi/by-b/items/b{bucket}");
         let found: Vec<PathBuf> = match fs::read_dir(self.path(&directory)) {
             Ok(entries) => entries.flatten().map(|entry| entry.file_name().into()).collect(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) if is_gone(&error) => Vec::new(),
             Err(error) => return self.no_answer("list of an index", &directory, &error),
         };
         let saw = |name: &Name| {
@@ -252,7 +257,7 @@ fn in_index(name: &Name, point: &Path, bucket: u64) -> io::Result<Seen> {
     let path = point.join(name.table).join(format!("gsi/by-b/items/b{bucket}")).join(name.index_entry());
     match fs::metadata(path) {
         Ok(_) => Ok(Seen::InBucket(bucket)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::NotInBucket(bucket)),
+        Err(error) if is_gone(&error) => Ok(Seen::NotInBucket(bucket)),
         Err(error) => Err(error),
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::field::{BUCKETS, Field, definition};
-use super::names::{Item, Name, State, Taken};
+use super::names::{Item, MOVING, Name, State, Taken};
 use crate::support::daemon::DDBFS;
 use crate::support::seeded::Numbers;
 
@@ -492,7 +492,7 @@ pub fn folders(field: &Field, thread: u64) {
 
 /// The only item of a folder moves with it.
 fn rename_folder(field: &Field, numbers: &mut Numbers) {
-    let pair = [("f2", "f3"), ("f3", "f2")][numbers.below(2) as usize];
+    let pair = if numbers.percent(50) { (MOVING[0], MOVING[1]) } else { (MOVING[1], MOVING[0]) };
     let of = |folder: &str| format!("Orders/items/{folder}");
     let [mut from, mut to] = [pair.0, pair.1].map(|folder| field.named(&format!("{}/x.json", of(folder))).take().unwrap());
     let item = from.next(0);
