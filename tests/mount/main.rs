@@ -4,6 +4,7 @@
 
 mod basics;
 mod batch;
+mod coherence;
 mod editors;
 mod help;
 mod indexes;
@@ -17,6 +18,7 @@ mod matrix;
 mod multi_attribute_keys;
 mod names;
 mod options;
+mod pairs;
 mod programs;
 mod proofs;
 mod scratch_files;

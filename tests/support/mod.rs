@@ -13,3 +13,4 @@ pub mod own_process;
 pub mod query_paths;
 pub mod seeded;
 pub mod vector_file;
+pub mod watchdog;

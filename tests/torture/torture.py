@@ -13,6 +13,7 @@ import disk
 import kills
 import memory
 import readers
+import suite
 
 SCENES = {
     "kills": lambda context, seconds: kills.run(context, seconds, False),
@@ -20,6 +21,8 @@ SCENES = {
     "disk": disk.run,
     "memory": memory.run,
     "readers": readers.run,
+    "coherence": lambda context, seconds: suite.run("coherence::for_hours", seconds),
+    "pairs": lambda context, seconds: suite.run("pairs::for_hours", seconds),
 }
 
 

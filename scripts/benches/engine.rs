@@ -1,12 +1,6 @@
-//! `scripts/bench`: engine and mount operations as a table, beside the same file operations on the machine's own file system.
-//!
-//! Absolute figures drift with the machine; compare ratios within one run. `--durability kill` measures that.
+//! The engine without a front end.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -17,36 +11,10 @@ use ddbfs::database::{Browse, Database, Entries, Source};
 use ddbfs::engine::{Engine, EngineOptions};
 use ddbfs::model::api::{CreateTableRequest, GetItemRequest, Placeholders, PutItemRequest, QueryRequest, ScanRequest};
 use ddbfs::model::{AttributeValue, Item, Number, TableName};
+use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
-use ddbfs::store::{Durability, Store};
 
-type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
-
-/// How long each timed loop runs, and on what.
-struct Scale {
-    durability: Durability,
-    loop_time: Duration,
-    large_table: u64,
-    listing: u64,
-}
-
-fn main() -> Fallible<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let quick = args.iter().any(|arg| arg == "--quick");
-    let scale = Scale {
-        durability: if args.iter().any(|arg| arg == "kill") { Durability::Kill } else { Durability::Power },
-        loop_time: Duration::from_millis(if quick { 300 } else { 2000 }),
-        large_table: if quick { 20_000 } else { 1_000_000 },
-        listing: if quick { 5_000 } else { 100_000 },
-    };
-    match args.iter().find(|arg| !arg.starts_with('-')).map(String::as_str) {
-        Some("engine") => engine(&scale),
-        Some("mount") => mount(&scale),
-        _ => engine(&scale).and_then(|()| mount(&scale)),
-    }
-}
-
-// ---- engine -------------------------------------------------------------------------------------------------------------------
+use super::{Fallible, Scale, rate, row, scratch_dir, thousands};
 
 struct Bed {
     database: Arc<LocalDatabase>,
@@ -64,14 +32,8 @@ fn bed(scale: &Scale) -> Fallible<Bed> {
     Ok(Bed { database: Arc::new(LocalDatabase::new(Arc::new(engine))), store, _dir: dir })
 }
 
-/// On the disk of the build, not in a memory file system.
-fn scratch_dir() -> Fallible<PathBuf> {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
-    fs::create_dir_all(&dir)?;
-    Ok(dir)
-}
-
-fn engine(scale: &Scale) -> Fallible<()> {
+/// The table of the engine's operations.
+pub fn engine(scale: &Scale) -> Fallible<()> {
     let bed = bed(scale)?;
     let table = create(&bed, "Items", true)?;
     println!("| engine operation, 1 KB items | a second |\n|---|---|");
@@ -270,221 +232,9 @@ fn list_rate(bed: &Bed, table: &TableName) -> Fallible<f64> {
     Ok(entries as f64 / started.elapsed().as_secs_f64())
 }
 
-/// Runs `operation` on `threads` threads for the loop time; operations a second over all.
-fn rate<E: std::error::Error + Send + 'static>(
-    scale: &Scale,
-    threads: usize,
-    operation: &(impl Fn() -> Result<(), E> + Sync),
-) -> Fallible<f64> {
-    let started = Instant::now();
-    let total = std::thread::scope(|scope| -> Result<u64, E> {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut count = 0_u64;
-                    while started.elapsed() < scale.loop_time {
-                        operation()?;
-                        count += 1;
-                    }
-                    Ok(count)
-                })
-            })
-            .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap_or(Ok(0))).sum()
-    })?;
-    Ok(total as f64 / started.elapsed().as_secs_f64())
-}
-
 /// A cheap scattering of consecutive numbers (splitmix64).
 fn mix(n: u64) -> u64 {
     let mut z = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z ^ (z >> 27)
-}
-
-// ---- mount --------------------------------------------------------------------------------------------------------------------
-
-struct Mounted {
-    child: Child,
-    point: PathBuf,
-    _dir: tempfile::TempDir,
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new(env!("CARGO_BIN_EXE_ddbfs")).arg("umount").arg(&self.point).status();
-        let _ = self.child.wait();
-    }
-}
-
-fn mounted(scale: &Scale) -> Fallible<Mounted> {
-    let dir = tempfile::tempdir_in(scratch_dir()?)?;
-    let point = dir.path().join("mnt");
-    fs::create_dir(&point)?;
-    let child = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
-        .args(if scale.durability == Durability::Kill {
-            &["mount", "-odurability=kill", "--data"][..]
-        } else {
-            &["mount", "--data"]
-        })
-        .arg(dir.path().join("data"))
-        .arg(&point)
-        .stdout(Stdio::null())
-        .spawn()?;
-    let mounted = Mounted { child, point, _dir: dir };
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !mounted.point.join("README.md").exists() {
-        if Instant::now() > deadline {
-            return Err("the mount did not come up".into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(mounted)
-}
-
-fn mount(scale: &Scale) -> Fallible<()> {
-    let mounted = mounted(scale)?;
-    let table = mounted.point.join("Bench");
-    fs::create_dir(&table)?;
-    fs::write(
-        table.join("schema.json"),
-        r#"{"TableName":"Bench","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
-        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}"#,
-    )?;
-    let ours = table.join("items");
-    let own_dir = tempfile::tempdir_in(scratch_dir()?)?;
-    let own = own_dir.path().to_path_buf();
-
-    println!("\n| mount operation, 300-byte files | ddbfs a second | this machine's file system | ratio |\n|---|---|---|---|");
-    let both = |name: &str, operation: &dyn Fn(&Path) -> Fallible<f64>| -> Fallible<()> {
-        compare(name, operation(&ours)?, operation(&own)?);
-        Ok(())
-    };
-    let fsynced = timed_files(scale, &own, "fsynced", true, 1)?;
-    let durable = timed_files(scale, &ours, "new", false, 1)?;
-    compare("create + write + close", durable, timed_files(scale, &own, "new", false, 1)?);
-    compare("the same, file system with fsync", durable, fsynced);
-    let durable = timed_files(scale, &ours, "many", false, 16)?;
-    compare("create + write + close, 16 clients, fsync", durable, timed_files(scale, &own, "many", true, 16)?);
-    for dir in [&ours, &own] {
-        for n in 0..1_000 {
-            fs::write(dir.join(format!("r{n}.json")), body(n))?;
-        }
-    }
-    both("open + read + close", &|dir| {
-        timed(scale, |n| {
-            let mut text = Vec::new();
-            File::open(dir.join(format!("r{}.json", n % 1_000)))?.read_to_end(&mut text)?;
-            Ok(())
-        })
-    })?;
-    both("stat", &|dir| {
-        timed(scale, |n| {
-            fs::metadata(dir.join(format!("r{}.json", n % 1_000)))?;
-            Ok(())
-        })
-    })?;
-    both("stat of a missing name", &|dir| {
-        timed(scale, |n| {
-            // An error is what is measured.
-            let _ = fs::metadata(dir.join(format!("missing{}.json", n % 1_000)));
-            Ok(())
-        })
-    })?;
-    list(scale, &mounted, &table, &own)
-}
-
-fn body(n: u64) -> String {
-    format!(r#"{{"n":{n},"text":"{}"}}"#, "x".repeat(275))
-}
-
-fn timed(scale: &Scale, operation: impl Fn(u64) -> Fallible<()>) -> Fallible<f64> {
-    let started = Instant::now();
-    let mut count = 0;
-    while started.elapsed() < scale.loop_time {
-        operation(count)?;
-        count += 1;
-    }
-    Ok(count as f64 / started.elapsed().as_secs_f64())
-}
-
-fn timed_files(scale: &Scale, dir: &Path, prefix: &str, fsync: bool, clients: usize) -> Fallible<f64> {
-    let next = AtomicU64::new(0);
-    let write = || -> std::io::Result<()> {
-        let n = next.fetch_add(1, Ordering::Relaxed);
-        let mut file = File::create(dir.join(format!("{prefix}{n}.json")))?;
-        file.write_all(body(n).as_bytes())?;
-        if fsync {
-            file.sync_all()?;
-        }
-        Ok(())
-    };
-    rate(scale, clients, &write)
-}
-
-fn list(scale: &Scale, mounted: &Mounted, table: &Path, own: &Path) -> Fallible<()> {
-    let file = own.join("load.ndjson");
-    let mut lines = String::new();
-    let own_list = own.join("list");
-    fs::create_dir(&own_list)?;
-    for n in 0..scale.listing {
-        lines.push_str(&format!("{{\"pk\":\"list{n}\"}}\n"));
-        File::create(own_list.join(format!("list{n}.json")))?;
-    }
-    fs::write(&file, lines)?;
-    let data = mounted.point.parent().ok_or("no parent")?.join("data");
-    let status = Command::new(env!("CARGO_BIN_EXE_ddbfs"))
-        .arg("load")
-        .arg("--data")
-        .arg(data)
-        .arg("Bench")
-        .arg(&file)
-        .stdout(Stdio::null())
-        .status()?;
-    if !status.success() {
-        return Err("ddbfs load failed".into());
-    }
-    let names = |dir: &Path| -> Fallible<f64> {
-        let started = Instant::now();
-        let count = fs::read_dir(dir)?.count();
-        assert!(count as u64 >= scale.listing);
-        Ok(count as f64 / started.elapsed().as_secs_f64())
-    };
-    let ours = table.join("items");
-    let (a, b) = (names(&ours)?, names(&own_list)?);
-    compare(&format!("list {} names, names", thousands(scale.listing)), a, b);
-    let stats = |dir: &Path| -> Fallible<f64> {
-        let started = Instant::now();
-        let mut count = 0;
-        for entry in fs::read_dir(dir)? {
-            entry?.metadata()?;
-            count += 1;
-        }
-        Ok(f64::from(count) / started.elapsed().as_secs_f64())
-    };
-    let (a, b) = (stats(&ours)?, stats(&own_list)?);
-    compare("list and stat, names", a, b);
-    Ok(())
-}
-
-// ---- output -------------------------------------------------------------------------------------------------------------------
-
-fn row(name: &str, rate: f64) {
-    println!("| {name} | {} |", thousands(rate));
-}
-
-fn compare(name: &str, ours: f64, own: f64) {
-    println!("| {name} | {} | {} | {:.2} |", thousands(ours), thousands(own), ours / own);
-}
-
-fn thousands(n: impl std::fmt::Display) -> String {
-    let digits = format!("{n:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -1,0 +1,214 @@
+//! The view is never stale: writers of all kinds against readers of all kinds, which check that nothing older is seen than the last
+//! write that was acknowledged before their call.
+//!
+//! `scripts/torture coherence` does the same for hours, with kill -9 of either side.
+
+mod field;
+mod names;
+mod readers;
+mod writers;
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::daemon::{DDBFS, Mount, check, free_address, post};
+use field::Field;
+pub use field::definition;
+use tempfile::TempDir;
+
+/// The suite's share; `DDBFS_TORTURE_SECONDS` is how long the torture takes.
+const SECONDS: u64 = 6;
+const READERS: u64 = 3;
+const WRITERS: u64 = 3;
+/// The torture's checks at least, and how long a round of it takes.
+const CHECKS: u64 = 1_000_000;
+const ROUND: Duration = Duration::from_secs(60);
+/// How long a process may take to come, on a busy machine; it waits for what a killed one may have left in the kernel.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn given(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+/// Of a mount, by the seed; all but the first two of `serve` too.
+fn options(address: &str, seed: u64) -> [&str; 5] {
+    ["-o", if seed.is_multiple_of(2) { "lww" } else { "rw" }, "--durability=kill", "--http", address]
+}
+
+/// Starts everybody and runs `conduct` beside them; how many checks there were.
+fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> u64 {
+    let address = free_address();
+    let mut mount = Mount::with_args(&options(&address, seed));
+    let field = Field::new(mount.point(), mount.data(), &address, kills, seed);
+    field.watchdog.processes(&[mount.pid()]);
+    field.create_tables();
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        let field = &field;
+        let work: [fn(&Field, u64); 5] = [writers::expiry, writers::tables, writers::indexes, writers::folders, visitors];
+        let work =
+            (0..WRITERS).map(|_| writers::items as fn(&Field, u64)).chain(work).chain((0..READERS).map(|_| readers::read as _));
+        for (thread, work) in work.enumerate() {
+            scope.spawn(move || {
+                let end = Ending(field);
+                work(field, 1 + thread as u64);
+                // Only a failure ends the others.
+                std::mem::forget(end);
+            });
+        }
+        let _end = Ending(field);
+        conduct(field, &mut mount);
+    });
+    let (checks, seconds) = (field.checks.load(Ordering::Relaxed), begun.elapsed().as_secs_f64());
+    let writes = field.writes.lock().clone();
+    // What the kernel was asked and told.
+    let kernel = std::fs::read_to_string(mount.point().join(".ddb/stats.json")).unwrap_or_default();
+    let kernel = serde_json::from_str::<serde_json::Value>(&kernel).unwrap_or_default()["kernel"].to_string();
+    println!("{checks} checks, {} writes in {seconds:.0} s, seed {seed}, {kernel}: {writes:?}", writes.values().sum::<u64>());
+    let violations = field.violations();
+    assert!(violations.is_empty(), "after {checks} checks and {seconds:.1} s:\n{}", violations.join("\n"));
+    let missing: Vec<&str> = writers::ways().into_iter().filter(|way| !writes.contains_key(way)).collect();
+    // A process is started now and then, and one kill is soon over.
+    assert!(
+        kills || missing.is_empty() || missing == [writers::LOAD],
+        "never acknowledged: {missing:?}, refused: {:?}",
+        field.refusals.lock()
+    );
+    mount.terminate();
+    let (clean, report) = check(&mount.data());
+    assert!(clean, "{report}");
+    checks
+}
+
+/// Everybody stops when one of them has failed, or all is done.
+struct Ending<'a>(&'a Field);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Another process on the data directory, until it is dropped.
+struct Visitor<'a> {
+    field: &'a Field,
+    address: String,
+    child: Child,
+    /// Its own mount point, if it has one.
+    point: Option<TempDir>,
+}
+
+impl<'a> Visitor<'a> {
+    /// Comes, and is asked from then on.
+    fn come(field: &'a Field, mounts: bool) -> Self {
+        let (address, point) = (free_address(), mounts.then(|| tempfile::tempdir().unwrap()));
+        let mut command = Command::new(DDBFS);
+        command
+            .arg(if mounts { "mount" } else { "serve" })
+            .arg("--data")
+            .arg(&field.data)
+            .args(&options(&address, field.seed)[if mounts { 0 } else { 2 }..]);
+        command.args(point.as_ref().map(TempDir::path));
+        let visitor = Self { field, child: command.stdout(Stdio::null()).spawn().unwrap(), address, point };
+        let deadline = Instant::now() + PATIENCE;
+        let is_up = || visitor.point.as_ref().is_none_or(|point| point.path().join("README.md").exists());
+        while post(&visitor.address, "ListTables", "{}").is_err() || !is_up() {
+            assert!(Instant::now() < deadline, "another process on the data directory did not come up");
+            thread::sleep(Duration::from_millis(5));
+        }
+        field.addresses.write().push(visitor.address.clone());
+        visitor
+    }
+}
+
+impl Drop for Visitor<'_> {
+    fn drop(&mut self) {
+        self.field.addresses.write().retain(|address| *address != self.address);
+        if self.field.kills {
+            let _ = self.child.kill();
+        } else {
+            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        }
+        let _ = self.child.wait();
+        if let Some(point) = &self.point {
+            let _ = Command::new("umount").arg("-l").arg(point.path()).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+/// A process that comes and goes, so that the mount is alone and not alone in turn; now and then it is a mount too.
+fn visitors(field: &Field, thread: u64) {
+    if field.is_alone() {
+        return;
+    }
+    let mut numbers = field.numbers(thread);
+    while !field.ended() {
+        // A mount that is killed alone is the harder case.
+        let pause = 1_500 + numbers.below(3_000);
+        field.sleep(Duration::from_millis(if field.kills { pause * 3 } else { pause }));
+        let visitor = Visitor::come(field, numbers.percent(50));
+        let stay = Duration::from_millis(numbers.below(1_500));
+        match &visitor.point {
+            Some(point) => readers::read_for(field, point.path(), thread, stay),
+            None => field.sleep(stay),
+        }
+    }
+}
+
+#[test]
+fn nobody_sees_less_than_what_was_acknowledged() {
+    let seed = given("DDBFS_TORTURE_SEED", 13);
+    for seed in [seed, seed + 1] {
+        torment(false, seed, |field, _| field.sleep(Duration::from_secs(SECONDS)));
+    }
+}
+
+/// kill -9 of the mount, once or as long as asked: what is put through another process, or through the mount that comes next, is never
+/// acknowledged over what the dead mount's kernel still tells.
+fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
+    let mut numbers = field.numbers(99);
+    while !field.ended() {
+        field.sleep(Duration::from_millis(2_000 + numbers.below(4_000)));
+        let address = field.addresses.read()[0].clone();
+        field.addresses.write().retain(|other| *other != address);
+        field.turn();
+        mount.kill();
+        // Now and then somebody else has it first, and the dead mount stays.
+        let successor = numbers.percent(50).then(|| Visitor::come(field, false));
+        field.sleep(Duration::from_millis(numbers.below(3_000) * u64::from(successor.is_some())));
+        let address = free_address();
+        mount.start(&options(&address, field.seed));
+        field.turn();
+        field.watchdog.processes(&[mount.pid()]);
+        field.addresses.write().insert(0, address);
+        field.wrote("kill");
+        if Instant::now() > until {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_killed_mount_tells_nothing_older_than_what_its_successor_acknowledged() {
+    torment(true, given("DDBFS_TORTURE_SEED", 13), |field, mount| kill_now_and_then(field, mount, Instant::now()));
+}
+
+/// The scene of `scripts/torture`: for as long as `DDBFS_TORTURE_SECONDS` says, and until a million checks were made.
+#[test]
+#[ignore = "scripts/torture"]
+fn for_hours() {
+    let (begun, seconds) = (Instant::now(), given("DDBFS_TORTURE_SECONDS", 600));
+    let until = begun + Duration::from_secs(seconds);
+    // With and without kills in turn: the mount that is killed is seldom as fast.
+    let (seed, mut checks, mut round) = (given("DDBFS_TORTURE_SEED", 13), 0, 0);
+    while Instant::now() < until || checks < CHECKS {
+        let end = Instant::now() + ROUND;
+        checks += torment(round % 2 == 1, seed + round, |field, mount| match round % 2 {
+            1 => kill_now_and_then(field, mount, end),
+            _ => field.sleep(ROUND),
+        });
+        round += 1;
+    }
+}

@@ -1,0 +1,263 @@
+//! Readers of all kinds, as fast as they can. Each asks what was published before its call, and checks what it saw.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::field::{BUCKETS, Field};
+use super::names::{Item, Name, Seen};
+use crate::support::seeded::Numbers;
+
+/// So many looks of one kind at one name in a row.
+const BURST: u64 = 16;
+
+pub fn read(field: &Field, thread: u64) {
+    let pulse = field.pulse("reader");
+    let mut reader = Reader::new(field, &field.point, thread);
+    while !field.ended() {
+        pulse.beat();
+        reader.look();
+    }
+    pulse.rest();
+}
+
+/// The same for a while, through another mount of the data directory.
+pub fn read_for(field: &Field, point: &Path, thread: u64, time: Duration) {
+    let (mut reader, until) = (Reader::new(field, point, thread), Instant::now() + time);
+    while !field.ended() && Instant::now() < until {
+        reader.look();
+    }
+}
+
+struct Reader<'a> {
+    field: &'a Field,
+    /// Where the mount is that it reads.
+    point: PathBuf,
+    numbers: Numbers,
+    /// Of the mount, when the looks began.
+    life: u64,
+    /// Descriptors held since some time, of names by their numbers.
+    files: Vec<(usize, File)>,
+    /// Directories held since some time: their paths below the mount point, and descriptors.
+    directories: Vec<(String, File)>,
+}
+
+/// Gone before the call, or since the name was looked up, twice; or in a folder that is gone.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
+}
+
+/// What was found, or that it is not there; other errors are no answer.
+fn seen<T>(found: io::Result<T>, of: impl FnOnce(T) -> Seen) -> io::Result<Seen> {
+    match found {
+        Ok(found) => Ok(of(found)),
+        Err(error) if is_gone(&error) => Ok(Seen::Absent),
+        Err(error) => Err(error),
+    }
+}
+
+/// What was removed between the lookup and the look at it, or is held open, has no links.
+fn size(found: io::Result<Metadata>) -> io::Result<Seen> {
+    seen(found, |found| match found.nlink() {
+        0 => Seen::Absent,
+        _ if found.is_dir() => Seen::There,
+        _ => Seen::Size(found.len()),
+    })
+}
+
+impl<'a> Reader<'a> {
+    fn new(field: &'a Field, point: &Path, thread: u64) -> Self {
+        let (point, numbers) = (point.to_owned(), field.numbers(thread));
+        Self { field, point, numbers, life: 0, files: Vec::new(), directories: Vec::new() }
+    }
+
+    /// One kind of look at one place.
+    fn look(&mut self) {
+        let looks = self.look_and_count();
+        self.field.checks.fetch_add(looks, Ordering::Relaxed);
+    }
+
+    fn path(&self, below: impl AsRef<Path>) -> PathBuf {
+        self.point.join(below)
+    }
+
+    fn look_and_count(&mut self) -> u64 {
+        self.life = self.field.life();
+        let at = self.numbers.below(self.field.names.len() as u64) as usize;
+        let name = &self.field.names[at];
+        match self.numbers.below(if name.is_item() { 12 } else { 4 }) {
+            0 | 1 => self.burst("stat", name, |_, name, path| size(fs::metadata(path.join(&name.path)))),
+            2 if self.numbers.percent(50) => {
+                self.burst("stat by another spelling", name, |_, name, path| size(fs::metadata(path.join(name.lenient_path()))))
+            }
+            // A descriptor goes with a folder that is renamed, and may find what was in it.
+            2 if !name.moves() => self.through_a_directory(name),
+            3 => self.list(name.parent()),
+            4 | 5 => self.burst("open and read", name, |_, name, path| seen(read_whole(&path.join(&name.path)), Seen::Size)),
+            // The items of a table that comes again are others.
+            6..8 if name.table != "Coming" => self.held(at),
+            8 => self.burst("stat of the typed form", name, |_, name, path| {
+                seen(fs::metadata(path.join(name.path.replace(".json", ".ddbjson"))), |_| Seen::There)
+            }),
+            9 if name.table == "Flat" => self.burst("count", name, |_, name, path| {
+                let count = fs::read_to_string(path.join(format!("Flat/query/@pk={}/count", name.pk())))?;
+                Ok(if count == "0\n" { Seen::Absent } else { Seen::There })
+            }),
+            9 | 10 if name.table != "Coming" => {
+                let bucket = self.numbers.below(BUCKETS);
+                self.burst("stat of an index entry", name, |_, name, path| in_index(name, path, bucket))
+            }
+            _ if name.table != "Coming" => self.list_index(name.table),
+            _ => 0,
+        }
+    }
+
+    fn checked(&self, way: &str, name: &Name, published: u64, saw: io::Result<Seen>) -> u64 {
+        let saw = match saw {
+            Ok(saw) => saw,
+            Err(error) => return self.no_answer(way, &name.path, &error),
+        };
+        // A mount point without its mount is an empty directory, and a folder without items is in the memory of the mount it was made in.
+        let absent = matches!(saw, Seen::Absent | Seen::NotInBucket(_));
+        let elsewhere = self.point != self.field.point && !name.is_item();
+        if absent && (elsewhere || !self.field.is_up_since(self.life)) {
+            return 0;
+        }
+        if let Err(violation) = name.check(published, saw) {
+            // Momentary, or for good?
+            std::thread::sleep(Duration::from_millis(5));
+            let again = size(fs::metadata(self.path(&name.path)));
+            self.field.violated(format!("{way} {violation}\n  a stat 5 ms later: {again:?}"));
+        }
+        1
+    }
+
+    /// What a killed daemon's mount says, and a table that is being made or deleted.
+    fn no_answer(&self, way: &str, path: &str, error: &io::Error) -> u64 {
+        let code = error.raw_os_error().unwrap_or_default();
+        let killed = [libc::ENOTCONN, libc::ECONNABORTED, libc::EIO, libc::ENOENT].contains(&code) && self.field.kills;
+        if !killed && code != libc::EBUSY {
+            self.field.violated(format!("{way} {path}: {error}"));
+        }
+        0
+    }
+
+    fn burst(&mut self, way: &str, name: &Name, look: impl Fn(&mut Self, &Name, &Path) -> io::Result<Seen>) -> u64 {
+        let point = self.point.clone();
+        let looks = 1 + self.numbers.below(BURST);
+        (0..looks)
+            .map(|_| {
+                let published = name.published();
+                let saw = look(self, name, &point);
+                self.checked(way, name, published, saw)
+            })
+            .sum()
+    }
+
+    /// By its name in a directory that is held open.
+    fn through_a_directory(&mut self, name: &'a Name) -> u64 {
+        let at = self.directories.iter().position(|(path, _)| path == name.parent());
+        if let Some(at) = at.filter(|_| self.numbers.percent(5)) {
+            self.directories.swap_remove(at);
+            return 0;
+        }
+        let Some(at) = at else {
+            // A directory that goes and comes again is another one.
+            let flags = libc::O_DIRECTORY | if self.numbers.percent(50) { libc::O_PATH } else { 0 };
+            if let (false, Ok(file)) =
+                (name.table == "Coming", OpenOptions::new().read(true).custom_flags(flags).open(self.path(name.parent())))
+            {
+                self.directories.push((name.parent().to_owned(), file));
+            }
+            return 0;
+        };
+        self.burst("stat through a held directory", name, |reader, name, _| {
+            let directory = reader.directories[at].1.as_raw_fd();
+            size(fs::metadata(format!("/proc/self/fd/{directory}/{}", name.file())))
+        })
+    }
+
+    /// By a descriptor of it that is held open.
+    fn held(&mut self, at: usize) -> u64 {
+        let name = &self.field.names[at];
+        let held = self.files.iter().position(|(of, _)| *of == at);
+        if let Some(held) = held.filter(|_| self.numbers.percent(20)) {
+            self.files.swap_remove(held);
+            return 0;
+        }
+        let Some(held) = held else {
+            // What is open is no more kept by the kernel.
+            let flags = if self.numbers.percent(80) { libc::O_PATH } else { 0 };
+            if let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(self.path(&name.path)) {
+                self.files.push((at, file));
+            }
+            return 0;
+        };
+        self.burst("fstat of a held descriptor", name, |reader, _, _| size(reader.files[held].1.metadata()))
+    }
+
+    /// A directory's names, and each one's size.
+    fn list(&mut self, directory: &str) -> u64 {
+        let field = self.field;
+        let names: Vec<&Name> = field.names.iter().filter(|name| name.parent() == directory).collect();
+        let published: Vec<u64> = names.iter().map(|name| name.published()).collect();
+        let mut found = Vec::new();
+        match fs::read_dir(self.path(directory)).and_then(|entries| entries.collect::<io::Result<Vec<_>>>()) {
+            Ok(entries) => found = entries,
+            Err(error) if is_gone(&error) => {}
+            Err(error) => return self.no_answer("list", directory, &error),
+        }
+        let mut looks = 0;
+        let mut known = Vec::new();
+        for (name, published) in names.into_iter().zip(published) {
+            let entry = found.iter().find(|entry| entry.file_name() == name.file());
+            looks += self.checked("list", name, published, Ok(if entry.is_some() { Seen::There } else { Seen::Absent }));
+            known.extend(entry.map(|entry| (name, entry)));
+        }
+        for (name, entry) in known.into_iter().filter(|(name, _)| !name.moves()) {
+            let published = name.published();
+            looks += self.checked("stat of what was listed", name, published, size(entry.metadata()));
+        }
+        looks
+    }
+
+    /// Which names have an entry under a bucket.
+    fn list_index(&mut self, table: &'static str) -> u64 {
+        let field = self.field;
+        let bucket = self.numbers.below(BUCKETS);
+        let of = |name: &&Name| name.is_item() && name.table == table;
+        let names: Vec<(&Name, u64)> = field.names.iter().filter(of).map(|name| (name, name.published())).collect();
+        let directory = format!("{table}/gsi/by-b/items/b{bucket}");
+        let found: Vec<PathBuf> = match fs::read_dir(self.path(&directory)) {
+            Ok(entries) => entries.flatten().map(|entry| entry.file_name().into()).collect(),
+            Err(error) if is_gone(&error) => Vec::new(),
+            Err(error) => return self.no_answer("list of an index", &directory, &error),
+        };
+        let saw = |name: &Name| {
+            let is = found.iter().any(|entry| *entry == Path::new(&name.index_entry()));
+            if is { Seen::InBucket(bucket) } else { Seen::NotInBucket(bucket) }
+        };
+        names.into_iter().map(|(name, published)| self.checked("list of an index", name, published, Ok(saw(name)))).sum()
+    }
+}
+
+/// How many bytes are read; it must be one whole item.
+fn read_whole(path: &Path) -> io::Result<u64> {
+    let mut text = String::new();
+    File::open(path)?.read_to_string(&mut text)?;
+    assert!(text.is_empty() || Item::is_whole(&text), "{}: {text}", path.display());
+    Ok(text.len() as u64)
+}
+
+fn in_index(name: &Name, point: &Path, bucket: u64) -> io::Result<Seen> {
+    let path = point.join(name.table).join(format!("gsi/by-b/items/b{bucket}")).join(name.index_entry());
+    match fs::metadata(path) {
+        Ok(_) => Ok(Seen::InBucket(bucket)),
+        Err(error) if is_gone(&error) => Ok(Seen::NotInBucket(bucket)),
+        Err(error) => Err(error),
+    }
+}
