@@ -33,7 +33,7 @@ const GATHER_TIME_MAX: Duration = Duration::from_micros(100);
 
 /// After a commit on its submitter's thread that took longer, there is none for a while. The disk is slow, and two changes of threads are
 /// nothing to it; or the processors are busy, and this thread, which may have a real-time priority, gets there first: with 20 others at
-/// work, 1,800 puts a second instead of 800.
+/// work, about twice as many puts a second in single runs.
 const LEAD_TIME_MAX: Duration = Duration::from_millis(1);
 const LEAD_PAUSE: Duration = Duration::from_millis(200);
 

@@ -48,6 +48,7 @@ const PURGES: u8 = 3;
 const ENTRIES: u8 = 4;
 const COLLECTIONS: u8 = 5;
 const COUNTERS: u8 = 6;
+const SEQUENCE: u8 = 7;
 
 /// A store with a table of three items in two collections (source 1) and an index (source 2) that has all of them.
 fn sound_store() -> (Arc<MemoryStore>, LocalDatabase) {
@@ -207,8 +208,8 @@ fn a_catalog_that_contradicts_itself() {
     check_damage(META, meta(2, |value| value[3] = 1), &[WrongCatalog]);
     check_damage(META, meta(2, Vec::clear), &[Unreadable]);
     check_damage(META, meta(3, Vec::clear), &[Unreadable]);
-    check_damage(META, meta(4, Vec::clear), &[Unreadable]);
-    check_damage(META, meta(4, |value| value[7] = 0), &[UnknownVersion]);
+    check_damage(SEQUENCE, |entries| entries[0].1.clear(), &[Unreadable]);
+    check_damage(SEQUENCE, |entries| entries[0].1[7] = 0, &[UnknownVersion]);
 }
 
 #[test]

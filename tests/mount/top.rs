@@ -45,7 +45,7 @@ fn lines(text: &str, what: &str) -> Vec<Value> {
 #[test]
 fn once_tells_of_a_table_under_load_and_its_hot_key_and_is_counted_nowhere() {
     let mount = hot();
-    let counted = "jq -c '[.sources[].since_start, .latency.since_start]' Hot/capacity.json Cold/capacity.json; grep -v -e uptime -e checkpoint_age -e log_bytes .ddb/stats.prom";
+    let counted = "jq -c '[.sources[].since_start, .latency.since_start]' Hot/capacity.json Cold/capacity.json; grep -vE 'uptime|checkpoint_age|log_bytes' .ddb/stats.prom";
     let before = daemon::texts(&mount.bash(counted)).0;
     // Standard output is no terminal, with --once or without.
     for command in ["ddbfs top . --once", "ddbfs top Hot/items", "cd /; ddbfs top --once $OLDPWD/"] {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::memory_limit::memory_limit;
 use crate::fs::FsError;
+use crate::store::heap::{self, BURST_BYTES};
 
 /// Bytes that all open files and directories hold together, at most: what readers see, what writers have written, answers that wait.
 pub const OPEN_BYTES_MAX: usize = 512 * 1024 * 1024;
@@ -89,7 +90,11 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(Budget(count)) = &self.of {
-            count.held.fetch_sub(self.bytes, Ordering::Relaxed);
+            let held = count.held.fetch_sub(self.bytes, Ordering::Relaxed);
+            // Many closed together free much, each of them little.
+            if held / BURST_BYTES > (held.saturating_sub(self.bytes)) / BURST_BYTES {
+                heap::after_burst();
+            }
         }
     }
 }

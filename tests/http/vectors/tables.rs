@@ -1,5 +1,7 @@
 //! The texts of validation of tables and tags (docs/dynamodb.md 11.1, 18.1).
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -223,10 +225,13 @@ fn a_table_by_its_arn() {
         ("DescribeContinuousBackups", named(json!({}))),
         ("CreateBackup", named(json!({"BackupName": "backup"}))),
         ("ListBackups", named(json!({}))),
-        ("DeleteTable", named(json!({}))),
     ] {
         service.check(operation, &request, "OK");
     }
+    // Until the backup has ended.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while service.outcome("DeleteTable", &named(json!({}))).contains("is being backed up") && Instant::now() < deadline {}
+    service.check("DescribeTable", &named(json!({})), "~ResourceNotFound");
 }
 
 /// docs/dynamodb.md 27, row 17.
