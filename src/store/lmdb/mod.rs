@@ -28,7 +28,6 @@ mod heads;
 mod identity;
 mod journal;
 mod locks;
-#[allow(dead_code, unused_imports)]
 mod log;
 mod log_check;
 mod opened;
