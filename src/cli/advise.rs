@@ -21,7 +21,7 @@ pub struct AdviseArgs {
 }
 
 pub fn run(args: AdviseArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look(&args.data, args.sizes.apply(EngineOptions::default())?)?;
+    let opened = data_dir::open_to_look_with(&args.data, args.sizes.apply(EngineOptions::default())?)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let facts = Facts::read(&*opened.database, &table);
     opened.close();

@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::data_dir::{self, DataArgs};
 use super::outcome::{CliError, Outcome, print};
-use crate::engine::EngineOptions;
 use crate::engine::check::check;
 use crate::model::Error;
 
@@ -15,7 +14,7 @@ pub struct CheckArgs {
 }
 
 pub fn run(args: &CheckArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look(&args.data, EngineOptions::default())?;
+    let opened = data_dir::open_to_look(&args.data)?;
     // The pages first: whoever walks the entries trusts them.
     let report = opened.store.check_pages().and_then(|()| opened.store.check_log());
     let report = report.map_err(Error::from).and_then(|()| check(opened.database.engine()));

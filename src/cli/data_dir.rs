@@ -50,7 +50,12 @@ pub fn open(args: &DataArgs) -> Result<Opened, CliError> {
 }
 
 /// As [`open`], for a command that only looks: the directory stays as it is, of an earlier version too.
-pub fn open_to_look(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
+pub fn open_to_look(args: &DataArgs) -> Result<Opened, CliError> {
+    open_to_look_with(args, EngineOptions::default())
+}
+
+/// As [`open_to_look`], with options of the engine.
+pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Opened, CliError> {
     open_with(args, EngineOptions { looks_only: true, ..options }, Durability::default())
 }
 

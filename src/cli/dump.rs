@@ -7,7 +7,6 @@ use clap::Args;
 use super::data_dir::{self, DataArgs};
 use super::outcome::{CliError, Outcome};
 use crate::database::Browse;
-use crate::engine::EngineOptions;
 use crate::model::api::ScanRequest;
 use crate::model::{Error, TableName};
 
@@ -23,7 +22,7 @@ pub struct DumpArgs {
 }
 
 pub fn run(args: DumpArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look(&args.data, EngineOptions::default())?;
+    let opened = data_dir::open_to_look(&args.data)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written =

@@ -12,7 +12,6 @@ use super::dump::existing_table;
 use super::outcome::{CliError, Outcome};
 use super::progress::BackfillProgress;
 use crate::database::Browse;
-use crate::engine::EngineOptions;
 use crate::fs::write::index_draft;
 use crate::model::api::update_table::IndexUpdate;
 use crate::model::api::{IndexDescription, TableDescription, TableStatus, UpdateTableRequest};
@@ -83,7 +82,7 @@ enum IndexCommand {
 pub fn run(args: IndexArgs) -> Result<Outcome, CliError> {
     let data = &args.command.table().data;
     let opened = match args.command {
-        IndexCommand::Status(_) => data_dir::open_to_look(data, EngineOptions::default())?,
+        IndexCommand::Status(_) => data_dir::open_to_look(data)?,
         _ => data_dir::open(data)?,
     };
     let outcome = perform(&*opened.database, args.command);

@@ -5,7 +5,6 @@ use clap::Args;
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::outcome::{CliError, Outcome, print};
-use crate::engine::EngineOptions;
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::fs::mount::text::pretty;
 use crate::fs::special::shapes::path;
@@ -35,7 +34,7 @@ pub struct ShapesArgs {
 }
 
 pub fn run(args: ShapesArgs) -> Result<Outcome, CliError> {
-    let opened = data_dir::open_to_look(&args.data, EngineOptions::default())?;
+    let opened = data_dir::open_to_look(&args.data)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let shapes = read(&*opened.database, &table, args.sample.unwrap_or(u64::MAX), SystemClock.now_ms());
     opened.close();

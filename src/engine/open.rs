@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::background;
-
 use super::runtime::batch::{FORMAT_VERSION, format_version};
 use super::runtime::{Background, Engine, EngineOptions, Shared};
 use super::{jobs, purge, tokens};

@@ -3,11 +3,11 @@
 //! The ignored tests are the other processes: started by name with a directory in the environment, they do nothing without it.
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command};
+use std::process::{Child, ChildStdout};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::support::own_process::{self, limit_file_size, test_name};
+use crate::support::own_process::{self, limit_file_size, straced};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::{Direction, Durability, KeyRange, Store, StoreError, Write, WriteJob};
 
@@ -231,24 +231,12 @@ fn child_fills_the_disk() {
 /// Lets the Nth call of a system call of the data file fail, by strace. Says so and checks nothing where strace is not to be had.
 fn check_failing_disk(fault: &str) {
     let dir = tempfile::tempdir().expect("a directory");
-    let traced = Command::new("strace")
-        .args(["-f", "-o", "/dev/null", &format!("--inject={fault}")])
-        .arg(std::env::current_exe().expect("this test"))
-        .args(["--ignored", "--exact", &test_name(module_path!(), "child_meets_a_failing_disk"), "--nocapture"])
-        .env(DIR, dir.path())
-        .output();
-    let Ok(output) = traced else {
-        eprintln!("strace is not installed: not checked: {fault}");
-        return;
-    };
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    if text.contains("PTRACE") {
-        eprintln!("strace is not allowed here: not checked: {fault}");
-        return;
-    }
+    let options = ["-f", "-o", "/dev/null", &format!("--inject={fault}")];
+    let given = (DIR, dir.path());
+    let Some((status, text)) = straced(module_path!(), "child_meets_a_failing_disk", given, &options) else { return };
     let (_, said) = text.split_once("acknowledged ").unwrap_or_else(|| panic!("{fault}: {text}"));
     let acknowledged: u64 = said.lines().next().and_then(|line| line.parse().ok()).expect("a number");
-    assert!(output.status.success(), "{fault}: {text}");
+    assert!(status.success(), "{fault}: {text}");
     // The next process reads it all and writes again.
     let store = open(dir.path(), Durability::Power);
     assert!((1..=acknowledged).all(|n| get(&store, &n.to_be_bytes()) == Some(pair_value(n))), "{fault}");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::lmdb::{get, open, pair_value, put};
 use crate::support::daemon::DDBFS;
-use crate::support::own_process::{start as start_process, test_name};
+use crate::support::own_process::{start as start_process, straced, test_name};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::{Durability, StoreError};
 
@@ -171,22 +171,10 @@ fn a_process_killed_within_a_commit_disturbs_nobody() {
         let dir = tempfile::tempdir().unwrap();
         let beside = open(dir.path(), Durability::Power);
         put(&beside, b"beside", vec![0]).unwrap();
-        let traced = Command::new("strace")
-            .args(["-f", "-o", "/dev/null", &format!("--inject=fdatasync:signal=KILL:when={nth}")])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", &test_name(module_path!(), "child_writes_until_killed"), "--nocapture"])
-            .env(DIR, dir.path())
-            .output();
-        let Ok(output) = traced else {
-            eprintln!("strace is not installed: not checked");
-            return;
-        };
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        if text.contains("PTRACE") {
-            eprintln!("strace is not allowed here: not checked");
-            return;
-        }
-        assert!(!output.status.success(), "{nth}: {text}");
+        let options = ["-f", "-o", "/dev/null", &format!("--inject=fdatasync:signal=KILL:when={nth}")];
+        let given = (DIR, dir.path());
+        let Some((status, text)) = straced(module_path!(), "child_writes_until_killed", given, &options) else { return };
+        assert!(!status.success(), "{nth}: {text}");
         let numbers = text.lines().filter_map(|line| line.strip_prefix("acknowledged ")?.parse().ok());
         let acknowledged: u64 = numbers.max().unwrap_or(0);
         let has_all = |store: &LmdbStore| (1..=acknowledged).all(|n| get(store, &key(n)) == Some(pair_value(n)));

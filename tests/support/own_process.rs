@@ -2,7 +2,7 @@
 
 use std::io::BufReader;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 /// A test's name as its binary knows it: `module` is `module_path!()`, which begins with the binary's own name.
 pub fn test_name(module: &str, test: &str) -> String {
@@ -17,7 +17,25 @@ pub fn own_process(module: &str, test: &str, (key, dir): (&str, &Path)) -> Comma
     command
 }
 
-/// The same with what it prints, to be read while it runs.
+/// What such a command ends with and prints under strace with these options; `None`, and it is said, where there is no strace or it may not
+/// trace.
+pub fn straced(module: &str, test: &str, given: (&str, &Path), options: &[&str]) -> Option<(ExitStatus, String)> {
+    let own = own_process(module, test, given);
+    let mut traced = Command::new("strace");
+    traced.args(options).arg(own.get_program()).args(own.get_args()).env(given.0, given.1);
+    let Ok(output) = traced.output() else {
+        eprintln!("strace is not installed: not checked: {options:?}");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    if text.contains("PTRACE") {
+        eprintln!("strace is not allowed here: not checked: {options:?}");
+        return None;
+    }
+    Some((output.status, text))
+}
+
+/// Such a command with what it prints, to be read while it runs.
 pub fn start(module: &str, test: &str, given: (&str, &Path)) -> (Child, BufReader<ChildStdout>) {
     let mut child = own_process(module, test, given).stdout(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());

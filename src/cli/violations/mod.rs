@@ -13,7 +13,6 @@ use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::outcome::{CliError, Outcome};
 use crate::database::Browse;
-use crate::engine::EngineOptions;
 use crate::inspect::violations::correct::{Action, correct};
 use crate::inspect::violations::detect::{self, Bounds, detect};
 use crate::inspect::violations::table::TableWriter;
@@ -99,7 +98,7 @@ pub fn run(args: ViolationsArgs) -> Result<Outcome, CliError> {
         None => Config::default(),
     };
     let opened = match (args.correct, args.detect) {
-        (None, None | Some(DetectMode::Keep)) => data_dir::open_to_look(&args.data, EngineOptions::default())?,
+        (None, None | Some(DetectMode::Keep)) => data_dir::open_to_look(&args.data)?,
         _ => data_dir::open(&args.data)?,
     };
     let done = Run::new(&*opened.database, &args, config).and_then(|run| match args.correct {

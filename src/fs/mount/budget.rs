@@ -92,7 +92,7 @@ impl Drop for Permit {
         if let Some(Budget(count)) = &self.of {
             let held = count.held.fetch_sub(self.bytes, Ordering::Relaxed);
             // Many closed together free much, each of them little.
-            if held / BURST_BYTES > (held.saturating_sub(self.bytes)) / BURST_BYTES {
+            if held / BURST_BYTES > held.saturating_sub(self.bytes) / BURST_BYTES {
                 heap::after_burst();
             }
         }

@@ -8,11 +8,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lmdb::{Environment, EnvironmentFlags};
 
-use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE};
+use super::directory::{DATA_FILE, DataDirectory, FILE_MODE, LOCK_FILE, open_to_write};
 use super::error::store_error;
 use super::guard;
 use super::heads::check_heads;
@@ -136,10 +136,8 @@ pub(super) fn holder(directory: &DataDirectory) -> io::Result<Option<libc::pid_t
     }
 }
 
-fn lock(path: &PathBuf) -> Result<File, StoreError> {
-    let mut options = OpenOptions::new();
-    let options = options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW);
-    let file = options.open(path).map_err(|error| failed("cannot open the lock file", &error))?;
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let file = open_to_write(path).map_err(|error| failed("cannot open the lock file", &error))?;
     match lock_first_byte(&file).map_err(|error| failed("cannot lock the store", &error))? {
         None => Ok(file),
         Some(pid) => Err(StoreError::Io(format!(

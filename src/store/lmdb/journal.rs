@@ -32,7 +32,7 @@ use super::log::{Log, Operations, Position};
 use super::opened::Opened;
 use super::options::LmdbOptions;
 use super::pages;
-use super::recovery::remove_logs;
+use super::recovery::become_plain;
 use super::slots::{Checkpoint, Slots};
 use super::system::{disk_space, write_out};
 use super::transaction::transaction_id;
@@ -421,17 +421,13 @@ impl Journal {
             written_bytes += if took > PACE_MIN { PACE_BYTES } else { 0 };
             if written_bytes >= FLUSH_BYTES {
                 written_bytes = 0;
-                self.flush()?;
+                if self.durability == Durability::Kill {
+                    self.sync_log()?;
+                }
             }
             at += PACE_BYTES;
         }
         Ok(())
-    }
-
-    /// Has the disk keep what was logged, where commits do not.
-    fn flush(&self) -> io::Result<()> {
-        let files = self.state().log.as_ref().map(Log::files);
-        files.filter(|_| self.durability == Durability::Kill).map_or(Ok(()), |files| files.sync())
     }
 
     /// After a failed write or sync, nobody knows what is on disk of what the page cache has: whoever opens the store next goes back to the
@@ -466,20 +462,13 @@ impl Journal {
             return Ok(());
         }
         let ended = if is_sound && self.slots.read()?.is_some_and(|checkpoint| checkpoint.is_trusted) {
-            // On disk before the file goes that says it is not.
-            self.data.sync_data().map_err(Failure::from).and_then(|()| Ok(self.remove()?))
+            become_plain(&self.data, &self.slots, &self.dir).map_err(Failure::from)
         } else {
             Ok(())
         };
         // Snapshots may still be open here.
         self.locks.be_present()?;
         ended
-    }
-
-    fn remove(&self) -> io::Result<()> {
-        self.slots.remove()?;
-        remove_logs(&self.dir);
-        Ok(())
     }
 
     /// For the thread of checkpoints: waits until there is something to do.

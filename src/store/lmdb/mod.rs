@@ -30,7 +30,6 @@ mod identity;
 mod journal;
 mod keeping;
 mod locks;
-#[allow(dead_code, unused_imports)]
 mod log;
 mod log_check;
 mod opened;

@@ -39,10 +39,7 @@ pub(super) fn recover(directory: &DataDirectory, options: &LmdbOptions) -> Resul
         Failure::Store(error) => error,
     })?;
     log::info!("the store was not closed: {commits} commits were recovered from its log");
-    // On disk before the checkpoint goes, and that before the log.
-    file.sync_data().and_then(|()| slots.remove()).map_err(|error| failed(error.into()))?;
-    remove_logs(directory.path());
-    Ok(())
+    become_plain(&file, &slots, directory.path()).map_err(|error| failed(error.into()))
 }
 
 /// Takes a store that no process has open, and makes it what its last process should have left: a data file on disk, without a log. False,
@@ -59,8 +56,7 @@ pub(super) fn make_plain(directory: &DataDirectory, locks: &Locks) -> Result<boo
     recover(directory, &LmdbOptions::default())?;
     let slots = Slots::new(directory.path());
     if slots.exist() {
-        File::open(directory.data_file()).and_then(|file| file.sync_data()).and_then(|()| slots.remove()).map_err(failed)?;
-        remove_logs(directory.path());
+        File::open(directory.data_file()).and_then(|file| become_plain(&file, &slots, directory.path())).map_err(failed)?;
     }
     Ok(true)
 }
@@ -156,8 +152,19 @@ fn commit(opened: &Opened, number: u64, payload: Payload<'_>) -> Result<Result<(
     Ok(transaction.commit())
 }
 
-/// Removes the log of a store that needs none.
-pub(super) fn remove_logs(dir: &Path) {
+/// Makes a data file that has everything one that needs neither checkpoint nor log; to be called by who has the store alone.
+///
+/// # Errors
+/// A sync or the removal failed: the checkpoint still counts, or is gone from a data file that is whole.
+pub(super) fn become_plain(data: &File, slots: &Slots, dir: &Path) -> io::Result<()> {
+    // On disk before the checkpoint goes that says it is not, and that before the log.
+    data.sync_data()?;
+    slots.remove()?;
+    remove_logs(dir);
+    Ok(())
+}
+
+fn remove_logs(dir: &Path) {
     for name in LOG_FILES {
         match fs::remove_file(dir.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => log::warn!("{name} is left in {dir:?}: {error}"),

@@ -79,11 +79,6 @@ impl Log {
         self.epoch
     }
 
-    /// The largest record, which is the room of a generation as well.
-    pub fn limit(&self) -> u64 {
-        self.limit
-    }
-
     /// Bytes of the records since a position, about.
     pub fn bytes_since(&self, position: Position) -> u64 {
         let generations = self.tail.generation().saturating_sub(position.generation());
@@ -91,7 +86,7 @@ impl Log {
     }
 
     /// Goes behind the records of other processes, up to the one of number `next` - 1. False at a gap: the tail is behind the last record
-    /// before it. A newer checkpoint may lie behind the gap: see `go_to`; if not, this commit and those of others have to
+    /// before it. A newer checkpoint may lie behind the gap; if not, this commit and those of others have to
     /// become durable without the log.
     ///
     /// # Errors
@@ -175,17 +170,6 @@ impl Log {
     /// The write or the sync failed; the record may come back when the store recovers.
     pub fn void(&mut self) -> io::Result<()> {
         self.appended.take().map_or(Ok(()), |(position, _)| self.void_at(position))
-    }
-
-    /// Begins the next generation, whose file must be free; the record of number `last` + 1 is its first.
-    pub fn restart(&mut self, epoch: u64, last: u64) -> Position {
-        self.go_to(epoch, self.tail.next_generation(), last);
-        self.tail
-    }
-
-    /// Goes to where a checkpoint on disk says that the record of number `last` + 1 begins.
-    pub fn go_to(&mut self, epoch: u64, tail: Position, last: u64) {
-        (self.epoch, self.tail, self.last, self.appended) = (epoch, tail, last, None);
     }
 
     /// Sees to it that a place has no record of a commit that was not made: of this number or a greater one.

@@ -17,6 +17,20 @@ type Change = (Vec<u8>, Option<Vec<u8>>);
 const LIMIT: u64 = 8192;
 const EPOCH: u64 = 0x1122_3344_5566_7788;
 
+/// What a process does that opens the log anew.
+impl Log {
+    /// Begins the next generation, whose file must be free; the record of number `last` + 1 is its first.
+    fn restart(&mut self, epoch: u64, last: u64) -> Position {
+        self.go_to(epoch, self.tail.next_generation(), last);
+        self.tail
+    }
+
+    /// Goes to where a checkpoint on disk says that the record of number `last` + 1 begins.
+    fn go_to(&mut self, epoch: u64, tail: Position, last: u64) {
+        (self.epoch, self.tail, self.last, self.appended) = (epoch, tail, last, None);
+    }
+}
+
 /// How many worlds are tried: more by DDBFS_LOG_WORLDS.
 fn worlds() -> u64 {
     std::env::var("DDBFS_LOG_WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(40)

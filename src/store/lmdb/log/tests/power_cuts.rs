@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::super::{Log, Operations, Position, replay};
+use super::super::{Log, Position};
 use super::disk::{Disk, shorten_last_write};
 use super::seeded::Numbers;
 use super::{Change, gathered, read};
