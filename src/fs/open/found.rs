@@ -161,7 +161,6 @@ impl Found {
     }
 
     /// Goes on with a listing until it has a batch.
-    #[must_use]
     pub fn next(&self) -> ControlFlow<()> {
         if self.len() >= BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

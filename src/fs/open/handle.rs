@@ -24,7 +24,7 @@ pub enum Handle {
     Text(Arc<Text>),
     /// A file that is made as it is read: a query's result.
     Computed(Box<OpenComputed>),
-    Directory(Mutex<DirectoryStream>),
+    Directory(Box<Mutex<DirectoryStream>>),
     Item(Arc<OpenText<ItemTarget>>),
     Scratch(FileId),
     Special(Arc<dyn OpenSpecial>),
