@@ -62,7 +62,8 @@ pub fn open_to_look_with(args: &DataArgs, options: EngineOptions) -> Result<Open
 /// As [`open`], with options of the engine.
 pub fn open_with(args: &DataArgs, options: EngineOptions, durability: Durability) -> Result<Opened, CliError> {
     let dir = resolve(args)?;
-    let (database, store) = open_at(&dir, options, LmdbOptions { durability, ..LmdbOptions::default() })?;
+    let store = LmdbOptions { durability, looks_only: options.looks_only, ..LmdbOptions::default() };
+    let (database, store) = open_at(&dir, options, store)?;
     Ok(Opened { dir, database, store })
 }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::lmdb::{get, put};
-use crate::support::daemon::Mount;
+use crate::support::daemon::{DDBFS, Mount, texts};
 use crate::support::engine::{n, put as put_item, s};
 use crate::support::own_process;
 use ddbfs::database::local::LocalDatabase;
@@ -36,6 +36,12 @@ fn given_dir() -> Option<PathBuf> {
 
 fn open(dir: &Path) -> Result<LmdbStore, StoreError> {
     LmdbStore::open(&dir.join("data"), LmdbOptions { map_bytes: 1 << 20, ..LmdbOptions::default() })
+}
+
+/// For one that looks.
+fn open_to_look(dir: &Path) -> LmdbStore {
+    let options = LmdbOptions { map_bytes: 1 << 20, looks_only: true, ..LmdbOptions::default() };
+    LmdbStore::open(&dir.join("data"), options).unwrap()
 }
 
 /// One write, so that a killed process does not leave half a line.
@@ -94,6 +100,15 @@ impl Other {
     fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    fn stop(&self) {
+        self.signal("-STOP");
+        let deadline = Instant::now() + PATIENCE;
+        while !self.is_stopped() {
+            assert!(Instant::now() < deadline, "it does not stop");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn signal(&self, signal: &str) {
@@ -177,6 +192,14 @@ fn is_marked(dir: &Path) -> bool {
     fs::read(dir.join("data/log.lock")).unwrap().starts_with(b"kept")
 }
 
+fn wait_until_marked(mount: &Mount) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_marked(mount.dir.path()) {
+        assert!(Instant::now() < deadline, "nothing is kept");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn after_a_killed_keeper_the_first_write_waits_until_what_it_gave_out_is_over_and_the_next_process_does_not() {
     let dir = tempfile::tempdir().unwrap();
@@ -255,12 +278,7 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     let dir = tempfile::tempdir().unwrap();
     let keeper = Other::start("child_keeps", dir.path());
     keeper.says("begin");
-    keeper.signal("-STOP");
-    let deadline = Instant::now() + PATIENCE;
-    while !keeper.is_stopped() {
-        assert!(Instant::now() < deadline, "it does not stop");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    keeper.stop();
     let Err(StoreError::Io(text)) = open(dir.path()) else { panic!("open beside a keeper") };
     let pid = keeper.child.id();
     assert!(text.starts_with(&format!("process {pid} has it mounted")) && text.contains(&format!("`kill -CONT {pid}`")), "{text}");
@@ -269,17 +287,63 @@ fn a_keeper_that_is_stopped_is_named_and_nobody_waits_for_ever() {
     keeper.kill();
 }
 
+#[test]
+fn who_only_looks_is_in_nobodys_way_and_comes_in_at_a_write() {
+    let dir = tempfile::tempdir().unwrap();
+    put(&open(dir.path()).unwrap(), b"key", vec![1]).unwrap();
+    let keeper = Other::start("child_keeps", dir.path());
+    keeper.says("begin");
+    keeper.stop();
+    let store = open_to_look(dir.path());
+    assert_eq!(get(&store, b"key"), Some(vec![1]));
+    drop(store);
+    keeper.signal("-CONT");
+    let store = open_to_look(dir.path());
+    // More than one of its looks.
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(dir.path().join("kept").exists() && keeper.lines.try_recv().is_err(), "who looked was heard");
+    put(&store, b"key", vec![2]).unwrap();
+    assert!(!dir.path().join("kept").exists(), "written beside a keeper");
+    keeper.says("asked");
+    keeper.says("end");
+    drop(store);
+    keeper.says("begin");
+    keeper.kill();
+
+    // The mark of a killed one is for the first write, too.
+    let killed = Instant::now();
+    let store = open_to_look(dir.path());
+    put(&store, b"key", vec![3]).unwrap();
+    assert!(killed.elapsed() >= KEEP, "written after {:?}", killed.elapsed());
+    assert!(!is_marked(dir.path()));
+}
+
+#[test]
+fn commands_that_look_read_beside_a_mount_that_is_stopped() {
+    let mount = Mount::with_samples();
+    wait_until_marked(&mount);
+    let run = |arguments: &[&str]| {
+        // Bounded, as a mount that is stopped must go on before it can be ended.
+        let output = Command::new("timeout").args(["60", DDBFS]).args(arguments).arg("--data").arg(mount.data()).output().unwrap();
+        (output.status.success(), texts(&output).1)
+    };
+    mount.signal("-STOP");
+    let looked = [&["dump", "Pets"][..], &["index", "status", "Pets"], &["shapes", "Pets"]].map(&run);
+    let wrote = run(&["sample"]);
+    mount.signal("-CONT");
+    assert_eq!(looked, [(); 3].map(|()| (true, String::new())));
+    assert!(!wrote.0 && wrote.1.contains("has it mounted alone"), "{}", wrote.1);
+    // This one waits for a commit under way.
+    assert_eq!(run(&["check"]), (true, String::new()));
+}
+
 /// A program that stands in a dead mount is answered by the kernel from what it kept, until that is over.
 #[test]
 fn what_a_killed_mount_left_in_the_kernel_is_never_older_than_what_was_written_after_it() {
     let mut mount = Mount::with_samples();
     let items = File::open(mount.point().join("Pets/items/Dog")).unwrap();
     let size = || fs::metadata(format!("/proc/self/fd/{}/Fido.json", items.as_raw_fd())).map(|metadata| metadata.len());
-    let deadline = Instant::now() + PATIENCE;
-    while !is_marked(mount.dir.path()) {
-        assert!(Instant::now() < deadline, "nothing is kept");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until_marked(&mount);
     // It is said before it begins.
     std::thread::sleep(Duration::from_millis(200));
     let before = size().unwrap();

@@ -41,50 +41,76 @@ const SETTLE_LOOK: Duration = Duration::from_millis(20);
 pub(super) struct Door {
     locks: Arc<Locks>,
     file: PathBuf,
-    /// What a killed keeper left, and when it has ended at last; `None` when there is nothing.
-    left: Mutex<Option<(Remains, Instant)>>,
-    /// The same without the lock.
+    place: Mutex<Place>,
+    /// Inside, and nothing is left: the same without the lock.
     is_settled: AtomicBool,
 }
 
+#[derive(Debug)]
+enum Place {
+    Outside,
+    /// With what a killed keeper left, and when it has ended at last; `None` when there is nothing.
+    Inside(Option<(Remains, Instant)>),
+}
+
 impl Door {
-    /// Comes in, when nothing is kept any more by a process that lives.
+    /// Stands before the door.
+    pub fn new(directory: &DataDirectory, locks: Arc<Locks>) -> Self {
+        let file = directory.path().join(LOCKS_FILE);
+        Self { locks, file, place: Mutex::new(Place::Outside), is_settled: AtomicBool::new(false) }
+    }
+
+    /// Comes in, when nothing is kept any more by a process that lives; nothing is done by who is in.
     ///
     /// # Errors
     /// The keeper does not give way; what locking fails with.
-    pub fn enter(directory: &DataDirectory, locks: Arc<Locks>) -> Result<Self, StoreError> {
-        let file = directory.path().join(LOCKS_FILE);
-        let failed = |error: io::Error| StoreError::Io(format!("{}: {error}", file.display()));
+    pub fn enter(&self, directory: &DataDirectory) -> Result<(), StoreError> {
+        let mut place = self.place.lock();
+        if let Place::Inside(_) = *place {
+            return Ok(());
+        }
+        let failed = |error: io::Error| StoreError::Io(format!("{}: {error}", self.file.display()));
         let deadline = Instant::now() + PATIENCE;
         let mut pause = KNOCK_PERIOD_MIN;
-        while !locks.try_share(Byte::Door).map_err(failed)? {
+        while !self.locks.try_share(Byte::Door).map_err(failed)? {
             if Instant::now() > deadline {
                 return Err(no_answer(directory));
             }
-            knock(&locks).map_err(failed)?;
+            self.knock().map_err(failed)?;
             std::thread::sleep(pause);
             pause = (pause * 2).min(KNOCK_PERIOD_MAX);
         }
-        let left = read(locks.file()).map_err(failed)?.map(|remains| (remains, Instant::now() + KEEP + SLACK));
+        let left = read(self.locks.file()).map_err(failed)?.map(|remains| (remains, Instant::now() + KEEP + SLACK));
         if left.is_some() {
             log::info!("a mount of this data directory was killed: the first write waits until what the kernel kept of it is over");
         }
-        Ok(Self { locks, file, is_settled: AtomicBool::new(left.is_none()), left: Mutex::new(left) })
+        self.is_settled.store(left.is_none(), Ordering::Release);
+        *place = Place::Inside(left);
+        Ok(())
     }
 
-    /// Returns when nothing is kept any more of what a killed keeper gave out. To be called before each write.
-    pub fn settle(&self) {
+    /// Comes in, and returns when nothing is kept any more of what a killed keeper gave out. To be called before each write.
+    ///
+    /// # Errors
+    /// As for [`Self::enter`].
+    pub fn settle(&self, directory: &DataDirectory) -> Result<(), StoreError> {
+        if !self.is_settled() {
+            self.enter(directory)?;
+        }
         while !self.is_settled() {
             std::thread::sleep(SETTLE_LOOK);
         }
+        Ok(())
     }
 
-    /// Whether nothing is kept of what a killed keeper gave out.
+    /// Whether this process is in, and nothing is kept of what a killed keeper gave out.
     pub fn is_settled(&self) -> bool {
         if self.is_settled.load(Ordering::Acquire) {
             return true;
         }
-        let mut left = self.left.lock();
+        // Who comes in may wait for long.
+        let Some(mut place) = self.place.try_lock() else { return false };
+        let Place::Inside(left) = &mut *place else { return false };
         if left.as_ref().is_some_and(|(remains, end)| Instant::now() < *end && !remains.are_gone()) {
             return false;
         }
@@ -124,15 +150,10 @@ impl Door {
         write(self.locks.file(), None)
     }
 
-    /// Knocks at one's own door.
+    /// Knocks: changes nothing, but is noticed, a file that gets the mode it has.
     pub fn knock(&self) -> io::Result<()> {
-        knock(&self.locks)
+        self.locks.file().set_permissions(Permissions::from_mode(FILE_MODE))
     }
-}
-
-/// Changes nothing, but is noticed: a file that gets the mode it has.
-fn knock(locks: &Locks) -> io::Result<()> {
-    locks.file().set_permissions(Permissions::from_mode(FILE_MODE))
 }
 
 fn no_answer(directory: &DataDirectory) -> StoreError {
@@ -157,7 +178,10 @@ mod tests {
     fn what_a_killed_keeper_left_is_over_when_its_remains_are_gone() {
         let dir = tempfile::tempdir().unwrap();
         let directory = DataDirectory::take(&dir.path().join("data")).unwrap();
-        let enter = || Door::enter(&directory, Arc::new(Locks::open(&directory).unwrap())).unwrap();
+        let enter = || {
+            let door = Door::new(&directory, Arc::new(Locks::open(&directory).unwrap()));
+            door.enter(&directory).map(|()| door).unwrap()
+        };
         let remains = dir.path().join("remains");
         std::fs::write(&remains, "").unwrap();
         let keeper = enter();

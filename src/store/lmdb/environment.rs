@@ -72,8 +72,11 @@ impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
         let locks = Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
-        // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
-        let door = Arc::new(Door::enter(&directory, Arc::clone(&locks))?);
+        let door = Arc::new(Door::new(&directory, Arc::clone(&locks)));
+        if !options.looks_only {
+            // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
+            door.enter(&directory)?;
+        }
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
         // Until the environment is open: nobody comes or goes, so that who is alone stays so.
         let opening = locks.hold(Byte::Opening).map_err(failed)?;
@@ -512,7 +515,7 @@ enum Attempt {
 
 impl Backend for LmdbEnvironment {
     fn transact(&self, body: &mut Body<'_>) -> Result<(), StoreError> {
-        self.door.settle();
+        self.door.settle(&self.directory)?;
         let result = self.transact_trusted(body);
         self.distrust_failed();
         result

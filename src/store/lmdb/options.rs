@@ -20,10 +20,18 @@ pub struct LmdbOptions {
     /// Whether the writer thread asks for real-time scheduling, so that next to CPU-bound work a commit does not wait for a
     /// scheduler's tick (0.1 ms becomes 4 to 8). Nothing is lost where that is not allowed.
     pub real_time: bool,
+    /// Nothing is meant to be written: a mount that keeps what it read is not disturbed before the first write all the same.
+    pub looks_only: bool,
 }
 
 impl Default for LmdbOptions {
     fn default() -> Self {
-        Self { durability: Durability::Power, map_bytes: MAP_BYTES_DEFAULT, log_bytes: LOG_BYTES_DEFAULT, real_time: true }
+        Self {
+            durability: Durability::Power,
+            map_bytes: MAP_BYTES_DEFAULT,
+            log_bytes: LOG_BYTES_DEFAULT,
+            real_time: true,
+            looks_only: false,
+        }
     }
 }
