@@ -54,17 +54,21 @@ enum Place {
 }
 
 impl Door {
-    /// Stands before the door.
-    pub fn new(directory: &DataDirectory, locks: Arc<Locks>) -> Self {
+    /// Comes in, unless this process only looks.
+    ///
+    /// # Errors
+    /// As for [`Self::enter`].
+    pub fn open(directory: &DataDirectory, locks: Arc<Locks>, looks_only: bool) -> Result<Self, StoreError> {
         let file = directory.path().join(LOCKS_FILE);
-        Self { locks, file, place: Mutex::new(Place::Outside), is_settled: AtomicBool::new(false) }
+        let door = Self { locks, file, place: Mutex::new(Place::Outside), is_settled: AtomicBool::new(false) };
+        if looks_only { Ok(door) } else { door.enter(directory).map(|()| door) }
     }
 
     /// Comes in, when nothing is kept any more by a process that lives; nothing is done by who is in.
     ///
     /// # Errors
     /// The keeper does not give way; what locking fails with.
-    pub fn enter(&self, directory: &DataDirectory) -> Result<(), StoreError> {
+    fn enter(&self, directory: &DataDirectory) -> Result<(), StoreError> {
         let mut place = self.place.lock();
         if let Place::Inside(_) = *place {
             return Ok(());
@@ -178,10 +182,7 @@ mod tests {
     fn what_a_killed_keeper_left_is_over_when_its_remains_are_gone() {
         let dir = tempfile::tempdir().unwrap();
         let directory = DataDirectory::take(&dir.path().join("data")).unwrap();
-        let enter = || {
-            let door = Door::new(&directory, Arc::new(Locks::open(&directory).unwrap()));
-            door.enter(&directory).map(|()| door).unwrap()
-        };
+        let enter = || Door::open(&directory, Arc::new(Locks::open(&directory).unwrap()), false).unwrap();
         let remains = dir.path().join("remains");
         std::fs::write(&remains, "").unwrap();
         let keeper = enter();

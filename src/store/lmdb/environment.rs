@@ -72,11 +72,8 @@ impl LmdbEnvironment {
     pub fn open(dir: &Path, options: LmdbOptions) -> Result<Self, StoreError> {
         let directory = DataDirectory::take(dir)?;
         let locks = Arc::new(Locks::open(&directory).map_err(|error| no_locks(&directory, &error))?);
-        let door = Arc::new(Door::new(&directory, Arc::clone(&locks)));
-        if !options.looks_only {
-            // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
-            door.enter(&directory)?;
-        }
+        // Before anything is done, and under no other lock: whoever keeps what it read gives that up first.
+        let door = Arc::new(Door::open(&directory, Arc::clone(&locks), options.looks_only)?);
         let failed = |error: io::Error| StoreError::Io(format!("{:?}: {error}", directory.path()));
         // Until the environment is open: nobody comes or goes, so that who is alone stays so.
         let opening = locks.hold(Byte::Opening).map_err(failed)?;
