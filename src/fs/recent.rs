@@ -13,7 +13,8 @@
 //! | `view::in_progress` | who unlinked what stays, or removes a table | it is gone for that process | 60 s | 1,000 |
 //! | the same | who makes a table as a copy | it makes what is there by itself | 60 s | 1,000 |
 //! | `view::lookers` | threads that read names only | they are told no attributes | 60 s | 1,000 |
-//! | `view::keeping` | what is about to be renamed | the kernel is not to keep its name | 1 s | 1,000 |
+//! | `view::keeping` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
+//! | the same | folders that were renamed | the kernel is to look a name up again | 6 s | 1,000 |
 //! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |
 //! | `view::seen` | texts that were read | a refused write tells what changed | none | by bytes, 16 MiB |
 //!
@@ -90,6 +91,11 @@ impl<K: Hash + Eq + Clone, V, const ENTRIES_MAX: usize, const AGE_MS_MAX: u64> R
 
     pub fn remove_oldest(&mut self) -> Option<V> {
         self.entries.pop_lru().map(|(_, (value, _))| value)
+    }
+
+    /// Is there one whose key is so?
+    pub fn any(&self, is_it: impl Fn(&K) -> bool, now_ms: u64) -> bool {
+        self.entries.iter().any(|(key, (_, at))| !is_old(*at, now_ms, AGE_MS_MAX) && is_it(key))
     }
 
     /// Takes out the entries that are so, the oldest first.

@@ -1,7 +1,7 @@
 //! What the kernel keeps, and what ends that: docs/filesystem.md 13.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -188,6 +188,28 @@ fn an_item_is_not_kept_by_other_spellings_nor_while_it_is_open() {
     put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","more":1}"#);
     assert!(cost(mount.path(), &items.join("o1.json")) >= 200, "what is open is of another version");
     drop(open);
+}
+
+#[test]
+fn a_rename_takes_nothing_along_that_the_kernel_believed_of_the_old_name() {
+    let mount = orders();
+    let items = mount.path().join("Orders/items/u1");
+    let (old, new) = (items.join("o1.json"), items.join("new.json"));
+    for n in 1..20 {
+        // It is kept by its name, then written through a handle, by which only its attributes end.
+        assert!(cost(mount.path(), &old) < 60);
+        let mut open = fs::OpenOptions::new().read(true).write(true).open(&old).unwrap();
+        let text = format!("{{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":{n}}}\n");
+        open.write_all(text.as_bytes()).unwrap();
+        open.set_len(text.len() as u64).unwrap();
+        open.sync_all().unwrap();
+        drop(open);
+        fs::rename(&old, &new).unwrap();
+        put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","more":"0123456789"}"#);
+        assert_eq!(seen(&new).map(|seen| seen.1), Some(text.len() as u64 + 1), "renamed {n} times");
+        delete(&mount, "Orders", r#"{"pk":"u1","sk":"new"}"#);
+        assert_eq!(seen(&new), None, "renamed {n} times");
+    }
 }
 
 #[test]

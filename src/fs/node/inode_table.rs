@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -24,6 +25,15 @@ const SHARDS: usize = 16;
 /// When a node was marked as one of which the kernel may keep something: a later mark is another one.
 pub type Mark = NonZeroU32;
 
+/// A node of which a lookup was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    pub ino: u64,
+    /// The kernel did not know the number. So it has no name of it that it asks about again: it holds the lock of the directory until
+    /// it has taken the answer, and a notification about the name comes after that.
+    pub is_first: bool,
+}
+
 #[derive(Debug)]
 struct Slot {
     node: KnownNode,
@@ -32,6 +42,8 @@ struct Slot {
     mark: Option<Mark>,
     /// The clock of its shard when it came in, or was last found to be among the oldest.
     since: u32,
+    /// When [`InodeTable::is_asked_again`] was called last, in milliseconds; the high bits are cut off.
+    asked_ms: u32,
 }
 
 #[derive(Debug, Default)]
@@ -76,13 +88,13 @@ impl InodeTable {
         &self.shards[usize::try_from(mixed).unwrap_or_default() % SHARDS]
     }
 
-    /// Counts one lookup and returns the inode number; with `keeps`, what is read of the node from now on may be kept by the kernel.
+    /// Counts one lookup of the node; with `keeps`, what is read of the node from now on may be kept by the kernel.
     /// `None` when the number already stands for another node: two digests of 63 bits met.
     #[must_use]
-    pub fn mark(&self, node: Node, keeps: bool) -> Option<u64> {
+    pub fn mark(&self, node: Node, keeps: bool) -> Option<Counted> {
         let ino = node.ino();
         if ino == ROOT_INO {
-            return Some(ino);
+            return Some(Counted { ino, is_first: false });
         }
         self.mark_known(ino, KnownNode::new(node, &self.sources), keeps)
     }
@@ -96,13 +108,15 @@ impl InodeTable {
     /// [`InodeTable::mark`] of an item with this number, packed by [`super::pack_item`]; what is read of it may be kept.
     #[must_use]
     pub fn mark_item(&self, ino: u64, source: &Arc<Source>, packed: &[u8]) -> Option<u64> {
-        self.mark_known(ino, KnownNode::item(source, packed), true)
+        self.mark_known(ino, KnownNode::item(source, packed), true).map(|counted| counted.ino)
     }
 
-    fn mark_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<u64> {
+    fn mark_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<Counted> {
         let mut shard = self.shard(ino).lock();
         let clock = shard.clock;
-        match shard.slots.get_mut(&ino) {
+        let known = shard.slots.get_mut(&ino);
+        let is_first = known.is_none();
+        match known {
             Some(slot) if slot.node.is_same(&node) => {
                 slot.lookups = slot.lookups.saturating_add(1);
                 // Equal, but a query path holds its table's definition, which may be a new one.
@@ -110,7 +124,7 @@ impl InodeTable {
             }
             Some(_) => return None,
             None => {
-                shard.slots.insert(ino, Slot { node, lookups: 1, mark: None, since: clock });
+                shard.slots.insert(ino, Slot { node, lookups: 1, mark: None, since: clock, asked_ms: 0 });
                 shard.clock = clock.wrapping_add(1);
                 self.known.fetch_add(1, Ordering::Relaxed);
             }
@@ -118,7 +132,16 @@ impl InodeTable {
         if keeps {
             shard.mark(ino);
         }
-        Some(ino)
+        Some(Counted { ino, is_first })
+    }
+
+    /// Was this called of the node before, within that time, but not at this very moment?
+    pub fn is_asked_again(&self, ino: u64, within: Duration, now_ms: u64) -> bool {
+        let now = u32::try_from(now_ms & u64::from(u32::MAX)).unwrap_or_default();
+        let mut shard = self.shard(ino).lock();
+        let Some(slot) = shard.slots.get_mut(&ino) else { return false };
+        let since = now.wrapping_sub(std::mem::replace(&mut slot.asked_ms, now));
+        since > 0 && u128::from(since) < within.as_millis()
     }
 
     /// Takes back one lookup that [`InodeTable::mark`] counted: the kernel is not told of the node.
@@ -235,13 +258,24 @@ mod tests {
     #[test]
     fn a_node_stays_until_every_lookup_is_forgotten() {
         let inodes = InodeTable::default();
-        let ino = inodes.mark(table("Orders"), false).unwrap();
-        assert_eq!(inodes.mark(table("Orders"), false), Some(ino));
+        let Counted { ino, is_first } = inodes.mark(table("Orders"), false).unwrap();
+        assert!(is_first);
+        assert_eq!(inodes.mark(table("Orders"), false), Some(Counted { ino, is_first: false }));
         assert!(inodes.forget(ino, 1).is_none());
         assert_eq!(inodes.get(ino).as_deref(), Some(&table("Orders")));
         assert!(inodes.forget(ino, 1).is_some());
         assert!(inodes.get(ino).is_none());
         assert!(inodes.is_empty());
+        assert!(inodes.mark(table("Orders"), false).is_some_and(|counted| counted.is_first), "it is known anew");
+    }
+
+    #[test]
+    fn a_name_is_asked_again_within_a_time_and_not_at_once() {
+        let inodes = InodeTable::default();
+        let ino = inodes.mark(table("Orders"), false).unwrap().ino;
+        let asked = |now_ms| inodes.is_asked_again(ino, Duration::from_secs(3), now_ms);
+        assert!(!asked(1 << 40) && !asked(1 << 40) && asked((1 << 40) + 1) && asked((1 << 40) + 3_000));
+        assert!(!asked((1 << 40) + 6_000) && !inodes.is_asked_again(ino + 1, Duration::from_secs(3), 1));
     }
 
     #[test]
@@ -249,7 +283,7 @@ mod tests {
         let inodes = InodeTable::default();
         inodes.forget(ROOT_INO, 1000);
         assert_eq!(inodes.get(ROOT_INO).as_deref(), Some(&Node::Root));
-        assert_eq!(inodes.mark(Node::Root, true), Some(ROOT_INO));
+        assert_eq!(inodes.mark(Node::Root, true).map(|counted| counted.ino), Some(ROOT_INO));
         assert!(inodes.is_empty());
     }
 
@@ -261,7 +295,7 @@ mod tests {
     #[test]
     fn a_mark_ends_only_with_what_was_told_up_to_it() {
         let inodes = InodeTable::default();
-        let ino = inodes.mark(table("Orders"), true).unwrap();
+        let ino = inodes.mark(table("Orders"), true).unwrap().ino;
         let first = inodes.marked(ino).unwrap();
         assert_eq!(inodes.all_marked(None), [(ino, first)]);
         assert!(inodes.all_marked(Some(&TableName::new("Other").unwrap())).is_empty());
@@ -278,7 +312,7 @@ mod tests {
     #[test]
     fn the_oldest_are_named_once_and_the_newest_stay() {
         let inodes = InodeTable::default();
-        let inos: Vec<u64> = (0..8_000).map(|number| inodes.mark(table(&format!("t{number:05}")), true).unwrap()).collect();
+        let inos: Vec<u64> = (0..8_000).map(|number| inodes.mark(table(&format!("t{number:05}")), true).unwrap().ino).collect();
         assert!(inodes.oldest(8_000 * 2).is_empty());
         let oldest = inodes.oldest(4_000);
         assert!(oldest.len() > 4_000 && inos[6_000..].iter().all(|ino| !oldest.contains(ino)), "{}", oldest.len());

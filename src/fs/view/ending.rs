@@ -2,9 +2,9 @@
 //!
 //! | what happens | what the kernel is told | who waits for that |
 //! |---|---|---|
-//! | an item is written | its name is looked up again, its attributes are asked for again | who wrote, but for the calls below |
-//! | an item is deleted | its name is dropped, and the attributes | the same |
-//! | a table goes | its name is dropped with all below, and the attributes of its items | the same |
+//! | an item is written | its name is dropped (while it is open: looked up again), and the attributes | who wrote, but for the calls below |
+//! | an item is deleted | the same | the same |
+//! | a table goes | its name is dropped with all below, and the names and attributes of its items | the same |
 //! | the mount is not alone any more | all names and attributes that it keeps are dropped | the newcomer |
 //! | more nodes are known than [`KNOWN_MAX`] | names are dropped, the oldest first | nobody |
 //!
@@ -18,14 +18,13 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
 use super::View;
-use super::keeping::{Kernel, Name, Notice, item_of};
+use super::keeping::{Kernel, Name, Notice, item_of, name_of_entry};
 use crate::database::{EntryKey, TextForm};
 use crate::engine::observer::{Committed, Observer, Patience, Then, Written};
 use crate::fs::node::inode_table::Mark;
-use crate::fs::node::{EntryNode, Node, ROOT_INO, base};
+use crate::fs::node::{Node, ROOT_INO, base};
 use crate::fs::path::{self, names};
 use crate::fs::source::entry::item_number;
 use crate::model::{Error, Key, TableName};
@@ -114,12 +113,10 @@ impl View {
 
     fn end_keeping(&self) {
         let observer = self.keeping.observer.lock().take();
-        if self.keeping.is_on.swap(false, Ordering::SeqCst) {
-            *self.keeping.was_on.lock() = Some(Instant::now());
-        }
+        self.keeping.is_on.store(false, Ordering::SeqCst);
         // Of what was marked before, answers may be on their way; nothing is marked after.
         let all = self.inodes.all_marked(None);
-        let notices = all.iter().filter_map(|(ino, _)| self.inodes.get(*ino).map(|node| dropped(*ino, &node))).collect();
+        let notices = self.drop_all(&all).collect();
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let done: Then = Box::new(move || drop(sender));
         self.notify(notices, all, Patience::Long, done);
@@ -138,19 +135,26 @@ impl View {
             if let Some(mark) = self.inodes.marked(ino)
                 && let Some(notice) = self.notice_of(written, ino, committed.patience)
             {
-                marks.push((ino, mark));
+                // The name goes on, and with it the mark: a rename asks for it.
+                let is_over = !matches!(notice, Notice::Attributes(_));
+                marks.extend(is_over.then_some((ino, mark)));
                 notices.push(notice);
             }
         }
         for table in &committed.tables {
             let of_table = self.inodes.all_marked(Some(table));
             notices.push(Notice::Gone(table_name(table), Node::Table(table.clone()).ino()));
-            notices.extend(of_table.iter().map(|(ino, _)| Notice::Attributes(*ino)));
+            // Each by its name: an answer may be on its way, by which the kernel would know it when the table comes again.
+            notices.extend(self.drop_all(&of_table));
             marks.extend(of_table);
         }
         // A write by which somebody else's look begins to matter is not settled by the kernel.
         let patience = if committed.patience == Patience::Settled { Patience::Short } else { committed.patience };
         self.notify(notices, marks, patience, then);
+    }
+
+    fn drop_all(&self, marked: &[(u64, Mark)]) -> impl Iterator<Item = Notice> {
+        marked.iter().filter_map(|(ino, _)| self.inodes.get(*ino).map(|node| dropped(*ino, &node)))
     }
 
     fn notice_of(&self, written: &Written, ino: u64, patience: Patience) -> Option<Notice> {
@@ -163,13 +167,15 @@ impl View {
             Some(version) if self.reads.is_to_be_seen(ino, version) => Some(Notice::Changed(name(), ino)),
             Some(_) if is_settled => None,
             // The kernel has the inode while a file is open: no answer that is on its way can bring it anew.
-            Some(_) if patience == Patience::Short && self.handles.is_open(ino) => Some(Notice::Attributes(ino)),
-            Some(_) => Some(Notice::Changed(name(), ino)),
+            Some(_) if self.handles.is_open(ino) && patience == Patience::Short => Some(Notice::Attributes(ino)),
+            Some(_) if self.handles.is_open(ino) => Some(Notice::Changed(name(), ino)),
+            // Dropped, so that its next name is the first and is kept.
+            Some(_) => Some(Notice::Gone(name(), ino)),
         }
     }
 
     /// Tells the kernel; the marks end when that is done.
-    fn notify(&self, notices: Vec<Notice>, marks: Vec<(u64, Mark)>, patience: Patience, then: Then) {
+    pub(super) fn notify(&self, notices: Vec<Notice>, marks: Vec<(u64, Mark)>, patience: Patience, then: Then) {
         let Some(kernel) = self.keeping.kernel.read().clone().filter(|_| !notices.is_empty()) else { return then() };
         self.keeping.told.notices.fetch_add(notices.len() as u64, Ordering::Relaxed);
         let view = self.me.clone();
@@ -181,10 +187,10 @@ impl View {
         kernel.tell(notices, patience, ended, then);
     }
 
-    /// Items were renamed, by a call that holds the locks of their directories: an answer that was on its way may have made the kernel
+    /// Folders were renamed, by a call that holds the lock of their directory: an answer that was on its way may have made the kernel
     /// believe in a name for longer.
-    pub(super) fn names_moved(&self, nodes: impl IntoIterator<Item = (Name, u64)>) {
-        let notices = nodes.into_iter().map(|(name, ino)| Notice::Changed(name, ino)).collect();
+    pub(super) fn names_moved(&self, names: Vec<(Name, u64)>) {
+        let notices = names.into_iter().map(|(name, ino)| Notice::Changed(name, ino)).collect();
         self.notify(notices, Vec::new(), Patience::None, Box::new(|| {}));
     }
 
@@ -234,16 +240,6 @@ fn name_of(table: &TableName, key: &Key) -> Name {
     };
     let name = names::entry_name(&EntryKey { index: None, base: key.clone() }, TextForm::PlainJson);
     Name { parent: parent.ino(), name }
-}
-
-/// The name of an entry of a table or an index.
-fn name_of_entry(entry: &EntryNode) -> Name {
-    let parent = match (&entry.key.index, &entry.key.base.sort) {
-        (Some((partition, _)), _) => Node::Collection(entry.source.clone(), partition.clone()),
-        (None, Some(_)) => Node::Collection(entry.source.clone(), vec![entry.key.base.partition.clone()]),
-        (None, None) => Node::Items(entry.source.clone()),
-    };
-    Name { parent: parent.ino(), name: names::entry_name(&entry.key, entry.form) }
 }
 
 fn dropped(ino: u64, node: &Node) -> Notice {

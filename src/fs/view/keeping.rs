@@ -4,81 +4,77 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 
 use crate::database::TextForm;
 use crate::engine::observer::{Observer, Patience, Then};
-use crate::fs::FsError;
 use crate::fs::node::{EntryNode, Node};
 use crate::fs::path::names;
 use crate::fs::recent::Recent;
 use crate::fs::time::now_ms;
 
 /// How long a rename may take to come again.
-const MOVING_MS: u64 = 1_000;
+const MOVING_MS: u64 = 10_000;
 const MOVING_MAX: usize = 1_000;
-/// How long the kernel may believe in a name that was renamed: what it keeps, and a while for the answer to come.
+/// How long the kernel may believe in a folder's name that was renamed: what it keeps, and a while for the answer to come.
 const MOVED_MS: u64 = 6_000;
 
 /// Inode numbers of what is about to be renamed.
 #[derive(Debug, Default)]
 pub struct Moving {
-    /// With whether it was looked up since, by which the kernel keeps it no more.
-    inos: Mutex<Recent<u64, bool, MOVING_MAX, MOVING_MS>>,
+    /// With the thread that renames, and whether it has looked the name up since, by which the kernel keeps it no more. Not by another
+    /// thread's look: the kernel takes the answer to that when it likes.
+    inos: Mutex<Recent<(u64, u32), bool, MOVING_MAX, MOVING_MS>>,
     count: AtomicUsize,
-    /// What was renamed of late.
+    /// Folders that were renamed of late.
     moved: Mutex<Recent<u64, (), MOVING_MAX, MOVED_MS>>,
     moved_count: AtomicUsize,
 }
 
 impl Moving {
-    /// It is about to be renamed. Does the kernel keep its name no more?
-    pub fn begin(&self, ino: u64) -> bool {
+    /// It is about to be renamed by that thread. Does the kernel keep its name no more?
+    pub fn begin(&self, ino: u64, thread: u32) -> bool {
         let (mut inos, now_ms) = (self.inos.lock(), now_ms());
-        let is_ready = inos.get(&ino, now_ms) == Some(&true);
-        inos.keep(ino, is_ready, now_ms);
+        let is_ready = inos.get(&(ino, thread), now_ms) == Some(&true);
+        inos.keep((ino, thread), is_ready, now_ms);
         self.count.store(inos.len(), Ordering::SeqCst);
         is_ready
     }
 
     /// It was renamed, or not.
-    pub fn end(&self, ino: u64) {
+    pub fn end(&self, ino: u64, thread: u32) {
         let mut inos = self.inos.lock();
-        inos.remove(&ino);
+        inos.remove(&(ino, thread));
         self.count.store(inos.len(), Ordering::SeqCst);
-        // The other lock is taken alone.
-        drop(inos);
+    }
+
+    /// A folder was renamed: the kernel may take it for what has its name now, by an answer that was on its way.
+    pub fn moved(&self, ino: u64) {
         let mut moved = self.moved.lock();
         moved.keep(ino, (), now_ms());
         self.moved_count.store(moved.len(), Ordering::SeqCst);
     }
 
-    /// What is to be said of an inode that is not there: if it was renamed of late, the kernel may take it for what has its name now,
-    /// by an answer that was on its way while it was renamed. So it is to look the name up again.
-    pub fn gone(&self, ino: u64) -> FsError {
-        let was_moved = self.moved_count.load(Ordering::SeqCst) > 0 && self.moved.lock().get(&ino, now_ms()).is_some();
-        if was_moved { FsError::Stale } else { FsError::NotFound }
+    /// Is this a folder that was renamed of late?
+    pub fn was_moved(&self, ino: u64) -> bool {
+        self.moved_count.load(Ordering::SeqCst) > 0 && self.moved.lock().get(&ino, now_ms()).is_some()
     }
 
     /// Is it about to be renamed?
     pub fn holds(&self, ino: u64) -> bool {
-        self.count.load(Ordering::SeqCst) > 0 && self.inos.lock().get(&ino, now_ms()).is_some()
+        self.count.load(Ordering::SeqCst) > 0 && self.inos.lock().any(|(of, _)| *of == ino, now_ms())
     }
 
-    /// The same; who asks answers so that it is not kept.
-    pub fn is_looked_up(&self, ino: u64) -> bool {
-        if self.count.load(Ordering::SeqCst) == 0 {
+    /// The same; that thread looks it up, and is answered so that it is not kept.
+    pub fn is_looked_up(&self, ino: u64, thread: u32) -> bool {
+        if !self.holds(ino) {
             return false;
         }
-        match self.inos.lock().get_mut(&ino, now_ms()) {
-            Some(is_ready) => {
-                *is_ready = true;
-                true
-            }
-            None => false,
+        if let Some(is_ready) = self.inos.lock().get_mut(&(ino, thread), now_ms()) {
+            *is_ready = true;
         }
+        true
     }
 }
 
@@ -86,8 +82,6 @@ impl Moving {
 #[derive(Default)]
 pub struct Keeping {
     pub is_on: AtomicBool,
-    /// When that ended last: a directory's name is kept a little longer.
-    pub was_on: Mutex<Option<Instant>>,
     pub moving: Moving,
     /// Who tells the kernel, while there is a mount.
     pub kernel: RwLock<Option<Arc<dyn Kernel>>>,
@@ -148,6 +142,16 @@ pub fn item_of(node: &Node) -> Option<&EntryNode> {
     }
 }
 
+/// The name of an entry of a table or an index.
+pub fn name_of_entry(entry: &EntryNode) -> Name {
+    let parent = match (&entry.key.index, &entry.key.base.sort) {
+        (Some((partition, _)), _) => Node::Collection(entry.source.clone(), partition.clone()),
+        (None, Some(_)) => Node::Collection(entry.source.clone(), vec![entry.key.base.partition.clone()]),
+        (None, None) => Node::Items(entry.source.clone()),
+    };
+    Name { parent: parent.ino(), name: names::entry_name(&entry.key, entry.form) }
+}
+
 /// Is this how the node is listed in that directory? The name that ends when the node does; others for the same key are not kept.
 pub fn is_own_name(parent: &Node, node: &Node, name: &[u8]) -> bool {
     match (parent, item_of(node)) {
@@ -164,14 +168,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rename_goes_on_when_the_name_was_looked_up_since_it_was_asked_for() {
+    fn a_rename_goes_on_when_who_asked_for_it_has_looked_the_name_up_since() {
         let moving = Moving::default();
-        assert!(!moving.is_looked_up(1));
-        assert!(!moving.begin(1) && !moving.begin(1), "nobody has looked it up");
-        assert!(moving.is_looked_up(1) && !moving.is_looked_up(2));
-        assert!(moving.begin(1));
-        moving.end(1);
-        assert!(!moving.is_looked_up(1) && !moving.begin(1));
-        assert_eq!((moving.gone(1), moving.gone(2)), (FsError::Stale, FsError::NotFound));
+        assert!(!moving.is_looked_up(1, 7));
+        assert!(!moving.begin(1, 7) && !moving.begin(1, 7), "nobody has looked it up");
+        assert!(moving.is_looked_up(1, 8) && moving.holds(1) && !moving.begin(1, 7), "another has");
+        assert!(moving.is_looked_up(1, 7) && !moving.is_looked_up(2, 7));
+        assert!(!moving.begin(1, 8) && moving.begin(1, 7));
+        moving.end(1, 7);
+        moving.end(1, 8);
+        assert!(!moving.is_looked_up(1, 7) && !moving.begin(1, 7));
+        moving.moved(1);
+        assert!(moving.was_moved(1) && !moving.was_moved(2));
     }
 }

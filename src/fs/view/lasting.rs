@@ -5,18 +5,22 @@
 //! | what is kept must end before a change is acknowledged | the engine tells of each commit before its writer hears ([`super::ending`]) |
 //! | a change may come between reading and answering | the node is marked before its data is read ([`crate::fs::node::inode_table`]) |
 //! | nobody ends anything once this process is killed | nothing is kept longer than [`KEEP`] at a time |
-//! | what a process may do can hang on its having looked | kept is only what is the same for all, see [`View::lasting`] |
+//! | what a process may do can hang on its having looked | kept is only what is the same for all, see [`View::item_lasting`] |
+//! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer tells nothing that lasts of the name of an item ([`View::lasting_name`]) |
 //! | a rename moves what the kernel knows of the old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::keeping::Moving`]) |
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::View;
-use super::keeping::item_of;
+use super::keeping::{Notice, item_of, name_of_entry};
 use crate::database::Source;
+use crate::engine::observer::Patience;
 use crate::fs::node::attr::{Attr, Lasting};
+use crate::fs::node::inode_table::Counted;
 use crate::fs::node::{Kind, Node, is_structure};
 use crate::fs::process::Caller;
+use crate::fs::time::now_ms;
 use crate::store::KEEP;
 
 /// How long the name of a directory may be used without a LOOKUP. It may name one that is gone: whatever is asked of the directory
@@ -25,31 +29,49 @@ use crate::store::KEEP;
 const DIRECTORY_NAME: Duration = Duration::from_secs(1);
 
 impl View {
-    /// May the kernel keep anything now? Ask after the node is marked: who ends the keeping looks for marks afterwards.
+    /// May the kernel keep anything now? Who answers asks twice: before the node is marked, since without a mark nothing may be kept,
+    /// and after that, since who ends the keeping looks for marks afterwards.
     #[must_use]
     pub fn keeps(&self) -> bool {
         self.keeping.is_on.load(Ordering::SeqCst)
     }
 
-    /// What the kernel may keep of a node, given its attributes as they were read after the node was marked, and asked by `caller`.
-    ///
-    /// Of an item, as long as nothing makes it another for one process than for the rest: no handle of it is open, whose text may be
-    /// of another version; no process that read it has yet to see its present version (`notes.rs`); it is not being created, which has
-    /// no version.
-    pub(super) fn lasting(&self, caller: Caller, node: &Node, attr: &Attr) -> Lasting {
-        let ino = attr.ino;
+    /// What the kernel may keep of the name of a node and of its attributes, which were read after it was `marked`, by a LOOKUP by
+    /// `caller`.
+    pub(super) fn lasting_name(&self, caller: Caller, node: &Node, attr: &Attr, marked: Option<Counted>) -> Lasting {
+        let is_moving = self.keeping.moving.is_looked_up(attr.ino, caller.pid);
         if item_of(node).is_some() {
-            let is_moving = self.keeping.moving.is_looked_up(ino);
-            return if is_moving { Lasting::NOT } else { self.item_lasting(caller, attr) };
+            return match marked {
+                Some(marked) if !is_moving => self.lasting_name_of_item(caller, node, attr, marked),
+                _ => Lasting::NOT,
+            };
         }
         let is_lasting_directory = match node {
-            Node::Collection(Source { index: None, .. }, _) => self.keeps() && !self.keeping.moving.is_looked_up(ino),
-            _ => attr.kind == Kind::Directory && is_structure(ino),
+            Node::Collection(Source { index: None, .. }, _) => self.keeps() && !is_moving,
+            _ => attr.kind == Kind::Directory && is_structure(attr.ino),
         };
         Lasting { name: if is_lasting_directory { DIRECTORY_NAME } else { Duration::ZERO }, attr: Duration::ZERO }
     }
 
-    /// [`View::lasting`] of an item that is not about to be renamed.
+    /// Only the first name of a node is kept, which the kernel takes under the lock of the directory, as a listing: what would end it, or
+    /// move it, waits for that. Of a name that it has already it may take the answer at any time later. So a name that is asked about
+    /// again and again is dropped: then it is the first again.
+    fn lasting_name_of_item(&self, caller: Caller, node: &Node, attr: &Attr, marked: Counted) -> Lasting {
+        let lasting = self.item_lasting(caller, attr);
+        if marked.is_first || lasting == Lasting::NOT {
+            return lasting;
+        }
+        if self.inodes.is_asked_again(marked.ino, KEEP, now_ms())
+            && let Node::Entry(entry) = node
+        {
+            self.notify(vec![Notice::Gone(name_of_entry(entry), marked.ino)], Vec::new(), Patience::None, Box::new(|| {}));
+        }
+        Lasting { name: Duration::ZERO, ..lasting }
+    }
+
+    /// What the kernel may keep of an item whose attributes were read after it was marked, and which is not about to be renamed, as long
+    /// as nothing makes it another for one process than for the rest: no handle of it is open, whose text may be of another version; no
+    /// process that read it has yet to see its present version (`notes.rs`); it is not being created, which has no version.
     pub(super) fn item_lasting(&self, caller: Caller, attr: &Attr) -> Lasting {
         let ino = attr.ino;
         let is_kept = self.keeps()
@@ -61,8 +83,8 @@ impl View {
     }
 
     /// Marks a node of which an answer may be kept, before it is read; counts a lookup, which [`View::unmark`] takes back. `None` when
-    /// there is nothing to mark: then the lookup is counted when the node has been read.
-    pub(super) fn mark(&self, node: &Node) -> Option<u64> {
+    /// nothing may be kept: then the lookup is counted when the node has been read.
+    pub(super) fn mark(&self, node: &Node) -> Option<Counted> {
         if !self.keeps() || item_of(node).is_none() {
             return None;
         }

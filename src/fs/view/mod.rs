@@ -243,7 +243,8 @@ impl View {
         let marked = self.mark(&node);
         let mut found = self.found(caller, &node);
         if let Ok(attr) = &mut found {
-            attr.lasts = if is_own_name(parent, &node, name) { self.lasting(caller, &node, attr) } else { Lasting::NOT };
+            let lasts = self.lasting_name(caller, &node, attr, marked);
+            attr.lasts = if is_own_name(parent, &node, name) { lasts } else { Lasting::NOT };
         }
         if matches!(found, Err(FsError::NotFound)) && self.is_renamed(caller, parent) {
             found = Err(FsError::Stale);
@@ -251,8 +252,8 @@ impl View {
         match (marked, found) {
             (None, found) => self.remember(node, found?),
             (Some(_), Ok(attr)) => Ok(attr),
-            (Some(ino), Err(error)) => {
-                self.unmark(ino);
+            (Some(marked), Err(error)) => {
+                self.unmark(marked.ino);
                 Err(error)
             }
         }
@@ -261,13 +262,19 @@ impl View {
     /// Is this the folder of a collection that was renamed of late, and is not there any more?
     fn is_renamed(&self, caller: Caller, node: &Node) -> bool {
         matches!(node, Node::Collection(..))
-            && self.keeping.moving.gone(node.ino()) == FsError::Stale
+            && self.keeping.moving.was_moved(node.ino())
             && matches!(self.attr_of(node, caller), Err(FsError::NotFound))
     }
 
-    /// What is to be said of an inode that may not be there.
+    /// What is to be said of an inode that is not there: the kernel is to look up the name again if it may still believe in one of
+    /// it, or carries one over from a folder that was renamed. Both are over when it has been told.
+    fn gone(&self, ino: u64) -> FsError {
+        let is_believed = self.inodes.marked(ino).is_some() || self.keeping.moving.was_moved(ino);
+        if is_believed { FsError::Stale } else { FsError::NotFound }
+    }
+
     fn gone_or(&self, ino: u64, error: FsError) -> FsError {
-        if error == FsError::NotFound { self.keeping.moving.gone(ino) } else { error }
+        if error == FsError::NotFound { self.gone(ino) } else { error }
     }
 
     fn found(&self, caller: Caller, node: &Node) -> Result<Attr, FsError> {
@@ -325,7 +332,8 @@ impl View {
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
         self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
         let node = self.node(ino)?;
-        if self.keeps() && handle.is_none() && item_of(&node).is_some() {
+        let is_marked = self.keeps() && handle.is_none() && item_of(&node).is_some();
+        if is_marked {
             self.inodes.mark_again(ino);
         }
         self.looks_at(caller, &node, ino);
@@ -346,13 +354,14 @@ impl View {
             Err(FsError::NotFound) if matches!(*node, Node::Scratch(_)) => return Err(FsError::Stale),
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
-                let gone = || self.keeping.moving.gone(ino);
+                let gone = || self.gone(ino);
                 let (open, since_ms) = self.handles.of_inode(ino).ok_or_else(gone)?;
                 Attr { links: 0, ..Attr::file(ino, open.size().ok_or_else(gone)?, since_ms) }
             }
             attr => attr?,
         };
-        let lasts = if handle.is_none() { self.lasting(caller, &node, &attr) } else { Lasting::NOT };
+        let is_kept = is_marked && !self.keeping.moving.holds(ino);
+        let lasts = if is_kept { self.item_lasting(caller, &attr) } else { Lasting::NOT };
         Ok(Attr { size: size.unwrap_or(attr.size), lasts, ..attr })
     }
 

@@ -49,7 +49,9 @@ impl View {
         let _opening = self.handles.opening(ino);
         let opened =
             if flags.write { self.open_for_writing(caller, &node, flags) } else { self.open_for_reading(caller, &node, flags) };
-        if matches!(opened, Err(FsError::NotFound)) && self.keeping.moving.gone(ino) == FsError::Stale {
+        let opened = opened.map_err(|error| self.gone_or(ino, error));
+        if matches!(opened, Err(FsError::Stale)) {
+            // No failure: the kernel looks the name up again, and calls again.
             return Err(FsError::Stale);
         }
         let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller.pid, now_ms()));
@@ -98,7 +100,7 @@ impl View {
             let stored = entry::stat(&self.mount, &entry.source, &entry.key);
             return match stored {
                 Ok(_) => Ok(Handle::Item(self.item_handle(caller, node, flags, ItemWriter::stream)?)),
-                Err(FsError::NotFound) => self.create_item(caller, node, flags),
+                Err(FsError::NotFound) => self.create_again(caller, node, flags),
                 Err(error) => Err(error),
             };
         }
@@ -111,9 +113,15 @@ impl View {
                 let edit = |target, opener| ItemWriter::edit(target, text, unchanged, opener);
                 Ok(Handle::Item(self.item_handle(caller, node, flags, edit)?))
             }
-            Err(FsError::NotFound) => self.create_item(caller, node, flags),
+            Err(FsError::NotFound) => self.create_again(caller, node, flags),
             Err(error) => Err(error),
         }
+    }
+
+    /// An item that is being created. One that is gone since the name was looked up is not: who wants a new one then asks for it.
+    fn create_again(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        self.creations.get(node.ino()).ok_or(FsError::Stale)?;
+        self.create_item(caller, node, flags)
     }
 
     /// An item that is not stored.
@@ -224,7 +232,13 @@ impl View {
             _ => node,
         };
         let flags = OpenFlags { write: true, truncate: flags.truncate || !exists, ..flags };
-        let handle = self.open_for_writing(caller, &node, flags)?;
+        let handle = match &node {
+            Node::Entry(entry) if !exists && entry.source.index.is_none() => {
+                self.opens(caller, &node, node.ino());
+                self.create_item(caller, &node, flags)?
+            }
+            node => self.open_for_writing(caller, node, flags)?,
+        };
         if let (false, Handle::Special(open)) = (exists, &handle) {
             // Before the attributes are asked for: until the first complete text these are all there is of it.
             self.creations.add_special(node.ino(), Arc::clone(open));

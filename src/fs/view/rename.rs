@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::View;
 use super::keeping::{Name, item_of};
 use crate::database::Source;
+use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::FsError;
 use crate::fs::mount::is_place_of_dropped;
 use crate::fs::node::{EntryNode, Kind, Node, base};
@@ -27,7 +28,6 @@ use crate::model::api::parked::{ParkedChange, ParkedPlace};
 use crate::model::api::{Precondition, PutItemRequest};
 use crate::model::error::ValueError;
 use crate::model::{Error, TableName};
-use crate::store::KEEP;
 
 /// How a name is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,18 +49,20 @@ impl View {
             Err(error) => return reply(Err(error)),
         };
         let resolved = tree::resolve(&self.mount, &old_parent, from.1);
-        let moved = self.kept_names((&old_parent, from.1, resolved.as_ref().ok()), (&new_parent, to.1), flags);
-        if !moved.iter().fold(true, |are_ready, (_, ino)| self.keeping.moving.begin(*ino) && are_ready) {
+        let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
+        let moving = &self.keeping.moving;
+        if !believed.iter().fold(true, |are_ready, (ino, _)| moving.begin(*ino, caller.pid) && are_ready) {
             // The kernel looks the names up, which it then keeps no more, and calls again.
             return reply(Err(FsError::Stale));
         }
+        let names = [(&old_parent, from.1), (&new_parent, to.1)];
+        let names = names.map(|(parent, name)| Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() }));
         let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
         let view = Arc::clone(self);
         let again = path.clone();
         let (made_in, made) = (new_parent.ino(), to.1.to_owned());
         let reply: Moved = Box::new(move |ended| {
-            moved.iter().for_each(|(_, ino)| view.keeping.moving.end(*ino));
-            view.names_moved(moved);
+            view.moved_believed(&believed, &names, caller);
             reply(match ended {
                 Ok(()) => {
                     view.mount.journal.made(made_in, &made);
@@ -73,31 +75,35 @@ impl View {
         match resolved {
             Ok(old) => {
                 let names = Names { from: (&old_parent, from.1), to: (&new_parent, to.1), flags };
-                self.move_node(caller, &old, names, reply);
+                // What is in a folder goes by names that the kernel carries over; it locks the folder's parent, not the folder.
+                let patience = if old.kind() == Kind::Directory { Patience::Short } else { patience() };
+                with_patience(patience, || self.move_node(caller, &old, names, reply));
             }
             Err(error) => reply(Err(plain(error))),
         }
     }
 
-    /// The names of a rename whose inodes the kernel may believe in, and carry over to names of which they are not.
-    fn kept_names(&self, old: (&Node, &[u8], Option<&Node>), to: (&Node, &[u8]), flags: RenameFlags) -> Vec<(Name, u64)> {
-        let (parent, from, old) = old;
-        if !self.keeps() && self.keeping.was_on.lock().is_none_or(|at| at.elapsed() > KEEP) {
-            return Vec::new();
-        }
+    /// What the kernel may believe in of what a rename takes from its name, and carry over to another; and whether that is a folder, in
+    /// whose name it may believe by an answer that it has yet to take. Of an item it takes none that lasts while the rename has the locks
+    /// of both directories ([`super::lasting`]).
+    fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<(u64, bool)> {
         let new = flags.exchange.then(|| tree::resolve(&self.mount, to.0, to.1).ok()).flatten();
-        let kept = old.into_iter().chain(&new).filter(|node| self.may_be_kept(node)).map(Node::ino);
-
-        let names = [(parent, from), to]
-            .map(|(parent, name)| Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() }));
-        kept.flat_map(|ino| names.iter().flatten().map(move |name| (name.clone(), ino))).collect()
+        let believed = |node: &Node| match node {
+            Node::Collection(Source { index: None, .. }, _) => Some((node.ino(), true)),
+            _ if item_of(node).is_some() && self.inodes.marked(node.ino()).is_some() => Some((node.ino(), false)),
+            _ => None,
+        };
+        old.into_iter().chain(&new).filter_map(believed).collect()
     }
 
-    /// May the kernel believe in the name of this node?
-    fn may_be_kept(&self, node: &Node) -> bool {
-        match item_of(node) {
-            Some(_) => self.inodes.marked(node.ino()).is_some(),
-            None => matches!(node, Node::Collection(Source { index: None, .. }, _)),
+    /// It was renamed, or not.
+    fn moved_believed(&self, believed: &[(u64, bool)], names: &[Option<Name>], caller: Caller) {
+        for (ino, is_folder) in believed {
+            if *is_folder {
+                self.keeping.moving.moved(*ino);
+                self.names_moved(names.iter().flatten().map(|name| (name.clone(), *ino)).collect());
+            }
+            self.keeping.moving.end(*ino, caller.pid);
         }
     }
 
