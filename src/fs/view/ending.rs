@@ -105,6 +105,7 @@ impl View {
         match self.mount.db.observe(&ears) {
             Ok(()) => {
                 *observer = Some(ears);
+                self.keeping.was_on.store(true, Ordering::SeqCst);
                 self.keeping.is_on.store(true, Ordering::SeqCst);
             }
             Err(error) => log::warn!("the kernel keeps nothing: {error}"),

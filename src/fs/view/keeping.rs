@@ -82,6 +82,8 @@ impl Moving {
 #[derive(Default)]
 pub struct Keeping {
     pub is_on: AtomicBool,
+    /// Anything was kept at any time.
+    pub was_on: AtomicBool,
     pub moving: Moving,
     /// Who tells the kernel, while there is a mount.
     pub kernel: RwLock<Option<Arc<dyn Kernel>>>,

@@ -39,15 +39,17 @@ impl View {
     /// What the kernel may keep of the name of a node and of its attributes, which were read after it was `marked`, by a LOOKUP by
     /// `caller`.
     pub(super) fn lasting_name(&self, caller: Caller, node: &Node, attr: &Attr, marked: Option<Counted>) -> Lasting {
+        // First whether anything is kept: a rename says that it is about to be before it looks whether anything was.
+        let keeps = self.keeps();
         let is_moving = self.keeping.moving.is_looked_up(attr.ino, caller.pid);
         if item_of(node).is_some() {
             return match marked {
-                Some(marked) if !is_moving => self.lasting_name_of_item(caller, node, attr, marked),
+                Some(marked) if keeps && !is_moving => self.lasting_name_of_item(caller, node, attr, marked),
                 _ => Lasting::NOT,
             };
         }
         let is_lasting_directory = match node {
-            Node::Collection(Source { index: None, .. }, _) => self.keeps() && !is_moving,
+            Node::Collection(Source { index: None, .. }, _) => keeps && !is_moving,
             _ => attr.kind == Kind::Directory && is_structure(attr.ino),
         };
         Lasting { name: if is_lasting_directory { DIRECTORY_NAME } else { Duration::ZERO }, attr: Duration::ZERO }

@@ -2,6 +2,7 @@
 //! folders onto other keys are for `rekey.rs`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::View;
 use super::keeping::{Name, item_of};
@@ -51,7 +52,8 @@ impl View {
         let resolved = tree::resolve(&self.mount, &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
         let moving = &self.keeping.moving;
-        if !believed.iter().fold(true, |are_ready, (ino, _)| moving.begin(*ino, caller.pid) && are_ready) {
+        let are_ready = believed.iter().fold(true, |are_ready, (ino, _)| moving.begin(*ino, caller.pid) && are_ready);
+        if !are_ready && self.keeping.was_on.load(Ordering::SeqCst) {
             // The kernel looks the names up, which it then keeps no more, and calls again.
             return reply(Err(FsError::Stale));
         }
