@@ -58,7 +58,8 @@ impl View {
             return reply(Err(FsError::Stale));
         }
         let names = [(&old_parent, from.1), (&new_parent, to.1)];
-        let names = names.map(|(parent, name)| Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() }));
+        let names =
+            names.map(|(parent, name)| Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() }));
         let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
         let view = Arc::clone(self);
         let again = path.clone();
