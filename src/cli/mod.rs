@@ -22,12 +22,14 @@ mod mount;
 mod options;
 mod outcome;
 mod progress;
+mod reader;
 mod sample;
 mod serve;
 mod shapes;
 mod shards;
 mod shell;
 mod signals;
+mod stuck;
 mod top;
 mod umount;
 mod violations;
@@ -103,6 +105,9 @@ enum Command {
     /// Ends the connection of a mount whose process was killed; started by `mount`.
     #[command(name = watchdog::COMMAND, hide = true)]
     Watchdog(watchdog::WatchdogArgs),
+    /// Reads files of a mount that may never answer; started by `top` and others.
+    #[command(name = reader::COMMAND, hide = true)]
+    Reader,
 }
 
 /// Reads the process's arguments and runs the command; a wrong use ends the process with 2.
@@ -145,6 +150,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Shards(args) => shards::run(args),
         Command::Violations(args) => violations::run(args),
         Command::Watchdog(args) => watchdog::run(&args),
+        Command::Reader => reader::run(),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

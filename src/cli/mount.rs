@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use clap::Args;
@@ -13,8 +13,10 @@ use super::durability::{self, DurabilityArgs};
 use super::model_args::ModelArgs;
 use super::options::{self, Options};
 use super::outcome::{CliError, Outcome};
+use super::reader::VERSION;
 use super::serve::{self, HttpArgs};
 use super::signals::Signals;
+use super::stuck::{self, Answer};
 use super::watchdog::Watchdog;
 use crate::engine::EngineOptions;
 use crate::fs::View;
@@ -82,6 +84,12 @@ fn is_background_child() -> bool {
 fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
     // Caught before there is a mount that the default action would leave behind, dead.
     let signals = Signals::new()?;
+    if let Answer::Silent(silence) = stuck::ask(&args.mountpoint, VERSION)? {
+        return Err(CliError::Message(format!(
+            "cannot mount at {}: a ddbfs is mounted there, and {silence}",
+            args.mountpoint.display()
+        )));
+    }
     let durability = options.durability.unwrap_or(args.durability.durability);
     let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, durability)?;
     let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
@@ -96,7 +104,8 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let mounted =
         fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
 
-    let watchdog = Watchdog::start(mounted.mountpoint()).inspect_err(|error| log::warn!("nobody watches the mount: {error}"));
+    let (events, heard) = channel();
+    let mut watchdog = watch(&mounted, &events);
     mounted.view().tell(serde_json::json!({
         "mountpoint": mounted.mountpoint().to_string_lossy(),
         "data": opened.dir.to_string_lossy(),
@@ -111,7 +120,10 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
             println!("DynamoDB API on http://{}", server.local_addr());
         }
     }
-    wait_for_end(signals, &mounted);
+    tell_of_end(signals, &mounted, &events);
+    while let Ok(Event::Unwatched) = heard.recv() {
+        watchdog = watch(&mounted, &events);
+    }
     // From the outside in: requests and open files under way still write, so the store is last.
     if let Some(server) = server {
         server.shutdown();
@@ -123,20 +135,28 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     Ok(Outcome::Done)
 }
 
-/// Returns at a signal, or when somebody unmounted.
-fn wait_for_end(signals: Signals, mounted: &Mounted) {
-    let (sender, receiver) = channel();
-    let unmounted = sender.clone();
-    mounted.when_finished(Box::new(move || {
-        let _ = unmounted.send(());
-    }));
+/// What happens to a mount.
+enum Event {
+    /// A signal, or somebody unmounted.
+    End,
+    /// Its watchdog was killed.
+    Unwatched,
+}
+
+/// Nobody listens to what happens any more when the process ends.
+fn tell_of_end(signals: Signals, mounted: &Mounted, events: &Sender<Event>) {
+    let (signalled, unmounted) = (events.clone(), events.clone());
+    mounted.when_finished(Box::new(move || _ = unmounted.send(Event::End)));
     std::thread::spawn(move || {
         signals.wait();
-        // Nobody listens any more when the mount ended by itself.
-        let _ = sender.send(());
+        let _ = signalled.send(Event::End);
     });
-    // The senders live in threads that end only with a message or the process.
-    let _ = receiver.recv();
+}
+
+fn watch(mounted: &Mounted, events: &Sender<Event>) -> Option<Watchdog> {
+    let events = events.clone();
+    let started = Watchdog::start(mounted.mountpoint(), move || _ = events.send(Event::Unwatched));
+    started.inspect_err(|error| log::warn!("nobody watches the mount: {error}")).ok()
 }
 
 /// Starts this command again as a process of its own session; returns when its mount answers.

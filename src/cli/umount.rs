@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::outcome::{CliError, Outcome};
+use super::stuck::{self, Answer};
 use crate::fuse;
 
 /// Below a mountpoint: ends reads that wait.
@@ -25,24 +26,23 @@ pub struct UmountArgs {
 }
 
 pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
+    let mountpoint = &args.mountpoint;
+    let failed = |error| refused(mountpoint, error);
     // Before the unmount, after which nobody knows them.
-    let dropped = scratch_files(&args.mountpoint);
-    unmount(&args.mountpoint).map_err(|error| refused(&args.mountpoint, error))?;
-    if let Some(sentence) = dropped.and_then(|lines| dropped_sentence(&lines)) {
-        eprintln!("{sentence}");
+    match stuck::ask(mountpoint, SCRATCH)? {
+        Answer::Dead => fuse::detach(mountpoint).map_err(failed)?,
+        Answer::Silent(silence) => fuse::unmount(mountpoint).map_err(|error| match is_busy(&error) {
+            true => CliError::Message(format!("cannot unmount {}: a program uses it, and {silence}", mountpoint.display())),
+            false => failed(error),
+        })?,
+        Answer::Live(lines) => {
+            unmount(mountpoint).map_err(failed)?;
+            if let Some(sentence) = dropped_sentence(&String::from_utf8_lossy(&lines)) {
+                eprintln!("{sentence}");
+            }
+        }
     }
     Ok(Outcome::Done)
-}
-
-/// What the mount tells of its scratch files; `None` of one that does not answer, which is unmounted all the same.
-fn scratch_files(mountpoint: &Path) -> Option<String> {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let path = mountpoint.join(SCRATCH);
-    std::thread::spawn(move || {
-        // Nobody listens any more when it took too long.
-        let _ = sender.send(std::fs::read_to_string(path));
-    });
-    receiver.recv_timeout(PATIENCE).ok()?.ok()
 }
 
 /// What goes with the mount: files that were in memory only.

@@ -3,9 +3,14 @@
 //! The kernel does so by itself when the last descriptor of the connection is closed, which a killed process's are when its last thread has
 //! ended. But a thread that tells the kernel of a change may be waiting, not to be killed, for a directory, and the directory for the answer
 //! to a call that nobody gives any more: then the thread never ends, nor does anything that looks at the mount.
+//!
+//! Nothing else can free it: whoever tells the kernel holds a descriptor of the connection until it has told. If both are killed at once,
+//! `stuck` does the same when somebody unmounts or mounts there. So that this is rare, each is there without the other for a moment only.
 
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -15,6 +20,11 @@ use crate::fuse;
 
 /// The command that is such a process; of no use to people.
 pub const COMMAND: &str = "watch-mount";
+/// What it is called among processes.
+const NAME: &str = "mount-watchdog";
+/// How long a process takes to be seen dead, and how often is looked.
+const DYING: Duration = Duration::from_secs(1);
+const DYING_LOOK: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Args)]
 pub struct WatchdogArgs {
@@ -24,28 +34,35 @@ pub struct WatchdogArgs {
 }
 
 /// The process; ended with this.
-pub struct Watchdog(Child);
-
-impl Watchdog {
-    /// Starts it. Call on the thread that began the process: its end is what the watchdog hears of.
-    pub fn start(mountpoint: &Path) -> std::io::Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg(COMMAND).arg(std::process::id().to_string()).arg(mountpoint);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(Self)
-    }
+pub struct Watchdog {
+    /// Its end is the watchdog's.
+    _life: Option<ChildStdin>,
 }
 
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        // Nothing is lost if it has ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+impl Watchdog {
+    /// Starts it, and calls back if it is killed: then there should be another. Call on the thread that began the process: its end is what
+    /// the watchdog hears of.
+    pub fn start(mountpoint: &Path, killed: impl FnOnce() + Send + 'static) -> std::io::Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        // Who kills all of a name or of a group of processes means the mount, not who clears up after it.
+        command.arg0(NAME).process_group(0);
+        command.arg(COMMAND).arg(std::process::id().to_string()).arg(mountpoint);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let life = child.stdin.take();
+        std::thread::Builder::new().name("ddbfs-watchdog".to_owned()).spawn(move || {
+            if child.wait().is_ok_and(|status| status.signal().is_some()) {
+                killed();
+            }
+        })?;
+        Ok(Self { _life: life })
     }
 }
 
 /// Waits for the end of the process.
 pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     hold_nothing();
+    // Else it has the name of the file, as the mount.
+    let _ = std::fs::write("/proc/self/comm", NAME);
     let mut signals =
         signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(CliError::io("cannot catch signals"))?;
     hear_of_parent();
@@ -57,9 +74,12 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         std::process::exit(0);
     });
-    // The terminal's signals come here too, and say nothing of the parent.
+    // A signal may be somebody else's, and the parent's comes a moment before its end can be seen.
     let mut signals = signals.forever();
-    while is_alive(args.pid) && signals.next().is_some() {}
+    let mut is_watched = is_alive(args.pid);
+    while is_watched && signals.next().is_some() {
+        is_watched = is_alive_for(args.pid, DYING);
+    }
     connection.abort().map_err(CliError::io("cannot end the connection"))?;
     Ok(Outcome::Done)
 }
@@ -78,8 +98,20 @@ fn hear_of_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, SIGHUP) };
 }
 
+/// Looks for as long as that.
+fn is_alive_for(pid: u32, long: Duration) -> bool {
+    let until = Instant::now() + long;
+    while is_alive(pid) {
+        if Instant::now() > until {
+            return true;
+        }
+        std::thread::sleep(DYING_LOOK);
+    }
+    false
+}
+
 /// A process whose first thread has ended is a zombie, however many others have not.
-fn is_alive(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The state follows the command's name in parentheses, proc(5).
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))

@@ -31,7 +31,7 @@ use crate::fs::View;
 use notify::Notifier;
 use shell::Shell;
 
-pub use mountpoint::{Connection, Listed, MountState, all as mounts, connection, state, unmount};
+pub use mountpoint::{Connection, Listed, MountState, all as mounts, connection, detach, state, unmount};
 pub use options::{MountOptions, UMASK};
 
 /// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.

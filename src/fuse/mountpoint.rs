@@ -67,19 +67,25 @@ pub struct Listed {
 /// A mount's connection to the kernel.
 #[derive(Debug)]
 pub struct Connection {
-    path: PathBuf,
+    /// Where it is mounted, absolute.
+    pub path: PathBuf,
+    /// The data directory, if the list of mounts can name it.
+    pub data: Option<PathBuf>,
     /// Major and minor number of its device, as `0:40`.
     device: String,
 }
 
-/// The connection of what is mounted at an absolute path.
+/// The connection of the ddbfs that is mounted at a path. It is not asked, so this never waits for it.
 ///
 /// # Errors
-/// The list of mounts cannot be read.
+/// The path, or the list of mounts, cannot be read.
 pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
-    let mountinfo = std::fs::read(MOUNTINFO)?;
-    let line = lines(&mountinfo).filter(|line| line.path == mountpoint && is_ours(&line.kind, &line.source)).last();
-    Ok(line.map(|line| Connection { path: line.path, device: line.device }))
+    let path = absolute(mountpoint)?;
+    let line = lines(&std::fs::read(MOUNTINFO)?).filter(|line| line.path == path).last();
+    Ok(line.filter(|line| is_ours(&line.kind, &line.source)).map(|line| {
+        let data = line.source.split_once('#').map(|(_, data)| PathBuf::from(data));
+        Connection { path, data, device: line.device }
+    }))
 }
 
 impl Connection {
@@ -192,19 +198,16 @@ fn holds_files(directory: &Path) -> bool {
     std::fs::read_dir(directory).is_ok_and(|mut names| names.next().is_some())
 }
 
-/// Ends a ddbfs mount, live or dead.
+/// Ends a ddbfs mount that nobody uses. It is not asked, so this never waits for it.
 ///
 /// # Errors
 /// Nothing of ours is mounted there, it is in use, or the kernel refuses.
 pub fn unmount(mountpoint: &Path) -> io::Result<()> {
     let path = absolute(mountpoint)?;
-    match state(mountpoint)? {
-        MountState::Live => end(&path, false),
-        MountState::Dead => end(&path, true),
-        MountState::Nothing => Err(io::Error::new(io::ErrorKind::NotFound, "nothing is mounted here")),
-        MountState::Other(kind) => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {kind}, not ddbfs")))
-        }
+    match mounted(&std::fs::read(MOUNTINFO)?, &path) {
+        Some((kind, source)) if is_ours(&kind, &source) => end(&path, false),
+        Some((kind, _)) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("this is a mount of type {kind}, not ddbfs"))),
+        None => Err(io::Error::new(io::ErrorKind::NotFound, "nothing is mounted here")),
     }
 }
 
@@ -239,20 +242,17 @@ fn fusermount(path: &Path, lazy: bool) -> io::Result<()> {
     Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
-/// The absolute path without symlinks, of a path whose last component may be a dead mount.
+/// The absolute path without symlinks. What is mounted there is not asked, as it may be dead or not answer.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     let why = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    match path.canonicalize() {
-        Ok(path) => Ok(path),
-        Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {
-            let path = std::path::absolute(path)?;
-            match (path.parent(), path.file_name()) {
-                (Some(parent), Some(name)) => Ok(parent.canonicalize().map_err(why)?.join(name)),
-                _ => Err(why(error)),
-            }
-        }
-        Err(error) => Err(why(error)),
+    let plain = std::path::absolute(path)?;
+    if let (Some(parent), Some(name)) = (plain.parent(), plain.file_name())
+        && let Ok(parent) = parent.canonicalize()
+        && mounted(&std::fs::read(MOUNTINFO)?, &parent.join(name)).is_some()
+    {
+        return Ok(parent.join(name));
     }
+    path.canonicalize().map_err(why)
 }
 
 /// Type and source of the topmost mount at exactly this path.

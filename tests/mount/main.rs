@@ -5,6 +5,7 @@
 mod basics;
 mod batch;
 mod coherence;
+mod dead;
 mod editors;
 mod help;
 mod indexes;

@@ -77,8 +77,10 @@ fn once_tells_of_a_table_under_load_and_its_hot_key_and_is_counted_nowhere() {
 fn a_mount_that_is_gone_or_does_not_answer_is_told_of() {
     let mut mount = hot();
     let top = |mount: &Mount| {
-        let output = Command::new(DDBFS).args(["top", "--once"]).arg(mount.point()).output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
+        // Bounded, as what waits for a mount that is stopped may not be killed.
+        let output =
+            Command::new("timeout").args(["-s", "KILL", "60", DDBFS, "top", "--once"]).arg(mount.point()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
         daemon::texts(&output).1
     };
     mount.signal("-STOP");

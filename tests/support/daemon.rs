@@ -103,6 +103,11 @@ impl Mount {
         child.wait().unwrap();
     }
 
+    /// How the daemon ended, which has been told to.
+    pub fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.take().unwrap().wait().unwrap()
+    }
+
     /// Sends a signal to the daemon.
     pub fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap().success(), "kill {signal}");
@@ -111,7 +116,7 @@ impl Mount {
     /// SIGTERM, and how the daemon ended.
     pub fn terminate(&mut self) -> std::process::ExitStatus {
         self.signal("-TERM");
-        self.child.take().unwrap().wait().unwrap()
+        self.wait()
     }
 
     /// KiB of memory of the daemon's own; mapped files, as the database, are not among it.

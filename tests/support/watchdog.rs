@@ -167,7 +167,7 @@ fn abort(point: &Path) -> std::io::Result<()> {
 }
 
 /// The kernel's directory of connections, where it is not.
-fn mount_connections() -> std::io::Result<()> {
+pub fn mount_connections() -> std::io::Result<()> {
     if fs::read_dir(CONNECTIONS)?.next().is_none() {
         let status = Command::new("mount").args(["-t", "fusectl", "fusectl", CONNECTIONS]).status()?;
         return if status.success() { Ok(()) } else { Err(std::io::Error::other("no fusectl")) };

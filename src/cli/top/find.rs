@@ -3,25 +3,61 @@
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::time::Duration;
 
-use super::read;
 use crate::cli::outcome::CliError;
+use crate::cli::reader::{Reader, VERSION, is_dead, read_within};
 use crate::fuse::{self, Listed};
 
 /// How long a mount may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The mount at or above `wanted`, else the only one of this user; its directory.
-pub fn mount(wanted: Option<&Path>) -> Result<PathBuf, CliError> {
+/// A mount's files.
+pub struct Files {
+    pub root: PathBuf,
+    reader: Reader,
+    /// For ever, when the mount does not answer.
+    pub waits: bool,
+}
+
+impl Files {
+    fn open(root: PathBuf) -> io::Result<Self> {
+        let files = Self { root, reader: Reader::start()?, waits: false };
+        files.answers().map(|()| files)
+    }
+
+    /// The text of a file, or the names of the directories in a directory, a line each.
+    ///
+    /// # Errors
+    /// `TimedOut` when the mount does not answer; those of reading.
+    pub fn text(&mut self, path: &str) -> io::Result<String> {
+        self.reader.ask(&self.root.join(path))?;
+        loop {
+            match self.reader.answer(PATIENCE) {
+                // What takes long is another thing than a mount that does not answer.
+                Err(error) if error.kind() == ErrorKind::TimedOut => {
+                    if !self.waits {
+                        self.answers()?;
+                    }
+                }
+                answer => return String::from_utf8(answer?).map_err(io::Error::other),
+            }
+        }
+    }
+
+    fn answers(&self) -> io::Result<()> {
+        read_within(&self.root.join(VERSION), PATIENCE).map(drop)
+    }
+}
+
+/// The mount at or above `wanted`, else the only one of this user.
+pub fn mount(wanted: Option<&Path>) -> Result<Files, CliError> {
     let listed = fuse::mounts().map_err(CliError::io("cannot read the list of mounts"))?;
     let found = match wanted {
         Some(path) => named(path, &listed)?,
         None => only(&listed, user().map_err(CliError::io("cannot read who this process runs as"))?)?,
     };
-    answers(&found)?;
-    Ok(found)
+    Files::open(found.clone()).map_err(|error| refused(&found, error))
 }
 
 fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
@@ -31,14 +67,13 @@ fn named(path: &Path, listed: &[Listed]) -> Result<PathBuf, CliError> {
     if let Some(found) = plain.as_deref().and_then(above) {
         return Ok(found);
     }
-    let asked = path.to_path_buf();
-    let followed = within(PATIENCE, move || asked.canonicalize());
+    let followed = plain.map_or_else(|| path.canonicalize(), |plain| Reader::start()?.follow(&plain, PATIENCE));
     match followed {
-        Some(Ok(followed)) => above(&followed).ok_or_else(|| {
+        Ok(followed) => above(&followed).ok_or_else(|| {
             CliError::Message(format!("no ddbfs is mounted at {}{}", path.display(), hint(&listed.iter().collect::<Vec<_>>())))
         }),
-        Some(Err(error)) => Err(CliError::io(path.display().to_string())(error)),
-        None => Err(silent(path)),
+        Err(error) if error.kind() == ErrorKind::TimedOut => Err(silent(path)),
+        Err(error) => Err(CliError::io(path.display().to_string())(error)),
     }
 }
 
@@ -65,22 +100,14 @@ fn hint(mounts: &[&Listed]) -> String {
     format!("; choose one of:{}", lines.concat())
 }
 
-fn answers(root: &Path) -> Result<(), CliError> {
-    let version = root.join(".ddb/version");
-    match within(PATIENCE, move || std::fs::read(version)) {
-        Some(Ok(_)) => Ok(()),
-        Some(Err(error)) => Err(refused(root, error)),
-        None => Err(silent(root)),
-    }
-}
-
 /// What a person is told of a mount that cannot be read.
 pub fn refused(root: &Path, error: io::Error) -> CliError {
     let shown = root.display();
-    if read::is_of_mount(&error) {
+    if is_dead(&error) {
         return CliError::Message(format!("the ddbfs of {shown} is gone; clear the dead mount with: ddbfs umount {shown}"));
     }
     match error.kind() {
+        ErrorKind::TimedOut => silent(root),
         ErrorKind::PermissionDenied => {
             CliError::Message(format!("{shown} is another user's mount, without -o allow_other: only that user can look at it"))
         }
@@ -94,16 +121,6 @@ fn silent(path: &Path) -> CliError {
         path.display(),
         PATIENCE.as_secs()
     ))
-}
-
-/// What a call gives that may wait for a mount for ever; the thread is left to it.
-fn within<T: Send + 'static>(patience: Duration, call: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        // Nobody listens any more when it took too long.
-        let _ = sender.send(call());
-    });
-    receiver.recv_timeout(patience).ok()
 }
 
 #[cfg(test)]

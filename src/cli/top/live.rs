@@ -1,7 +1,6 @@
 //! The screen in a terminal: a thread reads the mount, which may take as long as it likes; this one draws and hears of keys at once.
 
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -11,7 +10,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::find;
+use super::find::{self, Files};
 use super::read::{self, Details, Readings};
 use super::screen;
 use super::state::{State, Then};
@@ -37,16 +36,17 @@ enum Seen {
 /// Of which table or index details are wanted, if of any.
 type Wanted = Option<(String, Window)>;
 
-/// Shows the mount at `root` until it is left.
-pub fn run(root: &Path, state: State, interval: Duration) -> Result<Outcome, CliError> {
+/// Shows a mount until it is left.
+pub fn run(mut files: Files, state: State, interval: Duration) -> Result<Outcome, CliError> {
     let is_ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&is_ended)).map_err(CliError::io("cannot catch signals"))?;
     }
     let (ask, wanted) = channel();
     let (send, seen) = channel();
-    let of = root.to_path_buf();
-    std::thread::spawn(move || read_on(&of, interval, &wanted, &send));
+    // Silence is told of, and left to the person.
+    files.waits = true;
+    std::thread::spawn(move || read_on(&mut files, interval, &wanted, &send));
     std::thread::spawn(end_with_terminal);
     let mut terminal = Screen::begin().map_err(CliError::io("cannot use the terminal"))?;
     let mut live = Live { state, ask, asked: None, seen, last: None, newest: Instant::now(), interval };
@@ -174,11 +174,11 @@ impl Live {
 }
 
 /// Reads tables each interval, and details also when others are wanted; until nobody listens.
-fn read_on(root: &Path, interval: Duration, wanted: &Receiver<Wanted>, seen: &Sender<Seen>) {
+fn read_on(files: &mut Files, interval: Duration, wanted: &Receiver<Wanted>, seen: &Sender<Seen>) {
     let mut of: Wanted = None;
     loop {
         let began = Instant::now();
-        if seen.send(tables(root)).is_err() || seen_details(root, of.as_ref(), seen).is_err() {
+        if seen.send(tables(files)).is_err() || seen_details(files, of.as_ref(), seen).is_err() {
             return;
         }
         let mut next = began + interval.max(began.elapsed() * PAUSE_OF_READING);
@@ -188,7 +188,7 @@ fn read_on(root: &Path, interval: Duration, wanted: &Receiver<Wanted>, seen: &Se
                     // Only the last of several that came meanwhile.
                     of = wanted.try_iter().last().unwrap_or(newest);
                     let began = Instant::now();
-                    if seen_details(root, of.as_ref(), seen).is_err() {
+                    if seen_details(files, of.as_ref(), seen).is_err() {
                         return;
                     }
                     next = next.max(Instant::now() + began.elapsed() * PAUSE_OF_READING);
@@ -200,18 +200,18 @@ fn read_on(root: &Path, interval: Duration, wanted: &Receiver<Wanted>, seen: &Se
     }
 }
 
-fn tables(root: &Path) -> Seen {
+fn tables(files: &mut Files) -> Seen {
     let at = Instant::now();
-    match read::all(root) {
+    match read::all(files) {
         Ok(readings) => Seen::Tables(readings, at),
-        Err(error) => Seen::Failed(find::refused(root, error).to_string()),
+        Err(error) => Seen::Failed(find::refused(&files.root, error).to_string()),
     }
 }
 
 /// An error when nobody listens.
-fn seen_details(root: &Path, of: Option<&(String, Window)>, seen: &Sender<Seen>) -> Result<(), ()> {
+fn seen_details(files: &mut Files, of: Option<&(String, Window)>, seen: &Sender<Seen>) -> Result<(), ()> {
     let Some((path, window)) = of else { return Ok(()) };
-    match read::details(root, path, *window) {
+    match read::details(files, path, *window) {
         Ok(details) => seen.send(Seen::Details(details)).map_err(drop),
         // The next look at the tables tells of it.
         Err(_) => Ok(()),

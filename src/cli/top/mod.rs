@@ -17,11 +17,12 @@ mod state;
 mod tests;
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
+use self::find::Files;
 use self::read::{Details, Units};
 use self::state::{Sort, State};
 use super::outcome::{CliError, Outcome, print};
@@ -71,23 +72,24 @@ fn window(text: &str) -> Result<Window, String> {
 }
 
 pub fn run(args: TopArgs) -> Result<Outcome, CliError> {
-    let root = find::mount(args.mount.as_deref())?;
-    let state = State::new(root.display().to_string(), args.sort, args.filter, args.window);
+    let files = find::mount(args.mount.as_deref())?;
+    let state = State::new(files.root.display().to_string(), args.sort, args.filter, args.window);
     if args.once || !io::stdout().is_terminal() {
-        return once(&root, state);
+        return once(files, state);
     }
-    live::run(&root, state, args.interval)
+    live::run(files, state, args.interval)
 }
 
-fn once(root: &Path, mut state: State) -> Result<Outcome, CliError> {
-    let failed = |error| find::refused(root, error);
-    state.see(read::all(root).map_err(failed)?, None);
+fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
+    let root = files.root.clone();
+    let failed = |error| find::refused(&root, error);
+    state.see(read::all(&mut files).map_err(failed)?, None);
     let shown = state.shown();
     let mut details: Vec<Details> = Vec::new();
     // Those of a local index are its table's.
     let asked = shown.iter().filter(|row| row.reading.kind != read::Kind::Local && row.reading.since_start != Units::default());
     for row in asked {
-        details.push(read::details(root, &row.reading.path, state.window).map_err(failed)?);
+        details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
     print(plain::text(&shown, &details).as_bytes())?;
     match &state.trouble {

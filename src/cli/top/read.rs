@@ -2,11 +2,12 @@
 //! `partitions/hot.tsv`. Columns are found by their names, as others may come. Nothing here is counted or charged by the mount.
 
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::find::Files;
+use crate::cli::reader::is_dead;
 use crate::model::layout::Window;
 
 /// What a table or index is.
@@ -155,21 +156,15 @@ fn provisioned(billing: &Value) -> Option<Provisioned> {
     Some(Provisioned { read: units("read_units_a_second")?, write: units("write_units_a_second")? })
 }
 
-/// All tables of the mount at `root`; those that go meanwhile are left out.
+/// All tables of the mount; those that go meanwhile are left out.
 ///
 /// # Errors
 /// The mount itself cannot be read.
-pub fn all(root: &Path) -> io::Result<Readings> {
+pub fn all(mount: &mut Files) -> io::Result<Readings> {
     let mut out = Readings::default();
-    for entry in std::fs::read_dir(root)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        // What the mount holds beside its tables: texts, and `.ddb`. Names of tables are ASCII.
-        let Some(table) = name.to_str().filter(|name| !name.starts_with(".ddb")) else { continue };
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        match of_table(&entry.path(), table) {
+    // Names of tables are ASCII; the mount's other directory is `.ddb`.
+    for table in mount.text("")?.lines().filter(|name| !name.starts_with(".ddb")) {
+        match of_table(mount, table) {
             Ok(readings) => out.sources.extend(readings),
             Err(error) if is_gone(&error) => {}
             Err(error) if is_of_mount(&error) => return Err(error),
@@ -179,8 +174,8 @@ pub fn all(root: &Path) -> io::Result<Readings> {
     Ok(out)
 }
 
-fn of_table(directory: &Path, table: &str) -> io::Result<Vec<Reading>> {
-    let text = std::fs::read_to_string(directory.join("capacity.json"))?;
+fn of_table(mount: &mut Files, table: &str) -> io::Result<Vec<Reading>> {
+    let text = mount.text(&format!("{table}/capacity.json"))?;
     Ok(capacity(table, &text)?)
 }
 
@@ -189,9 +184,9 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESTALE)
 }
 
-/// No daemon behind the mount any more.
-pub fn is_of_mount(error: &io::Error) -> bool {
-    error.kind() == ErrorKind::NotConnected || error.raw_os_error() == Some(libc::ECONNABORTED)
+/// No daemon behind the mount any more, or one that does not answer.
+fn is_of_mount(error: &io::Error) -> bool {
+    is_dead(error) || error.kind() == ErrorKind::TimedOut
 }
 
 /// `heat.tsv` of the last minute, `heat.hour.tsv`, `heat.day.tsv`.
@@ -244,24 +239,20 @@ pub struct Details {
 ///
 /// # Errors
 /// The mount cannot be read.
-pub fn details(root: &Path, path: &str, window: Window) -> io::Result<Details> {
+pub fn details(mount: &mut Files, path: &str, window: Window) -> io::Result<Details> {
     let own = path.split_once("/lsi/").map_or(path, |(table, _)| table);
-    let directory = root.join(own).join("partitions");
-    let heat = text_of(directory.join(file("heat", window)))?;
-    let hot = text_of(directory.join(file("hot", window)))?;
+    let mut text_of = |name: &str| match mount.text(&format!("{own}/partitions/{name}")) {
+        Err(error) if !is_of_mount(&error) => Ok(String::new()),
+        read => read,
+    };
+    let heat = text_of(&file("heat", window))?;
+    let hot = text_of(&file("hot", window))?;
     let partitions = partitions(&heat);
-    let first = partitions.first().map(|first| directory.join(&first.name).join("stats.json"));
-    let stats = first.map_or_else(|| Ok(String::new()), text_of)?;
+    let first = partitions.first().map(|first| format!("{}/stats.json", first.name));
+    let stats = first.map_or_else(|| Ok(String::new()), |first| text_of(&first))?;
     let stats: Option<Value> = serde_json::from_str(&stats).ok();
     let bytes_max = stats.and_then(|stats| stats.get("bytes_max").and_then(Value::as_u64));
     Ok(Details { path: path.to_owned(), window, partitions, keys: hot_keys(&hot, window), bytes_max })
-}
-
-fn text_of(path: PathBuf) -> io::Result<String> {
-    match std::fs::read_to_string(path) {
-        Err(error) if !is_of_mount(&error) => Ok(String::new()),
-        read => read,
-    }
 }
 
 /// From the text of `heat.tsv`.

@@ -129,7 +129,19 @@ pub(super) fn remove_rest(directory: &DataDirectory) -> io::Result<()> {
 /// # Errors
 /// Those of opening and locking LMDB's lock file.
 pub(super) fn holder(directory: &DataDirectory) -> io::Result<Option<libc::pid_t>> {
-    match OpenOptions::new().read(true).write(true).open(directory.path().join(LOCK_FILE)) {
+    locker(directory.path())
+}
+
+/// A process that has the store in a directory open, which may be all but dead; to be asked by who has not. 0 is one that cannot be seen here.
+///
+/// # Errors
+/// As for opening its files.
+pub fn user_of(dir: &Path) -> io::Result<Option<u32>> {
+    locker(dir).map(|pid| pid.map(|pid| u32::try_from(pid).unwrap_or_default()))
+}
+
+fn locker(dir: &Path) -> io::Result<Option<libc::pid_t>> {
+    match OpenOptions::new().read(true).write(true).open(dir.join(LOCK_FILE)) {
         Ok(file) => lock_first_byte(&file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -169,7 +169,8 @@ fn no_answer(directory: &DataDirectory) -> StoreError {
         _ => ("a process".to_owned(), "let it go on or end it".to_owned()),
     };
     StoreError::Io(format!(
-        "{who} has it mounted alone, and did not let others in for {} s: it may be stopped or stuck; {what}, and run this again",
+        "{who} has it mounted alone, and did not let others in for {} s: it may be stopped or stuck; {what}, and run this again. \
+         If it was killed and is still there, `ddbfs umount MOUNTPOINT` frees it",
         PATIENCE.as_secs()
     ))
 }

@@ -54,7 +54,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use self::checkpointer::Checkpointer;
-pub use self::compact::Compaction;
+pub use self::compact::{Compaction, user_of};
 use self::environment::LmdbEnvironment;
 use self::keeping::Keeping;
 pub use self::options::LmdbOptions;

@@ -1,0 +1,156 @@
+//! Reads a mount's files in a process of its own, which can be left. What waits for a mount whose process is stopped, or was killed, cannot
+//! be killed once its request was taken; and no process ends before all its threads.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead as _, ErrorKind, Read as _, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use super::outcome::{CliError, Outcome};
+
+/// The command that is such a process; of no use to people.
+pub const COMMAND: &str = "read-mount";
+
+/// A file of every mount, which is read at once.
+pub const VERSION: &str = ".ddb/version";
+
+const READ: u8 = b'r';
+const FOLLOW: u8 = b'f';
+
+/// The process; ended with this, or by itself once the mount answers.
+pub struct Reader {
+    child: Child,
+    to: ChildStdin,
+    answers: Receiver<io::Result<Vec<u8>>>,
+}
+
+impl Reader {
+    /// # Errors
+    /// There can be no process.
+    pub fn start() -> io::Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        // Not in the mount, which it would hold when it is left.
+        command.arg(COMMAND).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let (Some(to), Some(mut from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("a process without pipes"));
+        };
+        let (sender, answers) = channel();
+        std::thread::spawn(move || {
+            // Until it has ended, or nobody listens any more.
+            while receive(&mut from).is_some_and(|answer| sender.send(answer).is_ok()) {}
+        });
+        Ok(Self { child, to, answers })
+    }
+
+    /// Asks for what a file holds; of a directory for the names of the directories in it, a line each. An absolute path.
+    ///
+    /// # Errors
+    /// The process is gone.
+    pub fn ask(&mut self, path: &Path) -> io::Result<()> {
+        self.send(READ, path)
+    }
+
+    /// The path without symlinks, once it is found within `patience`.
+    ///
+    /// # Errors
+    /// As for [`Self::answer`], and those of realpath(3).
+    pub fn follow(&mut self, path: &Path, patience: Duration) -> io::Result<PathBuf> {
+        self.send(FOLLOW, path)?;
+        self.answer(patience).map(|path| PathBuf::from(OsStr::from_bytes(&path)))
+    }
+
+    fn send(&mut self, kind: u8, path: &Path) -> io::Result<()> {
+        self.to.write_all(&[&[kind], path.as_os_str().as_bytes(), &[0]].concat())
+    }
+
+    /// What was asked for.
+    ///
+    /// # Errors
+    /// `TimedOut` when there is no answer yet; those of reading.
+    pub fn answer(&self, patience: Duration) -> io::Result<Vec<u8>> {
+        match self.answers.recv_timeout(patience) {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Timeout) => Err(ErrorKind::TimedOut.into()),
+            Err(RecvTimeoutError::Disconnected) => Err(ErrorKind::BrokenPipe.into()),
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // It may not end, and nobody waits for it.
+        let _ = self.child.kill();
+        let _ = self.child.try_wait();
+    }
+}
+
+/// What one file holds, read by a process of its own.
+///
+/// # Errors
+/// As for [`Reader::answer`].
+pub fn read_within(path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
+    let mut reader = Reader::start()?;
+    reader.ask(path)?;
+    reader.answer(patience)
+}
+
+/// No process is behind the mount any more.
+pub fn is_dead(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotConnected || error.raw_os_error() == Some(libc::ECONNABORTED)
+}
+
+/// The process: answers until nobody asks.
+pub fn run() -> Result<Outcome, CliError> {
+    let mut out = io::stdout().lock();
+    for asked in io::stdin().lock().split(0) {
+        let answer = asked.and_then(|asked| answered(&asked));
+        let (errno, bytes) = match answer {
+            Ok(bytes) => (0, bytes),
+            Err(error) => (error.raw_os_error().unwrap_or(libc::EIO), Vec::new()),
+        };
+        let head = [&errno.to_ne_bytes()[..], &bytes.len().to_ne_bytes()].concat();
+        let sent = out.write_all(&head).and_then(|()| out.write_all(&bytes)).and_then(|()| out.flush());
+        sent.map_err(CliError::io("cannot answer"))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn answered(asked: &[u8]) -> io::Result<Vec<u8>> {
+    let Some((kind, path)) = asked.split_first() else { return Err(ErrorKind::InvalidInput.into()) };
+    let path = Path::new(OsStr::from_bytes(path));
+    if *kind == FOLLOW {
+        return path.canonicalize().map(|path| path.into_os_string().into_vec());
+    }
+    match std::fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::IsADirectory => directories(path),
+        read => read,
+    }
+}
+
+fn directories(path: &Path) -> io::Result<Vec<u8>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            names.extend_from_slice(entry.file_name().as_bytes());
+            names.push(b'\n');
+        }
+    }
+    Ok(names)
+}
+
+/// What [`run`] sends.
+fn receive(from: &mut ChildStdout) -> Option<io::Result<Vec<u8>>> {
+    let (mut errno, mut length) = ([0; size_of::<i32>()], [0; size_of::<usize>()]);
+    from.read_exact(&mut errno).and_then(|()| from.read_exact(&mut length)).ok()?;
+    let mut bytes = vec![0; usize::from_ne_bytes(length)];
+    from.read_exact(&mut bytes).ok()?;
+    Some(match i32::from_ne_bytes(errno) {
+        0 => Ok(bytes),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    })
+}
