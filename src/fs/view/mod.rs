@@ -267,9 +267,11 @@ impl View {
     }
 
     /// What is to be said of an inode that is not there: the kernel is to look up the name again if it may still believe in one of
-    /// it, or carries one over from a folder that was renamed. Both are over when it has been told.
+    /// it, or carries one over from a folder that was renamed. Both are over when it has been told. Not of what is being created, whose
+    /// name it would find again.
     fn gone(&self, ino: u64) -> FsError {
         let is_believed = self.inodes.marked(ino).is_some() || self.keeping.moving.was_moved(ino);
+        let is_believed = is_believed && self.creations.get(ino).is_none();
         if is_believed { FsError::Stale } else { FsError::NotFound }
     }
 

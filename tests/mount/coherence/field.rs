@@ -30,6 +30,8 @@ pub struct Field {
     pub addresses: RwLock<Vec<String>>,
     pub watchdog: Watchdog,
     pub checks: AtomicU64,
+    /// LOOKUP and GETATTR requests, of whoever.
+    pub asked: AtomicU64,
     /// Writes by way that were acknowledged.
     pub writes: Mutex<std::collections::BTreeMap<&'static str, u64>>,
     /// Why each way was refused the last time.
@@ -51,6 +53,7 @@ impl Field {
             kills,
             addresses: RwLock::new(vec![address.to_owned()]),
             checks: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             writes: Mutex::default(),
             refusals: Mutex::default(),
             lives: AtomicU64::new(0),
@@ -58,6 +61,18 @@ impl Field {
             ends: AtomicBool::new(false),
             seed,
         }
+    }
+
+    /// The item of the folder that this one's is renamed to and from.
+    pub fn twin(&self, name: &Name) -> Option<&Name> {
+        self.names.iter().find(|other| name.moves() && other.moves() && other.path != name.path)
+    }
+
+    /// Counts what the mount's kernel asked, before the mount goes: a look that it need not ask for is answered from what it keeps.
+    pub fn count_requests(&self) {
+        let stats = std::fs::read_to_string(self.path(".ddb/stats.json")).unwrap_or_default();
+        let stats: Value = serde_json::from_str(&stats).unwrap_or_default();
+        self.asked.fetch_add(stats["kernel"]["asked"].as_u64().unwrap_or_default(), Ordering::Relaxed);
     }
 
     pub fn named(&self, path: &str) -> &Name {

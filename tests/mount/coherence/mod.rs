@@ -61,12 +61,11 @@ fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> 
         let _end = Ending(field);
         conduct(field, &mut mount);
     });
+    field.count_requests();
     let (checks, seconds) = (field.checks.load(Ordering::Relaxed), begun.elapsed().as_secs_f64());
-    let writes = field.writes.lock().clone();
-    // What the kernel was asked and told.
-    let kernel = std::fs::read_to_string(mount.point().join(".ddb/stats.json")).unwrap_or_default();
-    let kernel = serde_json::from_str::<serde_json::Value>(&kernel).unwrap_or_default()["kernel"].to_string();
-    println!("{checks} checks, {} writes in {seconds:.0} s, seed {seed}, {kernel}: {writes:?}", writes.values().sum::<u64>());
+    let (asked, writes) = (field.asked.load(Ordering::Relaxed), field.writes.lock().clone());
+    let all_writes = writes.values().sum::<u64>();
+    println!("{checks} checks, {asked} LOOKUP and GETATTR, {all_writes} writes in {seconds:.0} s, seed {seed}: {writes:?}");
     let violations = field.violations();
     assert!(violations.is_empty(), "after {checks} checks and {seconds:.1} s:\n{}", violations.join("\n"));
     let missing: Vec<&str> = writers::ways().into_iter().filter(|way| !writes.contains_key(way)).collect();
@@ -173,6 +172,7 @@ fn kill_now_and_then(field: &Field, mount: &mut Mount, until: Instant) {
         field.sleep(Duration::from_millis(2_000 + numbers.below(4_000)));
         let address = field.addresses.read()[0].clone();
         field.addresses.write().retain(|other| *other != address);
+        field.count_requests();
         field.turn();
         mount.kill();
         // Now and then somebody else has it first, and the dead mount stays.

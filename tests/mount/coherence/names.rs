@@ -42,7 +42,7 @@ impl State {
         let is = |flag: u64| self.0 & flag != 0;
         let bucket = (self.0 >> 32) & 0xff;
         match seen {
-            Seen::Absent => !is(Self::PRESENT) || is(Self::ABSENT_TOO),
+            Seen::Absent | Seen::Unlinked | Seen::Stale => !is(Self::PRESENT) || is(Self::ABSENT_TOO),
             Seen::There => is(Self::PRESENT),
             Seen::Size(size) => is(Self::PRESENT) && self.0 & 0xffff_ffff == size,
             Seen::InBucket(wanted) => is(Self::PRESENT) && bucket == wanted,
@@ -63,6 +63,10 @@ impl State {
 #[derive(Debug, Clone, Copy)]
 pub enum Seen {
     Absent,
+    /// By its name, without links: removed between the lookup and the look.
+    Unlinked,
+    /// ESTALE: the same, twice.
+    Stale,
     There,
     Size(u64),
     InBucket(u64),
@@ -221,8 +225,18 @@ impl Name {
     /// What was seen is what `published` made of it or a later write.
     pub fn check(&self, published: u64, seen: Seen) -> Result<(), String> {
         let begun = self.begun.load(Ordering::SeqCst);
+        // So often it was there, and gone after that.
+        let gone = |times| {
+            let mut states = (published..=begun).map(|write| self.state(write));
+            (0..times).all(|_| states.any(|state| state.allows(Seen::There)) && states.any(|state| state.allows(Seen::Absent)))
+        };
+        let is_so = match seen {
+            Seen::Unlinked => gone(1),
+            Seen::Stale => gone(2),
+            seen => (published..=begun).any(|write| self.state(write).allows(seen)),
+        };
         // More writes than are remembered went by during one look.
-        if begun - published >= REMEMBERED - 1 || (published..=begun).any(|write| self.state(write).allows(seen)) {
+        if begun - published >= REMEMBERED - 1 || is_so {
             return Ok(());
         }
         let ways = self.ways.lock();

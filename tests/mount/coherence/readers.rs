@@ -12,8 +12,11 @@ use super::field::{BUCKETS, Field};
 use super::names::{Item, Name, Seen};
 use crate::support::seeded::Numbers;
 
-/// So many looks of one kind at one name in a row.
+/// So many looks of one kind at one name in a row; and of what may be kept, half of the time.
 const BURST: u64 = 16;
+const LONG_BURST: u64 = 256;
+const STAT: &str = "stat";
+const THROUGH_A_DIRECTORY: &str = "stat through a held directory";
 
 pub fn read(field: &Field, thread: u64) {
     let pulse = field.pulse("reader");
@@ -46,7 +49,7 @@ struct Reader<'a> {
     directories: Vec<(String, File)>,
 }
 
-/// Gone before the call, or since the name was looked up, twice; or in a folder that is gone.
+/// Gone, or a folder that a descriptor is of.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
 }
@@ -60,13 +63,29 @@ fn seen<T>(found: io::Result<T>, of: impl FnOnce(T) -> Seen) -> io::Result<Seen>
     }
 }
 
-/// What was removed between the lookup and the look at it, or is held open, has no links.
+/// What is held open and was removed has no links.
 fn size(found: io::Result<Metadata>) -> io::Result<Seen> {
     seen(found, |found| match found.nlink() {
         0 => Seen::Absent,
         _ if found.is_dir() => Seen::There,
         _ => Seen::Size(found.len()),
     })
+}
+
+/// The same by a path, of which another answer is due for what is gone before the call.
+fn size_by_path(found: io::Result<Metadata>) -> io::Result<Seen> {
+    match &found {
+        Ok(found) if found.nlink() == 0 => Ok(Seen::Unlinked),
+        _ => by_path(found, size),
+    }
+}
+
+/// What is gone since the name was looked up is looked up once more; the program hears of that if it is gone again then.
+fn by_path<T>(found: io::Result<T>, of: impl FnOnce(io::Result<T>) -> io::Result<Seen>) -> io::Result<Seen> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle => Ok(Seen::Stale),
+        found => of(found),
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -90,14 +109,13 @@ impl<'a> Reader<'a> {
         let at = self.numbers.below(self.field.names.len() as u64) as usize;
         let name = &self.field.names[at];
         match self.numbers.below(if name.is_item() { 12 } else { 4 }) {
-            0 | 1 => self.burst("stat", name, |_, name, path| size(fs::metadata(path.join(&name.path)))),
+            0 | 1 => self.burst(STAT, name, |_, name, path| size_by_path(fs::metadata(path.join(&name.path)))),
             2 if self.numbers.percent(50) => {
-                self.burst("stat by another spelling", name, |_, name, path| size(fs::metadata(path.join(name.lenient_path()))))
+                self.burst("stat by another spelling", name, |_, name, path| size_by_path(fs::metadata(path.join(name.lenient_path()))))
             }
-            // A descriptor goes with a folder that is renamed, and may find what was in it.
-            2 if !name.moves() => self.through_a_directory(name),
+            2 => self.through_a_directory(name),
             3 => self.list(name.parent()),
-            4 | 5 => self.burst("open and read", name, |_, name, path| seen(read_whole(&path.join(&name.path)), Seen::Size)),
+            4 | 5 => self.burst("open and read", name, |_, name, path| by_path(read_whole(&path.join(&name.path)), |read| seen(read, Seen::Size))),
             // The items of a table that comes again are others.
             6..8 if name.table != "Coming" => self.held(at),
             8 => self.burst("stat of the typed form", name, |_, name, path| {
@@ -148,12 +166,20 @@ impl<'a> Reader<'a> {
 
     fn burst(&mut self, way: &str, name: &Name, look: impl Fn(&mut Self, &Name, &Path) -> io::Result<Seen>) -> u64 {
         let point = self.point.clone();
-        let looks = 1 + self.numbers.below(BURST);
+        let is_kept = way == STAT && name.is_item();
+        let most = if is_kept && self.numbers.percent(50) { LONG_BURST } else { BURST };
+        let looks = 1 + self.numbers.below(most);
         (0..looks)
             .map(|_| {
                 let published = name.published();
+                // A descriptor goes with a folder that is renamed, and finds what is in it then.
+                let twin = self.field.twin(name).filter(|_| way == THROUGH_A_DIRECTORY);
+                let twin = twin.map(|twin| (twin, twin.published()));
                 let saw = look(self, name, &point);
-                self.checked(way, name, published, saw)
+                match (&saw, twin) {
+                    (Ok(saw), Some((twin, published))) if twin.check(published, *saw).is_ok() => 1,
+                    _ => self.checked(way, name, published, saw),
+                }
             })
             .sum()
     }
@@ -175,7 +201,7 @@ impl<'a> Reader<'a> {
             }
             return 0;
         };
-        self.burst("stat through a held directory", name, |reader, name, _| {
+        self.burst(THROUGH_A_DIRECTORY, name, |reader, name, _| {
             let directory = reader.directories[at].1.as_raw_fd();
             size(fs::metadata(format!("/proc/self/fd/{directory}/{}", name.file())))
         })

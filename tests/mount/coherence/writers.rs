@@ -347,10 +347,8 @@ fn load(field: &Field, _: &mut Numbers, changes: &[(&Name, Option<Item>)]) -> io
 
 // ---- what has a writer of its own -----------------------------------------------------------------------------------------------
 
-/// Nobody waits for what time to live deletes: the API may say so before the kernel was told. Shorter than anything is kept.
-const SWEPT: Duration = Duration::from_secs(2);
-
-/// Items whose time is over soon: the sweep deletes them when it likes, and that has shown some time after the API says so.
+/// Items whose time is over soon: the sweep deletes them when it likes. Nobody waits for that, so that the API may say so before the
+/// kernel was told; once the mount has said so, nobody sees them any more.
 pub fn expiry(field: &Field, thread: u64) {
     let (mut numbers, pulse) = (field.numbers(thread), field.pulse("expiry"));
     let names: Vec<&Name> = field.names.iter().filter(|name| name.path.starts_with("Flat/items/e")).collect();
@@ -369,8 +367,15 @@ pub fn expiry(field: &Field, thread: u64) {
             pulse.beat();
             std::thread::sleep(Duration::from_millis(20));
         }
+        // Not while the mount is away, which has no files.
+        let shows = |taken: &Taken<'_>| {
+            let life = field.life();
+            fs::metadata(field.path(&taken.name().path)).is_ok() || !field.is_up_since(life)
+        };
+        while waiting.iter().any(&shows) && !field.ended() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         pulse.rest();
-        field.sleep(SWEPT);
         if !field.ended() {
             waiting.iter_mut().for_each(|taken| taken.acknowledge(None));
             field.wrote("time to live");
