@@ -6,9 +6,11 @@
 //! | numbers are used again | a process is told from a later one of its number by when it began |
 //! | `/proc` costs as much as the call that is answered | an answer is good for `KNOWN_FOR_MS` |
 //! | a caller of another pid namespace has number 0 | it is no process that we know |
+//! | a process that begins another program closes its files in the middle of that, when Linux answers no read of its `stat`: who waits for that so that it can go on waits for ever | `stat` is read elsewhere, and waited for a while |
 //! | `/proc` may be that of another pid namespace (`unshare --pid` without a mount) | then each thread counts as a process |
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -19,6 +21,8 @@ use super::time::now_ms;
 const KNOWN_FOR_MS: u64 = 1_000;
 /// Threads that are known; beyond them the oldest are asked for again.
 const THREADS_MAX: usize = 10_000;
+/// How long it is waited for a process's `stat`.
+const STAT_PATIENCE: Duration = Duration::from_secs(1);
 /// The field of `/proc/<pid>/stat` that tells when it began, in clock ticks since the machine did, counted from the state.
 const STARTED: usize = 19;
 
@@ -45,8 +49,7 @@ impl Process {
         if !*IS_PROC_OURS {
             return Some(Self { id: thread, started: 0 });
         }
-        let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-        let id = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())?;
+        let id = status_field(thread, "Tgid:")?;
         Some(Self { id, started: stat_field(id, STARTED)? })
     }
 
@@ -83,10 +86,19 @@ impl Processes {
     }
 }
 
-/// The session of a process or thread, from `/proc/<pid>/stat`; 0 when it cannot be found out (another pid namespace, gone).
+/// The session of a process or thread; 0 when it cannot be found out (another pid namespace, gone).
 #[must_use]
 pub fn session_of(pid: u32) -> u32 {
-    stat_field(pid, 3).unwrap_or(0)
+    status_field(pid, "NSsid:").or_else(|| stat_field(pid, 3)).unwrap_or(0)
+}
+
+/// The first number in a line of `/proc/<pid>/status`.
+fn status_field(pid: u32, name: &str) -> Option<u32> {
+    if pid == 0 {
+        return None;
+    }
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
 }
 
 /// A numeric field of `/proc/<pid>/stat`, counted from the state, which follows the command's name in parentheses.
@@ -94,7 +106,13 @@ fn stat_field<T: std::str::FromStr>(pid: u32, index: usize) -> Option<T> {
     if pid == 0 {
         return None;
     }
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    let read = move || {
+        // Nobody listens any more when it took too long.
+        let _ = sender.send(std::fs::read_to_string(format!("/proc/{pid}/stat")));
+    };
+    std::thread::Builder::new().name("ddbfs-stat".to_owned()).spawn(read).ok()?;
+    let stat = receiver.recv_timeout(STAT_PATIENCE).ok()?.ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(index)?.parse().ok()
 }
@@ -106,6 +124,10 @@ pub fn was_killed(thread: u32) -> bool {
     const EXITING: u32 = 0x4;
     /// The part of an exit status that is a signal's number: wait(2).
     const SIGNAL: u32 = 0x7f;
+    // One that still has memory is not: it may be the beginning of another program that closes its files.
+    if status_field(thread, "VmSize:").is_some() {
+        return false;
+    }
     let is_exiting = stat_field(thread, 6).is_some_and(|flags: u32| flags & EXITING != 0);
     is_exiting && stat_field(thread, 49).is_some_and(|status: u32| status & SIGNAL != 0)
 }
@@ -133,8 +155,7 @@ pub fn same_process(a: u32, b: u32) -> bool {
 /// The thread group (process) of a thread: the kernel names threads in requests.
 #[must_use]
 pub fn process_of(thread: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok()).unwrap_or(thread)
+    status_field(thread, "Tgid:").unwrap_or(thread)
 }
 
 /// What a process or thread is called; empty of one in another pid namespace, or gone.

@@ -30,6 +30,8 @@ pub struct Field {
     pub addresses: RwLock<Vec<String>>,
     pub watchdog: Watchdog,
     pub checks: AtomicU64,
+    /// Checks so quick that the kernel asked nobody.
+    pub kept: AtomicU64,
     /// LOOKUP and GETATTR requests, of whoever.
     pub asked: AtomicU64,
     /// Writes by way that were acknowledged.
@@ -53,6 +55,7 @@ impl Field {
             kills,
             addresses: RwLock::new(vec![address.to_owned()]),
             checks: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             writes: Mutex::default(),
             refusals: Mutex::default(),
@@ -94,6 +97,11 @@ impl Field {
 
     pub fn end(&self) {
         self.ends.store(true, Ordering::Relaxed);
+    }
+
+    /// How long writers pause at most, by the seed: what may be kept for a while is looked at longer.
+    pub fn pause(&self) -> Duration {
+        Duration::from_millis(if self.seed & 4 == 0 { 3 } else { 30 })
     }
 
     /// No other process comes: all the time things are kept. By the seed.

@@ -65,7 +65,8 @@ fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> 
     let (checks, seconds) = (field.checks.load(Ordering::Relaxed), begun.elapsed().as_secs_f64());
     let (asked, writes) = (field.asked.load(Ordering::Relaxed), field.writes.lock().clone());
     let all_writes = writes.values().sum::<u64>();
-    println!("{checks} checks, {asked} LOOKUP and GETATTR, {all_writes} writes in {seconds:.0} s, seed {seed}: {writes:?}");
+    let kept = field.kept.load(Ordering::Relaxed);
+    println!("{checks} checks, {kept} of them answered by the kernel alone; {asked} LOOKUP and GETATTR, {all_writes} writes in {seconds:.0} s, seed {seed}: {writes:?}");
     let violations = field.violations();
     assert!(violations.is_empty(), "after {checks} checks and {seconds:.1} s:\n{}", violations.join("\n"));
     let missing: Vec<&str> = writers::ways().into_iter().filter(|way| !writes.contains_key(way)).collect();

@@ -78,7 +78,7 @@ pub fn items(field: &Field, thread: u64) {
         }
         // As often as not there is a pause in which readers find what may be kept.
         if numbers.percent(50) {
-            std::thread::sleep(Duration::from_micros(numbers.below(3_000)));
+            std::thread::sleep(field.pause().mul_f64(numbers.below(1_000) as f64 / 1e3));
         }
     }
     pulse.rest();
