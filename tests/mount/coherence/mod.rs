@@ -66,7 +66,9 @@ fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> 
     let (asked, writes) = (field.asked.load(Ordering::Relaxed), field.writes.lock().clone());
     let all_writes = writes.values().sum::<u64>();
     let kept = field.kept.load(Ordering::Relaxed);
-    println!("{checks} checks, {kept} of them answered by the kernel alone; {asked} LOOKUP and GETATTR, {all_writes} writes in {seconds:.0} s, seed {seed}: {writes:?}");
+    println!(
+        "{checks} checks, {kept} of them answered by the kernel alone; {asked} LOOKUP and GETATTR, {all_writes} writes in {seconds:.0} s, seed {seed}: {writes:?}"
+    );
     let violations = field.violations();
     assert!(violations.is_empty(), "after {checks} checks and {seconds:.1} s:\n{}", violations.join("\n"));
     let missing: Vec<&str> = writers::ways().into_iter().filter(|way| !writes.contains_key(way)).collect();

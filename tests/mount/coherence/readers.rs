@@ -114,12 +114,14 @@ impl<'a> Reader<'a> {
         let kind = if self.numbers.percent(50) { 0 } else { self.numbers.below(if name.is_item() { 12 } else { 4 }) };
         match kind {
             0 | 1 => self.burst(STAT, name, |_, name, path| size_by_path(fs::metadata(path.join(&name.path)))),
-            2 if self.numbers.percent(50) => {
-                self.burst("stat by another spelling", name, |_, name, path| size_by_path(fs::metadata(path.join(name.lenient_path()))))
-            }
+            2 if self.numbers.percent(50) => self.burst("stat by another spelling", name, |_, name, path| {
+                size_by_path(fs::metadata(path.join(name.lenient_path())))
+            }),
             2 => self.through_a_directory(name),
             3 => self.list(name.parent()),
-            4 | 5 => self.burst("open and read", name, |_, name, path| by_path(read_whole(&path.join(&name.path)), |read| seen(read, Seen::Size))),
+            4 | 5 => self.burst("open and read", name, |_, name, path| {
+                by_path(read_whole(&path.join(&name.path)), |read| seen(read, Seen::Size))
+            }),
             // The items of a table that comes again are others.
             6..8 if name.table != "Coming" => self.held(at),
             8 => self.burst("stat of the typed form", name, |_, name, path| {
