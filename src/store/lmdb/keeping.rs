@@ -19,6 +19,9 @@ const LOOK_PERIOD: Duration = Duration::from_millis(500);
 /// A system that tells of a knock within this tells of all.
 const HEARING_MAX: Duration = Duration::from_secs(2);
 
+/// How often it is tried in a row: a process that was stopped meanwhile, or does not get to run, hears nothing for once.
+const TRIES_MAX: u32 = 5;
+
 /// The thread; ends when dropped, and nothing is kept then.
 #[derive(Debug)]
 pub(super) struct Keeping {
@@ -89,9 +92,12 @@ struct Guard {
 
 impl Guard {
     fn run(&self) {
+        let mut tries = 0;
         while !self.is_closed() {
-            if self.door.is_settled()
-                && let Err(error) = self.keep()
+            let kept = if self.door.is_settled() { self.keep() } else { Ok(()) };
+            tries = if kept.is_ok() { 0 } else { tries + 1 };
+            if let Err(error) = kept
+                && tries == TRIES_MAX
             {
                 log::warn!("nothing is kept: {error}");
                 return;
