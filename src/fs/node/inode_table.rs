@@ -7,12 +7,12 @@
 //! Who answers so that the kernel may keep the answer marks the node, *then* reads what it answers with; who writes looks for the mark
 //! *after* the commit. So either the reader sees the write, or the writer sees the mark.
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use foldhash::HashMap;
 use parking_lot::Mutex;
 
 use super::known::{KnownNode, Sources};
@@ -182,12 +182,12 @@ impl InodeTable {
         all
     }
 
-    /// Of more than `most` nodes, those that were not among the last three quarters of that to come in: the oldest. None of them is
+    /// Of more than `most` nodes, those that were not among the last seven eighths of that to come in: the oldest. None of them is
     /// named again before as many have come in.
     #[must_use]
     pub fn oldest(&self, most: usize) -> Vec<u64> {
         let most = most / SHARDS;
-        let left = u32::try_from(most - most / 4).unwrap_or(u32::MAX);
+        let left = u32::try_from(most - most / 8).unwrap_or(u32::MAX);
         let mut oldest = Vec::new();
         for shard in &self.shards {
             let mut shard = shard.lock();
@@ -211,6 +211,15 @@ impl InodeTable {
             return Some(Arc::clone(&self.root));
         }
         self.shard(ino).lock().slots.get(&ino)?.node.node()
+    }
+
+    /// [`InodeTable::get`], but for items, index entries and collections, which cost more.
+    #[must_use]
+    pub fn get_other(&self, ino: u64) -> Option<Arc<Node>> {
+        if ino == ROOT_INO {
+            return Some(Arc::clone(&self.root));
+        }
+        self.shard(ino).lock().slots.get(&ino)?.node.other().cloned()
     }
 
     /// Takes back `count` lookups; the node, when that were all.

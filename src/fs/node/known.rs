@@ -85,6 +85,15 @@ impl KnownNode {
         }
     }
 
+    /// A node that is not packed.
+    #[must_use]
+    pub fn other(&self) -> Option<&Arc<Node>> {
+        match self {
+            Self::Other(node) => Some(node),
+            Self::Packed(..) => None,
+        }
+    }
+
     /// Is it of that table?
     #[must_use]
     pub fn is_of(&self, table: &TableName) -> bool {

@@ -1,9 +1,9 @@
 //! Open files and directories.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use foldhash::HashMap;
 use parking_lot::{Mutex, RwLock};
 
 use super::computed::OpenComputed;

@@ -25,9 +25,10 @@ const FREE_PART_MIN: u64 = 16;
 impl View {
     /// GETATTR, whose size may have to be computed.
     pub fn getattr_then(self: &Arc<Self>, caller: Caller, ino: u64, handle: Option<u64>, reply: Reply<Attr>) {
-        let (attr, node) = match self.getattr(caller, ino, handle).and_then(|attr| Ok((attr, self.node(ino)?))) {
+        let asked = self.node(ino).and_then(|node| Ok((self.getattr_of(caller, &node, ino, handle)?, node)));
+        let (attr, node) = match asked {
             Ok((attr, node)) if node.is_computed() => (attr, node),
-            attr => return reply(attr.map(|(attr, _)| attr)),
+            asked => return reply(asked.map(|(attr, _)| attr)),
         };
         let computation = match self.computation_of(caller, &node, handle) {
             Ok(computation) => computation,

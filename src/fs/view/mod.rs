@@ -183,7 +183,7 @@ impl View {
     /// Is more than a bounded number of records read, or a commit waited for, and with it all those before it?
     fn takes_long(&self, place: Place<'_>) -> bool {
         let (Place::Inode(ino) | Place::Name(ino, _) | Place::Directory(ino)) = place;
-        let Some(node) = self.inodes.get(ino) else { return false };
+        let Some(node) = self.inodes.get_other(ino) else { return false };
         match (place, &*node) {
             (Place::Inode(_), node) => node.reads_many(),
             (Place::Name(_, name), Node::Table(_) | Node::Index(_) | Node::Special(_)) => {
@@ -332,13 +332,16 @@ impl View {
     /// # Errors
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
+        self.getattr_of(caller, &*self.node(ino)?, ino, handle)
+    }
+
+    /// [`View::getattr`] of the node that has this inode number.
+    fn getattr_of(&self, caller: Caller, node: &Node, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
         self.keeping.told.asked.fetch_add(1, Ordering::Relaxed);
-        let node = self.node(ino)?;
-        let is_marked = self.keeps() && handle.is_none() && item_of(&node).is_some();
+        let is_marked = self.keeps() && handle.is_none() && item_of(node).is_some();
         if is_marked {
             self.inodes.mark_again(ino);
         }
-        self.looks_at(caller, &node, ino);
         let mut handle = handle.and_then(|handle| self.handles.get(handle));
         if handle.is_none() && node.is_rendered() {
             handle = self.handles.of_process(ino, caller.pid);
@@ -346,14 +349,14 @@ impl View {
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
             return scratch::attr(&self.mount, *id, ino);
         }
-        if let Some(id) = self.written_copy(&node, ino) {
+        if let Some(id) = self.written_copy(node, ino) {
             return scratch::attr(&self.mount, id, ino);
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
-        let attr = if size.is_some() { self.attr_of(&node, caller) } else { self.whole_attr_of(&node, caller) };
+        let attr = if size.is_some() { self.attr_of(node, caller) } else { self.whole_attr_of(node, caller) };
         let attr = match attr {
             // Parked since it was looked up: the kernel looks the name up again.
-            Err(FsError::NotFound) if matches!(*node, Node::Scratch(_)) => return Err(FsError::Stale),
+            Err(FsError::NotFound) if matches!(node, Node::Scratch(_)) => return Err(FsError::Stale),
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
                 let gone = || self.gone(ino);
@@ -362,6 +365,7 @@ impl View {
             }
             attr => attr?,
         };
+        self.looked_at(caller, node, &attr);
         let is_kept = is_marked && !self.keeping.moving.holds(ino);
         let lasts = if is_kept { self.item_lasting(caller, &attr) } else { Lasting::NOT };
         Ok(Attr { size: size.unwrap_or(attr.size), lasts, ..attr })

@@ -6,10 +6,11 @@ use super::View;
 use crate::database::{EntryKey, Source, TextForm};
 use crate::engine::witness::Witness;
 use crate::fs::mount::text::Text;
-use crate::fs::node::{EntryNode, Node, base};
+use crate::fs::node::attr::Attr;
+use crate::fs::node::{EntryNode, Node, base, entry_ino};
 use crate::fs::open::host::Host;
 use crate::fs::process::Caller;
-use crate::fs::source::entry::{self, item_number};
+use crate::fs::source::entry::item_number;
 use crate::model::api::Version;
 use crate::model::{Key, TableName};
 
@@ -42,10 +43,10 @@ impl View {
         self.reads.version(item_number(table, key), thread)
     }
 
-    /// A thread read this text of an item.
+    /// A thread read this text of an item of a table.
     pub(super) fn read_item(&self, thread: u32, entry: &EntryNode, version: Version, text: &Arc<Text>) {
         if !self.mount.options.last_writer_wins {
-            self.reads.note(item_number(&entry.source.table, &entry.key.base), thread, version);
+            self.reads.note(entry_ino(&entry.source, &entry.key, TextForm::PlainJson), thread, version);
             self.seen.keep(version, entry.form, text);
         }
     }
@@ -69,37 +70,33 @@ impl View {
 
     /// LOOKUP of what has this inode number.
     pub(super) fn looked_up(&self, caller: Caller, node: &Node, ino: u64) {
-        if let Some((item, _)) = item_of(node, ino) {
+        if let Some(item) = item_of(node, ino) {
             self.reads.looked_up(item, caller.pid);
         }
     }
 
-    /// GETATTR, before the attributes are read.
-    pub(super) fn looks_at(&self, caller: Caller, node: &Node, ino: u64) {
-        if let Some((item, entry)) = item_of(node, ino)
-            && self.reads.is_noted(item)
-            // Before the attributes are read: what is noted is at most as new as what the caller is shown, so that a change in
-            // between still refuses its write.
-            && let Ok(stat) = entry::stat(&self.mount, &entry.source, &entry.key)
-        {
-            self.reads.looked_at(item, caller.pid, stat.version);
+    /// GETATTR: what the caller is shown is what is noted, so that a change since still refuses its write.
+    pub(super) fn looked_at(&self, caller: Caller, node: &Node, attr: &Attr) {
+        // Of what is not stored there is no version.
+        if let Some(item) = item_of(node, attr.ino).filter(|_| attr.version != 0) {
+            self.reads.looked_at(item, caller.pid, attr.version);
         }
     }
 
     /// OPEN for writing, or SETATTR of the size.
     pub(super) fn opens(&self, caller: Caller, node: &Node, ino: u64) {
-        if let Some((item, _)) = item_of(node, ino) {
+        if let Some(item) = item_of(node, ino) {
             self.reads.opened(item, caller.pid);
         }
     }
 }
 
-/// The item that is the node of this inode number, and what [`Reads`] calls it.
-fn item_of(node: &Node, ino: u64) -> Option<(u64, &EntryNode)> {
+/// What [`Reads`] calls the item that is the node of this inode number.
+fn item_of(node: &Node, ino: u64) -> Option<u64> {
     match node {
         Node::Entry(entry) if entry.source.index.is_some() => None,
-        Node::Entry(entry) if entry.form == TextForm::PlainJson => Some((ino, entry)),
-        Node::Entry(entry) => Some((item_number(&entry.source.table, &entry.key.base), entry)),
+        Node::Entry(entry) if entry.form == TextForm::PlainJson => Some(ino),
+        Node::Entry(entry) => Some(entry_ino(&entry.source, &entry.key, TextForm::PlainJson)),
         _ => None,
     }
 }
