@@ -21,14 +21,19 @@ fn complains(pid: u32) -> bool {
     COMPLAINERS.contains(&name_of(pid).as_str())
 }
 
+/// Is it of a kind that no file here has? Who asks file by file, as a coloured `ls` for `security.capability`, then asks once.
+fn has_none(name: &[u8]) -> bool {
+    name.starts_with(b"system.posix_acl_") || name.starts_with(b"security.")
+}
+
 impl View {
     /// GETXATTR.
     ///
     /// # Errors
-    /// `NoAttribute`; `NotSupported` of access control lists.
+    /// `NoAttribute`; `NotSupported` of access control lists and of what security modules keep.
     pub fn getxattr(&self, caller: Caller, ino: u64, name: &[u8]) -> Result<Vec<u8>, FsError> {
         let Some(fact) = name.strip_prefix(PREFIX) else {
-            return Err(if name.starts_with(b"system.posix_acl_") { FsError::NotSupported } else { FsError::NoAttribute });
+            return Err(if has_none(name) { FsError::NotSupported } else { FsError::NoAttribute });
         };
         let node = self.node(ino)?;
         let value = match fact {
