@@ -16,7 +16,7 @@
 //! | `view::keeping` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
 //! | the same | folders that were renamed | the kernel is to look a name up again | 6 s | 1,000 |
 //! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |
-//! | `view::seen` | texts that were read | a refused write tells what changed | none | by bytes, 16 MiB |
+//! | `view::seen` | texts that were read | a refused write tells what changed | none | 10,000, 16 MiB |
 //!
 //! Not among them, as more than their age decides when they end: the versions that processes have read (`view::notes`), names between
 //! create and their first text (`view::creations`), texts and computations good until the next commit (`mount::texts`, `open::computed`).

@@ -141,6 +141,7 @@ fn send(device: &File, notice: &Notice) -> io::Result<()> {
         Notice::Attributes(ino) => send_inode(device, *ino),
         Notice::Changed(name, ino) => send_entry(device, name, EXPIRE_ONLY).and_then(|()| send_inode(device, *ino)),
         Notice::Gone(name, ino) => send_entry(device, name, 0).and_then(|()| send_inode(device, *ino)),
+        Notice::Dropped(name) => send_entry(device, name, 0),
     }
 }
 

@@ -210,7 +210,7 @@ impl View {
 
     fn evict(&self) {
         let oldest = self.inodes.oldest(KNOWN_MAX).into_iter().filter(|ino| !self.handles.is_open(*ino));
-        let notices: Vec<Notice> = oldest.filter_map(|ino| evicted(ino, &*self.inodes.get(ino)?)).collect();
+        let notices: Vec<Notice> = oldest.filter_map(|ino| evicted(&*self.inodes.get(ino)?)).collect();
         self.keeping.told.evicted.fetch_add(notices.len() as u64, Ordering::Relaxed);
         self.notify(notices, Vec::new(), Patience::None, Box::new(|| {}));
     }
@@ -251,9 +251,9 @@ fn dropped(ino: u64, node: &Node) -> Notice {
 }
 
 /// Only files: who is in a directory would find it without a name.
-fn evicted(ino: u64, node: &Node) -> Option<Notice> {
+fn evicted(node: &Node) -> Option<Notice> {
     match node {
-        Node::Entry(entry) => Some(Notice::Gone(name_of_entry(entry), ino)),
+        Node::Entry(entry) => Some(Notice::Dropped(name_of_entry(entry))),
         _ => None,
     }
 }

@@ -119,6 +119,8 @@ pub enum Notice {
     Changed(Name, u64),
     /// The name is gone, with all that is below; so are the attributes.
     Gone(Name, u64),
+    /// Nothing has changed; it is to forget the name, and with it the node.
+    Dropped(Name),
 }
 
 /// Who tells the kernel.

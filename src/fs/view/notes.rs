@@ -16,9 +16,9 @@
 //! A note ends after [`NOTE_AGE_MAX`], with its process, or when the process deletes the item. Memory is bounded: beyond
 //! [`NOTES_MAX`] the notes of processes that have ended go, then the oldest.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use foldhash::HashMap;
 use parking_lot::Mutex;
 
 use crate::fs::process::{Process, Processes, name_of};
@@ -27,9 +27,9 @@ use crate::fs::time::now_ms;
 use crate::model::api::Version;
 
 /// Notes kept.
-const NOTES_MAX: usize = 10_000;
+pub const NOTES_MAX: usize = 10_000;
 /// What is left of them when there were too many.
-const NOTES_LEFT: usize = NOTES_MAX / 4 * 3;
+const NOTES_LEFT: usize = NOTES_MAX / 2;
 /// How long a note counts.
 const NOTE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 /// Items of which it is known who wrote them last.
@@ -247,7 +247,7 @@ impl Noted {
     }
 
     fn make_room(&mut self, now: Instant) {
-        let mut is_there: HashMap<Process, bool> = HashMap::new();
+        let mut is_there: HashMap<Process, bool> = HashMap::default();
         self.retain_all(|note| {
             let is_there = is_there.entry(note.process).or_insert_with(|| note.process.is_there());
             *is_there && now.duration_since(note.at) < NOTE_AGE_MAX

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::notes::NOTES_MAX;
 use crate::codec::{dynamodb_json, plain_json};
 use crate::database::TextForm;
 use crate::fs::mount::text::Text;
@@ -11,6 +12,8 @@ use crate::fs::recent::Recent;
 use crate::model::Item;
 use crate::model::api::Version;
 
+/// Texts kept: nobody is refused a write for a version that is not noted.
+const TEXTS_MAX: usize = NOTES_MAX;
 /// Bytes of all texts and of what keeps them.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bytes that a text costs beside its own.
@@ -18,7 +21,7 @@ const ENTRY_BYTES: usize = 128;
 
 #[derive(Debug, Default)]
 struct SeenTexts {
-    /// Bounded by its bytes.
+    /// Bounded in [`Seen::keep`].
     texts: Recent<Version, (TextForm, Arc<Text>), { usize::MAX }>,
     bytes: usize,
 }
@@ -39,7 +42,7 @@ impl Seen {
         }
         state.bytes += text.bytes.len() + ENTRY_BYTES;
         state.texts.keep(version, (form, Arc::clone(text)), 0);
-        while state.bytes > BYTES_MAX {
+        while state.bytes > BYTES_MAX || state.texts.len() > TEXTS_MAX {
             let Some((_, gone)) = state.texts.remove_oldest() else { return };
             state.bytes -= gone.bytes.len() + ENTRY_BYTES;
         }
@@ -75,5 +78,8 @@ mod tests {
         assert!(state.bytes <= BYTES_MAX && state.texts.len() > 10, "{} texts of {} bytes", state.texts.len(), state.bytes);
         drop(state);
         assert!(seen.item(0).is_none() && seen.item(999).is_some());
+        (1_000..1_000 + 2 * TEXTS_MAX as u64).for_each(|version| seen.keep(version, TextForm::PlainJson, &Arc::default()));
+        let state = seen.state.lock();
+        assert_eq!((state.texts.len(), state.bytes), (TEXTS_MAX, TEXTS_MAX * ENTRY_BYTES));
     }
 }
