@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::kept::cost;
 use crate::support::daemon::{DDBFS, Mount, free_address, post, texts};
 use crate::support::watchdog::mount_connections;
 
@@ -82,15 +83,14 @@ fn watchdog(daemon: u32) -> Option<(u32, String, String)> {
 
 /// A mount that was killed together with its watchdog while a notification waits for a directory, which waits for an answer; with who waits.
 fn stuck(mount: &mut Mount, address: &str) -> Child {
-    mount.ok("mkdir Orders@id:S; echo '{}' > Orders/items/i.json");
+    mount.ok("mkdir Orders@id:S");
     let (item, pid) = (mount.point().join("Orders/items/i.json"), mount.pid());
-    let told = || fs::read_to_string(mount.point().join(".ddb/stats.json")).unwrap();
-    until("nothing is kept", || item.exists() && told().contains("\"is_on\": true"));
+    post(address, "PutItem", r#"{"TableName":"Orders","Item":{"id":{"S":"i"}}}"#).unwrap();
+    until("it is not kept", || cost(&mount.point(), &item) < 60);
     // In the directory from before, as its own name may have to be looked up again.
     let mut sh = Command::new("sh");
     sh.args(["-c", "read go; test -e none.json"]).current_dir(item.parent().unwrap());
     let mut waiting = sh.stdin(Stdio::piped()).spawn().unwrap();
-    item.metadata().unwrap();
     let (mut stopper, input, stopped) = python(STOPPER, &pid.to_string());
     assert_eq!(stopped, "2", "threads that answer");
     waiting.stdin.take().unwrap().write_all(b"go\n").unwrap();
