@@ -112,7 +112,7 @@ pub fn run() -> Result<Outcome, CliError> {
             Ok(bytes) => (0, bytes),
             Err(error) => (error.raw_os_error().unwrap_or(libc::EIO), Vec::new()),
         };
-        let head = [&errno.to_ne_bytes()[..], &bytes.len().to_ne_bytes()].concat();
+        let head = [&errno.to_ne_bytes()[..], &(bytes.len() as u64).to_ne_bytes()].concat();
         let sent = out.write_all(&head).and_then(|()| out.write_all(&bytes)).and_then(|()| out.flush());
         sent.map_err(CliError::io("cannot answer"))?;
     }
@@ -145,11 +145,12 @@ fn directories(path: &Path) -> io::Result<Vec<u8>> {
 
 /// What [`run`] sends.
 fn receive(from: &mut ChildStdout) -> Option<io::Result<Vec<u8>>> {
-    let (mut errno, mut length) = ([0; size_of::<i32>()], [0; size_of::<usize>()]);
+    let (mut errno, mut length) = ([0; size_of::<i32>()], [0; size_of::<u64>()]);
     from.read_exact(&mut errno).and_then(|()| from.read_exact(&mut length)).ok()?;
-    let mut bytes = vec![0; usize::from_ne_bytes(length)];
-    from.read_exact(&mut bytes).ok()?;
-    Some(match i32::from_ne_bytes(errno) {
+    // As many as come: a length is only believed with its bytes.
+    let (length, mut bytes) = (u64::from_ne_bytes(length), Vec::new());
+    let came = from.take(length).read_to_end(&mut bytes).ok()?;
+    (came as u64 == length).then(|| match i32::from_ne_bytes(errno) {
         0 => Ok(bytes),
         errno => Err(io::Error::from_raw_os_error(errno)),
     })
