@@ -22,7 +22,7 @@ use tempfile::TempDir;
 const SECONDS: u64 = 6;
 const READERS: u64 = 3;
 const WRITERS: u64 = 3;
-/// The torture's checks at least, and how long a round of it takes.
+/// The torture's checks at least that the kernel answers alone, and how long a round of it takes.
 const CHECKS: u64 = 1_000_000;
 const ROUND: Duration = Duration::from_secs(60);
 /// How long a process may take to come, on a busy machine; it waits for what a killed one may have left in the kernel.
@@ -37,7 +37,7 @@ fn options(address: &str, seed: u64) -> [&str; 5] {
     ["-o", if seed.is_multiple_of(2) { "lww" } else { "rw" }, "--durability=kill", "--http", address]
 }
 
-/// Starts everybody and runs `conduct` beside them; how many checks there were.
+/// Starts everybody and runs `conduct` beside them; how many checks there were that the kernel answered alone.
 fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> u64 {
     let address = free_address();
     let mut mount = Mount::with_args(&options(&address, seed));
@@ -81,7 +81,7 @@ fn torment(kills: bool, seed: u64, conduct: impl FnOnce(&Field, &mut Mount)) -> 
     mount.terminate();
     let (clean, report) = check(&mount.data());
     assert!(clean, "{report}");
-    checks
+    kept
 }
 
 /// Everybody stops when one of them has failed, or all is done.
@@ -198,17 +198,17 @@ fn a_killed_mount_tells_nothing_older_than_what_its_successor_acknowledged() {
     torment(true, given("DDBFS_TORTURE_SEED", 13), |field, mount| kill_now_and_then(field, mount, Instant::now()));
 }
 
-/// The scene of `scripts/torture`: for as long as `DDBFS_TORTURE_SECONDS` says, and until a million checks were made.
+/// The scene of `scripts/torture`: for as long as `DDBFS_TORTURE_SECONDS` says, and until the kernel answered a million checks alone.
 #[test]
 #[ignore = "scripts/torture"]
 fn for_hours() {
     let (begun, seconds) = (Instant::now(), given("DDBFS_TORTURE_SECONDS", 600));
     let until = begun + Duration::from_secs(seconds);
     // With and without kills in turn: the mount that is killed is seldom as fast.
-    let (seed, mut checks, mut round) = (given("DDBFS_TORTURE_SEED", 13), 0, 0);
-    while Instant::now() < until || checks < CHECKS {
+    let (seed, mut kept, mut round) = (given("DDBFS_TORTURE_SEED", 13), 0, 0);
+    while Instant::now() < until || kept < CHECKS {
         let end = Instant::now() + ROUND;
-        checks += torment(round % 2 == 1, seed + round, |field, mount| match round % 2 {
+        kept += torment(round % 2 == 1, seed + round, |field, mount| match round % 2 {
             1 => kill_now_and_then(field, mount, end),
             _ => field.sleep(ROUND),
         });

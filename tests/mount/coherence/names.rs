@@ -63,7 +63,7 @@ impl State {
 #[derive(Debug, Clone, Copy)]
 pub enum Seen {
     Absent,
-    /// By its name, without links: removed between the lookup and the look.
+    /// By its name, without links: removed, or replaced by another's rename, between the lookup and the look.
     Unlinked,
     /// ESTALE: the same, twice.
     Stale,
@@ -225,14 +225,13 @@ impl Name {
     /// What was seen is what `published` made of it or a later write.
     pub fn check(&self, published: u64, seen: Seen) -> Result<(), String> {
         let begun = self.begun.load(Ordering::SeqCst);
-        // So often it was there, and gone after that.
-        let gone = |times| {
+        let gone_twice = || {
             let mut states = (published..=begun).map(|write| self.state(write));
-            (0..times).all(|_| states.any(|state| state.allows(Seen::There)) && states.any(|state| state.allows(Seen::Absent)))
+            (0..2).all(|_| states.any(|state| state.allows(Seen::There)) && states.any(|state| state.allows(Seen::Absent)))
         };
         let is_so = match seen {
-            Seen::Unlinked => gone(1),
-            Seen::Stale => gone(2),
+            Seen::Unlinked => begun > published,
+            Seen::Stale => gone_twice(),
             seen => (published..=begun).any(|write| self.state(write).allows(seen)),
         };
         // More writes than are remembered went by during one look.

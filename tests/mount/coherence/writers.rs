@@ -24,12 +24,13 @@ const PUTS: [(&str, Put); 10] = [
     ("X.update", update_file),
     ("rename onto", rename_onto),
     ("edit", edit),
-    ("fsync", fsync),
+    (FSYNC, fsync),
     (".ddb/api/PutItem", api_file),
     ("X.patch", patch),
 ];
-/// A creation by it shows before what is written.
+/// A creation by it shows before what is written; and the kernel believes for a moment in the emptiness that it asks for by O_TRUNC.
 const WRITE: &str = "write";
+const FSYNC: &str = "fsync";
 /// The name is away in between.
 const BACKUP: &str = "the old one moved aside";
 const DELETES: [(&str, Delete); 4] = [("DeleteItem", delete_item), ("ExecuteStatement", statement), ("unlink", unlink), ("rm", rm)];
@@ -95,7 +96,7 @@ fn single(field: &Field, numbers: &mut Numbers, name: &Name) {
         let (way, put) = PUTS[numbers.below(PUTS.len() as u64) as usize];
         let item = taken.next(numbers.below(BUCKETS));
         match way {
-            WRITE if taken.item().is_none() => taken.begin(way, State::EMPTY),
+            WRITE | FSYNC => taken.begin(way, State::EMPTY),
             BACKUP => {
                 taken.begin(way, State::ABSENT);
                 taken.begin(way, State::EMPTY);
@@ -184,7 +185,7 @@ fn rename(field: &Field, numbers: &mut Numbers, one: &Name, other: &Name) {
     let left = if way == COPY { Some(item) } else { None };
     if way == RENAME {
         from.begin(way, State::ABSENT);
-    } else if to.item().is_none() {
+    } else {
         to.begin(way, State::EMPTY);
     }
     to.begin(way, State::of(to.name(), Some(&item)));
