@@ -17,8 +17,9 @@ use crate::store::KEEP;
 
 /// Notifications that wait at a time; more wait in line.
 const THREADS_MAX: usize = 64;
-/// How long a call waits that may hold the lock of a file. What it waits for may wait for that lock, which is rare.
-const SHORT: Duration = Duration::from_millis(100);
+/// How long a call waits that may hold the lock of a file. What it waits for may wait for that lock, which is rare: it takes who removes
+/// `X.patch` while it is written. Much longer than a busy machine needs, as afterwards the call is answered though the kernel is not told.
+const SHORT: Duration = Duration::from_secs(1);
 /// How long anybody waits: then what the kernel kept is over by itself.
 const LONG: Duration = KEEP.saturating_add(Duration::from_secs(1));
 /// How often it is looked whether somebody waits for too long.
