@@ -21,8 +21,8 @@ use super::time::now_ms;
 const KNOWN_FOR_MS: u64 = 1_000;
 /// Threads that are known; beyond them the oldest are asked for again.
 const THREADS_MAX: usize = 10_000;
-/// How long it is waited for a process's `stat`.
-const STAT_PATIENCE: Duration = Duration::from_secs(1);
+/// How long it is waited for a process's `stat`, maybe by a thread that commits: much shorter than a call waits for its notifications.
+const STAT_PATIENCE: Duration = Duration::from_millis(250);
 /// The field of `/proc/<pid>/stat` that tells when it began, in clock ticks since the machine did, counted from the state.
 const STARTED: usize = 19;
 
