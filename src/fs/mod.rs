@@ -27,6 +27,7 @@ pub mod path;
 pub mod process;
 pub mod query;
 pub mod recent;
+pub mod seldom;
 pub mod source;
 pub mod special;
 mod time;

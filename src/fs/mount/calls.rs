@@ -1,7 +1,6 @@
 //! What `.ddb/accesslog` and `.ddb/slowlog.ndjson` show: every call as it ends, for who reads it at that time; the last ones that took long.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::codec::calendar;
+use crate::fs::seldom::Seldom;
 
 /// A call that takes as long is slow.
 pub const SLOW: Duration = Duration::from_millis(100);
@@ -83,24 +83,21 @@ impl Ahead {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Readers of the access log; counted so that nobody locks while there are none.
-    readers: Mutex<Vec<Weak<Ahead>>>,
-    count: AtomicUsize,
+    /// Readers of the access log.
+    readers: Seldom<Vec<Weak<Ahead>>>,
     slow: Mutex<VecDeque<Ended>>,
 }
 
 impl Calls {
     /// Does anybody read the access log?
     pub fn is_watched(&self) -> bool {
-        self.count.load(Ordering::Relaxed) > 0
+        !self.readers.is_empty()
     }
 
     /// Begins to keep lines for a reader, until that is dropped.
     pub fn watch(&self) -> Arc<Ahead> {
         let ahead = Arc::new(Ahead::default());
-        let mut readers = self.readers.lock();
-        readers.push(Arc::downgrade(&ahead));
-        self.count.store(readers.len(), Ordering::Relaxed);
+        self.readers.change(|readers| readers.push(Arc::downgrade(&ahead)));
         ahead
     }
 
@@ -109,9 +106,7 @@ impl Calls {
         if self.is_watched() {
             // Made once for all readers, and not at all without any.
             let line = ended.line();
-            let mut readers = self.readers.lock();
-            readers.retain(|reader| reader.upgrade().map(|ahead| ahead.add(&line)).is_some());
-            self.count.store(readers.len(), Ordering::Relaxed);
+            self.readers.change(|readers| readers.retain(|reader| reader.upgrade().map(|ahead| ahead.add(&line)).is_some()));
         }
         if ended.took >= SLOW {
             let mut slow = self.slow.lock();

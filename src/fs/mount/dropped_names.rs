@@ -1,12 +1,9 @@
 //! Names that a program restored in the place of derived files, and the programs that copy tables: see `special/dropped.rs`.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
-
 use crate::fs::node::Kind;
 use crate::fs::process::name_of;
 use crate::fs::recent::Recent;
+use crate::fs::seldom::Seldom;
 use crate::model::TableName;
 
 /// Names that are remembered; the oldest go first.
@@ -22,28 +19,23 @@ const COPIES_MAX: usize = 1_000;
 
 /// Tables whose directories were made by a program that copies, for as long as it runs.
 #[derive(Debug, Default)]
-pub struct Copies {
-    list: Mutex<Vec<(TableName, u32)>>,
-    /// Entries of the list, so that nobody locks it while it is empty.
-    count: AtomicUsize,
-}
+pub struct Copies(Seldom<Vec<(TableName, u32)>>);
 
 impl Copies {
     /// This process made the table's directory.
     pub fn begin(&self, table: &TableName, process: u32) {
-        let mut list = self.list.lock();
-        list.retain(|(_, process)| is_copier(*process));
-        if list.len() < COPIES_MAX && is_copier(process) {
-            list.push((table.clone(), process));
-        }
-        self.count.store(list.len(), Ordering::Release);
+        self.0.change(|list| {
+            list.retain(|(_, process)| is_copier(*process));
+            if list.len() < COPIES_MAX && is_copier(process) {
+                list.push((table.clone(), process));
+            }
+        });
     }
 
     /// Is a program at work that copies into this table?
     #[must_use]
     pub fn holds(&self, table: &TableName) -> bool {
-        self.count.load(Ordering::Acquire) > 0
-            && self.list.lock().iter().any(|(other, process)| other == table && is_copier(*process))
+        self.0.is_any(|list| list.iter().any(|(other, process)| other == table && is_copier(*process)))
     }
 }
 

@@ -2,7 +2,7 @@
 //! [`super::ending`].
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
@@ -12,6 +12,7 @@ use crate::engine::observer::{Observer, Patience, Then};
 use crate::fs::node::{EntryNode, Node};
 use crate::fs::path::names;
 use crate::fs::recent::Recent;
+use crate::fs::seldom::Seldom;
 use crate::fs::time::now_ms;
 
 /// How long a rename may take to come again.
@@ -25,45 +26,40 @@ const MOVED_MS: u64 = 6_000;
 pub struct Moving {
     /// With the thread that renames, and whether it has looked the name up since, by which the kernel keeps it no more. Not by another
     /// thread's look: the kernel takes the answer to that when it likes.
-    inos: Mutex<Recent<(u64, u32), bool, MOVING_MAX, MOVING_MS>>,
-    count: AtomicUsize,
+    inos: Seldom<Recent<(u64, u32), bool, MOVING_MAX, MOVING_MS>>,
     /// Folders that were renamed of late.
-    moved: Mutex<Recent<u64, (), MOVING_MAX, MOVED_MS>>,
-    moved_count: AtomicUsize,
+    moved: Seldom<Recent<u64, (), MOVING_MAX, MOVED_MS>>,
 }
 
 impl Moving {
     /// It is about to be renamed by that thread. Does the kernel keep its name no more?
     pub fn begin(&self, ino: u64, thread: u32) -> bool {
-        let (mut inos, now_ms) = (self.inos.lock(), now_ms());
-        let is_ready = inos.get(&(ino, thread), now_ms) == Some(&true);
-        inos.keep((ino, thread), is_ready, now_ms);
-        self.count.store(inos.len(), Ordering::SeqCst);
-        is_ready
+        let now_ms = now_ms();
+        self.inos.change(|inos| {
+            let is_ready = inos.get(&(ino, thread), now_ms) == Some(&true);
+            inos.keep((ino, thread), is_ready, now_ms);
+            is_ready
+        })
     }
 
     /// It was renamed, or not.
     pub fn end(&self, ino: u64, thread: u32) {
-        let mut inos = self.inos.lock();
-        inos.remove(&(ino, thread));
-        self.count.store(inos.len(), Ordering::SeqCst);
+        self.inos.change(|inos| inos.remove(&(ino, thread)));
     }
 
     /// A folder was renamed: the kernel may take it for what has its name now, by an answer that was on its way.
     pub fn moved(&self, ino: u64) {
-        let mut moved = self.moved.lock();
-        moved.keep(ino, (), now_ms());
-        self.moved_count.store(moved.len(), Ordering::SeqCst);
+        self.moved.change(|moved| moved.keep(ino, (), now_ms()));
     }
 
     /// Is this a folder that was renamed of late?
     pub fn was_moved(&self, ino: u64) -> bool {
-        self.moved_count.load(Ordering::SeqCst) > 0 && self.moved.lock().get(&ino, now_ms()).is_some()
+        self.moved.is_any(|moved| moved.get(&ino, now_ms()).is_some())
     }
 
     /// Is it about to be renamed?
     pub fn holds(&self, ino: u64) -> bool {
-        self.count.load(Ordering::SeqCst) > 0 && self.inos.lock().any(|(of, _)| *of == ino, now_ms())
+        self.inos.is_any(|inos| inos.any(|(of, _)| *of == ino, now_ms()))
     }
 
     /// The same; that thread looks it up, and is answered so that it is not kept.
@@ -71,9 +67,11 @@ impl Moving {
         if !self.holds(ino) {
             return false;
         }
-        if let Some(is_ready) = self.inos.lock().get_mut(&(ino, thread), now_ms()) {
-            *is_ready = true;
-        }
+        self.inos.change(|inos| {
+            if let Some(is_ready) = inos.get_mut(&(ino, thread), now_ms()) {
+                *is_ready = true;
+            }
+        });
         true
     }
 }

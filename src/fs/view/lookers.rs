@@ -5,11 +5,8 @@
 //! on by names [`UNUSED_MAX`] times, and has looked at no item meanwhile, is told no attributes at the beginning any more, until it
 //! looks at one.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
-
 use crate::fs::recent::Recent;
+use crate::fs::seldom::Seldom;
 use crate::fs::time::now_ms;
 
 const UNUSED_MAX: u8 = 4;
@@ -20,33 +17,29 @@ const AGE_MS_MAX: u64 = 60_000;
 #[derive(Debug, Default)]
 pub struct Lookers {
     /// How often a thread was told attributes in vain.
-    unused: Mutex<Recent<u32, u8, THREADS_MAX, AGE_MS_MAX>>,
-    /// How many there are: most calls need not take the lock.
-    count: AtomicUsize,
+    unused: Seldom<Recent<u32, u8, THREADS_MAX, AGE_MS_MAX>>,
 }
 
 impl Lookers {
     /// The thread was told attributes, and goes on by names.
     pub fn reads_names(&self, thread: u32) {
-        let (mut unused, now_ms) = (self.unused.lock(), now_ms());
-        let before = unused.get(&thread, now_ms).copied().unwrap_or_default();
-        unused.keep(thread, before.saturating_add(1), now_ms);
-        self.count.store(unused.len(), Ordering::Relaxed);
+        let now_ms = now_ms();
+        self.unused.change(|unused| {
+            let before = unused.get(&thread, now_ms).copied().unwrap_or_default();
+            unused.keep(thread, before.saturating_add(1), now_ms)
+        });
     }
 
     /// The thread looks at an item.
     pub fn looks(&self, thread: u32) {
-        if self.count.load(Ordering::Relaxed) > 0 {
-            let mut unused = self.unused.lock();
-            unused.remove(&thread);
-            self.count.store(unused.len(), Ordering::Relaxed);
+        if !self.unused.is_empty() {
+            self.unused.change(|unused| unused.remove(&thread));
         }
     }
 
     /// Are attributes told it in vain?
     pub fn is_reader_of_names(&self, thread: u32) -> bool {
-        self.count.load(Ordering::Relaxed) > 0
-            && self.unused.lock().get(&thread, now_ms()).is_some_and(|times| *times >= UNUSED_MAX)
+        self.unused.is_any(|unused| unused.get(&thread, now_ms()).is_some_and(|times| *times >= UNUSED_MAX))
     }
 }
 
