@@ -101,8 +101,17 @@ fn status_field(pid: u32, name: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
 }
 
-/// A numeric field of `/proc/<pid>/stat`, counted from the state, which follows the command's name in parentheses.
+/// A numeric field of `/proc/<pid>/stat`, counted from the state.
 fn stat_field<T: std::str::FromStr>(pid: u32, index: usize) -> Option<T> {
+    field(&stat_fields(pid)?, index)
+}
+
+fn field<T: std::str::FromStr>(fields: &str, index: usize) -> Option<T> {
+    fields.split_whitespace().nth(index)?.parse().ok()
+}
+
+/// The fields of `/proc/<pid>/stat` from the state on, which follows the command's name in parentheses.
+fn stat_fields(pid: u32) -> Option<String> {
     if pid == 0 {
         return None;
     }
@@ -113,8 +122,7 @@ fn stat_field<T: std::str::FromStr>(pid: u32, index: usize) -> Option<T> {
     };
     std::thread::Builder::new().name("ddbfs-stat".to_owned()).spawn(read).ok()?;
     let stat = receiver.recv_timeout(STAT_PATIENCE).ok()?.ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(index)?.parse().ok()
+    stat.rsplit_once(')').map(|(_, fields)| fields.to_owned())
 }
 
 /// Is this thread at its end because of a signal? Of one that closes its files as it exits; false when it cannot be found out.
@@ -128,8 +136,9 @@ pub fn was_killed(thread: u32) -> bool {
     if status_field(thread, "VmSize:").is_some() {
         return false;
     }
-    let is_exiting = stat_field(thread, 6).is_some_and(|flags: u32| flags & EXITING != 0);
-    is_exiting && stat_field(thread, 49).is_some_and(|status: u32| status & SIGNAL != 0)
+    let Some(fields) = stat_fields(thread) else { return false };
+    let has = |index, bits| field(&fields, index).is_some_and(|value: u32| value & bits != 0);
+    has(6, EXITING) && has(49, SIGNAL)
 }
 
 /// Has the process of this thread a file open whose path ends so? `None` when it cannot be found out. Links are only read: to look
