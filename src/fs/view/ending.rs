@@ -24,8 +24,8 @@ use super::keeping::{Kernel, Name, Notice, item_of, name_of_entry};
 use crate::database::{EntryKey, TextForm};
 use crate::engine::observer::{Committed, Observer, Patience, Then, Written};
 use crate::fs::node::inode_table::Mark;
-use crate::fs::node::{Node, ROOT_INO, base};
-use crate::fs::path::{self, names};
+use crate::fs::node::{EntryNode, Node, ROOT_INO, base};
+use crate::fs::path;
 use crate::fs::source::entry::item_number;
 use crate::model::{Error, Key, TableName};
 use crate::store::Keeper;
@@ -175,8 +175,13 @@ impl View {
         }
     }
 
+    /// Tells the kernel, and nobody waits; no mark ends.
+    pub(super) fn post(&self, notices: Vec<Notice>) {
+        self.notify(notices, Vec::new(), Patience::None, Box::new(|| {}));
+    }
+
     /// Tells the kernel; the marks end when that is done.
-    pub(super) fn notify(&self, notices: Vec<Notice>, marks: Vec<(u64, Mark)>, patience: Patience, then: Then) {
+    fn notify(&self, notices: Vec<Notice>, marks: Vec<(u64, Mark)>, patience: Patience, then: Then) {
         let Some(kernel) = self.keeping.kernel.read().clone().filter(|_| !notices.is_empty()) else { return then() };
         self.keeping.told.notices.fetch_add(notices.len() as u64, Ordering::Relaxed);
         let view = self.me.clone();
@@ -191,8 +196,7 @@ impl View {
     /// Folders were renamed, by a call that holds the lock of their directory: an answer that was on its way may have made the kernel
     /// believe in a name for longer.
     pub(super) fn names_moved(&self, names: Vec<(Name, u64)>) {
-        let notices = names.into_iter().map(|(name, ino)| Notice::Changed(name, ino)).collect();
-        self.notify(notices, Vec::new(), Patience::None, Box::new(|| {}));
+        self.post(names.into_iter().map(|(name, ino)| Notice::Changed(name, ino)).collect());
     }
 
     /// Lets the kernel drop the oldest of what it knows when that is too much: on another thread, as it takes a while.
@@ -212,7 +216,7 @@ impl View {
         let oldest = self.inodes.oldest(KNOWN_MAX).into_iter().filter(|ino| !self.handles.is_open(*ino));
         let notices: Vec<Notice> = oldest.filter_map(|ino| evicted(&*self.inodes.get(ino)?)).collect();
         self.keeping.told.evicted.fetch_add(notices.len() as u64, Ordering::Relaxed);
-        self.notify(notices, Vec::new(), Patience::None, Box::new(|| {}));
+        self.post(notices);
     }
 
     /// What the kernel knows and keeps, for `.ddb/stats.json`.
@@ -234,13 +238,7 @@ fn table_name(table: &TableName) -> Name {
 
 /// The name of an item's plain text.
 fn name_of(table: &TableName, key: &Key) -> Name {
-    let source = base(table);
-    let parent = match &key.sort {
-        Some(_) => Node::Collection(source, vec![key.partition.clone()]),
-        None => Node::Items(source),
-    };
-    let name = names::entry_name(&EntryKey { index: None, base: key.clone() }, TextForm::PlainJson);
-    Name { parent: parent.ino(), name }
+    name_of_entry(&EntryNode { source: base(table), key: EntryKey { index: None, base: key.clone() }, form: TextForm::PlainJson })
 }
 
 fn dropped(ino: u64, node: &Node) -> Notice {

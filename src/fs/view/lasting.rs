@@ -15,7 +15,6 @@ use std::time::Duration;
 use super::View;
 use super::keeping::{Notice, item_of, name_of_entry};
 use crate::database::Source;
-use crate::engine::observer::Patience;
 use crate::fs::node::attr::{Attr, Lasting};
 use crate::fs::node::inode_table::Counted;
 use crate::fs::node::{Kind, Node, is_structure};
@@ -66,7 +65,7 @@ impl View {
         if self.inodes.is_asked_again(marked.ino, KEEP, now_ms())
             && let Node::Entry(entry) = node
         {
-            self.notify(vec![Notice::Gone(name_of_entry(entry), marked.ino)], Vec::new(), Patience::None, Box::new(|| {}));
+            self.post(vec![Notice::Gone(name_of_entry(entry), marked.ino)]);
         }
         Lasting { name: Duration::ZERO, ..lasting }
     }
