@@ -81,7 +81,7 @@ pub struct Connection {
 /// The path, or the list of mounts, cannot be read.
 pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
     let path = absolute(mountpoint)?;
-    let line = lines(&std::fs::read(MOUNTINFO)?).filter(|line| line.path == path).last();
+    let line = topmost(&std::fs::read(MOUNTINFO)?, &path);
     Ok(line.filter(|line| is_ours(&line.kind, &line.source)).map(|line| {
         let data = line.source.split_once('#').map(|(_, data)| PathBuf::from(data));
         Connection { path, data, device: line.device }
@@ -257,7 +257,11 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 
 /// Type and source of the topmost mount at exactly this path.
 fn mounted(mountinfo: &[u8], path: &Path) -> Option<(String, String)> {
-    lines(mountinfo).filter(|line| line.path == path).last().map(|line| (line.kind, line.source))
+    topmost(mountinfo, path).map(|line| (line.kind, line.source))
+}
+
+fn topmost(mountinfo: &[u8], path: &Path) -> Option<Line> {
+    lines(mountinfo).filter(|line| line.path == path).last()
 }
 
 /// What is told of a mount here.
