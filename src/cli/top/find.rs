@@ -22,8 +22,10 @@ pub struct Files {
 
 impl Files {
     fn open(root: PathBuf) -> io::Result<Self> {
-        let files = Self { root, reader: Reader::start()?, waits: false };
-        files.answers().map(|()| files)
+        let mut reader = Reader::start()?;
+        reader.ask(&root.join(VERSION))?;
+        reader.answer(PATIENCE)?;
+        Ok(Self { root, reader, waits: false })
     }
 
     /// The text of a file, or the names of the directories in a directory, a line each.
@@ -45,6 +47,7 @@ impl Files {
         }
     }
 
+    /// Asked by another process, as the reader waits for something else.
     fn answers(&self) -> io::Result<()> {
         read_within(&self.root.join(VERSION), PATIENCE).map(drop)
     }
