@@ -7,6 +7,7 @@
 //! Nothing else can free it: whoever tells the kernel holds a descriptor of the connection until it has told. If both are killed at once,
 //! `stuck` does the same when somebody unmounts or mounts there. So that this is rare, each is there without the other for a moment only.
 
+use std::io::Write as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
@@ -33,10 +34,12 @@ pub struct WatchdogArgs {
     mountpoint: PathBuf,
 }
 
+/// What it reads when it is not needed any more. The bare end of what it reads is that of the process too, also of a killed one.
+const ENOUGH: &[u8] = b"enough";
+
 /// The process; ended with this.
 pub struct Watchdog {
-    /// Its end is the watchdog's.
-    _life: Option<ChildStdin>,
+    life: Option<ChildStdin>,
 }
 
 impl Watchdog {
@@ -54,7 +57,16 @@ impl Watchdog {
                 killed();
             }
         })?;
-        Ok(Self { _life: life })
+        Ok(Self { life })
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        if let Some(life) = &mut self.life {
+            // A killed one does not read.
+            let _ = life.write_all(ENOUGH);
+        }
     }
 }
 
@@ -69,10 +81,10 @@ pub fn run(args: &WatchdogArgs) -> Result<Outcome, CliError> {
     let Some(connection) = fuse::connection(&args.mountpoint).map_err(CliError::io("cannot read the list of mounts"))? else {
         return Ok(Outcome::Done);
     };
-    // An end in good order closes the pipe; so does one that needs nobody's help.
     std::thread::spawn(|| {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        std::process::exit(0);
+        if std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).is_ok_and(|bytes| bytes > 0) {
+            std::process::exit(0);
+        }
     });
     // A signal may be somebody else's, and the parent's comes a moment before its end can be seen.
     let mut signals = signals.forever();

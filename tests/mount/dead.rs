@@ -13,6 +13,8 @@ use crate::support::watchdog::mount_connections;
 
 /// Against a hang.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What a watchdog is called among processes, once it watches.
+const NAME: &str = "mount-watchdog";
 
 /// Ends the connection of a mount when this has not ended in time; ends with its input.
 struct Rescue(Child);
@@ -43,6 +45,18 @@ for task in map(int, names):
     if libc.ptrace(16, task, None, None): sys.exit(os.strerror(ctypes.get_errno()))
     os.waitpid(task, 0x40000000)
 print(len(names), flush=True)
+sys.stdin.read()
+";
+
+/// Holds a descriptor of the mount's connection, as a thread does that waits in the kernel; gives it back at the end of its input.
+const HOLDER: &str = "
+import ctypes, os, sys
+libc, pid = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])
+names = os.listdir(f'/proc/{pid}/fd')
+held = [int(n) for n in names if os.readlink(f'/proc/{pid}/fd/{n}') == '/dev/fuse']
+process = libc.syscall(434, pid, 0)
+held = [libc.syscall(438, process, n, 0) for n in held]
+print(len(held) if min(held) >= 0 else os.strerror(ctypes.get_errno()), flush=True)
 sys.stdin.read()
 ";
 
@@ -116,6 +130,20 @@ fn stuck(mount: &mut Mount, address: &str) -> Child {
 }
 
 #[test]
+fn nobody_waits_for_a_mount_that_was_killed_while_a_thread_of_it_is_in_the_kernel() {
+    let mut mount = Mount::empty();
+    until("no watchdog", || watchdog(mount.pid()).is_some_and(|(_, name, _)| name == NAME));
+    let (mut holder, input, held) = python(HOLDER, &mount.pid().to_string());
+    assert!(held.parse::<u32>().is_ok_and(|held| held > 0), "{held}");
+    mount.kill();
+    let looked = Command::new("timeout").args(["-s", "KILL", "60", "stat"]).arg(mount.point()).output().unwrap();
+    // ENOTCONN, or ECONNABORTED of who asked a moment before the end.
+    assert!(["not connected", "connection abort"].iter().any(|why| texts(&looked).1.contains(why)), "{looked:?}");
+    drop(input);
+    holder.wait().unwrap();
+}
+
+#[test]
 fn umount_frees_a_mount_that_was_killed_with_its_watchdog_while_the_kernel_was_told() {
     let address = free_address();
     let mut mount = Mount::with_args(&["--http", &address]);
@@ -150,7 +178,7 @@ fn mounting_where_such_a_mount_is_frees_it() {
 #[test]
 fn a_watchdog_that_is_killed_is_replaced_and_is_not_killed_by_the_name_or_group_of_the_mount() {
     let mount = Mount::empty();
-    let is_apart = |(id, name, group): &(u32, String, String)| name == "mount-watchdog" && *group == id.to_string();
+    let is_apart = |(id, name, group): &(u32, String, String)| name == NAME && *group == id.to_string();
     until("no watchdog", || watchdog(mount.pid()).as_ref().is_some_and(is_apart));
     let (first, ..) = watchdog(mount.pid()).unwrap();
     assert!(Command::new("kill").args(["-9", &first.to_string()]).status().unwrap().success());

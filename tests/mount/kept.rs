@@ -1,10 +1,9 @@
 //! What the kernel keeps, and what ends that: docs/filesystem.md 13.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ddbfs::database::Database as _;
@@ -147,34 +146,6 @@ fn nothing_is_kept_while_another_process_has_the_data_open() {
     mount.unmount();
     mount.start(&["-o", "nokeep"]);
     assert!(cost(&mount.point(), &path) >= 200, "not wanted");
-}
-
-/// Holds a descriptor of the mount's connection, as a thread does that waits in the kernel; gives it back at the end of its input.
-const HOLDER: &str = "
-import ctypes, os, sys
-libc, pid = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])
-names = os.listdir(f'/proc/{pid}/fd')
-held = [int(n) for n in names if os.readlink(f'/proc/{pid}/fd/{n}') == '/dev/fuse']
-process = libc.syscall(434, pid, 0)
-held = [libc.syscall(438, process, n, 0) for n in held]
-print(len(held) if min(held) >= 0 else os.strerror(ctypes.get_errno()), flush=True)
-sys.stdin.read()
-";
-
-#[test]
-fn nobody_waits_for_a_mount_that_was_killed_while_a_thread_of_it_is_in_the_kernel() {
-    let mut mount = daemon::Mount::empty();
-    let (pid, point) = (mount.pid().to_string(), mount.point());
-    let mut holder =
-        Command::new("python3").args(["-c", HOLDER, &pid]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut held = String::new();
-    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut held).unwrap();
-    assert!(held.trim().parse::<u32>().is_ok_and(|held| held > 0), "{held}");
-    mount.kill();
-    let looked = Command::new("timeout").args(["-s", "KILL", "60", "stat"]).arg(&point).output().unwrap();
-    assert!(String::from_utf8_lossy(&looked.stderr).contains("not connected"), "{looked:?}");
-    drop(holder.stdin.take());
-    holder.wait().unwrap();
 }
 
 #[test]
