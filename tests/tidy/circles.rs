@@ -42,7 +42,7 @@ const INNER_LAYERS: &[(&str, &[&str])] = &[
     (
         "src/fs",
         &[
-            "error", "options", "time", "recent", "process", "path", "query", "write", "node", "mount", "open", "source",
+            "error", "options", "time", "recent", "seldom", "process", "path", "query", "write", "node", "mount", "open", "source",
             "special", "tree", "view",
         ],
     ),
