@@ -161,6 +161,7 @@ errnos! {
     NotDirectory = ENOTDIR,
     IsDirectory = EISDIR,
     NotSupported = EOPNOTSUPP,
+    Quota = EDQUOT,
     NoAttribute = ENODATA,
     BadHandle = EBADF,
     Interrupted = EINTR,
@@ -247,7 +248,8 @@ impl FsError {
     #[must_use]
     pub fn is_remarkable(&self) -> bool {
         // Nobody probes with a batch or a request.
-        if matches!(self, Self::Line(..) | Self::Answered { .. }) {
+        // And what is refused with a sentence is to be read.
+        if matches!(self, Self::Line(..) | Self::Answered { .. } | Self::Database(Error::Unavailable(_))) {
             return true;
         }
         match self.errno() {
@@ -274,6 +276,7 @@ impl FsError {
             | Errno::ReadOnly
             | Errno::NotPermitted
             | Errno::CrossDevice
+            | Errno::Quota
             | Errno::Io => true,
         }
     }
@@ -348,6 +351,8 @@ fn database_errno(error: &Error) -> Errno {
         | Error::Recovery(_)
         | Error::Statement(_)
         | Error::NotSupported(_) => Errno::Invalid,
+        Error::Unavailable(_) => Errno::NotSupported,
+        Error::Budget(_) => Errno::Quota,
         // One index at a time: another try may do.
         Error::Limit(LimitError::OnlineIndexes) => Errno::Busy,
         Error::Limit(_) => Errno::NotPermitted,
@@ -396,6 +401,8 @@ mod tests {
             (FsError::Database(Error::Query(QueryError::ConsistentOnGlobal)), "EINVAL"),
             (FsError::Database(Error::Query(QueryError::Backfilling("x".to_owned()))), "EBUSY"),
             (FsError::Database(Error::DeletionProtected), "EPERM"),
+            (FsError::Database(Error::Unavailable("x")), "EOPNOTSUPP"),
+            (FsError::Database(Error::Budget("x".to_owned())), "EDQUOT"),
             (FsError::ScratchFull, "ENOSPC"),
             (FsError::OpenFull, "ENOSPC"),
             (FsError::TooManyOpen, "ENFILE"),

@@ -27,8 +27,9 @@ impl Error {
             | Self::UpdateTable(_)
             | Self::Resource(_)
             | Self::DeletionProtected
-            | Self::NotSupported(_) => VALIDATION,
-            Self::Limit(_) => "LimitExceededException",
+            | Self::NotSupported(_)
+            | Self::Unavailable(_) => VALIDATION,
+            Self::Limit(_) | Self::Budget(_) => "LimitExceededException",
             Self::Statement(StatementError::Duplicate) => "DuplicateItemException",
             Self::Statement(_) => VALIDATION,
             Self::Recovery(error) => of_recovery(error),

@@ -134,6 +134,12 @@ pub enum Error {
     /// A member or combination that this version does not serve: ValidationException with a plain sentence.
     #[error("{0} is not supported by this version of ddbfs")]
     NotSupported(&'static str),
+    /// What another service has no way to tell or to do, in a whole sentence: ValidationException.
+    #[error("{0}")]
+    Unavailable(&'static str),
+    /// It would cost more than it may; says what it would cost and what helps: LimitExceededException.
+    #[error("{0}")]
+    Budget(String),
     /// The store failed: InternalServerError.
     #[error(transparent)]
     Store(#[from] StoreError),
