@@ -7,8 +7,8 @@ use crate::codec::plain_json::PlainJsonError;
 use crate::model::Error;
 use crate::model::error::exception::VALIDATION;
 use crate::model::error::{
-    CancellationReason, KeyError, LimitError, QueryError, StatementError, StoreError, StreamError, Throttled, UpdateError,
-    ValueError,
+    CancellationReason, KeyError, LimitError, QueryError, RemoteCause, RemoteError, StatementError, StoreError, StreamError,
+    Throttled, UpdateError, ValueError,
 };
 
 /// The failure of a filesystem call.
@@ -156,6 +156,7 @@ errnos! {
     NotEmpty = ENOTEMPTY,
     ReadOnly = EROFS,
     NotPermitted = EPERM,
+    Denied = EACCES,
     CrossDevice = EXDEV,
     Io = EIO,
     NotDirectory = ENOTDIR,
@@ -275,6 +276,7 @@ impl FsError {
             | Errno::NotEmpty
             | Errno::ReadOnly
             | Errno::NotPermitted
+            | Errno::Denied
             | Errno::CrossDevice
             | Errno::Quota
             | Errno::Io => true,
@@ -361,6 +363,7 @@ fn database_errno(error: &Error) -> Errno {
         Error::TableAlreadyExists(_) => Errno::Exists,
         Error::TableBeingDeleted(_) => Errno::Busy,
         Error::DeletionProtected => Errno::NotPermitted,
+        Error::Remote(error) => remote_errno(error),
         Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_) => Errno::Canceled,
         Error::ItemCollectionSizeLimitExceeded | Error::Store(StoreError::NoSpace) => Errno::NoSpace,
         Error::Store(
@@ -371,6 +374,18 @@ fn database_errno(error: &Error) -> Errno {
             | StoreError::ReadOnly
             | StoreError::Closed,
         ) => Errno::Io,
+    }
+}
+
+fn remote_errno(error: &RemoteError) -> Errno {
+    match error.cause() {
+        RemoteCause::Invalid => Errno::Invalid,
+        RemoteCause::Denied => Errno::Denied,
+        RemoteCause::NotFound => Errno::NotFound,
+        RemoteCause::InUse | RemoteCause::Throttled => Errno::Busy,
+        RemoteCause::Limit => Errno::NotPermitted,
+        RemoteCause::Unserved => Errno::NotSupported,
+        RemoteCause::Failed => Errno::Io,
     }
 }
 
@@ -403,6 +418,12 @@ mod tests {
             (FsError::Database(Error::DeletionProtected), "EPERM"),
             (FsError::Database(Error::Unavailable("x")), "EOPNOTSUPP"),
             (FsError::Database(Error::Budget("x".to_owned())), "EDQUOT"),
+            (FsError::Database(RemoteError::new("ThrottlingException", 400, "x").into()), "EBUSY"),
+            (FsError::Database(RemoteError::new("AccessDeniedException", 400, "x").into()), "EACCES"),
+            (FsError::Database(RemoteError::new("ValidationException", 400, "x").into()), "EINVAL"),
+            (FsError::Database(RemoteError::new("UnknownOperationException", 400, "x").into()), "EOPNOTSUPP"),
+            (FsError::Database(RemoteError::new("", 503, "x").into()), "EIO"),
+            (FsError::Database(RemoteError::unreachable("x").into()), "EIO"),
             (FsError::ScratchFull, "ENOSPC"),
             (FsError::OpenFull, "ENOSPC"),
             (FsError::TooManyOpen, "ENFILE"),

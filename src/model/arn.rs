@@ -49,6 +49,25 @@ pub fn stream(stream: &StreamName) -> String {
     format!("{}/stream/{}", table(&stream.table_name), stream.label)
 }
 
+/// What stands before `table/` in the ARN of a table or of something of it: the partition, region and account that it is in.
+#[must_use]
+pub fn home(text: &str) -> Option<&str> {
+    let place = text.find(":table/")?;
+    Arn::in_table(text).and(text.get(..=place))
+}
+
+/// The ARN of a table in a home of [`home`].
+#[must_use]
+pub fn table_in(home: &str, table: &TableName) -> String {
+    format!("{home}table/{table}")
+}
+
+/// The ARN of a stream in a home of [`home`].
+#[must_use]
+pub fn stream_in(home: &str, stream: &StreamName) -> String {
+    format!("{}/stream/{}", table_in(home, &stream.table_name), stream.label)
+}
+
 /// The table that `text` names, plainly or as an ARN.
 ///
 /// # Errors
@@ -72,6 +91,15 @@ pub fn stream_named(text: &str) -> Option<StreamName> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn homes() {
+        let (text, place) =
+            ("arn:aws-cn:dynamodb:cn-north-1:123456789012:table/abc/stream/x", "arn:aws-cn:dynamodb:cn-north-1:123456789012:");
+        assert_eq!(home(text), Some(place));
+        assert_eq!(stream_named(text).map(|stream| stream_in(place, &stream)).as_deref(), Some(text));
+        assert_eq!(home("arn:aws:kinesis:us-east-1:000000000000:table/abc"), None);
+    }
 
     #[test]
     fn streams() {

@@ -6,6 +6,7 @@ use super::members;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::statements::{self, PARAMETERS, STATEMENT};
 use super::write::{self, ObjectWriter};
+use super::{answer, ask, fault};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::Error;
@@ -94,4 +95,39 @@ fn code(error: &Error) -> &'static str {
         "ThrottlingException" => "ThrottlingError",
         exception => exception.strip_suffix("Exception").unwrap_or(exception),
     }
+}
+
+/// Appends the body of a request. A statement whose parameters are at fault has none: it is not to be sent.
+pub fn write_request(request: &BatchExecuteStatementRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(request.statements.iter(), object.member("Statements"), |one, out| {
+        let mut object = ObjectWriter::start(out);
+        let parameters = one.parameters.as_deref().unwrap_or_default();
+        statements::write_members(&one.statement, parameters, one.return_old_on_condition_failure, &mut object);
+        object.flag("ConsistentRead", one.consistent_read);
+        object.end();
+    });
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<BatchExecuteStatementResponse, Error> {
+    let members = answer::members(json)?;
+    let responses = members.list("Responses").unwrap_or_default().map(read_member);
+    let (consumed_capacity, _) = capacity::of_reads(capacity::read_list(members)?);
+    Ok(BatchExecuteStatementResponse { responses: responses.collect::<Result<_, _>>()?, consumed_capacity })
+}
+
+fn read_member(json: Json<'_>) -> Result<BatchStatementResponse, Error> {
+    let members = answer::members(json)?;
+    let outcome = match members.structure("Error") {
+        Some(error) => Err(fault::of_code(error)),
+        None => Ok(answer::item(members, "Item")?),
+    };
+    let table_name = members.string("TableName").map(answer::table_name).transpose()?;
+    Ok(BatchStatementResponse { table_name, outcome })
 }

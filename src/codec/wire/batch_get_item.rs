@@ -4,15 +4,15 @@ use super::capacity::{self, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
-use super::{attribute_value, members, names};
+use super::{answer, ask, attribute_value, members, names};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::{Json, List};
-use crate::codec::row::Row;
-use crate::model::Item;
+use crate::codec::row::{BatchRows, Row};
 use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, TableKeys};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{BatchError, ExpressionError, StoreError};
 use crate::model::limits::BATCH_GET_KEYS_MAX;
+use crate::model::{Error, Item};
 
 const NAME: &str = "BatchGetItem";
 
@@ -165,7 +165,7 @@ impl<'r> BatchWriter<'r> {
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
         for ((name, table), keys) in self.names.iter().zip(&self.request.request_items).zip(&page.unprocessed_keys) {
             if !keys.is_empty() {
-                unprocessed_keys(table, keys, unprocessed.member(name));
+                keys_and_attributes(table, keys, unprocessed.member(name));
             }
         }
         unprocessed.end();
@@ -176,22 +176,50 @@ impl<'r> BatchWriter<'r> {
     }
 }
 
-/// `KeysAndAttributes` for the next request.
-fn unprocessed_keys(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
+/// `KeysAndAttributes` of a table, with these of its keys.
+fn keys_and_attributes(table: &TableKeys, keys: &[Item], out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
     write::list(keys.iter(), object.member("Keys"), dynamodb_json::write_item);
-    if table.consistent_read {
-        object.member("ConsistentRead").extend_from_slice(b"true");
-    }
-    if let Some(projection) = &table.projection_expression {
-        write::string(projection, object.member("ProjectionExpression"));
-    }
-    if let Some(names) = &table.placeholders.names {
-        let mut object = ObjectWriter::start(object.member("ExpressionAttributeNames"));
-        for (alias, name) in names {
-            write::string(name, object.member(alias));
-        }
-        object.end();
-    }
+    object.flag("ConsistentRead", table.consistent_read);
+    object.text_if("ProjectionExpression", table.projection_expression.as_ref());
+    ask::attributes_to_get(table.attributes_to_get.as_ref(), &mut object);
+    ask::placeholders(&table.placeholders, &mut object);
     object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &BatchGetItemRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    let mut tables = ObjectWriter::start(object.member("RequestItems"));
+    for table in &request.request_items {
+        keys_and_attributes(table, &table.keys, tables.member(table.table_name.as_str()));
+    }
+    tables.end();
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of the answer to `request`, its items given to `rows`.
+///
+/// # Errors
+/// It is none; rows may have been given.
+pub fn read_response(json: Json<'_>, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+    let members = answer::members(json)?;
+    let place_of = |name: &str| {
+        let table = answer::table_name(name)?;
+        let place = request.request_items.iter().position(|asked| asked.table_name == table);
+        place.ok_or_else(|| answer::unreadable(format_args!("table {name} was not asked for")))
+    };
+    for (name, items) in members.structure("Responses").into_iter().flat_map(Members::iter) {
+        let place = place_of(name)?;
+        for json in items.as_list().unwrap_or_default() {
+            rows(place, Row::Item(&answer::item_of(json)?));
+        }
+    }
+    let mut unprocessed_keys = vec![Vec::new(); request.request_items.len()];
+    for (name, json) in members.structure("UnprocessedKeys").into_iter().flat_map(Members::iter) {
+        unprocessed_keys[place_of(name)?] = answer::items(Some(keys_of(json)))?;
+    }
+    let tables = request.request_items.iter().map(|table| &table.table_name);
+    Ok(BatchGetItemPage { unprocessed_keys, consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables) })
 }

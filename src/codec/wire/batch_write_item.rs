@@ -4,12 +4,12 @@ use super::capacity::{self, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
-use super::{members, names};
-use crate::codec::dynamodb_json;
+use super::{answer, ask, members, names};
 use crate::codec::json::document::Json;
 use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, ReturnConsumedCapacity, TableWrites, WriteRequest};
 use crate::model::error::{BatchError, ValueError};
 use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
+use crate::model::{Error, TableName};
 
 const NAME: &str = "BatchWriteItem";
 
@@ -60,7 +60,7 @@ pub fn request(json: Json<'_>) -> Result<BatchWriteItemRequest, WireError> {
     for (name, json) in tables.iter() {
         let table_name = names::table_at("requestItems", name)?;
         let writes = json.as_list().unwrap_or_default();
-        let requests = writes.map(write_request).collect::<Result<Vec<_>, _>>()?;
+        let requests = writes.map(write_request_of).collect::<Result<Vec<_>, _>>()?;
         count += requests.len();
         if count > BATCH_WRITE_REQUESTS_MAX {
             return Err(BatchError::TooManyItems { operation: NAME }.into());
@@ -74,7 +74,7 @@ pub fn request(json: Json<'_>) -> Result<BatchWriteItemRequest, WireError> {
     })
 }
 
-fn write_request(json: Json<'_>) -> Result<WriteRequest, WireError> {
+fn write_request_of(json: Json<'_>) -> Result<WriteRequest, WireError> {
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
     match (members.structure("PutRequest"), members.structure("DeleteRequest")) {
         (Some(put), None) => Ok(WriteRequest::Put(members::item(put, "Item")?)),
@@ -89,21 +89,60 @@ pub fn response(response: &BatchWriteItemResponse, (names, detail): (&[String], 
     let mut object = ObjectWriter::start(out);
     let mut unprocessed = ObjectWriter::start(object.member("UnprocessedItems"));
     for (name, writes) in names().zip(&response.unprocessed_items).filter(|(_, writes)| !writes.is_empty()) {
-        write::list(writes.iter(), unprocessed.member(name), |write, out| {
-            let (request, member, item) = match write {
-                WriteRequest::Put(item) => ("PutRequest", "Item", item),
-                WriteRequest::Delete(key) => ("DeleteRequest", "Key", key),
-            };
-            let mut object = ObjectWriter::start(out);
-            let mut inner = ObjectWriter::start(object.member(request));
-            dynamodb_json::write_item(item, inner.member(member));
-            inner.end();
-            object.end();
-        });
+        write::list(writes.iter(), unprocessed.member(name), write_one);
     }
     unprocessed.end();
     capacity::write_list(detail, Units::Plain, names().zip(&response.consumed_capacity), &mut object);
     let metrics = response.item_collection_metrics.iter().map(Vec::as_slice);
     capacity::write_metrics_by_table(names().zip(metrics), &mut object);
     object.end();
+}
+
+fn write_one(write: &WriteRequest, out: &mut Vec<u8>) {
+    let (request, member, item) = match write {
+        WriteRequest::Put(item) => ("PutRequest", "Item", item),
+        WriteRequest::Delete(key) => ("DeleteRequest", "Key", key),
+    };
+    let mut object = ObjectWriter::start(out);
+    let mut inner = ObjectWriter::start(object.member(request));
+    inner.item(member, item);
+    inner.end();
+    object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &BatchWriteItemRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    let mut tables = ObjectWriter::start(object.member("RequestItems"));
+    for table in &request.request_items {
+        write::list(table.requests.iter(), tables.member(table.table_name.as_str()), write_one);
+    }
+    tables.end();
+    object.word_if("ReturnItemCollectionMetrics", request.return_item_collection_metrics, "SIZE");
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of the answer to `request`.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>, request: &BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+    let members = answer::members(json)?;
+    let tables = || request.request_items.iter().map(|table| &table.table_name);
+    let mut unprocessed_items = vec![Vec::new(); request.request_items.len()];
+    for (name, json) in members.structure("UnprocessedItems").into_iter().flat_map(Members::iter) {
+        let table = answer::table_name(name)?;
+        let place = tables().position(|asked| *asked == table);
+        let place = place.ok_or_else(|| answer::unreadable(format_args!("nothing of table {name} was to be written")))?;
+        let writes = json.as_list().unwrap_or_default().map(|json| write_request_of(json).map_err(answer::unreadable));
+        unprocessed_items[place] = writes.collect::<Result<_, _>>()?;
+    }
+    let mut metrics = capacity::read_metrics_by_table(members)?;
+    let mut of = |table: &TableName| metrics.iter_mut().find(|(name, _)| name == table).map(|(_, list)| std::mem::take(list));
+    Ok(BatchWriteItemResponse {
+        consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables()),
+        unprocessed_items,
+        item_collection_metrics: tables().map(|table| of(table).unwrap_or_default()).collect(),
+    })
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::answer;
+use super::shape::Members;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
-use crate::model::TableName;
 use crate::model::api::{ConsumedCapacity, ItemCollectionMetrics, ReturnConsumedCapacity};
 use crate::model::arn;
+use crate::model::{Error, TableName};
 
 /// What of a request decides how its response reports capacity. Kept aside, as an operation takes its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,6 +154,84 @@ fn collection(metrics: &ItemCollectionMetrics, out: &mut Vec<u8>) {
     dynamodb_json::write_item(&metrics.key, object.member("ItemCollectionKey"));
     write::list(metrics.size_estimate_range_gb.into_iter(), object.member("SizeEstimateRangeGB"), write::double);
     object.end();
+}
+
+/// The member `ConsumedCapacity` of an answer about one table; nothing where it is absent.
+pub fn read(members: Members<'_>) -> ConsumedCapacity {
+    members.structure("ConsumedCapacity").map(read_table).unwrap_or_default()
+}
+
+/// What was consumed of a table, and are these units of reads.
+pub type Entry = (TableName, ConsumedCapacity, bool);
+
+/// The same of an answer about several tables.
+///
+/// # Errors
+/// An entry without the name of its table.
+pub fn read_list(members: Members<'_>) -> Result<Vec<Entry>, Error> {
+    let entry = |json: Json<'_>| {
+        let members = answer::members(json)?;
+        let name = answer::table_name(answer::text(members, "TableName")?)?;
+        Ok((name, read_table(members), members.has("ReadCapacityUnits")))
+    };
+    members.list("ConsumedCapacity").unwrap_or_default().map(entry).collect()
+}
+
+/// The entries without what they are units of, and are they those of reads.
+pub fn of_reads(entries: Vec<Entry>) -> (Vec<(TableName, ConsumedCapacity)>, bool) {
+    let is_read = entries.iter().any(|(.., is_read)| *is_read);
+    (entries.into_iter().map(|(name, consumed, _)| (name, consumed)).collect(), is_read)
+}
+
+/// What each of these tables consumed, in their order.
+pub fn of_tables<'t>(entries: &[Entry], tables: impl Iterator<Item = &'t TableName>) -> Vec<ConsumedCapacity> {
+    let of = |table: &TableName| entries.iter().find(|(name, ..)| name == table).map(|(_, consumed, _)| consumed.clone());
+    tables.map(|table| of(table).unwrap_or_default()).collect()
+}
+
+fn read_table(members: Members<'_>) -> ConsumedCapacity {
+    let (global_indexes, local_indexes) =
+        (read_arms(members, "GlobalSecondaryIndexes"), read_arms(members, "LocalSecondaryIndexes"));
+    let arms = || global_indexes.values().chain(local_indexes.values()).sum::<f64>();
+    let table = members.structure("Table").map_or_else(|| read_units(members) - arms(), read_units);
+    ConsumedCapacity { table, global_indexes, local_indexes }
+}
+
+fn read_arms(members: Members<'_>, name: &str) -> BTreeMap<String, f64> {
+    let arms = members.structure(name).into_iter().flat_map(Members::iter);
+    arms.filter_map(|(index, json)| Some((index.to_owned(), read_units(Members::of(json)?)))).collect()
+}
+
+fn read_units(members: Members<'_>) -> f64 {
+    members.get("CapacityUnits").and_then(Json::as_f64).unwrap_or(0.0)
+}
+
+/// The member `ItemCollectionMetrics`, where there is one.
+///
+/// # Errors
+/// One without key or sizes.
+pub fn read_metrics(members: Members<'_>) -> Result<Option<ItemCollectionMetrics>, Error> {
+    members.get("ItemCollectionMetrics").map(read_collection).transpose()
+}
+
+/// The same by table.
+///
+/// # Errors
+/// One without key or sizes, or of no table.
+pub fn read_metrics_by_table(members: Members<'_>) -> Result<Vec<(TableName, Vec<ItemCollectionMetrics>)>, Error> {
+    let of_table = |(name, json): (&str, Json<'_>)| {
+        let collections = json.as_list().unwrap_or_default().map(read_collection).collect::<Result<_, _>>()?;
+        Ok((answer::table_name(name)?, collections))
+    };
+    members.structure("ItemCollectionMetrics").into_iter().flat_map(Members::iter).map(of_table).collect()
+}
+
+fn read_collection(json: Json<'_>) -> Result<ItemCollectionMetrics, Error> {
+    let members = answer::members(json)?;
+    let mut sizes = members.list("SizeEstimateRangeGB").unwrap_or_default().filter_map(Json::as_f64);
+    let sizes = sizes.next().zip(sizes.next()).ok_or_else(|| answer::missing("SizeEstimateRangeGB"))?;
+    let key = answer::item(members, "ItemCollectionKey")?.ok_or_else(|| answer::missing("ItemCollectionKey"))?;
+    Ok(ItemCollectionMetrics { key, size_estimate_range_gb: sizes.into() })
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::{table_description, table_settings};
+use super::{answer, table_answer, table_description, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::api::create_table::ProjectionType;
 use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
 use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, NON_KEY_ATTRIBUTES_MAX};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
-use crate::model::{IndexSchema, TableSchema};
+use crate::model::{Error, IndexSchema, TableSchema};
 
 const ATTRIBUTE_NAME: Member =
     Member::new("AttributeName", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(KEY_NAME_CHARS_MAX)]);
@@ -149,17 +149,20 @@ pub(super) fn attribute_definitions(members: Members<'_>) -> Option<Vec<KeyAttri
     members.has("AttributeDefinitions").then(|| structures(members, "AttributeDefinitions").filter_map(key_attribute).collect())
 }
 
-fn key_attribute(members: Members<'_>) -> Option<KeyAttribute> {
-    let attribute_type = match members.string("AttributeType")? {
-        "S" => KeyAttributeType::S,
-        "N" => KeyAttributeType::N,
-        "B" => KeyAttributeType::B,
-        _ => return None,
-    };
-    Some(KeyAttribute { name: members.owned("AttributeName")?, attribute_type })
+pub(super) fn attribute_type(text: &str) -> Option<KeyAttributeType> {
+    match text {
+        "S" => Some(KeyAttributeType::S),
+        "N" => Some(KeyAttributeType::N),
+        "B" => Some(KeyAttributeType::B),
+        _ => None,
+    }
 }
 
-fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
+fn key_attribute(members: Members<'_>) -> Option<KeyAttribute> {
+    Some(KeyAttribute { attribute_type: attribute_type(members.string("AttributeType")?)?, name: members.owned("AttributeName")? })
+}
+
+pub(super) fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
     let element = |members: Members<'_>| {
         let key_type = match members.string("KeyType")? {
             "HASH" => KeyType::Hash,
@@ -206,7 +209,7 @@ pub(super) fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefini
     })
 }
 
-fn projection(members: Members<'_>) -> ProjectionDefinition {
+pub(super) fn projection(members: Members<'_>) -> ProjectionDefinition {
     let projection_type = match members.string("ProjectionType") {
         Some("ALL") => Some(ProjectionType::All),
         Some("INCLUDE") => Some(ProjectionType::Include),
@@ -258,7 +261,7 @@ pub(super) fn index_to_json(index: &IndexSchema) -> Map<String, Value> {
     out
 }
 
-fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
+pub(super) fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
     json!({
         "ReadCapacityUnits": throughput.read_capacity_units,
         "WriteCapacityUnits": throughput.write_capacity_units,
@@ -269,4 +272,69 @@ fn throughput_to_json(throughput: ProvisionedThroughput) -> Value {
 #[must_use]
 pub fn response_to_json(response: &CreateTableResponse) -> Value {
     json!({ "TableDescription": table_description::to_json(&response.table_description) })
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &CreateTableRequest, out: &mut Vec<u8>) {
+    let mut members = Map::new();
+    members.insert("TableName".to_owned(), json!(request.table_name.as_str()));
+    members.insert("AttributeDefinitions".to_owned(), table_description::definitions_to_json(&request.attribute_definitions));
+    members.insert("KeySchema".to_owned(), table_description::key_schema_to_json(&request.key_schema));
+    let indexes = [("LocalSecondaryIndexes", &request.local_indexes), ("GlobalSecondaryIndexes", &request.global_indexes)];
+    for (name, indexes) in indexes {
+        if let Some(indexes) = indexes {
+            members.insert(name.to_owned(), indexes.iter().map(definition_to_json).collect());
+        }
+    }
+    add_billing((request.billing_mode, request.throughput), &mut members);
+    if request.deletion_protection {
+        members.insert("DeletionProtectionEnabled".to_owned(), json!(true));
+    }
+    table_settings::to_json(&request.settings, &mut members);
+    out.extend(Value::Object(members).to_string().into_bytes());
+}
+
+/// `BillingMode` and `ProvisionedThroughput`.
+pub(super) fn add_billing(
+    (mode, throughput): (Option<BillingMode>, Option<ProvisionedThroughput>),
+    members: &mut Map<String, Value>,
+) {
+    if let Some(mode) = mode {
+        members.insert("BillingMode".to_owned(), json!(table_description::billing_mode(mode)));
+    }
+    if let Some(throughput) = throughput {
+        members.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
+    }
+}
+
+/// An index as it was sent.
+pub(super) fn definition_to_json(index: &IndexDefinition) -> Value {
+    let mut out = Map::new();
+    out.insert("IndexName".to_owned(), json!(index.name.as_str()));
+    out.insert("KeySchema".to_owned(), table_description::key_schema_to_json(&index.key_schema));
+    let mut projection = Map::new();
+    if let Some(projection_type) = index.projection.projection_type {
+        let text = match projection_type {
+            ProjectionType::All => "ALL",
+            ProjectionType::Include => "INCLUDE",
+            ProjectionType::KeysOnly => "KEYS_ONLY",
+        };
+        projection.insert("ProjectionType".to_owned(), json!(text));
+    }
+    if let Some(names) = &index.projection.non_key_attributes {
+        projection.insert("NonKeyAttributes".to_owned(), json!(names));
+    }
+    out.insert("Projection".to_owned(), Value::Object(projection));
+    add_billing((None, index.throughput), &mut out);
+    table_settings::throughput_to_json(&index.settings, &mut out);
+    Value::Object(out)
+}
+
+/// Reads the body of an answer, given at `at_ms`.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>, at_ms: u64) -> Result<CreateTableResponse, Error> {
+    let members = answer::structure(answer::members(json)?, "TableDescription")?;
+    Ok(CreateTableResponse { table_description: table_answer::read(members, at_ms)? })
 }

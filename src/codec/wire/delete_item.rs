@@ -2,11 +2,13 @@
 
 use super::capacity::Reporting;
 use super::error::WireError;
-use super::item_write::{self, ItemWrite};
+use super::item_write::{self, ItemAnswer, ItemWrite};
 use super::members;
 use super::shape::Structure;
+use super::write::ObjectWriter;
 use crate::codec::json::document::Json;
-use crate::model::api::{DeleteItemRequest, DeleteItemResponse};
+use crate::model::Error;
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse, ReturnValues};
 
 pub static SHAPE: Structure = Structure {
     name: "DeleteItemInput",
@@ -46,4 +48,25 @@ pub fn request(json: Json<'_>) -> Result<DeleteItemRequest, WireError> {
 pub fn response(response: &DeleteItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
     let metrics = response.item_collection_metrics.as_ref();
     item_write::response(response.attributes.as_ref(), (&response.consumed_capacity, reporting), metrics, out);
+}
+
+/// Appends the body of a request. A precondition has no place in it: who has one makes a condition of it.
+pub fn write_request(request: &DeleteItemRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    item_write::write_item_members(&request.table_name, ("Key", &request.key), &mut object);
+    object.word_if("ReturnValues", request.return_values == ReturnValues::AllOld, "ALL_OLD");
+    let returned = (request.return_old_on_condition_failure, request.return_item_collection_metrics);
+    let (condition, placeholders) = (&request.condition, &request.placeholders);
+    item_write::write_options(condition, placeholders, returned, request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of an answer. That there was an item is known by its attributes alone.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<DeleteItemResponse, Error> {
+    let ItemAnswer { attributes, consumed_capacity, item_collection_metrics } = ItemAnswer::read(json)?;
+    let existed = attributes.is_some();
+    Ok(DeleteItemResponse { attributes, consumed_capacity, item_collection_metrics, existed })
 }

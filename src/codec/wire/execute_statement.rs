@@ -1,13 +1,15 @@
 //! ExecuteStatement: a statement of PartiQL and its parameters in; a page of items out (docs/dynamodb.md 19.1).
 
-use super::capacity::Reporting;
+use super::capacity::{self, Reporting};
 use super::error::WireError;
 use super::members;
 use super::shape::{Member, Rule, Shape, Structure};
 use super::statements::{self, PARAMETERS, STATEMENT};
 use super::write::{self, ObjectWriter};
+use super::{answer, ask};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
+use crate::model::Error;
 use crate::model::api::{ExecuteStatementRequest, ExecuteStatementResponse, ReturnConsumedCapacity};
 use crate::model::limits::STATEMENT_TOKEN_CHARS_MAX;
 
@@ -54,4 +56,31 @@ pub fn response(response: &ExecuteStatementResponse, detail: ReturnConsumedCapac
     }
     Reporting { table: response.table_name.to_string(), detail }.write(&response.consumed_capacity, &mut object);
     object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &ExecuteStatementRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    statements::write_members(&request.statement, &request.parameters, request.return_old_on_condition_failure, &mut object);
+    object.flag("ConsistentRead", request.consistent_read);
+    object.count("Limit", request.limit);
+    object.text_if("NextToken", request.next_token.as_ref());
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of an answer. Which table it is about only the capacity says: the request must have asked for it.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<ExecuteStatementResponse, Error> {
+    let members = answer::members(json)?;
+    let table = answer::text(answer::structure(members, "ConsumedCapacity")?, "TableName")?;
+    Ok(ExecuteStatementResponse {
+        items: answer::items(members.list("Items"))?,
+        next_token: members.owned("NextToken"),
+        last_evaluated_key: answer::item(members, "LastEvaluatedKey")?,
+        table_name: answer::table_name(table)?,
+        consumed_capacity: capacity::read(members),
+    })
 }

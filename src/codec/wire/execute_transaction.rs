@@ -6,8 +6,10 @@ use super::members;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::statements::{self, PARAMETERS, STATEMENT};
 use super::write::{self, ObjectWriter};
+use super::{answer, ask, transaction};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
+use crate::model::Error;
 use crate::model::api::{ExecuteTransactionRequest, ExecuteTransactionResponse, ReturnConsumedCapacity, TransactStatement};
 use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
 
@@ -63,4 +65,27 @@ pub fn response(response: &ExecuteTransactionResponse, detail: ReturnConsumedCap
     let consumed = response.consumed_capacity.iter().map(|(name, consumed)| (name.as_str(), consumed));
     capacity::write_list(detail, units, consumed, &mut object);
     object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &ExecuteTransactionRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(request.statements.iter(), object.member("TransactStatements"), |one, out| {
+        let mut object = ObjectWriter::start(out);
+        statements::write_members(&one.statement, &one.parameters, one.return_old_on_condition_failure, &mut object);
+        object.end();
+    });
+    object.text_if("ClientRequestToken", request.client_request_token.as_ref());
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<ExecuteTransactionResponse, Error> {
+    let members = answer::members(json)?;
+    let (consumed_capacity, is_read) = capacity::of_reads(capacity::read_list(members)?);
+    Ok(ExecuteTransactionResponse { responses: transaction::read_items(members)?, consumed_capacity, is_read })
 }

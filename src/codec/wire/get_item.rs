@@ -1,13 +1,15 @@
 //! GetItem: a key and a projection in; the item out, or no member for it (docs/dynamodb.md 12.1).
 
-use super::capacity::Reporting;
+use super::capacity::{self, Reporting};
 use super::error::WireError;
 use super::members;
 use super::names;
 use super::shape::Structure;
 use super::write::ObjectWriter;
+use super::{answer, ask};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
+use crate::model::Error;
 use crate::model::api::{GetItemRequest, GetItemResponse};
 use crate::model::error::expression::ExpressionParameter;
 
@@ -54,4 +56,26 @@ pub fn response(response: &GetItemResponse, reporting: &Reporting, out: &mut Vec
     }
     reporting.write(&response.consumed_capacity, &mut object);
     object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &GetItemRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("TableName", request.table_name.as_str());
+    object.item("Key", &request.key);
+    object.flag("ConsistentRead", request.consistent_read);
+    object.text_if("ProjectionExpression", request.projection_expression.as_ref());
+    ask::attributes_to_get(request.attributes_to_get.as_ref(), &mut object);
+    ask::placeholders(&request.placeholders, &mut object);
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<GetItemResponse, Error> {
+    let members = answer::members(json)?;
+    Ok(GetItemResponse { item: answer::item(members, "Item")?, consumed_capacity: capacity::read(members) })
 }

@@ -1,17 +1,22 @@
 //! GetRecords: an iterator and a limit in; records and the next iterator out (docs/dynamodb.md 17).
 
+use super::answer;
 use super::error::WireError;
 use super::members;
 use super::shape::{Member, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
-use crate::model::api::{GetRecordsRequest, GetRecordsResponse, Origin, StreamEvent, StreamRecord};
+use crate::model::Error;
+use crate::model::api::{GetRecordsRequest, GetRecordsResponse, Origin, SequenceNumber, StreamEvent, StreamRecord};
 use crate::model::arn::REGION;
 use crate::model::limits::STREAM_RECORDS_MAX;
+use crate::model::settings::StreamViewType;
 
 /// `eventVersion` of every record.
 const EVENT_VERSION: &str = "1.1";
+/// Who deletes items whose time is over.
+const SERVICE: &str = "dynamodb.amazonaws.com";
 
 pub static SHAPE: Structure = Structure {
     name: "GetRecordsInput",
@@ -87,4 +92,47 @@ fn write_change(record: &StreamRecord, out: &mut Vec<u8>) {
     write::whole(record.size_bytes, object.member("SizeBytes"));
     write::string(record.view_type.text(), object.member("StreamViewType"));
     object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &GetRecordsRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("ShardIterator", &request.shard_iterator);
+    object.count("Limit", request.limit);
+    object.end();
+}
+
+/// Reads the body of an answer. Times are whole seconds.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<GetRecordsResponse, Error> {
+    let members = answer::members(json)?;
+    let records = members.list("Records").unwrap_or_default().map(read_record);
+    Ok(GetRecordsResponse { records: records.collect::<Result<_, _>>()?, next_shard_iterator: members.owned("NextShardIterator") })
+}
+
+fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
+    let members = answer::members(json)?;
+    let change = answer::structure(members, "dynamodb")?;
+    let identity = members.structure("userIdentity");
+    // The model's spelling, and that of the service's documents.
+    let principal = identity.and_then(|identity| identity.string("PrincipalId").or(identity.string("principalId")));
+    let number = change.string("SequenceNumber").and_then(SequenceNumber::of_digits);
+    Ok(StreamRecord {
+        event_id: members.owned("eventID").unwrap_or_default(),
+        event: match answer::text(members, "eventName")? {
+            "INSERT" => StreamEvent::Insert,
+            "REMOVE" => StreamEvent::Remove,
+            _ => StreamEvent::Modify,
+        },
+        origin: if principal == Some(SERVICE) { Origin::TimeToLive } else { Origin::Client },
+        sequence_number: number.ok_or_else(|| answer::missing("SequenceNumber"))?,
+        created_ms: change.time_ms("ApproximateCreationDateTime").unwrap_or(0),
+        view_type: change.string("StreamViewType").and_then(StreamViewType::of_text).unwrap_or(StreamViewType::KeysOnly),
+        keys: answer::item(change, "Keys")?.unwrap_or_default(),
+        new_image: answer::item(change, "NewImage")?,
+        old_image: answer::item(change, "OldImage")?,
+        size_bytes: answer::whole(change, "SizeBytes"),
+    })
 }

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use super::error::WireError;
 use super::shape::{Member, Members, Rule, Shape, Structure};
-use super::{members, stream_arn};
+use super::write::{self, ObjectWriter};
+use super::{answer, members, stream_arn};
 use crate::codec::json::document::Json;
-use crate::model::Error;
 use crate::model::api::{GetShardIteratorRequest, GetShardIteratorResponse, SequenceNumber, ShardPosition};
 use crate::model::error::StreamError;
+use crate::model::{Error, arn};
 
 pub static SHAPE: Structure = Structure {
     name: "GetShardIteratorInput",
@@ -81,4 +82,37 @@ fn without(members: Members<'_>, iterator_type: &'static str, unwanted: &[&'stat
 #[must_use]
 pub fn to_json(response: &GetShardIteratorResponse) -> Value {
     json!({ "ShardIterator": response.shard_iterator })
+}
+
+/// Appends the body of a request; the stream is in `home`, see [`arn::home`].
+pub fn write_request(request: &GetShardIteratorRequest, home: &str, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("StreamArn", arn::stream_in(home, &request.stream));
+    object.text("ShardId", &request.shard_id);
+    let kind = match request.position {
+        ShardPosition::TrimHorizon => "TRIM_HORIZON",
+        ShardPosition::Latest => "LATEST",
+        ShardPosition::AtSequenceNumber(_) => "AT_SEQUENCE_NUMBER",
+        ShardPosition::AfterSequenceNumber(_) => "AFTER_SEQUENCE_NUMBER",
+        ShardPosition::AtTimestamp(_) => "AT_TIMESTAMP",
+    };
+    object.text("ShardIteratorType", kind);
+    match request.position {
+        ShardPosition::TrimHorizon | ShardPosition::Latest => {}
+        ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
+            object.text("SequenceNumber", number.to_string());
+        }
+        // Exact: milliseconds of any date that matters are far below 2^53.
+        ShardPosition::AtTimestamp(ms) => write::double(ms as f64 / 1000.0, object.member("Timestamp")),
+    }
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<GetShardIteratorResponse, Error> {
+    let shard_iterator = answer::text(answer::members(json)?, "ShardIterator")?.to_owned();
+    Ok(GetShardIteratorResponse { shard_iterator })
 }

@@ -1,18 +1,19 @@
 //! What PutItem and DeleteItem have in common on the wire, and the answer of all writes of one item (docs/dynamodb.md 12.2 to 12.4).
 
-use super::capacity::{Reporting, write_metrics};
+use super::capacity::{self, Reporting, write_metrics};
 use super::error::WireError;
 use super::members;
 use super::names;
 use super::shape::Structure;
 use super::write::ObjectWriter;
+use super::{answer, ask};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::api::{
     ConditionParameter, ConsumedCapacity, ItemCollectionMetrics, Placeholders, ReturnConsumedCapacity, ReturnValues,
 };
 use crate::model::error::expression::ExpressionParameter;
-use crate::model::{Item, TableName};
+use crate::model::{Error, Item, TableName};
 
 /// A PutItem, or a DeleteItem.
 pub struct ItemWrite {
@@ -70,4 +71,47 @@ pub fn response(
     reporting.write(consumed, &mut object);
     write_metrics(metrics, &mut object);
     object.end();
+}
+
+/// The members of a request that this and an update have; `item` is under `member`.
+pub fn write_item_members(table: &TableName, (member, item): (&str, &Item), object: &mut ObjectWriter<'_>) {
+    object.text("TableName", table.as_str());
+    object.item(member, item);
+}
+
+/// Condition, placeholders, and what is to be returned.
+pub fn write_options(
+    condition: &ConditionParameter,
+    placeholders: &Placeholders,
+    (old_on_failure, metrics): (bool, bool),
+    detail: ReturnConsumedCapacity,
+    object: &mut ObjectWriter<'_>,
+) {
+    ask::condition(condition, ("ConditionExpression", "Expected"), object);
+    ask::placeholders(placeholders, object);
+    object.word_if("ReturnValuesOnConditionCheckFailure", old_on_failure, "ALL_OLD");
+    object.word_if("ReturnItemCollectionMetrics", metrics, "SIZE");
+    ask::capacity(detail, object);
+}
+
+/// What the answer to a write of one item has.
+pub struct ItemAnswer {
+    pub attributes: Option<Item>,
+    pub consumed_capacity: ConsumedCapacity,
+    pub item_collection_metrics: Option<ItemCollectionMetrics>,
+}
+
+impl ItemAnswer {
+    /// Reads the body of an answer.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(json: Json<'_>) -> Result<Self, Error> {
+        let members = answer::members(json)?;
+        Ok(Self {
+            attributes: answer::item(members, "Attributes")?,
+            consumed_capacity: capacity::read(members),
+            item_collection_metrics: capacity::read_metrics(members)?,
+        })
+    }
 }

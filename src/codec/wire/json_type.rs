@@ -1,6 +1,6 @@
 //! The first walk over a request: every member has its shape's JSON type, or the service's SerializationException (docs/dynamodb.md 1.7).
 
-use super::attribute_value::ATTRIBUTE_VALUE;
+use super::attribute_value::{ATTRIBUTE_VALUE, ATTRIBUTE_VALUE_ELEMENT};
 use super::shape::{Element, Shape, Structure, boolean};
 use crate::codec::json::document::{Json, Kind, Object};
 use crate::model::AttributeValue;
@@ -64,6 +64,11 @@ pub fn check(json: Object<'_>, shape: &Structure) -> Result<(), SerializationErr
         }
     }
     Ok(())
+}
+
+/// Checks the types in an item.
+pub fn check_item(json: Json<'_>) -> Result<(), SerializationError> {
+    value_of(json, Shape::Map(&ATTRIBUTE_VALUE_ELEMENT), Place::Field)
 }
 
 fn value_of(json: Json<'_>, shape: Shape, place: Place) -> Result<(), SerializationError> {

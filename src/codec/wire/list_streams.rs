@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 use super::error::WireError;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Rule, Shape, Structure};
-use super::{members, stream_arn};
+use super::write::ObjectWriter;
+use super::{answer, members, stream_arn};
 use crate::codec::json::document::Json;
 use crate::model::api::{ListStreamsRequest, ListStreamsResponse, StreamName};
-use crate::model::arn;
 use crate::model::limits::LIST_STREAMS_MAX;
+use crate::model::{Error, TableName, arn};
 
 pub static SHAPE: Structure = Structure {
     name: "ListStreamsInput",
@@ -48,4 +49,28 @@ pub fn to_json(response: &ListStreamsResponse) -> Value {
         out.insert("LastEvaluatedStreamArn".to_owned(), json!(arn::stream(last)));
     }
     Value::Object(out)
+}
+
+/// Appends the body of a request; streams are in `home`, see [`arn::home`].
+pub fn write_request(request: &ListStreamsRequest, home: &str, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text_if("TableName", request.table_name.as_ref().map(TableName::as_str));
+    object.count("Limit", request.limit);
+    object.text_if("ExclusiveStartStreamArn", request.exclusive_start.as_ref().map(|stream| arn::stream_in(home, stream)));
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<ListStreamsResponse, Error> {
+    let members = answer::members(json)?;
+    let streams = members.list("Streams").unwrap_or_default();
+    let streams = streams.map(|json| stream_arn::read_answer(answer::members(json)?, "StreamArn"));
+    let has_more = members.has("LastEvaluatedStreamArn");
+    Ok(ListStreamsResponse {
+        streams: streams.collect::<Result<_, _>>()?,
+        last_evaluated: has_more.then(|| stream_arn::read_answer(members, "LastEvaluatedStreamArn")).transpose()?,
+    })
 }

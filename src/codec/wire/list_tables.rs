@@ -1,11 +1,13 @@
 //! ListTables: a page of names (docs/dynamodb.md 11.5).
 
+use super::answer;
 use super::error::WireError;
 use super::members;
 use super::names::NAME_RULES;
 use super::shape::{Member, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use crate::codec::json::document::Json;
+use crate::model::Error;
 use crate::model::api::{ListTablesRequest, ListTablesResponse};
 use crate::model::limits::LIST_TABLES_MAX;
 
@@ -43,4 +45,25 @@ pub fn response(response: &ListTablesResponse, out: &mut Vec<u8>) {
     }
     names.push(b']');
     object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &ListTablesRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text_if("ExclusiveStartTableName", request.exclusive_start_table_name.as_ref());
+    object.count("Limit", request.limit);
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<ListTablesResponse, Error> {
+    let members = answer::members(json)?;
+    let names = members.list("TableNames").ok_or_else(|| answer::missing("TableNames"))?;
+    Ok(ListTablesResponse {
+        table_names: names.filter_map(Json::as_str).map(str::to_owned).collect(),
+        last_evaluated_table_name: members.owned("LastEvaluatedTableName"),
+    })
 }

@@ -1,5 +1,6 @@
 //! The DynamoDB API's JSON, one file per operation: `request` makes a typed request of a body, with the service's own type and
-//! constraint errors in its order; `response` writes a typed response as a body.
+//! constraint errors in its order; `response` writes a typed response as a body. The other way, for a client of another service:
+//! `write_request` writes the body of a typed request, `read_response` makes a typed response of a body.
 //!
 //! ```text
 //! shape          members, types and constraints as data            json_type, constraint   the two walks over a request
@@ -9,8 +10,11 @@
 //! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! legacy         parameters from before expressions                  statements              members of the PartiQL operations
 //! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
+//! ask            writing requests: what several share               answer, fault           reading answers, and errors
 //! ```
 
+pub mod answer;
+mod ask;
 pub mod attribute_value;
 pub mod backup;
 pub mod batch_execute_statement;
@@ -27,6 +31,7 @@ pub mod echo;
 pub mod error;
 pub mod execute_statement;
 pub mod execute_transaction;
+pub mod fault;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
@@ -47,6 +52,7 @@ pub mod scan;
 pub mod shape;
 pub mod statements;
 pub mod stream_arn;
+pub mod table_answer;
 pub mod table_description;
 pub mod table_settings;
 pub mod time_to_live;

@@ -1,14 +1,15 @@
 //! What Query and Scan share: the start key in, rows and page members out.
 
-use super::attribute_value;
-use super::capacity::Reporting;
+use super::capacity::{self, Reporting};
 use super::shape::Members;
 use super::write::{self, ObjectWriter};
+use super::{answer, ask, attribute_value};
 use crate::codec::dynamodb_json;
-use crate::codec::row::Row;
-use crate::model::Item;
-use crate::model::api::{Page, Select};
+use crate::codec::json::document::Json;
+use crate::codec::row::{Row, Rows};
+use crate::model::api::{ConditionParameter, Page, Placeholders, QueryRequest, ReturnConsumedCapacity, ScanRequest, Select};
 use crate::model::error::{StoreError, ValueError};
+use crate::model::{Error, IndexName, Item, TableName};
 
 /// `ExclusiveStartKey`, or what is wrong with its values.
 /// The fault is kept for the operation: what is wrong with filters and AttributesToGet is told before it.
@@ -77,4 +78,87 @@ impl PageWriter {
         out.extend_from_slice(rest.get(1..).unwrap_or_default());
         Ok(out)
     }
+}
+
+/// What a Query and a Scan ask for in the same members.
+#[derive(Debug)]
+pub struct Asked<'r> {
+    index_name: Option<&'r IndexName>,
+    filter: &'r ConditionParameter,
+    projection_expression: Option<&'r String>,
+    attributes_to_get: Option<&'r Vec<String>>,
+    placeholders: &'r Placeholders,
+    select: Option<Select>,
+    limit: Option<u32>,
+    consistent_read: bool,
+    exclusive_start_key: Option<&'r Item>,
+    detail: ReturnConsumedCapacity,
+}
+
+/// Both requests have these members under the same names.
+macro_rules! asked {
+    ($request:expr) => {
+        Asked {
+            index_name: $request.index_name.as_ref(),
+            filter: &$request.filter,
+            projection_expression: $request.projection_expression.as_ref(),
+            attributes_to_get: $request.attributes_to_get.as_ref(),
+            placeholders: &$request.placeholders,
+            select: $request.select,
+            limit: $request.limit,
+            consistent_read: $request.consistent_read,
+            exclusive_start_key: $request.exclusive_start_key.as_ref(),
+            detail: $request.return_consumed_capacity,
+        }
+    };
+}
+
+impl<'r> Asked<'r> {
+    pub fn of_query(request: &'r QueryRequest) -> Self {
+        asked!(request)
+    }
+
+    pub fn of_scan(request: &'r ScanRequest) -> Self {
+        asked!(request)
+    }
+
+    /// Writes the members; `legacy` is the filter's name before expressions.
+    pub fn write(&self, legacy: &str, object: &mut ObjectWriter<'_>) {
+        object.text_if("IndexName", self.index_name.map(IndexName::as_str));
+        ask::condition(self.filter, ("FilterExpression", legacy), object);
+        object.text_if("ProjectionExpression", self.projection_expression);
+        ask::attributes_to_get(self.attributes_to_get, object);
+        ask::placeholders(self.placeholders, object);
+        ask::select(self.select, object);
+        object.count("Limit", self.limit);
+        object.flag("ConsistentRead", self.consistent_read);
+        if let Some(key) = self.exclusive_start_key {
+            object.item("ExclusiveStartKey", key);
+        }
+        ask::capacity(self.detail, object);
+    }
+}
+
+/// Reads the body of an answer about `table`, its items given to `rows`. What was looked at is at least as large as they are: the
+/// service does not say it.
+///
+/// # Errors
+/// It is none; rows may have been given.
+pub fn read(json: Json<'_>, table: &TableName, rows: &mut Rows<'_>) -> Result<Page, Error> {
+    let members = answer::members(json)?;
+    let mut scanned_bytes = 0;
+    for json in members.list("Items").unwrap_or_default() {
+        let item = answer::item_of(json)?;
+        scanned_bytes += item.size() as u64;
+        rows(Row::Item(&item));
+    }
+    let count = answer::whole(members, "Count");
+    Ok(Page {
+        table_name: table.clone(),
+        count,
+        scanned_count: answer::whole(members, "ScannedCount").max(count),
+        scanned_bytes,
+        last_evaluated_key: answer::item(members, "LastEvaluatedKey")?,
+        consumed_capacity: capacity::read(members),
+    })
 }

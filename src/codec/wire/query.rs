@@ -1,11 +1,13 @@
 //! Query (docs/dynamodb.md 13). Rows are written by [`super::page::PageWriter`].
 
+use super::ask;
 use super::error::WireError;
 use super::legacy;
 use super::members::{self, conditions};
 use super::names;
 use super::page;
 use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::write::ObjectWriter;
 use crate::codec::json::document::Json;
 use crate::model::api::QueryRequest;
 use crate::model::error::expression::ExpressionParameter;
@@ -84,4 +86,19 @@ fn check_constraints(json: Json<'_>, limit: Option<i64>) -> Result<(), WireError
         WireError::Constraints(violations) if violations.is_one() => Err(WireError::QueryLimit),
         _ => Err(all),
     }
+}
+
+/// Appends the body of a request. The answer is read by [`page::read`].
+pub fn write_request(request: &QueryRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("TableName", request.table_name.as_str());
+    object.text_if("KeyConditionExpression", request.key_condition_expression.as_ref());
+    if let Some(conditions) = &request.key_conditions {
+        ask::conditions("KeyConditions", conditions, &mut object);
+    }
+    if !request.scan_index_forward {
+        object.boolean("ScanIndexForward", false);
+    }
+    page::Asked::of_query(request).write("QueryFilter", &mut object);
+    object.end();
 }

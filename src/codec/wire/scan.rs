@@ -5,6 +5,7 @@ use super::members::{self, conditions};
 use super::names;
 use super::page;
 use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::write::ObjectWriter;
 use crate::codec::json::document::Json;
 use crate::model::api::{ScanRequest, Segment};
 use crate::model::error::QueryError;
@@ -75,4 +76,14 @@ fn segment(members: Members<'_>) -> Result<Option<Segment>, WireError> {
         (Some(segment), Some(total)) if segment >= total => Err(QueryError::SegmentRange { segment, total }.into()),
         (Some(index), Some(total)) => Ok(Some(Segment { index, total })),
     }
+}
+
+/// Appends the body of a request. The answer is read by [`page::read`].
+pub fn write_request(request: &ScanRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("TableName", request.table_name.as_str());
+    object.count("Segment", request.segment.map(|segment| segment.index));
+    object.count("TotalSegments", request.segment.map(|segment| segment.total));
+    page::Asked::of_scan(request).write("ScanFilter", &mut object);
+    object.end();
 }

@@ -2,6 +2,8 @@
 
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
 use super::shape::{Member, Members, Rule, Shape};
+use super::write::{self, ObjectWriter};
+use crate::codec::dynamodb_json;
 use crate::model::AttributeValue;
 use crate::model::error::ValueError;
 use crate::model::limits::STATEMENT_CHARS_MAX;
@@ -17,4 +19,13 @@ pub const PARAMETERS: Member = Member::new("Parameters", Shape::List(&ATTRIBUTE_
 pub fn parameters(members: Members<'_>) -> Result<Vec<AttributeValue>, ValueError> {
     let values = members.list("Parameters").unwrap_or_default();
     values.map(attribute_value::value).collect()
+}
+
+/// `Statement` and `Parameters` of a request.
+pub fn write_members(statement: &str, parameters: &[AttributeValue], old_on_failure: bool, object: &mut ObjectWriter<'_>) {
+    object.text("Statement", statement);
+    if !parameters.is_empty() {
+        write::list(parameters.iter(), object.member("Parameters"), dynamodb_json::write_value);
+    }
+    object.word_if("ReturnValuesOnConditionCheckFailure", old_on_failure, "ALL_OLD");
 }

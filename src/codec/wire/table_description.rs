@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::table_settings;
 use crate::model::api::common::Failure;
 use crate::model::api::table_control::ThroughputHistory;
-use crate::model::api::{IndexDescription, StreamName, TableDescription, TableStatus};
+use crate::model::api::{IndexDescription, KeySchemaElement, StreamName, TableDescription, TableStatus};
 use crate::model::arn::{self, ACCOUNT, REGION};
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
 use crate::model::settings::Encryption;
 use crate::model::{IndexSchema, Projection, TableSchema};
 
@@ -149,7 +149,12 @@ fn index_to_json(schema: &TableSchema, index: &IndexSchema, state: &IndexDescrip
 
 /// `AttributeDefinitions`, sorted by name.
 pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
-    let definition = |attribute: KeyAttribute| {
+    definitions_to_json(&schema.attribute_definitions())
+}
+
+/// `AttributeDefinitions` in this order.
+pub(super) fn definitions_to_json(attributes: &[KeyAttribute]) -> Value {
+    let definition = |attribute: &KeyAttribute| {
         let attribute_type = match attribute.attribute_type {
             KeyAttributeType::S => "S",
             KeyAttributeType::N => "N",
@@ -157,7 +162,19 @@ pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
         };
         json!({ "AttributeName": attribute.name, "AttributeType": attribute_type })
     };
-    schema.attribute_definitions().into_iter().map(definition).collect()
+    attributes.iter().map(definition).collect()
+}
+
+/// `KeySchema` as it was sent.
+pub(super) fn key_schema_to_json(elements: &[KeySchemaElement]) -> Value {
+    let element = |element: &KeySchemaElement| {
+        let key_type = match element.key_type {
+            KeyType::Hash => "HASH",
+            KeyType::Range => "RANGE",
+        };
+        json!({ "AttributeName": element.attribute_name, "KeyType": key_type })
+    };
+    elements.iter().map(element).collect()
 }
 
 pub(super) fn table_key_schema(schema: &TableSchema) -> Value {

@@ -255,16 +255,21 @@ pub fn tags(members: Members<'_>) -> Vec<(String, String)> {
 pub fn to_json(settings: &TableSettings, out: &mut Map<String, Value>) {
     let mut add = |name: &str, value: Option<Value>| drop(value.map(|value| out.insert(name.to_owned(), value)));
     add("StreamSpecification", settings.stream.map(stream_to_json));
-    let sse = |encryption: &Encryption| match &encryption.kms_master_key_id {
-        Some(key) => json!({ "Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key }),
-        None => json!({ "Enabled": true, "SSEType": "KMS" }),
-    };
-    add("SSESpecification", settings.encryption.as_ref().map(sse));
+    add("SSESpecification", settings.encryption.as_ref().map(encryption_to_json));
     add("Tags", (!settings.tags.is_empty()).then(|| tags_to_json(&settings.tags)));
     add("TableClass", settings.table_class.map(|class| json!(class.text())));
     throughput_to_json(&settings.throughput, out);
     if let Some(policy) = &settings.resource_policy {
         out.insert("ResourcePolicy".to_owned(), json!(policy));
+    }
+}
+
+/// `SSESpecification`.
+pub fn encryption_to_json(encryption: &Encryption) -> Value {
+    match &encryption.kms_master_key_id {
+        _ if !encryption.enabled => json!({ "Enabled": false }),
+        Some(key) => json!({ "Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": key }),
+        None => json!({ "Enabled": true, "SSEType": "KMS" }),
     }
 }
 

@@ -4,8 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::error::WireError;
 use super::shape::{Member, Rule, Shape, Structure};
-use super::{members, names};
+use super::write::ObjectWriter;
+use super::{answer, describe_table, members, names};
 use crate::codec::json::document::Json;
+use crate::model::Error;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
     UpdateTimeToLiveResponse,
@@ -72,4 +74,46 @@ pub fn describe_to_json(response: &DescribeTimeToLiveResponse) -> Value {
         out.insert("AttributeName".to_owned(), json!(name));
     }
     json!({ "TimeToLiveDescription": out })
+}
+
+/// Appends the body of a request of UpdateTimeToLive.
+pub fn write_update_request(request: &UpdateTimeToLiveRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    object.text("TableName", request.table_name.as_str());
+    let mut specification = ObjectWriter::start(object.member("TimeToLiveSpecification"));
+    specification.boolean("Enabled", request.specification.enabled);
+    specification.text("AttributeName", &request.specification.attribute_name);
+    specification.end();
+    object.end();
+}
+
+/// Reads the body of an answer of UpdateTimeToLive.
+///
+/// # Errors
+/// It is none.
+pub fn read_update_response(json: Json<'_>) -> Result<UpdateTimeToLiveResponse, Error> {
+    let members = answer::structure(answer::members(json)?, "TimeToLiveSpecification")?;
+    let attribute_name = answer::text(members, "AttributeName")?.to_owned();
+    let enabled = members.boolean("Enabled").ok_or_else(|| answer::missing("Enabled"))?;
+    Ok(UpdateTimeToLiveResponse { specification: TimeToLiveSpecification { enabled, attribute_name } })
+}
+
+/// Appends the body of a request of DescribeTimeToLive.
+pub fn write_describe_request(request: &DescribeTimeToLiveRequest, out: &mut Vec<u8>) {
+    describe_table::of_table(&request.table_name, out);
+}
+
+/// Reads the body of an answer of DescribeTimeToLive.
+///
+/// # Errors
+/// It is none.
+pub fn read_describe_response(json: Json<'_>) -> Result<DescribeTimeToLiveResponse, Error> {
+    let members = answer::structure(answer::members(json)?, "TimeToLiveDescription")?;
+    let status = match members.string("TimeToLiveStatus") {
+        Some("ENABLING") => TimeToLiveStatus::Enabling,
+        Some("ENABLED") => TimeToLiveStatus::Enabled,
+        Some("DISABLING") => TimeToLiveStatus::Disabling,
+        _ => TimeToLiveStatus::Disabled,
+    };
+    Ok(DescribeTimeToLiveResponse { status, attribute_name: members.owned("AttributeName") })
 }

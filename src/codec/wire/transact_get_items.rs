@@ -4,12 +4,12 @@ use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
-use super::{members, names, transaction};
+use super::{answer, ask, members, names, transaction};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
-use crate::model::TableName;
 use crate::model::api::{ReturnConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
+use crate::model::{Error, TableName};
 
 pub static SHAPE: Structure = Structure {
     name: "TransactGetItemsInput",
@@ -75,4 +75,31 @@ pub fn response(response: &TransactGetItemsResponse, (arns, detail): (&SentArns,
         object.end();
     });
     object.end();
+}
+
+/// Appends the body of a request.
+pub fn write_request(request: &TransactGetItemsRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(request.transact_items.iter(), object.member("TransactItems"), |get, out| {
+        let mut object = ObjectWriter::start(out);
+        let mut inner = ObjectWriter::start(object.member("Get"));
+        inner.text("TableName", get.table_name.as_str());
+        inner.item("Key", &get.key);
+        inner.text_if("ProjectionExpression", get.projection_expression.as_ref());
+        ask::placeholders(&get.placeholders, &mut inner);
+        inner.end();
+        object.end();
+    });
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<TransactGetItemsResponse, Error> {
+    let members = answer::members(json)?;
+    let (consumed_capacity, _) = capacity::of_reads(capacity::read_list(members)?);
+    Ok(TransactGetItemsResponse { responses: transaction::read_items(members)?, consumed_capacity })
 }

@@ -3,15 +3,15 @@
 use super::capacity::{self, SentArns, Units};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::write::ObjectWriter;
-use super::{members, names, transaction};
+use super::write::{self, ObjectWriter};
+use super::{answer, ask, item_write, members, names, transaction};
 use crate::codec::json::document::Json;
-use crate::model::TableName;
 use crate::model::api::{
     ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
 use crate::model::error::TransactionError;
 use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
+use crate::model::{Error, TableName};
 
 pub static SHAPE: Structure = Structure {
     name: "TransactWriteItemsInput",
@@ -147,4 +147,44 @@ pub fn response(response: &TransactWriteItemsResponse, (arns, detail): (&SentArn
     let metrics = response.item_collection_metrics.iter().map(|(name, list)| (arns.shown(name), list.as_slice()));
     capacity::write_metrics_by_table(metrics, &mut object);
     object.end();
+}
+
+/// Appends the body of a request. A precondition has no place in it: who has one makes a condition of it.
+pub fn write_request(request: &TransactWriteItemsRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    write::list(request.transact_items.iter(), object.member("TransactItems"), write_action);
+    object.text_if("ClientRequestToken", request.client_request_token.as_ref());
+    object.word_if("ReturnItemCollectionMetrics", request.return_item_collection_metrics, "SIZE");
+    ask::capacity(request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+fn write_action(write: &TransactWrite, out: &mut Vec<u8>) {
+    let (action, member, item) = match &write.action {
+        TransactAction::ConditionCheck { key } => ("ConditionCheck", "Key", key),
+        TransactAction::Put { item } => ("Put", "Item", item),
+        TransactAction::Delete { key } => ("Delete", "Key", key),
+        TransactAction::Update { key, update_expression: _ } => ("Update", "Key", key),
+    };
+    let mut object = ObjectWriter::start(out);
+    let mut inner = ObjectWriter::start(object.member(action));
+    item_write::write_item_members(&write.table_name, (member, item), &mut inner);
+    if let TransactAction::Update { key: _, update_expression } = &write.action {
+        inner.text("UpdateExpression", update_expression);
+    }
+    let returned = (write.return_old_on_condition_failure, false);
+    item_write::write_options(&write.condition, &write.placeholders, returned, ReturnConsumedCapacity::None, &mut inner);
+    inner.end();
+    object.end();
+}
+
+/// Reads the body of an answer.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<TransactWriteItemsResponse, Error> {
+    let members = answer::members(json)?;
+    let (consumed_capacity, is_replay) = capacity::of_reads(capacity::read_list(members)?);
+    let item_collection_metrics = capacity::read_metrics_by_table(members)?;
+    Ok(TransactWriteItemsResponse { consumed_capacity, item_collection_metrics, is_replay })
 }

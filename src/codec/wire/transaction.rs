@@ -1,11 +1,13 @@
 //! What TransactGetItems and TransactWriteItems share: reading one part after the other (docs/dynamodb.md 15.1), and why a transaction was
 //! cancelled (15.1).
 
+use super::answer;
 use super::error::WireError;
+use super::shape::Members;
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
-use crate::model::Error;
 use crate::model::error::Cancellation;
+use crate::model::{Error, Item};
 
 /// The parts before the first that is at fault, and that fault, which is told when those before it were checked: a transaction is
 /// checked part by part, and the operation checks expressions.
@@ -37,4 +39,13 @@ pub fn reasons(cancellation: &Cancellation, out: &mut Vec<u8>) {
         }
         object.end();
     });
+}
+
+/// The items of an answer, one for each part.
+///
+/// # Errors
+/// One that is none.
+pub fn read_items(members: Members<'_>) -> Result<Vec<Option<Item>>, Error> {
+    let responses = members.list("Responses").unwrap_or_default();
+    responses.map(|json| if json.is_null() { Ok(None) } else { answer::item(answer::members(json)?, "Item") }).collect()
 }

@@ -1,14 +1,17 @@
 //! UpdateItem: a key, an update and a condition in; old or new attributes out (docs/dynamodb.md 12.3).
 
+use super::ask;
 use super::capacity::Reporting;
 use super::error::WireError;
-use super::item_write;
+use super::item_write::{self, ItemAnswer};
 use super::legacy;
 use super::members;
 use super::names;
 use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::write::ObjectWriter;
 use crate::codec::json::document::Json;
-use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateReturnValues};
+use crate::model::Error;
+use crate::model::api::{UpdateItemRequest, UpdateItemResponse, UpdateParameter, UpdateReturnValues};
 use crate::model::error::expression::ExpressionParameter;
 
 pub static SHAPE: Structure = Structure {
@@ -91,4 +94,36 @@ fn return_values(members: Members<'_>) -> Result<UpdateReturnValues, WireError> 
 pub fn response(response: &UpdateItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
     let metrics = response.item_collection_metrics.as_ref();
     item_write::response(response.attributes.as_ref(), (&response.consumed_capacity, reporting), metrics, out);
+}
+
+/// Appends the body of a request. A precondition has no place in it: who has one makes a condition of it.
+pub fn write_request(request: &UpdateItemRequest, out: &mut Vec<u8>) {
+    let mut object = ObjectWriter::start(out);
+    item_write::write_item_members(&request.table_name, ("Key", &request.key), &mut object);
+    match &request.update {
+        UpdateParameter::None => {}
+        UpdateParameter::Expression(text) => object.text("UpdateExpression", text),
+        UpdateParameter::AttributeUpdates(updates) => ask::attribute_updates(updates, &mut object),
+    }
+    let return_values = match request.return_values {
+        UpdateReturnValues::None => None,
+        UpdateReturnValues::AllOld => Some("ALL_OLD"),
+        UpdateReturnValues::AllNew => Some("ALL_NEW"),
+        UpdateReturnValues::UpdatedOld => Some("UPDATED_OLD"),
+        UpdateReturnValues::UpdatedNew => Some("UPDATED_NEW"),
+    };
+    object.text_if("ReturnValues", return_values);
+    let returned = (request.return_old_on_condition_failure, request.return_item_collection_metrics);
+    let (condition, placeholders) = (&request.condition, &request.placeholders);
+    item_write::write_options(condition, placeholders, returned, request.return_consumed_capacity, &mut object);
+    object.end();
+}
+
+/// Reads the body of an answer. The version now stored is not in it.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>) -> Result<UpdateItemResponse, Error> {
+    let ItemAnswer { attributes, consumed_capacity, item_collection_metrics } = ItemAnswer::read(json)?;
+    Ok(UpdateItemResponse { attributes, consumed_capacity, item_collection_metrics, version: None })
 }

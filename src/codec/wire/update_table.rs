@@ -1,19 +1,23 @@
 //! UpdateTable: what is to change of a table in; its description out (docs/dynamodb.md 11.3).
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::answer;
 use super::create_table::{self, THROUGHPUT_MEMBER};
 use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
+use super::table_answer;
 use super::table_description;
 use super::table_settings;
 use crate::codec::json::document::Json;
+use crate::model::Error;
 use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification, UpdateTableRequest};
 use crate::model::api::{StreamViewType, UpdateTableResponse};
 use crate::model::error::UpdateTableError;
 use crate::model::schema::IndexKind;
+use crate::model::settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput};
 
 const INDEX_NAME: Member = Member::new("IndexName", Shape::String).required().rules(NAME_RULES);
 
@@ -130,4 +134,56 @@ fn stream(members: Members<'_>) -> Result<Option<StreamSpecification>, WireError
 #[must_use]
 pub fn to_json(response: &UpdateTableResponse) -> Value {
     json!({ "TableDescription": table_description::to_json(&response.table_description) })
+}
+
+/// Appends the body of a request. What it says of replicas is not kept, so that it has no place here.
+pub fn write_request(request: &UpdateTableRequest, out: &mut Vec<u8>) {
+    let mut members = Map::new();
+    let mut add = |name: &str, value: Option<Value>| drop(value.map(|value| members.insert(name.to_owned(), value)));
+    add("TableName", Some(json!(request.table_name.as_str())));
+    add("AttributeDefinitions", request.attribute_definitions.as_deref().map(table_description::definitions_to_json));
+    add("GlobalSecondaryIndexUpdates", request.index_updates.as_ref().map(|all| all.iter().map(index_update_to_json).collect()));
+    add("StreamSpecification", request.stream.as_ref().map(stream_to_json));
+    add("SSESpecification", request.encryption.as_ref().map(table_settings::encryption_to_json));
+    add("TableClass", request.table_class.map(|class| json!(class.text())));
+    add("DeletionProtectionEnabled", request.deletion_protection.map(|protection| json!(protection)));
+    create_table::add_billing((request.billing_mode, request.throughput), &mut members);
+    add_throughput((request.on_demand, request.warm), &mut members);
+    out.extend(Value::Object(members).to_string().into_bytes());
+}
+
+fn add_throughput((on_demand, warm): (Option<OnDemandThroughput>, Option<WarmThroughput>), members: &mut Map<String, Value>) {
+    let settings = ThroughputSettings { on_demand: on_demand.unwrap_or_default(), warm: warm.unwrap_or_default() };
+    table_settings::throughput_to_json(&settings, members);
+}
+
+fn stream_to_json(stream: &StreamSpecification) -> Value {
+    stream.view_type.map_or_else(|| json!({ "StreamEnabled": stream.enabled }), table_settings::stream_to_json)
+}
+
+fn index_update_to_json(update: &IndexUpdate) -> Value {
+    let mut out = Map::new();
+    if let Some(create) = &update.create {
+        out.insert("Create".to_owned(), create_table::definition_to_json(create));
+    }
+    if let Some(change) = &update.update {
+        let mut members = Map::new();
+        members.insert("IndexName".to_owned(), json!(change.name.as_str()));
+        create_table::add_billing((None, change.throughput), &mut members);
+        add_throughput((change.on_demand, change.warm), &mut members);
+        out.insert("Update".to_owned(), Value::Object(members));
+    }
+    if let Some(name) = &update.delete {
+        out.insert("Delete".to_owned(), json!({ "IndexName": name.as_str() }));
+    }
+    Value::Object(out)
+}
+
+/// Reads the body of an answer, given at `at_ms`.
+///
+/// # Errors
+/// It is none.
+pub fn read_response(json: Json<'_>, at_ms: u64) -> Result<UpdateTableResponse, Error> {
+    let members = answer::structure(answer::members(json)?, "TableDescription")?;
+    Ok(UpdateTableResponse { table_description: table_answer::read(members, at_ms)? })
 }

@@ -39,7 +39,8 @@ fn key_schema(definition: &Definition) -> Vec<KeySchemaElement> {
 fn shard(definition: &Definition) -> Shard {
     Shard {
         shard_id: streams::shard_id(definition),
-        starting: SequenceNumber(definition.first),
-        ending: definition.closed.map(|(last, _)| SequenceNumber(last)),
+        parent_shard_id: None,
+        starting: SequenceNumber::of(definition.first),
+        ending: definition.closed.map(|(last, _)| SequenceNumber::of(last)),
     }
 }

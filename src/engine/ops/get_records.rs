@@ -33,7 +33,7 @@ impl Engine {
         let has_more = page.read(view.read(), iterator.position)?;
 
         let position = match page.records.last() {
-            Some(last) if has_more => Some(last.sequence_number.0 + 1),
+            Some(last) if has_more => Some(last.sequence_number.version() + 1),
             _ if definition.closed.is_some() => None,
             // Behind every version of this view, though the last record may be far before: what comes next has a later one.
             _ => Some(streams::behind(view.read())?.max(iterator.position)),
@@ -82,7 +82,7 @@ impl Page<'_> {
             return Ok(false);
         }
         self.bytes += size_bytes;
-        let sequence_number = SequenceNumber(version);
+        let sequence_number = SequenceNumber::of(version);
         self.records.push(StreamRecord {
             event_id: streams::event_id(self.stream, sequence_number),
             event: stored.event,

@@ -33,13 +33,14 @@ impl Engine {
 
 /// A sequence number that the shard still has, or could have had.
 fn known(definition: &Definition, sequence: SequenceNumber, behind: Version) -> Result<Version, StreamError> {
-    if sequence.0 >= behind {
+    let version = sequence.version();
+    if version >= behind {
         return Err(StreamError::SequenceNumber);
     }
-    if sequence.0 < definition.first || sequence.0 <= definition.trimmed {
+    if version < definition.first || version <= definition.trimmed {
         return Err(StreamError::Trimmed);
     }
-    Ok(sequence.0)
+    Ok(version)
 }
 
 /// The sequence number of the first record of a time or later, found by halving; records are in the order of their time.

@@ -233,6 +233,7 @@ fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
                 return Some(plain(Error::ItemCollectionSizeLimitExceeded.into()));
             }
             CancellationReason::Throttled(throttled) => return Some(plain(Error::Throttled(throttled).into())),
+            CancellationReason::Remote(error) => return Some(plain(Error::Remote(error).into())),
             CancellationReason::None | CancellationReason::ConditionalCheckFailed { .. } | CancellationReason::DuplicateItem => {}
         }
     }

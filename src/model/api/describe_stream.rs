@@ -40,6 +40,8 @@ pub struct DescribeStreamResponse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shard {
     pub shard_id: String,
+    /// The one that it goes on with, if that is still told of; ours have none.
+    pub parent_shard_id: Option<String>,
     pub starting: SequenceNumber,
     /// `None` while it is open.
     pub ending: Option<SequenceNumber>,

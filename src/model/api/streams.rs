@@ -14,33 +14,44 @@ pub struct StreamName {
     pub label: String,
 }
 
-/// The place of a record in its stream: the version that the change gave its item. Printed as 21 digits, so that texts of one
-/// length have the order of numbers.
+/// The place of a record in its stream. Printed as 21 digits or more, so that texts of one length have the order of numbers. Ours are the
+/// version that the change gave its item, behind a 1; those of other services are any of up to 38 digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SequenceNumber(pub Version);
+pub struct SequenceNumber(u128);
 
-/// What is printed before the 20 digits of any version.
-const SEQUENCE_LEAD: char = '1';
+/// What is before the 20 digits of any version.
+const SEQUENCE_LEAD: u128 = 100_000_000_000_000_000_000;
 
 impl SequenceNumber {
-    /// The number of a text of 21 to 40 digits; `None` when it is none. Numbers that no record can have become the nearest.
+    #[must_use]
+    pub const fn of(version: Version) -> Self {
+        // `From` is no function of constants; no bit is lost.
+        Self(SEQUENCE_LEAD + version as u128)
+    }
+
+    /// The version that it is of; of numbers that no record here can have, the nearest.
+    #[must_use]
+    pub fn version(self) -> Version {
+        Version::try_from(self.0.saturating_sub(SEQUENCE_LEAD)).unwrap_or(Version::MAX)
+    }
+
+    /// The number of a text of 21 to 40 digits; `None` when it is none.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        if !text.bytes().all(|byte| byte.is_ascii_digit()) || text.len() < 21 {
-            return None;
-        }
-        let digits = text.trim_start_matches('0');
-        Some(Self(match (digits.len(), digits.strip_prefix(SEQUENCE_LEAD)) {
-            (..21, _) => 0,
-            (21, Some(version)) => version.parse().unwrap_or(Version::MAX),
-            _ => Version::MAX,
-        }))
+        if text.len() < 21 { None } else { Self::of_digits(text) }
+    }
+
+    /// The same of any number of digits; numbers that nobody can have become the nearest.
+    #[must_use]
+    pub fn of_digits(text: &str) -> Option<Self> {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| Self(text.parse().unwrap_or(u128::MAX)))
     }
 }
 
 impl fmt::Display for SequenceNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SEQUENCE_LEAD}{:020}", self.0)
+        write!(f, "{:021}", self.0)
     }
 }
 
@@ -87,17 +98,19 @@ mod tests {
     #[test]
     fn sequence_numbers_are_texts_of_21_digits() {
         let check = |text: &str, expected: Option<Version>| {
-            assert_eq!(SequenceNumber::of_text(text), expected.map(SequenceNumber), "{text}");
+            assert_eq!(SequenceNumber::of_text(text).map(SequenceNumber::version), expected, "{text}");
         };
-        assert_eq!(SequenceNumber(7).to_string(), "100000000000000000007");
+        assert_eq!(SequenceNumber::of(7).to_string(), "100000000000000000007");
         check("100000000000000000007", Some(7));
-        check(&SequenceNumber(Version::MAX).to_string(), Some(Version::MAX));
+        check(&SequenceNumber::of(Version::MAX).to_string(), Some(Version::MAX));
         check("0000100000000000000000007", Some(7));
         check("000000000000000000007", Some(0));
         check("200000000000000000007", Some(Version::MAX));
         check("199999999999999999999", Some(Version::MAX));
         check(&"9".repeat(40), Some(Version::MAX));
         check("7", None);
+        let of_service = "4421584500000000017450439091";
+        assert_eq!(SequenceNumber::of_text(of_service).map(|number| number.to_string()).as_deref(), Some(of_service));
         check("10000000000000000000x", None);
     }
 }

@@ -41,6 +41,7 @@ impl Error {
             Self::TransactionCanceled(_) => "TransactionCanceledException",
             Self::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
             Self::Throttled(throttled) => throttled.exception(),
+            Self::Remote(error) => error.exception,
             Self::Store(_) => INTERNAL,
         }
     }

@@ -12,6 +12,7 @@ pub mod layer;
 pub mod legacy;
 pub mod number;
 pub mod query;
+pub mod remote;
 pub mod schema;
 pub mod statement;
 pub mod store;
@@ -30,6 +31,7 @@ pub use layer::Layer;
 pub use legacy::LegacyError;
 pub use number::NumberError;
 pub use query::QueryError;
+pub use remote::{RemoteCause, RemoteError};
 pub use schema::SchemaError;
 pub use statement::StatementError;
 pub use store::StoreError;
@@ -140,7 +142,16 @@ pub enum Error {
     /// It would cost more than it may; says what it would cost and what helps: LimitExceededException.
     #[error("{0}")]
     Budget(String),
+    /// A service elsewhere failed, or cannot be reached: the exception that it named.
+    #[error(transparent)]
+    Remote(Box<RemoteError>),
     /// The store failed: InternalServerError.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<RemoteError> for Error {
+    fn from(error: RemoteError) -> Self {
+        Self::Remote(Box::new(error))
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, StatementError, Throttled};
+use super::{Error, RemoteError, StatementError, Throttled};
 use crate::model::item::Item;
 
 /// A transaction that is refused as a whole: ValidationException.
@@ -32,6 +32,8 @@ pub enum CancellationReason {
     DuplicateItem,
     /// There was no capacity left for it.
     Throttled(Box<Throttled>),
+    /// What another service said of it.
+    Remote(Box<RemoteError>),
     /// What the operation alone would have failed with.
     ValidationError(Box<Error>),
 }
@@ -47,6 +49,7 @@ impl CancellationReason {
             Self::DuplicateItem => "DuplicateItem",
             Self::Throttled(throttled) if throttled.is_provisioned => "ProvisionedThroughputExceeded",
             Self::Throttled(_) => "ThrottlingError",
+            Self::Remote(error) => error.reason_code(),
             Self::ValidationError(_) => "ValidationError",
         }
     }
@@ -60,6 +63,7 @@ impl CancellationReason {
             Self::ItemCollectionSizeLimitExceeded => Some(Error::ItemCollectionSizeLimitExceeded.to_string()),
             Self::DuplicateItem => Some(StatementError::Duplicate.to_string()),
             Self::Throttled(throttled) => Some(throttled.to_string()),
+            Self::Remote(error) => Some(error.to_string()),
             Self::ValidationError(error) => Some(error.to_string()),
         }
     }
@@ -73,6 +77,7 @@ impl CancellationReason {
             | Self::ItemCollectionSizeLimitExceeded
             | Self::DuplicateItem
             | Self::Throttled(_)
+            | Self::Remote(_)
             | Self::ValidationError(_) => None,
         }
     }

@@ -52,7 +52,7 @@ mod tests {
             event_id: String::new(),
             event: StreamEvent::Remove,
             origin: Origin::TimeToLive,
-            sequence_number: SequenceNumber(7),
+            sequence_number: SequenceNumber::of(7),
             created_ms: 1_000,
             view_type: StreamViewType::OldImage,
             keys: key.clone(),

@@ -1,0 +1,150 @@
+//! What a service elsewhere answered, where nothing is decided by it but the errno: in its own words.
+
+use super::exception::{INTERNAL, VALIDATION};
+
+/// A failure that another service told, or that kept its answer away.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RemoteError {
+    /// A name of [`NAMES`]; [`INTERNAL`] for any other, and where there was no answer.
+    pub exception: &'static str,
+    /// Of HTTP; 0 where there was no answer.
+    pub status: u16,
+    /// The service's own words, or a sentence about what kept them away.
+    pub message: String,
+}
+
+/// What can be done about a remote failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemoteCause {
+    /// The request asks for what cannot be.
+    Invalid,
+    /// The credentials, or what they allow.
+    Denied,
+    NotFound,
+    /// What is to be changed is in use, by this or by another request.
+    InUse,
+    /// Asked for too much: later it may do.
+    Throttled,
+    /// A quota of the account.
+    Limit,
+    /// The service has no such operation.
+    Unserved,
+    /// The service failed, or cannot be reached.
+    Failed,
+}
+
+/// The exceptions that services are known to answer with, beside those of which the typed errors tell.
+pub const NAMES: [(&str, RemoteCause); 34] = [
+    (VALIDATION, RemoteCause::Invalid),
+    ("SerializationException", RemoteCause::Invalid),
+    ("DuplicateItemException", RemoteCause::Invalid),
+    ("InvalidRestoreTimeException", RemoteCause::Invalid),
+    ("InvalidEndpointException", RemoteCause::Invalid),
+    ("PointInTimeRecoveryUnavailableException", RemoteCause::Invalid),
+    ("AccessDeniedException", RemoteCause::Denied),
+    ("UnrecognizedClientException", RemoteCause::Denied),
+    ("InvalidSignatureException", RemoteCause::Denied),
+    ("IncompleteSignatureException", RemoteCause::Denied),
+    ("MissingAuthenticationTokenException", RemoteCause::Denied),
+    ("MissingAuthenticationToken", RemoteCause::Denied),
+    ("ExpiredTokenException", RemoteCause::Denied),
+    ("NotAuthorizedException", RemoteCause::Denied),
+    ("OptInRequired", RemoteCause::Denied),
+    ("ResourceNotFoundException", RemoteCause::NotFound),
+    ("TableNotFoundException", RemoteCause::NotFound),
+    ("IndexNotFoundException", RemoteCause::NotFound),
+    ("PolicyNotFoundException", RemoteCause::NotFound),
+    ("ResourceInUseException", RemoteCause::InUse),
+    ("TableInUseException", RemoteCause::InUse),
+    ("ReplicatedWriteConflictException", RemoteCause::InUse),
+    ("TransactionConflictException", RemoteCause::InUse),
+    ("TransactionInProgressException", RemoteCause::InUse),
+    ("ContinuousBackupsUnavailableException", RemoteCause::InUse),
+    ("ProvisionedThroughputExceededException", RemoteCause::Throttled),
+    ("ThrottlingException", RemoteCause::Throttled),
+    ("RequestLimitExceeded", RemoteCause::Throttled),
+    ("LimitExceededException", RemoteCause::Limit),
+    ("UnknownOperationException", RemoteCause::Unserved),
+    ("NotImplementedException", RemoteCause::Unserved),
+    ("ServiceUnavailable", RemoteCause::Failed),
+    ("InternalFailure", RemoteCause::Failed),
+    (INTERNAL, RemoteCause::Failed),
+];
+
+impl RemoteError {
+    /// What a service said under that name.
+    #[must_use]
+    pub fn new(name: &str, status: u16, message: impl Into<String>) -> Self {
+        let known = NAMES.iter().find(|(known, _)| *known == name).map(|(known, _)| *known);
+        let exception = known.unwrap_or(if (400..500).contains(&status) { VALIDATION } else { INTERNAL });
+        let message = message.into();
+        let message = if known.is_some() || name.is_empty() { message } else { format!("{name}: {message}") };
+        Self { exception, status, message }
+    }
+
+    /// There is no answer; `sentence` says why and what to do.
+    #[must_use]
+    pub fn unreachable(sentence: impl Into<String>) -> Self {
+        Self { exception: INTERNAL, status: 0, message: sentence.into() }
+    }
+
+    /// There is an answer, but it is none.
+    #[must_use]
+    pub fn unreadable(what: impl std::fmt::Display) -> Self {
+        let message = format!("the answer of the service cannot be read: {what}; is it DynamoDB that is asked?");
+        Self { exception: INTERNAL, status: 200, message }
+    }
+
+    /// What can be done about it.
+    #[must_use]
+    pub fn cause(&self) -> RemoteCause {
+        NAMES.iter().find(|(name, _)| *name == self.exception).map_or(RemoteCause::Failed, |(_, cause)| *cause)
+    }
+
+    /// `Code` of a reason why a transaction was cancelled.
+    #[must_use]
+    pub fn reason_code(&self) -> &'static str {
+        match self.exception {
+            VALIDATION => "ValidationError",
+            "ThrottlingException" => "ThrottlingError",
+            exception => exception.strip_suffix("Exception").unwrap_or(exception),
+        }
+    }
+
+    /// The same from its code.
+    #[must_use]
+    pub fn of_reason(code: &str, message: impl Into<String>) -> Self {
+        let name = match code {
+            "ValidationError" => VALIDATION.to_owned(),
+            "ThrottlingError" => "ThrottlingException".to_owned(),
+            "InternalServerError" | "RequestLimitExceeded" => code.to_owned(),
+            code => format!("{code}Exception"),
+        };
+        Self::new(&name, 400, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_or_said() {
+        let check = |name: &str, status: u16, expected: (&str, RemoteCause, &str)| {
+            let found = RemoteError::new(name, status, "x");
+            assert_eq!((found.exception, found.cause(), found.message.as_str()), expected, "{name}");
+        };
+        check("ThrottlingException", 400, ("ThrottlingException", RemoteCause::Throttled, "x"));
+        check("AccessDeniedException", 400, ("AccessDeniedException", RemoteCause::Denied, "x"));
+        check("NewException", 400, (VALIDATION, RemoteCause::Invalid, "NewException: x"));
+        check("", 503, (INTERNAL, RemoteCause::Failed, "x"));
+    }
+
+    #[test]
+    fn codes_of_reasons_are_exceptions() {
+        for code in ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "ValidationError"] {
+            assert_eq!(RemoteError::of_reason(code, "x").reason_code(), code);
+        }
+    }
+}
