@@ -8,6 +8,8 @@ pub mod cached;
 pub mod entries;
 pub mod layout;
 pub mod local;
+#[cfg(feature = "remote")]
+pub mod remote;
 pub mod samples;
 pub mod statements;
 pub mod streams;

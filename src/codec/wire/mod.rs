@@ -68,4 +68,6 @@ pub use capacity::Reporting;
 pub use error::WireError;
 
 #[cfg(test)]
+mod round_trips;
+#[cfg(test)]
 mod tests;

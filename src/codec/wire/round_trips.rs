@@ -1,0 +1,686 @@
+//! What a client writes a server reads, and the other way.
+
+use std::fmt::Debug;
+
+use proptest::prelude::*;
+
+use super::capacity::SentArns;
+use super::{
+    Reporting, WireError, batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item, delete_table,
+    describe_stream, describe_table, execute_statement, execute_transaction, get_item, get_records, get_shard_iterator,
+    list_streams, list_tables, page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item,
+    update_table,
+};
+use crate::codec::json::document::{Document, Json};
+use crate::codec::row::Row;
+use crate::codec::test_items::{item, value};
+use crate::model::api::create_table::ProjectionType;
+use crate::model::api::legacy::*;
+use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
+use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification};
+use crate::model::api::*;
+use crate::model::error::{Error, RemoteError, StatementError};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::settings::{Encryption, OnDemandThroughput, TableClass, ThroughputSettings, WarmThroughput};
+use crate::model::{
+    AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema, TableSettings, arn,
+};
+
+fn document(write: impl FnOnce(&mut Vec<u8>)) -> Document {
+    let mut out = Vec::new();
+    write(&mut out);
+    Document::parse(out).unwrap()
+}
+
+#[track_caller]
+fn asked<R: PartialEq + Debug>(request: &R, write: fn(&R, &mut Vec<u8>), read: fn(Json<'_>) -> Result<R, WireError>) {
+    assert_eq!(&read(document(|out| write(request, out)).root()).unwrap(), request);
+}
+
+#[track_caller]
+fn answered<R: PartialEq + Debug, E: Debug>(
+    response: &R,
+    write: impl FnOnce(&R, &mut Vec<u8>),
+    read: impl FnOnce(Json<'_>) -> Result<R, E>,
+) {
+    assert_eq!(&read(document(|out| write(response, out)).root()).unwrap(), response);
+}
+
+fn table(name: &str) -> TableName {
+    TableName::new(name).unwrap()
+}
+
+fn index_name() -> IndexName {
+    IndexName::new("by-day").unwrap()
+}
+
+const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
+
+fn reporting() -> Reporting {
+    Reporting { table: "Orders".to_owned(), detail: DETAIL }
+}
+
+fn consumed() -> ConsumedCapacity {
+    let arm = |name: &str, units| [(name.to_owned(), units)].into();
+    ConsumedCapacity { table: 1.5, global_indexes: arm("gsi", 2.0), local_indexes: arm("lsi", 0.5) }
+}
+
+fn metrics(key: &Item) -> ItemCollectionMetrics {
+    ItemCollectionMetrics { key: key.clone(), size_estimate_range_gb: [0.5, 1.5] }
+}
+
+fn placeholders(value: &AttributeValue) -> Placeholders {
+    let names = Some([("#n".to_owned(), "a \"name\"".to_owned())].into());
+    Placeholders { names, values: Some([(":v".to_owned(), value.clone())].into()) }
+}
+
+/// Without and with conditions of either kind; expressions come with placeholders.
+fn conditions(value: &AttributeValue, is_expected: bool) -> Vec<(ConditionParameter, Placeholders)> {
+    let listed = LegacyCondition {
+        attribute: "a".to_owned(),
+        comparison_operator: Some(ComparisonOperator::In),
+        attribute_value_list: Some(vec![value.clone(), AttributeValue::Null]),
+        ..LegacyCondition::default()
+    };
+    let single =
+        LegacyCondition { attribute: "b".to_owned(), value: Some(value.clone()), exists: Some(true), ..LegacyCondition::default() };
+    let conditions = if is_expected { vec![listed, single] } else { vec![listed] };
+    let legacy = LegacyConditions { conditions, operator: Some(ConditionalOperator::Or) };
+    vec![
+        (ConditionParameter::None, Placeholders::default()),
+        (ConditionParameter::Expression("#n = :v".to_owned()), placeholders(value)),
+        (ConditionParameter::Legacy(legacy), Placeholders::default()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn writes_of_one_item(item in item(), value in value(), flag: bool) {
+        for (condition, placeholders) in conditions(&value, true) {
+            let put = PutItemRequest {
+                condition: condition.clone(),
+                placeholders: placeholders.clone(),
+                return_old_on_condition_failure: flag,
+                return_values: if flag { ReturnValues::AllOld } else { ReturnValues::None },
+                return_consumed_capacity: DETAIL,
+                return_item_collection_metrics: flag,
+                ..PutItemRequest::new(table("Orders"), item.clone())
+            };
+            asked(&put, put_item::write_request, put_item::request);
+            let delete = DeleteItemRequest {
+                condition: condition.clone(),
+                placeholders: placeholders.clone(),
+                return_old_on_condition_failure: flag,
+                return_values: put.return_values,
+                ..DeleteItemRequest::new(table("Orders"), item.clone())
+            };
+            asked(&delete, delete_item::write_request, delete_item::request);
+            let by_attributes = matches!(condition, ConditionParameter::Legacy(_)).then(|| {
+                let add = AttributeUpdate { attribute: "a".to_owned(), action: AttributeAction::Add, value: Some(value.clone()) };
+                let delete = AttributeUpdate { attribute: "b".to_owned(), action: AttributeAction::Delete, value: None };
+                UpdateParameter::AttributeUpdates(vec![add, delete])
+            });
+            let expression = placeholders.values.is_some().then(|| UpdateParameter::Expression("SET #n = :v".to_owned()));
+            let update = UpdateItemRequest {
+                condition,
+                return_values: if flag { UpdateReturnValues::UpdatedNew } else { UpdateReturnValues::AllOld },
+                ..UpdateItemRequest::new(
+                    table("Orders"),
+                    item.clone(),
+                    by_attributes.or(expression).unwrap_or_default(),
+                    placeholders,
+                )
+            };
+            asked(&update, update_item::write_request, update_item::request);
+        }
+    }
+
+    /// The version that is stored now is not told.
+    #[test]
+    fn answers_to_writes_of_one_item(item in item(), has_item: bool) {
+        let attributes = has_item.then(|| item.clone());
+        let item_collection_metrics = has_item.then(|| metrics(&item));
+        let put = PutItemResponse {
+            attributes: attributes.clone(),
+            consumed_capacity: consumed(),
+            item_collection_metrics: item_collection_metrics.clone(),
+            version: 0,
+        };
+        answered(&put, |it, out| put_item::response(it, &reporting(), out), put_item::read_response);
+        let delete = DeleteItemResponse {
+            attributes: attributes.clone(),
+            consumed_capacity: consumed(),
+            item_collection_metrics: item_collection_metrics.clone(),
+            existed: has_item,
+        };
+        answered(&delete, |it, out| delete_item::response(it, &reporting(), out), delete_item::read_response);
+        let update = UpdateItemResponse { attributes: attributes.clone(), consumed_capacity: consumed(), item_collection_metrics, version: None };
+        answered(&update, |it, out| update_item::response(it, &reporting(), out), update_item::read_response);
+        let get = GetItemResponse { item: attributes, consumed_capacity: consumed() };
+        answered(&get, |it, out| get_item::response(it, &reporting(), out), get_item::read_response);
+    }
+
+    #[test]
+    fn reads(item in item(), value in value(), flag: bool) {
+        let attributes_to_get = Some(vec!["a".to_owned(), "é".to_owned()]);
+        let get = GetItemRequest { consistent_read: flag, return_consumed_capacity: DETAIL, ..GetItemRequest::new(table("Orders"), item.clone()) };
+        asked(&get, get_item::write_request, get_item::request);
+        let get = GetItemRequest { attributes_to_get: attributes_to_get.clone(), ..get };
+        asked(&get, get_item::write_request, get_item::request);
+        for (filter, placeholders) in conditions(&value, false) {
+            let is_legacy = placeholders.values.is_none();
+            let key = LegacyCondition {
+                attribute: "pk".to_owned(),
+                comparison_operator: Some(ComparisonOperator::Eq),
+                attribute_value_list: Some(vec![value.clone()]),
+                ..LegacyCondition::default()
+            };
+            let query = QueryRequest {
+                index_name: flag.then(index_name),
+                key_condition_expression: (!is_legacy).then(|| "pk = :v".to_owned()),
+                key_conditions: is_legacy.then(|| vec![key]),
+                filter,
+                projection_expression: (!is_legacy).then(|| "#n, b".to_owned()),
+                attributes_to_get: attributes_to_get.clone().filter(|_| is_legacy),
+                select: flag.then_some(Select::Count),
+                limit: flag.then_some(7),
+                consistent_read: flag,
+                scan_index_forward: flag,
+                exclusive_start_key: flag.then(|| item.clone()),
+                return_consumed_capacity: DETAIL,
+                ..QueryRequest::new(table("Orders"), "", placeholders.clone())
+            };
+            asked(&query, query::write_request, query::request);
+            let scan = ScanRequest {
+                index_name: query.index_name,
+                filter: query.filter,
+                projection_expression: query.projection_expression,
+                attributes_to_get: query.attributes_to_get,
+                placeholders,
+                select: (!flag).then_some(Select::AllProjectedAttributes),
+                limit: query.limit,
+                segment: flag.then_some(Segment { index: 0, total: 4 }),
+                exclusive_start_key: query.exclusive_start_key,
+                ..ScanRequest::new(table("Orders"))
+            };
+            asked(&scan, scan::write_request, scan::request);
+        }
+    }
+
+    /// What was looked at is told as what was given.
+    #[test]
+    fn pages(items in prop::collection::vec(item(), 0..4), has_more: bool, scanned in 4_u64..9) {
+        let page = Page {
+            table_name: table("Orders"),
+            count: items.len() as u64,
+            scanned_count: scanned,
+            scanned_bytes: items.iter().map(|item| item.size() as u64).sum(),
+            last_evaluated_key: items.first().filter(|_| has_more).cloned(),
+            consumed_capacity: consumed(),
+        };
+        let mut writer = page::PageWriter::new(None);
+        items.iter().for_each(|item| writer.row(Row::Item(item)));
+        let body = Document::parse(writer.finish(&page, &reporting()).unwrap()).unwrap();
+        let mut found = Vec::new();
+        let read = page::read(body.root(), &page.table_name, &mut |row| found.push(row.to_item().unwrap()));
+        assert_eq!((read.unwrap(), found), (page, items));
+    }
+
+    #[test]
+    fn batches(one in item(), other in item(), flag: bool) {
+        let keys = TableKeys {
+            consistent_read: flag,
+            projection_expression: (!flag).then(|| "#n".to_owned()),
+            placeholders: Placeholders { names: (!flag).then(|| [("#n".to_owned(), "a".to_owned())].into()), values: None },
+            ..TableKeys::new(table("Orders"), vec![one.clone()])
+        };
+        let whole = TableKeys { attributes_to_get: flag.then(|| vec!["a".to_owned()]), ..TableKeys::new(table("Other"), vec![other.clone()]) };
+        let get = BatchGetItemRequest { request_items: vec![keys, whole], fault: None, return_consumed_capacity: DETAIL };
+        asked(&get, batch_get_item::write_request, batch_get_item::request);
+        let page = BatchGetItemPage {
+            unprocessed_keys: vec![vec![], vec![other.clone()]],
+            consumed_capacity: vec![consumed(), ConsumedCapacity::default()],
+        };
+        let names = vec!["Orders".to_owned(), "Other".to_owned()];
+        let mut writer = batch_get_item::BatchWriter::new(&get, names.clone());
+        writer.row(0, Row::Item(&one));
+        writer.row(1, Row::Item(&other));
+        let body = Document::parse(writer.finish(&page).unwrap()).unwrap();
+        let mut found = Vec::new();
+        let read = batch_get_item::read_response(body.root(), &get, &mut |place, row| found.push((place, row.to_item().unwrap())));
+        assert_eq!((read.unwrap(), found), (page, vec![(0, one.clone()), (1, other.clone())]));
+
+        let requests = vec![WriteRequest::Put(one.clone()), WriteRequest::Delete(other.clone())];
+        let write = BatchWriteItemRequest {
+            request_items: names.iter().map(|name| TableWrites { table_name: table(name), requests: requests.clone() }).collect(),
+            return_consumed_capacity: DETAIL,
+            return_item_collection_metrics: flag,
+        };
+        asked(&write, batch_write_item::write_request, batch_write_item::request);
+        let response = BatchWriteItemResponse {
+            consumed_capacity: vec![consumed(), consumed()],
+            unprocessed_items: vec![vec![], requests],
+            item_collection_metrics: vec![vec![metrics(&one)], vec![]],
+        };
+        answered(
+            &response,
+            |it, out| batch_write_item::response(it, (&names, DETAIL), out),
+            |json| batch_write_item::read_response(json, &write),
+        );
+    }
+
+    #[test]
+    fn transactions(item in item(), value in value(), flag: bool) {
+        let get = TransactGet {
+            projection_expression: flag.then(|| "#n".to_owned()),
+            placeholders: Placeholders { names: flag.then(|| [("#n".to_owned(), "a".to_owned())].into()), values: None },
+            ..TransactGet::new(table("Orders"), item.clone())
+        };
+        let get = TransactGetItemsRequest { transact_items: vec![get], fault: None, return_consumed_capacity: DETAIL };
+        asked(&get, transact_get_items::write_request, transact_get_items::request);
+        let consumed = vec![(table("Orders"), consumed())];
+        let arns = SentArns::default();
+        let response = TransactGetItemsResponse { responses: vec![Some(item.clone()), None], consumed_capacity: consumed.clone() };
+        answered(&response, |it, out| transact_get_items::response(it, (&arns, DETAIL), out), transact_get_items::read_response);
+
+        let key = || item.clone();
+        let actions = [
+            TransactAction::ConditionCheck { key: key() },
+            TransactAction::Put { item: key() },
+            TransactAction::Delete { key: key() },
+            TransactAction::Update { key: key(), update_expression: "SET #n = :v".to_owned() },
+        ];
+        let write = |action| TransactWrite {
+            condition: ConditionParameter::Expression("#n = :v".to_owned()),
+            placeholders: placeholders(&value),
+            return_old_on_condition_failure: flag,
+            ..TransactWrite::new(table("Orders"), action)
+        };
+        let write = TransactWriteItemsRequest {
+            transact_items: actions.into_iter().map(write).collect(),
+            fault: None,
+            client_request_token: flag.then(|| "token".to_owned()),
+            return_consumed_capacity: DETAIL,
+            return_item_collection_metrics: flag,
+        };
+        asked(&write, transact_write_items::write_request, transact_write_items::request);
+        let response = TransactWriteItemsResponse {
+            consumed_capacity: consumed,
+            item_collection_metrics: vec![(table("Orders"), vec![metrics(&item)])],
+            is_replay: flag,
+        };
+        answered(&response, |it, out| transact_write_items::response(it, (&arns, DETAIL), out), transact_write_items::read_response);
+    }
+
+    #[test]
+    fn statements(item in item(), value in value(), flag: bool) {
+        let parameters = if flag { vec![value.clone()] } else { Vec::new() };
+        let request = ExecuteStatementRequest {
+            parameters: parameters.clone(),
+            consistent_read: flag,
+            limit: flag.then_some(3),
+            next_token: flag.then(|| "token".to_owned()),
+            return_consumed_capacity: DETAIL,
+            return_old_on_condition_failure: flag,
+            ..ExecuteStatementRequest::new("SELECT * FROM \"Orders\"")
+        };
+        asked(&request, execute_statement::write_request, execute_statement::request);
+        let response = ExecuteStatementResponse {
+            items: vec![item.clone()],
+            next_token: flag.then(|| "next".to_owned()),
+            last_evaluated_key: flag.then(|| item.clone()),
+            table_name: table("Orders"),
+            consumed_capacity: consumed(),
+        };
+        answered(&response, |it, out| execute_statement::response(it, DETAIL, out), execute_statement::read_response);
+
+        let one = TransactStatement { statement: "x".to_owned(), parameters: parameters.clone(), return_old_on_condition_failure: flag };
+        let request =
+            ExecuteTransactionRequest { statements: vec![one], client_request_token: flag.then(|| "t".to_owned()), return_consumed_capacity: DETAIL };
+        asked(&request, execute_transaction::write_request, execute_transaction::request);
+        let consumed_capacity = vec![(table("Orders"), consumed())];
+        let response = ExecuteTransactionResponse {
+            responses: vec![None, Some(item.clone())],
+            consumed_capacity: consumed_capacity.clone(),
+            is_read: flag,
+        };
+        answered(&response, |it, out| execute_transaction::response(it, DETAIL, out), execute_transaction::read_response);
+
+        let one = BatchStatement {
+            statement: "x".to_owned(),
+            parameters: Ok(parameters),
+            consistent_read: flag,
+            return_old_on_condition_failure: flag,
+        };
+        let request = BatchExecuteStatementRequest { statements: vec![one], return_consumed_capacity: DETAIL };
+        asked(&request, batch_execute_statement::write_request, batch_execute_statement::request);
+        let outcomes = [
+            Ok(Some(item.clone())),
+            Ok(None),
+            Err(Error::ConditionalCheckFailed { item: Some(Box::new(item)) }),
+            Err(StatementError::Duplicate.into()),
+            Err(Error::ResourceNotFound),
+            Err(RemoteError::new("ValidationException", 400, "bad").into()),
+        ];
+        let member = |outcome| BatchStatementResponse { table_name: flag.then(|| table("Orders")), outcome };
+        let response = BatchExecuteStatementResponse { responses: outcomes.into_iter().map(member).collect(), consumed_capacity };
+        answered(&response, |it, out| batch_execute_statement::response(it, DETAIL, out), batch_execute_statement::read_response);
+    }
+
+    /// Records tell of whole seconds.
+    #[test]
+    fn records(keys in item(), new_image in prop::option::of(item()), version: u64, of_service: bool) {
+        let record = StreamRecord {
+            event_id: "0123456789abcdef0123456789abcdef".to_owned(),
+            event: if new_image.is_some() { StreamEvent::Insert } else { StreamEvent::Remove },
+            origin: if of_service { Origin::TimeToLive } else { Origin::Client },
+            sequence_number: SequenceNumber::of(version),
+            created_ms: 1_700_000_000_000,
+            view_type: StreamViewType::NewImage,
+            keys,
+            old_image: None,
+            size_bytes: 26,
+            new_image,
+        };
+        let response = GetRecordsResponse { records: vec![record], next_shard_iterator: of_service.then(|| "next".to_owned()) };
+        answered(&response, get_records::response, get_records::read_response);
+    }
+}
+
+#[test]
+fn streams() {
+    const LABEL: &str = "2026-01-02T03:04:05.678";
+    let stream = StreamName { table_name: table("Orders"), label: LABEL.to_owned() };
+    let home = arn::home(&arn::stream(&stream)).unwrap().to_owned();
+    let shard_id = "shardId-00000001700000000000-abcdef00".to_owned();
+    for position in [
+        ShardPosition::TrimHorizon,
+        ShardPosition::Latest,
+        ShardPosition::AtSequenceNumber(SequenceNumber::of(7)),
+        ShardPosition::AfterSequenceNumber(SequenceNumber::of(8)),
+        ShardPosition::AtTimestamp(1_700_000_000_125),
+    ] {
+        let request = GetShardIteratorRequest { stream: stream.clone(), shard_id: shard_id.clone(), position };
+        let body = document(|out| get_shard_iterator::write_request(&request, &home, out));
+        assert_eq!(get_shard_iterator::request(body.root()), Ok(request));
+    }
+    let response = GetShardIteratorResponse { shard_iterator: "iterator".to_owned() };
+    answered(
+        &response,
+        |it, out| out.extend(get_shard_iterator::to_json(it).to_string().bytes()),
+        get_shard_iterator::read_response,
+    );
+    let request = GetRecordsRequest { shard_iterator: "iterator".to_owned(), limit: Some(3) };
+    asked(&request, get_records::write_request, get_records::request);
+
+    let request = DescribeStreamRequest {
+        stream: stream.clone(),
+        limit: Some(2),
+        exclusive_start_shard_id: Some(shard_id.clone()),
+        children_of: Some(shard_id.clone()),
+    };
+    assert_eq!(describe_stream::request(document(|out| describe_stream::write_request(&request, &home, out)).root()), Ok(request));
+    let shard =
+        |parent_shard_id, ending| Shard { shard_id: shard_id.clone(), parent_shard_id, starting: SequenceNumber::of(1), ending };
+    let response = DescribeStreamResponse {
+        stream: stream.clone(),
+        status: StreamStatus::Disabled,
+        view_type: StreamViewType::NewAndOldImages,
+        created_ms: 1_700_000_000_125,
+        key_schema: vec![KeySchemaElement { attribute_name: "pk".to_owned(), key_type: KeyType::Hash }],
+        shards: vec![shard(None, Some(SequenceNumber::of(9))), shard(Some(shard_id.clone()), None)],
+        last_evaluated_shard_id: Some(shard_id.clone()),
+    };
+    answered(&response, |it, out| out.extend(describe_stream::to_json(it).to_string().bytes()), describe_stream::read_response);
+
+    let request = ListStreamsRequest { table_name: Some(table("Orders")), limit: Some(1), exclusive_start: Some(stream.clone()) };
+    assert_eq!(list_streams::request(document(|out| list_streams::write_request(&request, &home, out)).root()), Ok(request));
+    let response = ListStreamsResponse { streams: vec![stream.clone()], last_evaluated: Some(stream) };
+    answered(&response, |it, out| out.extend(list_streams::to_json(it).to_string().bytes()), list_streams::read_response);
+}
+
+fn attribute(name: &str) -> KeyAttribute {
+    KeyAttribute { name: name.to_owned(), attribute_type: KeyAttributeType::N }
+}
+
+const UNITS: ProvisionedThroughput = ProvisionedThroughput { read_capacity_units: 5, write_capacity_units: 6 };
+
+fn throughput_settings(read: i64) -> ThroughputSettings {
+    ThroughputSettings {
+        on_demand: OnDemandThroughput { max_read_request_units: Some(read), max_write_request_units: None },
+        warm: WarmThroughput { read_units_per_second: Some(30_000), write_units_per_second: Some(20_000) },
+    }
+}
+
+fn settings() -> TableSettings {
+    TableSettings {
+        stream: Some(StreamViewType::KeysOnly),
+        encryption: Some(Encryption { enabled: true, kms_master_key_id: Some("arn:aws:kms:us-east-1:1:key/1".to_owned()) }),
+        table_class: Some(TableClass::StandardInfrequentAccess),
+        tags: vec![("a".to_owned(), "b".to_owned())],
+        resource_policy: Some("{}".to_owned()),
+        throughput: throughput_settings(7),
+    }
+}
+
+fn definition(kind: IndexKind, projection: ProjectionDefinition) -> IndexDefinition {
+    let element = |name: &str, key_type| KeySchemaElement { attribute_name: name.to_owned(), key_type };
+    IndexDefinition {
+        name: index_name(),
+        kind,
+        key_schema: vec![element("pk", KeyType::Hash), element("sk", KeyType::Range)],
+        projection,
+        throughput: None,
+        settings: if kind == IndexKind::Global { throughput_settings(8) } else { ThroughputSettings::default() },
+    }
+}
+
+#[test]
+fn changes_of_tables() {
+    let names = ProjectionDefinition {
+        projection_type: Some(ProjectionType::Include),
+        non_key_attributes: Some(vec!["a".to_owned(), "b".to_owned()]),
+    };
+    let local =
+        definition(IndexKind::Local, ProjectionDefinition { projection_type: Some(ProjectionType::All), ..Default::default() });
+    let global = definition(IndexKind::Global, names);
+    let create = CreateTableRequest {
+        table_name: table("Orders"),
+        attribute_definitions: vec![attribute("sk"), attribute("pk")],
+        key_schema: local.key_schema.clone(),
+        billing_mode: Some(BillingMode::PayPerRequest),
+        throughput: None,
+        local_indexes: Some(vec![local]),
+        global_indexes: Some(vec![global.clone()]),
+        deletion_protection: true,
+        settings: settings(),
+    };
+    asked(&create, create_table::write_request, create_table::request);
+    let plain = CreateTableRequest {
+        billing_mode: None,
+        throughput: Some(UNITS),
+        local_indexes: None,
+        global_indexes: None,
+        deletion_protection: false,
+        settings: TableSettings::default(),
+        ..create
+    };
+    asked(&plain, create_table::write_request, create_table::request);
+
+    let change =
+        IndexChange { name: index_name(), throughput: Some(UNITS), on_demand: None, warm: Some(settings().throughput.warm) };
+    let updates = vec![
+        IndexUpdate { create: Some(Box::new(global)), ..IndexUpdate::default() },
+        IndexUpdate { update: Some(change), ..IndexUpdate::default() },
+        IndexUpdate { delete: Some(index_name()), ..IndexUpdate::default() },
+    ];
+    let update = UpdateTableRequest {
+        attribute_definitions: Some(vec![attribute("pk")]),
+        billing_mode: Some(BillingMode::Provisioned),
+        throughput: Some(UNITS),
+        index_updates: Some(updates),
+        stream: Some(StreamSpecification { enabled: false, view_type: None }),
+        encryption: Some(Encryption { enabled: false, kms_master_key_id: None }),
+        table_class: Some(TableClass::Standard),
+        deletion_protection: Some(false),
+        on_demand: Some(throughput_settings(9).on_demand),
+        warm: Some(throughput_settings(9).warm),
+        ..UpdateTableRequest::new(table("Orders"))
+    };
+    asked(&update, update_table::write_request, update_table::request);
+    let update = UpdateTableRequest {
+        stream: Some(StreamSpecification { enabled: true, view_type: Some(StreamViewType::NewImage) }),
+        encryption: Some(Encryption { enabled: true, kms_master_key_id: None }),
+        ..UpdateTableRequest::new(table("Orders"))
+    };
+    asked(&update, update_table::write_request, update_table::request);
+    let delete = DeleteTableRequest::new(table("Orders"));
+    asked(&delete, delete_table::write_request, delete_table::request);
+    let describe = DescribeTableRequest { table_name: table("Orders") };
+    asked(&describe, describe_table::write_request, describe_table::request);
+    let list = ListTablesRequest { exclusive_start_table_name: Some("Orders".to_owned()), limit: Some(4) };
+    asked(&list, list_tables::write_request, list_tables::request);
+    let list = ListTablesResponse { table_names: vec!["Orders".to_owned()], last_evaluated_table_name: Some("Orders".to_owned()) };
+    answered(&list, list_tables::response, list_tables::read_response);
+}
+
+/// Tags, policy, distinct partition keys and violations are not told.
+fn description() -> TableDescription {
+    let index = |name: &str, kind, projection| IndexSchema {
+        name: IndexName::new(name).unwrap(),
+        kind,
+        partition: vec![attribute("pk")],
+        sort: vec![attribute("day")],
+        projection,
+        throughput: None,
+        settings: if kind == IndexKind::Global { throughput_settings(8) } else { ThroughputSettings::default() },
+    };
+    let state = |status, backfilling| IndexDescription {
+        status,
+        backfilling,
+        progress: None,
+        violations: 0,
+        item_count: 2,
+        index_size_bytes: 300,
+        partition_keys: 0,
+    };
+    let history = ThroughputHistory { last_increase_ms: Some(1_700_000_000_500), last_decrease_ms: None, decreases: 0 };
+    TableDescription {
+        schema: TableSchema {
+            name: table("Orders"),
+            key: KeySchema { partition: attribute("pk"), sort: Some(attribute("sk")) },
+            indexes: vec![
+                index("local", IndexKind::Local, Projection::KeysOnly),
+                index("global", IndexKind::Global, Projection::Include(vec!["a".to_owned()])),
+                index("whole", IndexKind::Global, Projection::All),
+            ],
+            billing_mode: BillingMode::PayPerRequest,
+            throughput: None,
+            deletion_protection: true,
+            settings: TableSettings { tags: Vec::new(), resource_policy: None, ..settings() },
+        },
+        status: TableStatus::Active,
+        table_id: "5d4cbe3e-0000-4000-8000-000000000000".to_owned(),
+        created_ms: 1_700_000_000_125,
+        item_count: 2,
+        table_size_bytes: 250,
+        indexes: vec![state(TableStatus::Active, None), state(TableStatus::Active, None), state(TableStatus::Updating, Some(true))],
+        latest_stream_label: Some("2026-01-02T03:04:05.678".to_owned()),
+        control: TableControl {
+            throughput: history,
+            indexes: [("global".to_owned(), history)].into(),
+            on_demand_since_ms: Some(1_700_000_000_250),
+            class_changed_ms: Some(1_700_000_000_375),
+            restored: Some(RestoreSummary {
+                source_backup_arn: None,
+                source_table_arn: "arn".to_owned(),
+                restore_ms: 1_700_000_000_000,
+                is_in_progress: false,
+                failure: None,
+            }),
+            ..TableControl::default()
+        },
+        index_lag: None,
+        at_ms: 1_700_000_001_000,
+    }
+}
+
+#[test]
+fn descriptions() {
+    let on_demand = description();
+    let mut provisioned = TableDescription { control: TableControl::default(), ..on_demand.clone() };
+    provisioned.schema.billing_mode = BillingMode::Provisioned;
+    provisioned.schema.throughput = Some(UNITS);
+    provisioned.schema.settings = TableSettings::default();
+    for index in &mut provisioned.schema.indexes {
+        index.throughput = (index.kind == IndexKind::Global).then_some(UNITS);
+        index.settings = ThroughputSettings::default();
+    }
+    let as_created = TableDescription { control: TableControl::default(), ..on_demand.clone() };
+    for table_description in [on_demand, provisioned, as_created] {
+        let at_ms = table_description.at_ms;
+        let text = |json: serde_json::Value, out: &mut Vec<u8>| out.extend(json.to_string().into_bytes());
+        let described = DescribeTableResponse { table: table_description.clone() };
+        answered(
+            &described,
+            |it, out| text(describe_table::to_json(&it.table), out),
+            |json| describe_table::read_response(json, at_ms),
+        );
+        let created = CreateTableResponse { table_description: table_description.clone() };
+        answered(
+            &created,
+            |it, out| text(create_table::response_to_json(it), out),
+            |json| create_table::read_response(json, at_ms),
+        );
+        let updated = UpdateTableResponse { table_description: table_description.clone() };
+        answered(&updated, |it, out| text(update_table::to_json(it), out), |json| update_table::read_response(json, at_ms));
+        let going = TableDescription { status: TableStatus::Deleting, ..table_description.clone() };
+        let deleted = DeleteTableResponse { table_description: going };
+        answered(
+            &deleted,
+            |it, out| text(delete_table::to_json(it), out),
+            |json| delete_table::read_response(json, table_description),
+        );
+    }
+}
+
+#[test]
+fn times_to_live() {
+    let specification = TimeToLiveSpecification { enabled: true, attribute_name: "ttl".to_owned() };
+    let request = UpdateTimeToLiveRequest { table_name: table("Orders"), specification: specification.clone() };
+    asked(&request, time_to_live::write_update_request, time_to_live::update_request);
+    let response = UpdateTimeToLiveResponse { specification };
+    answered(
+        &response,
+        |it, out| out.extend(time_to_live::update_to_json(it).to_string().bytes()),
+        time_to_live::read_update_response,
+    );
+    let request = DescribeTimeToLiveRequest { table_name: table("Orders") };
+    asked(&request, time_to_live::write_describe_request, time_to_live::describe_request);
+    for (status, name) in
+        [(TimeToLiveStatus::Enabled, Some("ttl")), (TimeToLiveStatus::Disabled, None), (TimeToLiveStatus::Enabling, Some("x"))]
+    {
+        let response = DescribeTimeToLiveResponse { status, attribute_name: name.map(str::to_owned) };
+        answered(
+            &response,
+            |it, out| out.extend(time_to_live::describe_to_json(it).to_string().bytes()),
+            time_to_live::read_describe_response,
+        );
+    }
+}
+
+#[test]
+fn what_is_no_answer_is_told() {
+    let unreadable = |body: &str| {
+        let body = Document::parse(body.as_bytes().to_vec()).unwrap();
+        let told = get_item::read_response(body.root()).map(|response| response.item).unwrap_err();
+        assert!(told.to_string().starts_with("the answer of the service cannot be read: "), "{told}");
+    };
+    unreadable("[]");
+    unreadable(r#"{"Item":{"a":{"S":5}}}"#);
+    unreadable(r#"{"Item":{"a":{"N":"x"}}}"#);
+    unreadable(r#"{"Item":{"a":{}}}"#);
+    unreadable(r#"{"Item":["a"]}"#);
+}

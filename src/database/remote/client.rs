@@ -1,0 +1,346 @@
+//! The operations of the API, each one request to a service.
+//!
+//! Requests ask for what was consumed, asked or not: whoever is in front counts it. A precondition is none of the API: who has one makes
+//! a condition of it first.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use super::service::Service;
+use super::workers::Workers;
+use crate::codec::json::document::{Document, Json};
+use crate::codec::wire::{
+    answer, batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream,
+    describe_table, execute_statement, execute_transaction, get_item, get_records, get_shard_iterator, list_streams, list_tables,
+    page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item,
+};
+use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, admin};
+use crate::engine::clock::{Clock, SystemClock};
+use crate::model::api::*;
+use crate::model::error::{InUseError, QueryError, RemoteCause};
+use crate::model::{Error, TableName, arn};
+
+/// What a request with a precondition is told.
+const PRECONDITION: Error =
+    Error::Unavailable("another service knows no versions of items: a precondition must become a condition");
+
+/// A service as a database. Clones are the same client.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    service: Arc<dyn Service>,
+    workers: Workers,
+    /// Partition, region and account of its ARNs, once one of them was seen.
+    home: OnceLock<String>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("home", &self.shared.home).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    #[must_use]
+    pub fn new(service: Arc<dyn Service>) -> Self {
+        Self { shared: Arc::new(Shared { service, workers: Workers::default(), home: OnceLock::new() }) }
+    }
+
+    /// One request as it is, for operations that are not typed here.
+    ///
+    /// # Errors
+    /// As of [`Service::call`].
+    pub fn raw(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+        self.shared.service.call(operation, body)
+    }
+
+    /// One request whose body `write` appends, and its answer as `read` understands it.
+    pub(super) fn call<T>(
+        &self,
+        operation: &'static str,
+        write: impl FnOnce(&mut Vec<u8>),
+        read: impl FnOnce(Json<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut body = Vec::new();
+        write(&mut body);
+        let answer = self.raw(operation, &body)?;
+        read(Document::parse(answer).map_err(answer::unreadable)?.root())
+    }
+
+    /// Makes a request where it holds nobody.
+    fn later<T: 'static>(&self, done: Done<T>, ask: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static) {
+        let client = self.clone();
+        self.shared.workers.run(move || done(ask(&client)));
+    }
+
+    /// As `read`, when ARNs in the answer's `member` were looked at.
+    fn learn(&self, members: Json<'_>, member: &str) {
+        if let Some(home) = members.get(member).and_then(Json::as_str).and_then(arn::home) {
+            // The first is as good as any: they are all the same.
+            let _ = self.shared.home.set(home.to_owned());
+        }
+    }
+
+    /// Where the service's ARNs say that it is, asked for when nothing said it yet.
+    pub(super) fn home(&self, table: &TableName) -> Result<String, Error> {
+        let is_unknown = self.shared.home.get().is_none();
+        // Streams outlive their tables.
+        if is_unknown && self.describe_table(DescribeTableRequest { table_name: table.clone() }).is_err() {
+            self.list_streams(ListStreamsRequest::default())?;
+        }
+        // Of a service without ARNs, ours do.
+        let own = || arn::home(&arn::table(table)).unwrap_or_default().to_owned();
+        Ok(self.shared.home.get().cloned().unwrap_or_else(own))
+    }
+
+    /// An answer with a table's description under `member`, given now.
+    pub(super) fn read_table<T>(
+        &self,
+        json: Json<'_>,
+        member: &str,
+        read: fn(Json<'_>, u64) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let Some(table) = json.get(member) {
+            self.learn(table, "TableArn");
+        }
+        read(json, SystemClock.now_ms())
+    }
+
+    /// Refuses to delete a table that has an item. One that is put meanwhile is deleted with it: the service has no such condition.
+    fn check_empty(&self, table: &TableName) -> Result<(), Error> {
+        let look = ScanRequest { limit: Some(1), consistent_read: true, ..ScanRequest::new(table.clone()) };
+        let page = self.scan_rows(&look, &mut |_| {})?;
+        let is_empty = page.scanned_count == 0 && page.last_evaluated_key.is_none();
+        if is_empty { Ok(()) } else { Err(InUseError::HasItems(table.to_string()).into()) }
+    }
+}
+
+/// The fault of a request that was read, not made.
+fn check(fault: Option<Box<Error>>) -> Result<(), Error> {
+    fault.map_or(Ok(()), |fault| Err(*fault))
+}
+
+fn check_precondition(precondition: Option<Precondition>) -> Result<(), Error> {
+    if precondition.is_some() { Err(PRECONDITION) } else { Ok(()) }
+}
+
+const DETAIL: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
+
+impl Database for Client {
+    fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
+        let answer = self.call(
+            "CreateTable",
+            |out| create_table::write_request(&request, out),
+            |json| self.read_table(json, "TableDescription", create_table::read_response),
+        );
+        answer.map_err(|error| match error {
+            // Each service has its own words for it.
+            Error::Remote(remote) if remote.cause() == RemoteCause::InUse => {
+                Error::TableAlreadyExists(request.table_name.to_string())
+            }
+            error => error,
+        })
+    }
+
+    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
+        self.call(
+            "DescribeTable",
+            |out| describe_table::write_request(&request, out),
+            |json| self.read_table(json, "Table", describe_table::read_response),
+        )
+    }
+
+    fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
+        self.call("ListTables", |out| list_tables::write_request(&request, out), list_tables::read_response)
+    }
+
+    fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
+        // The answer has neither keys nor indexes.
+        let before = self.describe_table(DescribeTableRequest { table_name: request.table_name.clone() })?.table;
+        if request.only_if_empty {
+            self.check_empty(&request.table_name)?;
+        }
+        self.call("DeleteTable", |out| delete_table::write_request(&request, out), |json| delete_table::read_response(json, before))
+    }
+
+    fn update_time_to_live(&self, request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error> {
+        self.call("UpdateTimeToLive", |out| time_to_live::write_update_request(&request, out), time_to_live::read_update_response)
+    }
+
+    fn describe_time_to_live(&self, request: DescribeTimeToLiveRequest) -> Result<DescribeTimeToLiveResponse, Error> {
+        self.call(
+            "DescribeTimeToLive",
+            |out| time_to_live::write_describe_request(&request, out),
+            time_to_live::read_describe_response,
+        )
+    }
+
+    fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
+        let request = GetItemRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("GetItem", |out| get_item::write_request(&request, out), get_item::read_response)
+    }
+
+    fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
+        check_precondition(request.precondition)?;
+        let request = PutItemRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("PutItem", |out| put_item::write_request(&request, out), put_item::read_response)
+    }
+
+    fn put_item_then(&self, request: PutItemRequest, done: Done<PutItemResponse>) {
+        self.later(done, |client| client.put_item(request));
+    }
+
+    fn delete_item(&self, request: DeleteItemRequest) -> Result<DeleteItemResponse, Error> {
+        check_precondition(request.precondition)?;
+        let is_asked = request.return_values == ReturnValues::AllOld;
+        // Whether there was an item is known by its attributes, which cost nothing.
+        let request = DeleteItemRequest { return_values: ReturnValues::AllOld, return_consumed_capacity: DETAIL, ..request };
+        let answer = self.call("DeleteItem", |out| delete_item::write_request(&request, out), delete_item::read_response)?;
+        Ok(DeleteItemResponse { attributes: answer.attributes.filter(|_| is_asked), ..answer })
+    }
+
+    fn delete_item_then(&self, request: DeleteItemRequest, done: Done<DeleteItemResponse>) {
+        self.later(done, |client| client.delete_item(request));
+    }
+
+    fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
+        check_precondition(request.precondition)?;
+        let request = UpdateItemRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("UpdateItem", |out| update_item::write_request(&request, out), update_item::read_response)
+    }
+
+    fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
+        self.later(done, |client| client.update_item(request));
+    }
+
+    fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
+        check(request.fault.clone())?;
+        let request = BatchGetItemRequest { return_consumed_capacity: DETAIL, ..request.clone() };
+        self.call(
+            "BatchGetItem",
+            |out| batch_get_item::write_request(&request, out),
+            |json| batch_get_item::read_response(json, &request, rows),
+        )
+    }
+
+    fn batch_write_item(&self, request: BatchWriteItemRequest) -> Result<BatchWriteItemResponse, Error> {
+        let request = BatchWriteItemRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call(
+            "BatchWriteItem",
+            |out| batch_write_item::write_request(&request, out),
+            |json| batch_write_item::read_response(json, &request),
+        )
+    }
+
+    fn batch_write_item_then(&self, request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) {
+        self.later(done, |client| client.batch_write_item(request));
+    }
+
+    fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
+        check(request.fault.clone())?;
+        let request = TransactGetItemsRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("TransactGetItems", |out| transact_get_items::write_request(&request, out), transact_get_items::read_response)
+    }
+
+    fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
+        check(request.fault.clone())?;
+        request.transact_items.iter().try_for_each(|write| check_precondition(write.precondition))?;
+        let request = TransactWriteItemsRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call(
+            "TransactWriteItems",
+            |out| transact_write_items::write_request(&request, out),
+            transact_write_items::read_response,
+        )
+    }
+
+    fn transact_write_items_then(&self, request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
+        self.later(done, |client| client.transact_write_items(request));
+    }
+
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        check(request.start_key_fault.clone().map(|fault| Box::new(QueryError::StartKeyValue(fault).into())))?;
+        let request = QueryRequest { return_consumed_capacity: DETAIL, ..request.clone() };
+        self.call("Query", |out| query::write_request(&request, out), |json| page::read(json, &request.table_name, rows))
+    }
+
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        check(request.start_key_fault.clone().map(|fault| Box::new(QueryError::StartKeyValue(fault).into())))?;
+        let request = ScanRequest { return_consumed_capacity: DETAIL, ..request.clone() };
+        self.call("Scan", |out| scan::write_request(&request, out), |json| page::read(json, &request.table_name, rows))
+    }
+
+    fn administration(&self) -> Option<&dyn admin::Administration> {
+        Some(self)
+    }
+}
+
+impl Streams for Client {
+    fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
+        let home = request.exclusive_start.as_ref().map(|stream| self.home(&stream.table_name)).transpose()?;
+        self.call(
+            "ListStreams",
+            |out| list_streams::write_request(&request, home.as_deref().unwrap_or_default(), out),
+            |json| {
+                let first = json.get("Streams").and_then(Json::as_list).and_then(|mut streams| streams.next());
+                first.into_iter().for_each(|stream| self.learn(stream, "StreamArn"));
+                list_streams::read_response(json)
+            },
+        )
+    }
+
+    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+        let home = self.home(&request.stream.table_name)?;
+        self.call("DescribeStream", |out| describe_stream::write_request(&request, &home, out), describe_stream::read_response)
+    }
+
+    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+        let home = self.home(&request.stream.table_name)?;
+        self.call(
+            "GetShardIterator",
+            |out| get_shard_iterator::write_request(&request, &home, out),
+            get_shard_iterator::read_response,
+        )
+    }
+
+    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+        self.call("GetRecords", |out| get_records::write_request(&request, out), get_records::read_response)
+    }
+}
+
+impl Statements for Client {
+    fn execute_statement(&self, request: ExecuteStatementRequest) -> Result<ExecuteStatementResponse, Error> {
+        let request = ExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("ExecuteStatement", |out| execute_statement::write_request(&request, out), execute_statement::read_response)
+    }
+
+    fn execute_statement_then(&self, request: ExecuteStatementRequest, done: Done<ExecuteStatementResponse>) {
+        self.later(done, |client| client.execute_statement(request));
+    }
+
+    fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
+        let fault = request.statements.iter().find_map(|one| one.parameters.as_ref().err());
+        fault.map_or(Ok(()), |fault| Err(Error::Value(fault.clone())))?;
+        let request = BatchExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call(
+            "BatchExecuteStatement",
+            |out| batch_execute_statement::write_request(&request, out),
+            batch_execute_statement::read_response,
+        )
+    }
+
+    fn batch_execute_statement_then(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {
+        self.later(done, |client| client.batch_execute_statement(request));
+    }
+
+    fn execute_transaction(&self, request: ExecuteTransactionRequest) -> Result<ExecuteTransactionResponse, Error> {
+        let request = ExecuteTransactionRequest { return_consumed_capacity: DETAIL, ..request };
+        self.call("ExecuteTransaction", |out| execute_transaction::write_request(&request, out), execute_transaction::read_response)
+    }
+
+    fn execute_transaction_then(&self, request: ExecuteTransactionRequest, done: Done<ExecuteTransactionResponse>) {
+        self.later(done, |client| client.execute_transaction(request));
+    }
+}

@@ -1,0 +1,16 @@
+//! A database that is another service's: the operations of the API over whatever transports them.
+//!
+//! ```text
+//! client     the operations as a Database: typed request -> body -> Service -> typed answer
+//! control    what it has of the control plane
+//! workers    threads for requests that nobody waits for where they are made
+//! service    what transports a body and brings the answer
+//! ```
+
+pub mod client;
+mod control;
+pub mod service;
+mod workers;
+
+pub use client::Client;
+pub use service::Service;
