@@ -96,9 +96,12 @@ fn by_text(name: &str, message: &str) -> Option<Error> {
     found.or_else(|| named(name, message))
 }
 
+/// Makes the error that names it.
+type OfName = fn(String) -> Error;
+
 /// The same of texts with a name in them.
 fn named(exception: &str, message: &str) -> Option<Error> {
-    let within: [(&str, &str, fn(String) -> Error); 7] = [
+    let within: [(&str, &str, OfName); 7] = [
         ("Requested resource not found: Table: ", " not found", Error::TableNotFound),
         ("Requested resource not found: Stream: ", " not found", |arn| StreamError::NotFound(arn).into()),
         ("Requested resource not found: Shard: ", " not found", |shard| StreamError::ShardNotFound(shard).into()),
