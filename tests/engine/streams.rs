@@ -240,7 +240,7 @@ fn positions_of_iterators() {
     check(ShardPosition::AtTimestamp(NOW_MS + 9_000), &[]);
     let refused = |number: u64| iterator(&database, &stream, ShardPosition::AtSequenceNumber(SequenceNumber::of(number)));
     assert_eq!(refused(0), Err(StreamError::Trimmed.into()));
-    assert_eq!(refused(numbers[2].0 + 1), Err(StreamError::SequenceNumber.into()));
+    assert_eq!(refused(numbers[2].version() + 1), Err(StreamError::SequenceNumber.into()));
 }
 
 #[test]

@@ -536,6 +536,7 @@ fn short(outcome: Result<TransactWriteItemsResponse, Error>) -> String {
                 CancellationReason::ItemCollectionSizeLimitExceeded => "F",
                 CancellationReason::DuplicateItem => "D",
                 CancellationReason::Throttled(_) => "T",
+                CancellationReason::Remote(_) => "R",
             };
             reasons.iter().map(code).collect()
         }
