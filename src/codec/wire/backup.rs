@@ -8,6 +8,7 @@ use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::table_description::{self, add_failure, timestamp};
+use super::table_members;
 use super::table_settings;
 use crate::codec::json::document::{Document, Json};
 use crate::model::api::TableDescription;
@@ -151,7 +152,7 @@ fn overrides(members: Members<'_>) -> Result<RestoreOverrides, WireError> {
             Some("PAY_PER_REQUEST") => Some(BillingMode::PayPerRequest),
             _ => None,
         },
-        throughput: create_table::throughput(of(&throughput)?),
+        throughput: table_members::throughput(of(&throughput)?),
         on_demand: table_settings::on_demand(of(&maxima)?),
         encryption: table_settings::encryption(of(&sse)?)?,
         global_indexes: create_table::indexes(members, "GlobalSecondaryIndexOverride", IndexKind::Global)?,

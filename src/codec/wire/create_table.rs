@@ -6,12 +6,12 @@ use super::error::WireError;
 use super::members;
 use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
-use super::{answer, table_answer, table_description, table_settings};
+use super::{answer, table_answer, table_description, table_members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::api::create_table::ProjectionType;
-use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition, KeySchemaElement, ProjectionDefinition};
+use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition};
 use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, NON_KEY_ATTRIBUTES_MAX};
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, ProvisionedThroughput};
 use crate::model::{Error, IndexSchema, TableSchema};
 
 const ATTRIBUTE_NAME: Member =
@@ -124,14 +124,14 @@ pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
     let table_name = names::new_table(members)?;
     members::constrained(json, &SHAPE)?;
     members::refuse(members, &["GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
-    let billing_mode = billing_mode(members);
+    let billing_mode = table_members::billing_mode(members);
     table_settings::check(members, billing_mode.unwrap_or(BillingMode::Provisioned))?;
     Ok(CreateTableRequest {
         table_name,
-        attribute_definitions: structures(members, "AttributeDefinitions").filter_map(key_attribute).collect(),
-        key_schema: key_schema(members),
+        attribute_definitions: table_members::structures(members, "AttributeDefinitions").filter_map(key_attribute).collect(),
+        key_schema: table_members::key_schema(members),
         billing_mode,
-        throughput: throughput(members),
+        throughput: table_members::throughput(members),
         local_indexes: indexes(members, "LocalSecondaryIndexes", IndexKind::Local)?,
         global_indexes: indexes(members, "GlobalSecondaryIndexes", IndexKind::Global)?,
         deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
@@ -139,55 +139,17 @@ pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
     })
 }
 
-/// The structures in the list `name`; their types and constraints were checked.
-fn structures<'a>(members: Members<'a>, name: &str) -> impl Iterator<Item = Members<'a>> {
-    members.list(name).unwrap_or_default().filter_map(Members::of)
-}
-
 /// `AttributeDefinitions`; `None` when it is absent.
 pub(super) fn attribute_definitions(members: Members<'_>) -> Option<Vec<KeyAttribute>> {
-    members.has("AttributeDefinitions").then(|| structures(members, "AttributeDefinitions").filter_map(key_attribute).collect())
-}
-
-pub(super) fn attribute_type(text: &str) -> Option<KeyAttributeType> {
-    match text {
-        "S" => Some(KeyAttributeType::S),
-        "N" => Some(KeyAttributeType::N),
-        "B" => Some(KeyAttributeType::B),
-        _ => None,
-    }
+    members
+        .has("AttributeDefinitions")
+        .then(|| table_members::structures(members, "AttributeDefinitions").filter_map(key_attribute).collect())
 }
 
 fn key_attribute(members: Members<'_>) -> Option<KeyAttribute> {
-    Some(KeyAttribute { attribute_type: attribute_type(members.string("AttributeType")?)?, name: members.owned("AttributeName")? })
-}
-
-pub(super) fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
-    let element = |members: Members<'_>| {
-        let key_type = match members.string("KeyType")? {
-            "HASH" => KeyType::Hash,
-            "RANGE" => KeyType::Range,
-            _ => return None,
-        };
-        Some(KeySchemaElement { attribute_name: members.owned("AttributeName")?, key_type })
-    };
-    structures(members, "KeySchema").filter_map(element).collect()
-}
-
-pub(super) fn billing_mode(members: Members<'_>) -> Option<BillingMode> {
-    match members.string("BillingMode")? {
-        "PROVISIONED" => Some(BillingMode::Provisioned),
-        "PAY_PER_REQUEST" => Some(BillingMode::PayPerRequest),
-        _ => None,
-    }
-}
-
-pub(super) fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
-    let throughput = members.structure("ProvisionedThroughput")?;
-    let units = |name: &str| throughput.integer(name).and_then(|value| u64::try_from(value).ok());
-    Some(ProvisionedThroughput {
-        read_capacity_units: units("ReadCapacityUnits")?,
-        write_capacity_units: units("WriteCapacityUnits")?,
+    Some(KeyAttribute {
+        attribute_type: table_members::attribute_type(members.string("AttributeType")?)?,
+        name: members.owned("AttributeName")?,
     })
 }
 
@@ -195,30 +157,18 @@ pub(super) fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Resu
     if !members.has(name) {
         return Ok(None);
     }
-    structures(members, name).map(|members| index(members, kind)).collect::<Result<_, _>>().map(Some)
+    table_members::structures(members, name).map(|members| index(members, kind)).collect::<Result<_, _>>().map(Some)
 }
 
 pub(super) fn index(members: Members<'_>, kind: IndexKind) -> Result<IndexDefinition, WireError> {
     Ok(IndexDefinition {
         name: names::index_name(members.string("IndexName").unwrap_or_default())?,
         kind,
-        key_schema: key_schema(members),
-        projection: members.structure("Projection").map(projection).unwrap_or_default(),
-        throughput: throughput(members),
+        key_schema: table_members::key_schema(members),
+        projection: members.structure("Projection").map(table_members::projection).unwrap_or_default(),
+        throughput: table_members::throughput(members),
         settings: table_settings::of_index(members),
     })
-}
-
-pub(super) fn projection(members: Members<'_>) -> ProjectionDefinition {
-    let projection_type = match members.string("ProjectionType") {
-        Some("ALL") => Some(ProjectionType::All),
-        Some("INCLUDE") => Some(ProjectionType::Include),
-        Some("KEYS_ONLY") => Some(ProjectionType::KeysOnly),
-        _ => None,
-    };
-    let names = members.list("NonKeyAttributes");
-    let non_key_attributes = names.map(|names| names.filter_map(Json::as_str).map(str::to_owned).collect());
-    ProjectionDefinition { projection_type, non_key_attributes }
 }
 
 /// The request that recreates a table of this definition, members in a fixed order: what `schema.json` shows.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::error::WireError;
 use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
-use super::{answer, create_table, members, stream_arn, table_description};
+use super::{answer, members, stream_arn, table_description, table_members};
 use crate::codec::json::document::Json;
 use crate::model::api::{DescribeStreamRequest, DescribeStreamResponse, SequenceNumber, Shard, StreamStatus};
 use crate::model::error::StreamError;
@@ -122,7 +122,7 @@ pub fn read_response(json: Json<'_>) -> Result<DescribeStreamResponse, Error> {
         },
         view_type: view_type.ok_or_else(|| answer::missing("StreamViewType"))?,
         created_ms: members.time_ms("CreationRequestDateTime").unwrap_or(0),
-        key_schema: create_table::key_schema(members),
+        key_schema: table_members::key_schema(members),
         shards: shards.collect::<Result<_, _>>()?,
         last_evaluated_shard_id: members.owned("LastEvaluatedShardId"),
     })

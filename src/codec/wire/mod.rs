@@ -9,7 +9,7 @@
 //! echo           values of requests as errors show them            transaction             what transactions share
 //! members        shapes that several operations share              capacity                ConsumedCapacity, ItemCollectionMetrics
 //! legacy         parameters from before expressions                  statements              members of the PartiQL operations
-//! schema         table definitions and descriptions as JSON         page                    Query's and Scan's rows
+//! table_*        table definitions and descriptions as JSON         page                    Query's and Scan's rows
 //! ask            writing requests: what several share               answer, fault           reading answers, and errors
 //! ```
 
@@ -54,6 +54,7 @@ pub mod statements;
 pub mod stream_arn;
 pub mod table_answer;
 pub mod table_description;
+mod table_members;
 pub mod table_settings;
 pub mod time_to_live;
 pub mod transact_get_items;

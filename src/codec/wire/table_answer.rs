@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::shape::Members;
-use super::{answer, create_table, table_settings};
+use super::{answer, table_members, table_settings};
 use crate::codec::json::document::Json;
 use crate::model::api::common::Failure;
 use crate::model::api::create_table::ProjectionType;
@@ -26,7 +26,7 @@ const OWN_KEY: &str = ":alias/aws/dynamodb";
 /// A name or the key schema is missing or wrong.
 pub fn read(members: Members<'_>, at_ms: u64) -> Result<TableDescription, Error> {
     let billing = members.structure("BillingModeSummary");
-    let billing_mode = billing.and_then(create_table::billing_mode).unwrap_or(BillingMode::Provisioned);
+    let billing_mode = billing.and_then(table_members::billing_mode).unwrap_or(BillingMode::Provisioned);
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
     let status = status(members, "TableStatus");
     let types = Types::of(members);
@@ -69,7 +69,7 @@ struct Types<'a>(BTreeMap<&'a str, KeyAttributeType>);
 impl<'a> Types<'a> {
     fn of(members: Members<'a>) -> Self {
         let one = |members: Members<'a>| {
-            let attribute_type = create_table::attribute_type(members.string("AttributeType")?)?;
+            let attribute_type = table_members::attribute_type(members.string("AttributeType")?)?;
             Some((members.string("AttributeName")?, attribute_type))
         };
         Self(members.list("AttributeDefinitions").unwrap_or_default().filter_map(Members::of).filter_map(one).collect())
@@ -88,7 +88,7 @@ impl<'a> Types<'a> {
     }
 
     fn table_key(&self, members: Members<'_>) -> Result<KeySchema, Error> {
-        let elements = create_table::key_schema(members);
+        let elements = table_members::key_schema(members);
         let partition = self.of_key(&elements, KeyType::Hash)?.pop().ok_or_else(|| answer::missing("KeySchema"))?;
         Ok(KeySchema { partition, sort: self.of_key(&elements, KeyType::Range)?.pop() })
     }
@@ -101,7 +101,7 @@ fn indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode,
     let mut all = Indexes::default();
     for (name, kind) in [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)] {
         for members in members.list(name).unwrap_or_default().filter_map(Members::of) {
-            let elements = create_table::key_schema(members);
+            let elements = table_members::key_schema(members);
             let is_global = kind == IndexKind::Global;
             all.0.push(IndexSchema {
                 name: answer::index_name(answer::text(members, "IndexName")?)?,
@@ -127,7 +127,7 @@ fn indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode,
 }
 
 fn projection(members: Members<'_>) -> Projection {
-    let projection = members.structure("Projection").map(create_table::projection).unwrap_or_default();
+    let projection = members.structure("Projection").map(table_members::projection).unwrap_or_default();
     match projection.projection_type {
         Some(ProjectionType::KeysOnly) => Projection::KeysOnly,
         Some(ProjectionType::Include) => Projection::Include(projection.non_key_attributes.unwrap_or_default()),
@@ -147,7 +147,7 @@ fn status(members: Members<'_>, name: &str) -> TableStatus {
 
 /// On demand the members are there and zero.
 fn throughput(members: Members<'_>, mode: BillingMode) -> Option<ProvisionedThroughput> {
-    create_table::throughput(members).filter(|_| mode == BillingMode::Provisioned)
+    table_members::throughput(members).filter(|_| mode == BillingMode::Provisioned)
 }
 
 fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {
@@ -173,7 +173,7 @@ fn encryption(members: Members<'_>) -> Option<Encryption> {
 fn throughput_settings(members: Members<'_>, mode: BillingMode) -> ThroughputSettings {
     let on_demand = table_settings::on_demand(members).unwrap_or_default();
     let above = |units: Option<i64>, base: u64| units.filter(|&units| u64::try_from(units).is_ok_and(|units| units > base));
-    let base = if mode == BillingMode::PayPerRequest { Some(ON_DEMAND_WARM) } else { create_table::throughput(members) };
+    let base = if mode == BillingMode::PayPerRequest { Some(ON_DEMAND_WARM) } else { table_members::throughput(members) };
     let (read, write) = base.map_or((0, 0), |base| (base.read_capacity_units, base.write_capacity_units));
     let warm = table_settings::warm(members).unwrap_or_default();
     ThroughputSettings {

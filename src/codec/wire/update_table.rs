@@ -10,6 +10,7 @@ use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_answer;
 use super::table_description;
+use super::table_members;
 use super::table_settings;
 use crate::codec::json::document::Json;
 use crate::model::Error;
@@ -83,8 +84,8 @@ pub fn request(json: Json<'_>) -> Result<UpdateTableRequest, WireError> {
     Ok(UpdateTableRequest {
         table_name,
         attribute_definitions: create_table::attribute_definitions(members),
-        billing_mode: create_table::billing_mode(members),
-        throughput: create_table::throughput(members),
+        billing_mode: table_members::billing_mode(members),
+        throughput: table_members::throughput(members),
         index_updates: updates.transpose()?,
         stream: stream(members)?,
         encryption: table_settings::encryption(members)?,
@@ -104,7 +105,7 @@ fn index_update(members: Members<'_>) -> Result<IndexUpdate, WireError> {
     let update = match (name("Update")?, members.structure("Update")) {
         (Some(name), Some(update)) => Some(IndexChange {
             name,
-            throughput: create_table::throughput(update),
+            throughput: table_members::throughput(update),
             on_demand: table_settings::on_demand(update),
             warm: table_settings::warm(update),
         }),

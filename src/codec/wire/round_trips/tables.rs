@@ -1,0 +1,241 @@
+//! Tables and times to live.
+
+use super::super::{create_table, delete_table, describe_table, list_tables, time_to_live, update_table};
+use super::{answered, asked, index_name, table};
+use crate::model::api::create_table::ProjectionType;
+use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
+use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification};
+use crate::model::api::*;
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::settings::{Encryption, OnDemandThroughput, TableClass, ThroughputSettings, WarmThroughput};
+use crate::model::{IndexName, IndexSchema, KeySchema, Projection, TableSchema, TableSettings};
+
+fn attribute(name: &str) -> KeyAttribute {
+    KeyAttribute { name: name.to_owned(), attribute_type: KeyAttributeType::N }
+}
+
+const UNITS: ProvisionedThroughput = ProvisionedThroughput { read_capacity_units: 5, write_capacity_units: 6 };
+
+fn throughput_settings(read: i64) -> ThroughputSettings {
+    ThroughputSettings {
+        on_demand: OnDemandThroughput { max_read_request_units: Some(read), max_write_request_units: None },
+        warm: WarmThroughput { read_units_per_second: Some(30_000), write_units_per_second: Some(20_000) },
+    }
+}
+
+fn settings() -> TableSettings {
+    TableSettings {
+        stream: Some(StreamViewType::KeysOnly),
+        encryption: Some(Encryption { enabled: true, kms_master_key_id: Some("arn:aws:kms:us-east-1:1:key/1".to_owned()) }),
+        table_class: Some(TableClass::StandardInfrequentAccess),
+        tags: vec![("a".to_owned(), "b".to_owned())],
+        resource_policy: Some("{}".to_owned()),
+        throughput: throughput_settings(7),
+    }
+}
+
+fn definition(kind: IndexKind, projection: ProjectionDefinition) -> IndexDefinition {
+    let element = |name: &str, key_type| KeySchemaElement { attribute_name: name.to_owned(), key_type };
+    IndexDefinition {
+        name: index_name(),
+        kind,
+        key_schema: vec![element("pk", KeyType::Hash), element("sk", KeyType::Range)],
+        projection,
+        throughput: None,
+        settings: if kind == IndexKind::Global { throughput_settings(8) } else { ThroughputSettings::default() },
+    }
+}
+
+#[test]
+fn changes_of_tables() {
+    let names = ProjectionDefinition {
+        projection_type: Some(ProjectionType::Include),
+        non_key_attributes: Some(vec!["a".to_owned(), "b".to_owned()]),
+    };
+    let local =
+        definition(IndexKind::Local, ProjectionDefinition { projection_type: Some(ProjectionType::All), ..Default::default() });
+    let global = definition(IndexKind::Global, names);
+    let create = CreateTableRequest {
+        table_name: table("Orders"),
+        attribute_definitions: vec![attribute("sk"), attribute("pk")],
+        key_schema: local.key_schema.clone(),
+        billing_mode: Some(BillingMode::PayPerRequest),
+        throughput: None,
+        local_indexes: Some(vec![local]),
+        global_indexes: Some(vec![global.clone()]),
+        deletion_protection: true,
+        settings: settings(),
+    };
+    asked(&create, create_table::write_request, create_table::request);
+    let plain = CreateTableRequest {
+        billing_mode: None,
+        throughput: Some(UNITS),
+        local_indexes: None,
+        global_indexes: None,
+        deletion_protection: false,
+        settings: TableSettings::default(),
+        ..create
+    };
+    asked(&plain, create_table::write_request, create_table::request);
+
+    let change =
+        IndexChange { name: index_name(), throughput: Some(UNITS), on_demand: None, warm: Some(settings().throughput.warm) };
+    let updates = vec![
+        IndexUpdate { create: Some(Box::new(global)), ..IndexUpdate::default() },
+        IndexUpdate { update: Some(change), ..IndexUpdate::default() },
+        IndexUpdate { delete: Some(index_name()), ..IndexUpdate::default() },
+    ];
+    let update = UpdateTableRequest {
+        attribute_definitions: Some(vec![attribute("pk")]),
+        billing_mode: Some(BillingMode::Provisioned),
+        throughput: Some(UNITS),
+        index_updates: Some(updates),
+        stream: Some(StreamSpecification { enabled: false, view_type: None }),
+        encryption: Some(Encryption { enabled: false, kms_master_key_id: None }),
+        table_class: Some(TableClass::Standard),
+        deletion_protection: Some(false),
+        on_demand: Some(throughput_settings(9).on_demand),
+        warm: Some(throughput_settings(9).warm),
+        ..UpdateTableRequest::new(table("Orders"))
+    };
+    asked(&update, update_table::write_request, update_table::request);
+    let update = UpdateTableRequest {
+        stream: Some(StreamSpecification { enabled: true, view_type: Some(StreamViewType::NewImage) }),
+        encryption: Some(Encryption { enabled: true, kms_master_key_id: None }),
+        ..UpdateTableRequest::new(table("Orders"))
+    };
+    asked(&update, update_table::write_request, update_table::request);
+    let delete = DeleteTableRequest::new(table("Orders"));
+    asked(&delete, delete_table::write_request, delete_table::request);
+    let describe = DescribeTableRequest { table_name: table("Orders") };
+    asked(&describe, describe_table::write_request, describe_table::request);
+    let list = ListTablesRequest { exclusive_start_table_name: Some("Orders".to_owned()), limit: Some(4) };
+    asked(&list, list_tables::write_request, list_tables::request);
+    let list = ListTablesResponse { table_names: vec!["Orders".to_owned()], last_evaluated_table_name: Some("Orders".to_owned()) };
+    answered(&list, list_tables::response, list_tables::read_response);
+}
+
+/// Tags, policy, distinct partition keys and violations are not told.
+fn description() -> TableDescription {
+    let index = |name: &str, kind, projection| IndexSchema {
+        name: IndexName::new(name).unwrap(),
+        kind,
+        partition: vec![attribute("pk")],
+        sort: vec![attribute("day")],
+        projection,
+        throughput: None,
+        settings: if kind == IndexKind::Global { throughput_settings(8) } else { ThroughputSettings::default() },
+    };
+    let state = |status, backfilling| IndexDescription {
+        status,
+        backfilling,
+        progress: None,
+        violations: 0,
+        item_count: 2,
+        index_size_bytes: 300,
+        partition_keys: 0,
+    };
+    let history = ThroughputHistory { last_increase_ms: Some(1_700_000_000_500), last_decrease_ms: None, decreases: 0 };
+    TableDescription {
+        schema: TableSchema {
+            name: table("Orders"),
+            key: KeySchema { partition: attribute("pk"), sort: Some(attribute("sk")) },
+            indexes: vec![
+                index("local", IndexKind::Local, Projection::KeysOnly),
+                index("global", IndexKind::Global, Projection::Include(vec!["a".to_owned()])),
+                index("whole", IndexKind::Global, Projection::All),
+            ],
+            billing_mode: BillingMode::PayPerRequest,
+            throughput: None,
+            deletion_protection: true,
+            settings: TableSettings { tags: Vec::new(), resource_policy: None, ..settings() },
+        },
+        status: TableStatus::Active,
+        table_id: "5d4cbe3e-0000-4000-8000-000000000000".to_owned(),
+        created_ms: 1_700_000_000_125,
+        item_count: 2,
+        table_size_bytes: 250,
+        indexes: vec![state(TableStatus::Active, None), state(TableStatus::Active, None), state(TableStatus::Updating, Some(true))],
+        latest_stream_label: Some("2026-01-02T03:04:05.678".to_owned()),
+        control: TableControl {
+            throughput: history,
+            indexes: [("global".to_owned(), history)].into(),
+            on_demand_since_ms: Some(1_700_000_000_250),
+            class_changed_ms: Some(1_700_000_000_375),
+            restored: Some(RestoreSummary {
+                source_backup_arn: None,
+                source_table_arn: "arn".to_owned(),
+                restore_ms: 1_700_000_000_000,
+                is_in_progress: false,
+                failure: None,
+            }),
+            ..TableControl::default()
+        },
+        index_lag: None,
+        at_ms: 1_700_000_001_000,
+    }
+}
+
+#[test]
+fn descriptions() {
+    let on_demand = description();
+    let mut provisioned = TableDescription { control: TableControl::default(), ..on_demand.clone() };
+    provisioned.schema.billing_mode = BillingMode::Provisioned;
+    provisioned.schema.throughput = Some(UNITS);
+    provisioned.schema.settings = TableSettings::default();
+    for index in &mut provisioned.schema.indexes {
+        index.throughput = (index.kind == IndexKind::Global).then_some(UNITS);
+        index.settings = ThroughputSettings::default();
+    }
+    let as_created = TableDescription { control: TableControl::default(), ..on_demand.clone() };
+    for table_description in [on_demand, provisioned, as_created] {
+        let at_ms = table_description.at_ms;
+        let text = |json: serde_json::Value, out: &mut Vec<u8>| out.extend(json.to_string().into_bytes());
+        let described = DescribeTableResponse { table: table_description.clone() };
+        answered(
+            &described,
+            |it, out| text(describe_table::to_json(&it.table), out),
+            |json| describe_table::read_response(json, at_ms),
+        );
+        let created = CreateTableResponse { table_description: table_description.clone() };
+        answered(
+            &created,
+            |it, out| text(create_table::response_to_json(it), out),
+            |json| create_table::read_response(json, at_ms),
+        );
+        let updated = UpdateTableResponse { table_description: table_description.clone() };
+        answered(&updated, |it, out| text(update_table::to_json(it), out), |json| update_table::read_response(json, at_ms));
+        let going = TableDescription { status: TableStatus::Deleting, ..table_description.clone() };
+        let deleted = DeleteTableResponse { table_description: going };
+        answered(
+            &deleted,
+            |it, out| text(delete_table::to_json(it), out),
+            |json| delete_table::read_response(json, table_description),
+        );
+    }
+}
+
+#[test]
+fn times_to_live() {
+    let specification = TimeToLiveSpecification { enabled: true, attribute_name: "ttl".to_owned() };
+    let request = UpdateTimeToLiveRequest { table_name: table("Orders"), specification: specification.clone() };
+    asked(&request, time_to_live::write_update_request, time_to_live::update_request);
+    let response = UpdateTimeToLiveResponse { specification };
+    answered(
+        &response,
+        |it, out| out.extend(time_to_live::update_to_json(it).to_string().bytes()),
+        time_to_live::read_update_response,
+    );
+    let request = DescribeTimeToLiveRequest { table_name: table("Orders") };
+    asked(&request, time_to_live::write_describe_request, time_to_live::describe_request);
+    for (status, name) in
+        [(TimeToLiveStatus::Enabled, Some("ttl")), (TimeToLiveStatus::Disabled, None), (TimeToLiveStatus::Enabling, Some("x"))]
+    {
+        let response = DescribeTimeToLiveResponse { status, attribute_name: name.map(str::to_owned) };
+        answered(
+            &response,
+            |it, out| out.extend(time_to_live::describe_to_json(it).to_string().bytes()),
+            time_to_live::read_describe_response,
+        );
+    }
+}

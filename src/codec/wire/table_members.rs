@@ -1,0 +1,67 @@
+//! Members that tables and indexes have in requests as in descriptions.
+
+use super::shape::Members;
+use crate::codec::json::document::Json;
+use crate::model::api::create_table::ProjectionType;
+use crate::model::api::{KeySchemaElement, ProjectionDefinition};
+use crate::model::schema::{BillingMode, KeyAttributeType, KeyType, ProvisionedThroughput};
+
+/// The structures in the list `name`; their types and constraints were checked.
+pub fn structures<'a>(members: Members<'a>, name: &str) -> impl Iterator<Item = Members<'a>> {
+    members.list(name).unwrap_or_default().filter_map(Members::of)
+}
+
+/// `AttributeType`.
+pub fn attribute_type(text: &str) -> Option<KeyAttributeType> {
+    match text {
+        "S" => Some(KeyAttributeType::S),
+        "N" => Some(KeyAttributeType::N),
+        "B" => Some(KeyAttributeType::B),
+        _ => None,
+    }
+}
+
+/// `KeySchema`.
+pub fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
+    let element = |members: Members<'_>| {
+        let key_type = match members.string("KeyType")? {
+            "HASH" => KeyType::Hash,
+            "RANGE" => KeyType::Range,
+            _ => return None,
+        };
+        Some(KeySchemaElement { attribute_name: members.owned("AttributeName")?, key_type })
+    };
+    structures(members, "KeySchema").filter_map(element).collect()
+}
+
+/// `BillingMode`.
+pub fn billing_mode(members: Members<'_>) -> Option<BillingMode> {
+    match members.string("BillingMode")? {
+        "PROVISIONED" => Some(BillingMode::Provisioned),
+        "PAY_PER_REQUEST" => Some(BillingMode::PayPerRequest),
+        _ => None,
+    }
+}
+
+/// `ProvisionedThroughput`.
+pub fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
+    let throughput = members.structure("ProvisionedThroughput")?;
+    let units = |name: &str| throughput.integer(name).and_then(|value| u64::try_from(value).ok());
+    Some(ProvisionedThroughput {
+        read_capacity_units: units("ReadCapacityUnits")?,
+        write_capacity_units: units("WriteCapacityUnits")?,
+    })
+}
+
+/// The members of `Projection`.
+pub fn projection(members: Members<'_>) -> ProjectionDefinition {
+    let projection_type = match members.string("ProjectionType") {
+        Some("ALL") => Some(ProjectionType::All),
+        Some("INCLUDE") => Some(ProjectionType::Include),
+        Some("KEYS_ONLY") => Some(ProjectionType::KeysOnly),
+        _ => None,
+    };
+    let names = members.list("NonKeyAttributes");
+    let non_key_attributes = names.map(|names| names.filter_map(Json::as_str).map(str::to_owned).collect());
+    ProjectionDefinition { projection_type, non_key_attributes }
+}
