@@ -8,6 +8,8 @@ mod batches;
 mod browse;
 mod cached;
 mod check;
+#[cfg(feature = "remote")]
+mod client;
 mod conditions;
 mod counted;
 mod damage;

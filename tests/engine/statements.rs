@@ -12,7 +12,7 @@ const NO_KEY: &str = "Where clause does not contain a mandatory equality on all 
 
 /// The table `Tab`: pk S, sk N; the global indexes `all` on g, `inc` on h with p, `keys` on h; the local one `loc` on l, keys only.
 fn tab() -> Control {
-    let control = Control::new();
+    let control = Control::twice();
     let index = |name: &str, keys: &[&str], projection: Value| {
         let schema: Vec<Value> =
             keys.iter().zip(["HASH", "RANGE"]).map(|(key, kind)| json!({ "AttributeName": key, "KeyType": kind })).collect();
@@ -81,7 +81,7 @@ fn check_set(control: &Control, statement: &str, expected: &[&str]) {
 
 /// The exception and its text.
 fn refused(control: &Control, statement: &str, exception: &str, text: &str) {
-    let failure = protocol::call("ExecuteStatement", json!({ "Statement": statement }), &control.database, "").unwrap_err();
+    let failure = control.answer("ExecuteStatement", json!({ "Statement": statement })).unwrap_err();
     let told = failure.error_body(protocol::find("ExecuteStatement"));
     assert_eq!((told.exception, told.text.as_deref()), (exception, Some(text)), "{statement}");
 }
@@ -192,7 +192,7 @@ fn updates_are_of_items_that_are_there() {
         "Nesting Levels have exceeded supported limits",
     );
     let asked = json!({ "Statement": "UPDATE Tab SET n = 1 WHERE pk = 'a' AND sk = 1 AND n = 5", "ReturnValuesOnConditionCheckFailure": "ALL_OLD" });
-    let failure = protocol::call("ExecuteStatement", asked, &control.database, "").unwrap_err();
+    let failure = control.answer("ExecuteStatement", asked).unwrap_err();
     let body: Value = serde_json::from_slice(&failure.error_body(None).json()).unwrap();
     assert_eq!(body["Item"]["n"], json!({ "N": "8" }));
 }
@@ -534,7 +534,7 @@ fn batches_answer_each_statement() {
 /// The codes of the reasons for which a transaction was cancelled, or its text.
 fn transaction(control: &Control, statements: &[&str]) -> Result<Value, String> {
     let members: Vec<Value> = statements.iter().map(|statement| json!({ "Statement": statement })).collect();
-    let call = protocol::call("ExecuteTransaction", json!({ "TransactStatements": members }), &control.database, "");
+    let call = control.answer("ExecuteTransaction", json!({ "TransactStatements": members }));
     match call {
         Ok(body) => Ok(serde_json::from_slice(&body).unwrap()),
         Err(failure) => {

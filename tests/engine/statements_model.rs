@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::support::control::Control;
-use ddbfs::protocol;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -134,7 +133,7 @@ fn clause() -> impl Strategy<Value = Clause> {
 
 /// The table `Tab`, pk S and sk N, with the global index `all` on g and sk.
 fn tab() -> Control {
-    let control = Control::new();
+    let control = Control::twice();
     let key = |hash: &str| json!([{ "AttributeName": hash, "KeyType": "HASH" }, { "AttributeName": "sk", "KeyType": "RANGE" }]);
     let types = [("pk", "S"), ("sk", "N"), ("g", "S")];
     control.ok(
@@ -342,7 +341,7 @@ fn run(control: &Control, statement: &str, operation: &str) -> Option<&'static s
         _ => json!({ "TransactStatements": [{ "Statement": statement }] }),
     };
     let known = ["ConditionalCheckFailed", "DuplicateItem"];
-    let code = match protocol::call(operation, body, &control.database, "") {
+    let code = match control.answer(operation, body) {
         Ok(body) => {
             let answer: Value = serde_json::from_slice(&body).unwrap();
             answer["Responses"][0]["Error"]["Code"].as_str()?.to_owned()

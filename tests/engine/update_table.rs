@@ -17,7 +17,7 @@ fn key(name: &str, key_type: &str) -> Value {
 
 /// `Prov` with 5/5, a local index `loc` and a global one `glo` with 3/3; `Dem` on demand with `glo`.
 fn tables() -> Control {
-    let control = Control::new();
+    let control = Control::twice();
     let all = json!({ "ProjectionType": "ALL" });
     control.ok(
         "CreateTable",

@@ -17,6 +17,8 @@ pub const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/";
 pub struct Control {
     pub database: LocalDatabase,
     pub clock: Arc<ManualClock>,
+    #[cfg(feature = "remote")]
+    through: Option<super::through::Through>,
 }
 
 impl Control {
@@ -28,12 +30,39 @@ impl Control {
         let clock = Arc::new(ManualClock::at(NOW_MS));
         let mut options = EngineOptions { clock: clock.clone(), seed: 7, ..EngineOptions::default() };
         change(&mut options);
-        Self { database: LocalDatabase::open(store, options).unwrap(), clock }
+        Self {
+            database: LocalDatabase::open(store, options).unwrap(),
+            clock,
+            #[cfg(feature = "remote")]
+            through: None,
+        }
+    }
+
+    /// One whose answers a client of another engine gives too.
+    pub fn twice() -> Self {
+        let control = Self::new();
+        #[cfg(feature = "remote")]
+        let control = {
+            let options = EngineOptions { clock: control.clock.clone(), seed: 7, ..EngineOptions::default() };
+            Self { through: Some(super::through::Through::new(options, true)), ..control }
+        };
+        control
+    }
+
+    /// The answer's body, or why there is none.
+    pub fn answer(&self, operation: &str, body: Value) -> Result<Vec<u8>, Failure> {
+        let answer = protocol::call(operation, body.clone(), &self.database, "host:1");
+        #[cfg(feature = "remote")]
+        if let Some(through) = &self.through {
+            let (status, bytes) = super::through::told(operation, &answer);
+            through.check(operation, &body.to_string(), (status, &bytes));
+        }
+        answer
     }
 
     /// The answer's body, or the error's text.
     pub fn call(&self, operation: &str, body: Value) -> Result<Value, String> {
-        let bytes = protocol::call(operation, body, &self.database, "host:1").map_err(|failure| match failure {
+        let bytes = self.answer(operation, body).map_err(|failure| match failure {
             Failure::Wire(error) => error.to_string(),
             Failure::Operation(error) => error.to_string(),
             other => format!("{other:?}"),

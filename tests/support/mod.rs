@@ -12,5 +12,7 @@ pub mod mounted;
 pub mod own_process;
 pub mod query_paths;
 pub mod seeded;
+#[cfg(feature = "remote")]
+pub mod through;
 pub mod vector_file;
 pub mod watchdog;

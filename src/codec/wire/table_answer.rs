@@ -36,7 +36,7 @@ pub fn read(members: Members<'_>, at_ms: u64) -> Result<TableDescription, Error>
         key: types.table_key(members)?,
         indexes: schemas,
         billing_mode,
-        throughput: throughput(members, billing_mode),
+        throughput: throughput(members),
         deletion_protection: members.boolean("DeletionProtectionEnabled").unwrap_or(false),
         settings: settings(members, billing_mode),
     };
@@ -109,7 +109,7 @@ fn indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode,
                 partition: types.of_key(&elements, KeyType::Hash)?,
                 sort: types.of_key(&elements, KeyType::Range)?,
                 projection: projection(members),
-                throughput: throughput(members, mode).filter(|_| is_global),
+                throughput: throughput(members).filter(|_| is_global),
                 settings: if is_global { throughput_settings(members, mode) } else { ThroughputSettings::default() },
             });
             all.1.push(IndexDescription {
@@ -145,9 +145,9 @@ fn status(members: Members<'_>, name: &str) -> TableStatus {
     }
 }
 
-/// On demand the members are there and zero.
-fn throughput(members: Members<'_>, mode: BillingMode) -> Option<ProvisionedThroughput> {
-    table_members::throughput(members).filter(|_| mode == BillingMode::Provisioned)
+/// On demand the members are there and zero; while a table becomes so, they are what they were.
+fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
+    table_members::throughput(members).filter(|units| units.read_capacity_units > 0 || units.write_capacity_units > 0)
 }
 
 fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {

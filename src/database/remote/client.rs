@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::service::Service;
+use super::shards;
 use super::workers::Workers;
 use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::{
@@ -17,7 +18,7 @@ use crate::codec::wire::{
 use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, admin};
 use crate::engine::clock::{Clock, SystemClock};
 use crate::model::api::*;
-use crate::model::error::{InUseError, QueryError, RemoteCause};
+use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
 use crate::model::{Error, TableName, arn};
 
 /// What a request with a precondition is told.
@@ -217,7 +218,7 @@ impl Database for Client {
     }
 
     fn batch_get_rows(&self, request: &BatchGetItemRequest, rows: &mut BatchRows<'_>) -> Result<BatchGetItemPage, Error> {
-        check(request.fault.clone())?;
+        // Its fault is seen by the service too: all keys are there.
         let request = BatchGetItemRequest { return_consumed_capacity: DETAIL, ..request.clone() };
         self.call(
             "BatchGetItem",
@@ -292,13 +293,34 @@ impl Streams for Client {
     }
 
     fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
-        let home = self.home(&request.stream.table_name)?;
-        self.call("DescribeStream", |out| describe_stream::write_request(&request, &home, out), describe_stream::read_response)
+        shards::describe(&AsTold(self), &request)
     }
 
     fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
-        let home = self.home(&request.stream.table_name)?;
-        self.call(
+        shards::iterator(&AsTold(self), request)
+    }
+
+    fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+        shards::records(&AsTold(self), request)
+    }
+}
+
+/// Streams with the shards that the service has.
+struct AsTold<'c>(&'c Client);
+
+impl Streams for AsTold<'_> {
+    fn list_streams(&self, request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
+        self.0.list_streams(request)
+    }
+
+    fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+        let home = self.0.home(&request.stream.table_name)?;
+        self.0.call("DescribeStream", |out| describe_stream::write_request(&request, &home, out), describe_stream::read_response)
+    }
+
+    fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+        let home = self.0.home(&request.stream.table_name)?;
+        self.0.call(
             "GetShardIterator",
             |out| get_shard_iterator::write_request(&request, &home, out),
             get_shard_iterator::read_response,
@@ -306,7 +328,7 @@ impl Streams for Client {
     }
 
     fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
-        self.call("GetRecords", |out| get_records::write_request(&request, out), get_records::read_response)
+        self.0.call("GetRecords", |out| get_records::write_request(&request, out), get_records::read_response)
     }
 }
 
@@ -321,14 +343,24 @@ impl Statements for Client {
     }
 
     fn batch_execute_statement(&self, request: BatchExecuteStatementRequest) -> Result<BatchExecuteStatementResponse, Error> {
-        let fault = request.statements.iter().find_map(|one| one.parameters.as_ref().err());
-        fault.map_or(Ok(()), |fault| Err(Error::Value(fault.clone())))?;
-        let request = BatchExecuteStatementRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call(
-            "BatchExecuteStatement",
-            |out| batch_execute_statement::write_request(&request, out),
-            batch_execute_statement::read_response,
-        )
+        let faults: Vec<_> = request.statements.iter().map(|one| one.parameters.as_ref().err().cloned()).collect();
+        // A bad one is its own failure, and cannot be sent.
+        let statements: Vec<_> = request.statements.into_iter().filter(|one| one.parameters.is_ok()).collect();
+        let request = BatchExecuteStatementRequest { statements, return_consumed_capacity: DETAIL };
+        let answer = match request.statements.len() {
+            0 => BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() },
+            _ => self.call(
+                "BatchExecuteStatement",
+                |out| batch_execute_statement::write_request(&request, out),
+                batch_execute_statement::read_response,
+            )?,
+        };
+        let mut sent = answer.responses.into_iter();
+        let of = |fault: Option<ValueError>| match fault {
+            Some(fault) => Some(BatchStatementResponse { table_name: None, outcome: Err(fault.into()) }),
+            None => sent.next(),
+        };
+        Ok(BatchExecuteStatementResponse { responses: faults.into_iter().filter_map(of).collect(), ..answer })
     }
 
     fn batch_execute_statement_then(&self, request: BatchExecuteStatementRequest, done: Done<BatchExecuteStatementResponse>) {

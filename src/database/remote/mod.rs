@@ -3,6 +3,7 @@
 //! ```text
 //! client     the operations as a Database: typed request -> body -> Service -> typed answer
 //! control    what it has of the control plane
+//! shards     the shards of a stream as one
 //! workers    threads for requests that nobody waits for where they are made
 //! service    what transports a body and brings the answer
 //! ```
@@ -10,6 +11,7 @@
 pub mod client;
 mod control;
 pub mod service;
+mod shards;
 mod workers;
 
 pub use client::Client;

@@ -6,7 +6,7 @@ use super::exception::{INTERNAL, VALIDATION};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RemoteError {
-    /// A name of [`NAMES`]; [`INTERNAL`] for any other, and where there was no answer.
+    /// A name of [`NAMES`]; for any other what its status comes to, and [`INTERNAL`] where there was no answer.
     pub exception: &'static str,
     /// Of HTTP; 0 where there was no answer.
     pub status: u16,
@@ -77,7 +77,12 @@ impl RemoteError {
     #[must_use]
     pub fn new(name: &str, status: u16, message: impl Into<String>) -> Self {
         let known = NAMES.iter().find(|(known, _)| *known == name).map(|(known, _)| *known);
-        let exception = known.unwrap_or(if (400..500).contains(&status) { VALIDATION } else { INTERNAL });
+        let exception = known.unwrap_or(match status {
+            401 | 403 => "AccessDeniedException",
+            429 => "ThrottlingException",
+            400..500 => VALIDATION,
+            _ => INTERNAL,
+        });
         let message = message.into();
         let message = if known.is_some() || name.is_empty() { message } else { format!("{name}: {message}") };
         Self { exception, status, message }
@@ -138,6 +143,7 @@ mod tests {
         check("ThrottlingException", 400, ("ThrottlingException", RemoteCause::Throttled, "x"));
         check("AccessDeniedException", 400, ("AccessDeniedException", RemoteCause::Denied, "x"));
         check("NewException", 400, (VALIDATION, RemoteCause::Invalid, "NewException: x"));
+        check("", 403, ("AccessDeniedException", RemoteCause::Denied, "x"));
         check("", 503, (INTERNAL, RemoteCause::Failed, "x"));
     }
 

@@ -25,7 +25,7 @@ impl Service {
             ("Authorization", SIGNATURE),
             ("X-Amz-Date", "20260101T000000Z"),
         ];
-        let answer = exchange(self.0.local_addr(), &raw("POST /", &headers, &request.to_string()));
+        let answer = exchange(self.server.local_addr(), &raw("POST /", &headers, &request.to_string()));
         assert_eq!(answer.status, 200, "{operation}: {}", answer.text());
         answer.json()
     }

@@ -15,18 +15,34 @@ mod updates;
 use ddbfs::http::{HttpOptions, RunningServer, Server};
 use serde_json::{Value, json};
 
-use crate::support::http::{Answer, api, call, engine, exchange, ok, options};
+use crate::support::http::{Answer, api, engine, exchange, options};
 
 /// A server with the table `Tab`: pk S, sk N.
-pub struct Service(RunningServer);
+pub struct Service {
+    server: RunningServer,
+    #[cfg(feature = "remote")]
+    through: Option<crate::support::through::Through>,
+}
 
 impl Service {
+    /// What it answers, a client of another engine answers too.
     pub fn new() -> Self {
-        Self::with(options())
+        let service = Self::with(options());
+        #[cfg(feature = "remote")]
+        let service = {
+            let through = crate::support::through::Through::new(ddbfs::engine::EngineOptions::default(), false);
+            through.prepare("CreateTable", &table("Tab"));
+            Self { through: Some(through), ..service }
+        };
+        service
     }
 
     pub fn with(options: HttpOptions) -> Self {
-        let service = Self(Server::start(options, engine()).unwrap());
+        let service = Self {
+            server: Server::start(options, engine()).unwrap(),
+            #[cfg(feature = "remote")]
+            through: None,
+        };
         service.ok("CreateTable", table("Tab"));
         service
     }
@@ -34,20 +50,27 @@ impl Service {
     /// The answer to a request that must succeed.
     #[track_caller]
     pub fn ok(&self, operation: &str, request: Value) -> Value {
-        ok(self.0.local_addr(), operation, &request)
+        let answer = self.raw(operation, &request.to_string());
+        assert_eq!(answer.status, 200, "{operation} {request}: {}", answer.text());
+        answer.json()
     }
 
     /// What a request comes to: `OK`, or the error's name without its namespace, a colon, a blank and its text.
     #[track_caller]
     pub fn outcome(&self, operation: &str, request: &Value) -> String {
-        let answer = call(self.0.local_addr(), operation, request);
+        let answer = self.raw(operation, &request.to_string());
         if answer.status == 200 { "OK".to_owned() } else { Self::error_of(&answer) }
     }
 
     /// The answer to a body of any text.
     #[track_caller]
     pub fn raw(&self, operation: &str, body: &str) -> Answer {
-        exchange(self.0.local_addr(), &api(operation, body))
+        let answer = exchange(self.server.local_addr(), &api(operation, body));
+        #[cfg(feature = "remote")]
+        if let (Some(through), Ok(json)) = (&self.through, serde_json::from_str(&answer.text())) {
+            through.check(operation, body, (answer.status, &json));
+        }
+        answer
     }
 
     /// An error's name without its namespace and `Exception`, a colon, a blank and its text.

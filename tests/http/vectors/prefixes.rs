@@ -112,9 +112,8 @@ fn an_update_reports_its_first_wrong_enum() {
 #[test]
 fn names_of_errors_and_empty_answers() {
     let service = Service::new();
-    let addr = service.0.local_addr();
     let check = |operation: &str, request: Value, expected: &str| {
-        assert_eq!(call(addr, operation, &request).json()["__type"], expected, "{operation}");
+        assert_eq!(service.raw(operation, &request.to_string()).json()["__type"], expected, "{operation}");
     };
     let modelled = |name: &str| format!("com.amazonaws.dynamodb.v20120810#{name}");
     check("GetItem", json!({"TableName": "Tab", "Key": {}}), "com.amazon.coral.validate#ValidationException");
@@ -126,11 +125,11 @@ fn names_of_errors_and_empty_answers() {
     check("DeleteItem", failing.clone(), &modelled("ConditionalCheckFailedException"));
     check("TransactWriteItems", json!({"TransactItems": [{"Delete": failing}]}), &modelled("TransactionCanceledException"));
     let arn = service.ok("DescribeTable", json!({"TableName": "Tab"}))["Table"]["TableArn"].take();
-    let tag = call(addr, "TagResource", &json!({"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "b"}]}));
-    let untag = call(addr, "UntagResource", &json!({"ResourceArn": arn, "TagKeys": ["a"]}));
+    let tag = service.raw("TagResource", &json!({"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "b"}]}).to_string());
+    let untag = service.raw("UntagResource", &json!({"ResourceArn": arn, "TagKeys": ["a"]}).to_string());
     assert_eq!((tag.status, tag.text(), untag.status, untag.text()), (200, String::new(), 200, String::new()));
     let unsigned =
         raw("POST /", &[("Content-Type", "application/x-amz-json-1.0"), ("X-Amz-Target", "DynamoDB_20120810.ListTables")], "{}");
     let missing = "com.amazon.coral.service#MissingAuthenticationTokenException";
-    assert_eq!(exchange(addr, &unsigned).json()["__type"], missing);
+    assert_eq!(exchange(service.server.local_addr(), &unsigned).json()["__type"], missing);
 }

@@ -136,7 +136,8 @@ fn empty_keys_and_names_that_are_none() {
 /// docs/dynamodb.md 26, row 15.
 #[test]
 fn keys_of_a_batch_are_told_apart_by_their_spelling() {
-    let service = Service::new();
+    // Of a client they are the same: it writes numbers in one way.
+    let service = Service::with(options());
     service.put(&key("k", 1));
     let keys = [json!({"pk": {"S": "k"}, "sk": {"N": "1"}}), json!({"pk": {"S": "k"}, "sk": {"N": "1.0"}})];
     let read = service.ok("BatchGetItem", json!({"RequestItems": {"Tab": {"Keys": keys}}}));

@@ -28,7 +28,7 @@ fn transactions() {
     );
     let short = json!({"Put": {"TableName": "Tab", "Item": {"pk": {"S": "a"}}}});
     check(json!([short]), &format!("{cancelled} [ValidationError]"));
-    let answer = crate::support::http::call(service.0.local_addr(), "TransactWriteItems", &json!({"TransactItems": [short]}));
+    let answer = service.raw("TransactWriteItems", &json!({"TransactItems": [short]}).to_string());
     let reason = "One or more parameter values were invalid: Missing the key sk in the item";
     assert_eq!(answer.json()["CancellationReasons"], json!([{"Code": "ValidationError", "Message": reason}]));
     let empty = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk";

@@ -71,7 +71,7 @@ fn the_item_of_a_failed_condition() {
     let put = || failing(json!({"Item": key("k", 1)}));
     let update = || failing(json!({"Key": key("k", 1), "UpdateExpression": "REMOVE x"}));
     for (operation, request) in [("PutItem", put()), ("DeleteItem", keyed()), ("UpdateItem", update())] {
-        let answer = call(service.0.local_addr(), operation, &request).json();
+        let answer = service.raw(operation, &request.to_string()).json();
         assert_eq!(answer["Item"], there, "{operation}: {answer}");
     }
     let second = item("k", 2, r#""n":{"N":"0"}"#);
@@ -81,7 +81,7 @@ fn the_item_of_a_failed_condition() {
         [json!({"Put": put()}), json!({"Delete": keyed()}), json!({"Update": update()}), json!({"ConditionCheck": keyed()})]
     {
         let request = json!({"TransactItems": [action, {"ConditionCheck": other}]});
-        let reasons = call(service.0.local_addr(), "TransactWriteItems", &request).json()["CancellationReasons"].take();
+        let reasons = service.raw("TransactWriteItems", &request.to_string()).json()["CancellationReasons"].take();
         assert_eq!((&reasons[0]["Item"], &reasons[1]["Item"]), (&there, &second), "{reasons}");
     }
 }

@@ -1,0 +1,358 @@
+//! The shards of a stream as one: the service ends a shard after some hours, and has several side by side; who follows a stream reads
+//! one iterator.
+//!
+//! A shard is read from its beginning when the one that it goes on from was read to its end, so that the changes of an item are in their
+//! order. An iterator says in itself where every shard is. One that expired is asked for again after the last record given: of shards
+//! side by side, records that were not read by then and have a smaller number are missed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::database::Streams;
+use crate::model::api::{
+    DescribeStreamRequest, DescribeStreamResponse, GetRecordsRequest, GetRecordsResponse, GetShardIteratorRequest,
+    GetShardIteratorResponse, SequenceNumber, Shard, ShardPosition, StreamName, StreamStatus,
+};
+use crate::model::error::StreamError;
+use crate::model::{Error, TableName};
+
+/// What the one is called.
+const ALL: &str = "shardId-00000000000000000000-00000000";
+/// How an iterator over all begins, as none of a service does.
+const MARK: char = '{';
+
+/// A place in a stream.
+#[derive(Serialize, Deserialize)]
+struct Place {
+    table: TableName,
+    label: String,
+    /// Records before this time are passed over; milliseconds since the epoch.
+    since_ms: u64,
+    /// Shards that are read, with their iterators; none at the end of one whose followers are not told of yet.
+    shards: Vec<(String, Option<String>)>,
+}
+
+impl Place {
+    fn stream(&self) -> StreamName {
+        StreamName { table_name: self.table.clone(), label: self.label.clone() }
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// All shards that the service tells of, page by page; the answer without them.
+fn whole(service: &dyn Streams, stream: &StreamName) -> Result<DescribeStreamResponse, Error> {
+    let mut shards = Vec::new();
+    loop {
+        let start = shards.last().map(|shard: &Shard| shard.shard_id.clone());
+        let request =
+            DescribeStreamRequest { stream: stream.clone(), limit: None, exclusive_start_shard_id: start, children_of: None };
+        let mut answer = service.describe_stream(request)?;
+        let has_more = answer.last_evaluated_shard_id.take().is_some() && !answer.shards.is_empty();
+        shards.append(&mut answer.shards);
+        if !has_more {
+            return Ok(DescribeStreamResponse { shards, ..answer });
+        }
+    }
+}
+
+/// The stream with one shard; none behind it.
+///
+/// # Errors
+/// Those of the service.
+pub fn describe(service: &dyn Streams, request: &DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+    let answer = whole(service, &request.stream)?;
+    let is_open = answer.status == StreamStatus::Enabled || answer.shards.iter().any(|shard| shard.ending.is_none());
+    let starting = answer.shards.iter().map(|shard| shard.starting).min();
+    let ending = answer.shards.iter().filter_map(|shard| shard.ending).max().filter(|_| !is_open);
+    let one = |starting| Shard { shard_id: ALL.to_owned(), parent_shard_id: None, starting, ending };
+    let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
+    let shards = starting.filter(|_| !is_behind).map(one).into_iter().collect();
+    Ok(DescribeStreamResponse { shards, ..answer })
+}
+
+/// An iterator over all shards; over one, if it is named.
+///
+/// # Errors
+/// Those of the service.
+pub fn iterator(service: &dyn Streams, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+    if request.shard_id != ALL {
+        return service.get_shard_iterator(request);
+    }
+    let shards = whole(service, &request.stream)?.shards;
+    let since_ms = if let ShardPosition::AtTimestamp(ms) = request.position { ms / 1000 * 1000 } else { 0 };
+    let iterator = |(shard_id, position): (&str, ShardPosition)| {
+        let one = GetShardIteratorRequest { stream: request.stream.clone(), shard_id: shard_id.to_owned(), position };
+        Ok((shard_id.to_owned(), Some(service.get_shard_iterator(one)?.shard_iterator)))
+    };
+    let shards = begin(&shards, request.position).into_iter().map(iterator).collect::<Result<_, Error>>()?;
+    let place = Place { table: request.stream.table_name.clone(), label: request.stream.label.clone(), since_ms, shards };
+    Ok(GetShardIteratorResponse { shard_iterator: place.text() })
+}
+
+/// The shards to begin with, and where in each.
+fn begin(shards: &[Shard], position: ShardPosition) -> Vec<(&str, ShardPosition)> {
+    let of = |wanted: &dyn Fn(&Shard) -> bool, position| -> Vec<(&str, ShardPosition)> {
+        shards.iter().filter(|shard| wanted(shard)).map(|shard| (shard.shard_id.as_str(), position)).collect()
+    };
+    match position {
+        ShardPosition::Latest => of(&|shard| shard.ending.is_none(), ShardPosition::Latest),
+        // The service has no iterator by time.
+        ShardPosition::TrimHorizon | ShardPosition::AtTimestamp(_) => {
+            of(&|shard| parent(shards, shard).is_none(), ShardPosition::TrimHorizon)
+        }
+        ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) => {
+            let mut begun = of(&|shard| has(shard, number), position);
+            if begun.is_empty() {
+                // The service says what is wrong with the number.
+                return shards.first().map(|shard| (shard.shard_id.as_str(), position)).into_iter().collect();
+            }
+            let is_read_later = |shard: &Shard| parent(shards, shard).is_some_and(|parent| !is_before(parent, number));
+            let is_next = |shard: &Shard| shard.starting > number && !is_read_later(shard);
+            begun.extend(of(&is_next, ShardPosition::TrimHorizon));
+            begun
+        }
+    }
+}
+
+fn parent<'s>(shards: &'s [Shard], shard: &Shard) -> Option<&'s Shard> {
+    shards.iter().find(|other| Some(&other.shard_id) == shard.parent_shard_id.as_ref())
+}
+
+fn is_before(shard: &Shard, number: SequenceNumber) -> bool {
+    shard.ending.is_some_and(|ending| ending < number)
+}
+
+fn has(shard: &Shard, number: SequenceNumber) -> bool {
+    shard.starting <= number && !is_before(shard, number)
+}
+
+/// The next records of all shards, at most as many as asked for.
+///
+/// # Errors
+/// Those of the service.
+pub fn records(service: &dyn Streams, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+    if !request.shard_iterator.starts_with(MARK) {
+        return service.get_records(request);
+    }
+    let mut place: Place = serde_json::from_str(&request.shard_iterator).map_err(|_| StreamError::Iterator)?;
+    let mut records = Vec::new();
+    for (_, iterator) in &mut place.shards {
+        let limit = request.limit.map(|limit| limit.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX)));
+        if let Some(shard_iterator) = iterator.take_if(|_| limit != Some(0)) {
+            let answer = service.get_records(GetRecordsRequest { shard_iterator, limit })?;
+            records.extend(answer.records.into_iter().filter(|record| record.created_ms >= place.since_ms));
+            *iterator = answer.next_shard_iterator;
+        }
+    }
+    // Another is first the next time, so that a busy one leaves room for others.
+    if !place.shards.is_empty() {
+        place.shards.rotate_left(1);
+    }
+    go_on(service, &mut place)?;
+    records.sort_by_key(|record| record.sequence_number);
+    let next_shard_iterator = (!place.shards.is_empty()).then(|| place.text());
+    Ok(GetRecordsResponse { records, next_shard_iterator })
+}
+
+/// Puts in the place of shards that were read to their end those that go on from them.
+fn go_on(service: &dyn Streams, place: &mut Place) -> Result<(), Error> {
+    if place.shards.iter().all(|(_, iterator)| iterator.is_some()) {
+        return Ok(());
+    }
+    let stream = place.stream();
+    let answer = whole(service, &stream)?;
+    let mut shards = Vec::new();
+    for (shard_id, iterator) in std::mem::take(&mut place.shards) {
+        let children = answer.shards.iter().filter(|shard| iterator.is_none() && shard.parent_shard_id.as_ref() == Some(&shard_id));
+        let before = shards.len();
+        for child in children {
+            let (stream, shard_id) = (stream.clone(), child.shard_id.clone());
+            let request = GetShardIteratorRequest { stream, shard_id: shard_id.clone(), position: ShardPosition::TrimHorizon };
+            shards.push((shard_id, Some(service.get_shard_iterator(request)?.shard_iterator)));
+        }
+        let is_told = shards.len() > before;
+        if iterator.is_some() || (!is_told && answer.status == StreamStatus::Enabled) {
+            shards.push((shard_id, iterator));
+        }
+    }
+    place.shards = shards;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::model::Item;
+    use crate::model::api::{ListStreamsRequest, ListStreamsResponse, Origin, StreamEvent, StreamRecord, StreamViewType};
+
+    /// Shards with the numbers of their records, told of one by one; a page of records has two.
+    struct Family {
+        shards: Mutex<Vec<(Shard, Vec<u64>)>>,
+        status: StreamStatus,
+    }
+
+    fn stream() -> StreamName {
+        StreamName { table_name: TableName::new("Orders").unwrap(), label: "x".to_owned() }
+    }
+
+    fn shard(id: &str, parent: Option<&str>, starting: u64, ending: Option<u64>, records: &[u64]) -> (Shard, Vec<u64>) {
+        let shard = Shard {
+            shard_id: id.to_owned(),
+            parent_shard_id: parent.map(str::to_owned),
+            starting: SequenceNumber::of(starting),
+            ending: ending.map(SequenceNumber::of),
+        };
+        (shard, records.to_vec())
+    }
+
+    /// A record of the second of its number.
+    fn record(number: u64) -> StreamRecord {
+        StreamRecord {
+            event_id: String::new(),
+            event: StreamEvent::Insert,
+            origin: Origin::Client,
+            sequence_number: SequenceNumber::of(number),
+            created_ms: number * 1000,
+            view_type: StreamViewType::KeysOnly,
+            keys: Item::default(),
+            new_image: None,
+            old_image: None,
+            size_bytes: 0,
+        }
+    }
+
+    impl Streams for Family {
+        fn list_streams(&self, _request: ListStreamsRequest) -> Result<ListStreamsResponse, Error> {
+            Err(Error::ResourceNotFound)
+        }
+
+        fn describe_stream(&self, request: DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
+            let shards = self.shards.lock().unwrap();
+            let behind = |start: &String| shards.iter().position(|(shard, _)| shard.shard_id == *start).unwrap() + 1;
+            let place = request.exclusive_start_shard_id.as_ref().map_or(0, behind);
+            let one = shards.get(place).map(|(shard, _)| shard.clone());
+            Ok(DescribeStreamResponse {
+                stream: request.stream,
+                status: self.status,
+                view_type: StreamViewType::KeysOnly,
+                created_ms: 0,
+                key_schema: Vec::new(),
+                last_evaluated_shard_id: one.as_ref().map(|shard| shard.shard_id.clone()).filter(|_| place + 1 < shards.len()),
+                shards: one.into_iter().collect(),
+            })
+        }
+
+        fn get_shard_iterator(&self, request: GetShardIteratorRequest) -> Result<GetShardIteratorResponse, Error> {
+            let shards = self.shards.lock().unwrap();
+            let (shard, records) = shards.iter().find(|(shard, _)| shard.shard_id == request.shard_id).unwrap();
+            let from = |first: &dyn Fn(SequenceNumber) -> bool| {
+                records.iter().filter(|&&number| !first(SequenceNumber::of(number))).count()
+            };
+            let at = match request.position {
+                ShardPosition::TrimHorizon => 0,
+                ShardPosition::Latest => records.len(),
+                ShardPosition::AtSequenceNumber(number) | ShardPosition::AfterSequenceNumber(number) if !has(shard, number) => {
+                    return Err(StreamError::SequenceNumber.into());
+                }
+                ShardPosition::AtSequenceNumber(number) => from(&|other| other >= number),
+                ShardPosition::AfterSequenceNumber(number) => from(&|other| other > number),
+                // As the service.
+                ShardPosition::AtTimestamp(_) => return Err(StreamError::Iterator.into()),
+            };
+            Ok(GetShardIteratorResponse { shard_iterator: format!("{}@{at}", shard.shard_id) })
+        }
+
+        fn get_records(&self, request: GetRecordsRequest) -> Result<GetRecordsResponse, Error> {
+            let (id, at) = request.shard_iterator.split_once('@').unwrap();
+            let at: usize = at.parse().unwrap();
+            let shards = self.shards.lock().unwrap();
+            let (shard, records) = shards.iter().find(|(shard, _)| shard.shard_id == id).unwrap();
+            let page = request.limit.map_or(2, |limit| limit.min(2)) as usize;
+            let given: Vec<_> = records.iter().skip(at).take(page).map(|&number| record(number)).collect();
+            let next = at + given.len();
+            let is_over = next == records.len() && shard.ending.is_some();
+            Ok(GetRecordsResponse { records: given, next_shard_iterator: (!is_over).then(|| format!("{id}@{next}")) })
+        }
+    }
+
+    fn start(family: &Family, position: ShardPosition) -> Result<String, Error> {
+        let request = DescribeStreamRequest { stream: stream(), limit: None, exclusive_start_shard_id: None, children_of: None };
+        let shard_id = describe(family, &request)?.shards[0].shard_id.clone();
+        Ok(iterator(family, GetShardIteratorRequest { stream: stream(), shard_id, position })?.shard_iterator)
+    }
+
+    /// What there is to read, at most three at once; and the iterator behind it, after a page or two without records.
+    fn read(family: &Family, iterator: Option<String>) -> (Vec<u64>, Option<String>) {
+        let (mut numbers, mut next, mut empty) = (Vec::new(), iterator, 0);
+        while empty < 3 {
+            let Some(shard_iterator) = next.take() else { break };
+            let answer = records(family, GetRecordsRequest { shard_iterator, limit: Some(3) }).unwrap();
+            assert!(answer.records.len() <= 3);
+            empty = if answer.records.is_empty() { empty + 1 } else { 0 };
+            numbers.extend(answer.records.iter().map(|record| record.sequence_number.version()));
+            next = answer.next_shard_iterator;
+        }
+        (numbers, next)
+    }
+
+    fn family(status: StreamStatus) -> Family {
+        let ending = (status == StreamStatus::Disabled).then_some(39);
+        let shards = vec![
+            shard("a", None, 10, Some(19), &[11, 12, 13]),
+            shard("b", Some("a"), 20, ending, &[21, 23, 25, 27]),
+            shard("c", Some("a"), 20, ending, &[22]),
+            shard("d", Some("gone"), 5, Some(9), &[6]),
+        ];
+        Family { shards: Mutex::new(shards), status }
+    }
+
+    #[test]
+    fn shards_are_read_as_one() {
+        let family = family(StreamStatus::Enabled);
+        let check = |position, expected: &[u64]| {
+            let (mut numbers, next) = read(&family, Some(start(&family, position).unwrap()));
+            let place = |number: u64| numbers.iter().position(|other| *other == number).unwrap_or(0);
+            assert!(place(13) <= place(21) && place(21) <= place(27), "{numbers:?}");
+            numbers.sort_unstable();
+            assert_eq!((numbers.as_slice(), next.is_some()), (expected, true), "{position:?}");
+        };
+        check(ShardPosition::TrimHorizon, &[6, 11, 12, 13, 21, 22, 23, 25, 27]);
+        check(ShardPosition::Latest, &[]);
+        check(ShardPosition::AtSequenceNumber(SequenceNumber::of(12)), &[12, 13, 21, 22, 23, 25, 27]);
+        check(ShardPosition::AfterSequenceNumber(SequenceNumber::of(13)), &[21, 22, 23, 25, 27]);
+        check(ShardPosition::AfterSequenceNumber(SequenceNumber::of(23)), &[25, 27]);
+        check(ShardPosition::AtTimestamp(13_500), &[13, 21, 22, 23, 25, 27]);
+        let unknown = start(&family, ShardPosition::AtSequenceNumber(SequenceNumber::of(1)));
+        assert_eq!(unknown, Err(StreamError::SequenceNumber.into()));
+    }
+
+    #[test]
+    fn shards_that_come_later_are_read_too() {
+        let family = family(StreamStatus::Enabled);
+        let (numbers, next) = read(&family, Some(start(&family, ShardPosition::Latest).unwrap()));
+        assert_eq!(numbers, [0; 0]);
+        family.shards.lock().unwrap()[1].1.push(28);
+        let (numbers, next) = read(&family, next);
+        assert_eq!(numbers, [28]);
+        // The shard ends before anybody is told of the one that goes on from it.
+        family.shards.lock().unwrap()[1].0.ending = Some(SequenceNumber::of(29));
+        let (numbers, next) = read(&family, next);
+        assert_eq!((numbers.len(), next.is_some()), (0, true));
+        family.shards.lock().unwrap().push(shard("e", Some("b"), 30, None, &[31]));
+        assert_eq!(read(&family, next).0, [31]);
+    }
+
+    #[test]
+    fn a_stream_that_was_disabled_ends() {
+        let family = family(StreamStatus::Disabled);
+        let (mut numbers, next) = read(&family, Some(start(&family, ShardPosition::TrimHorizon).unwrap()));
+        numbers.sort_unstable();
+        assert_eq!((numbers, next), (vec![6, 11, 12, 13, 21, 22, 23, 25, 27], None));
+    }
+}
