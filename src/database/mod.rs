@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod cached;
+pub mod caller;
 pub mod entries;
 pub mod layout;
 pub mod local;

@@ -355,6 +355,7 @@ fn database_errno(error: &Error) -> Errno {
         | Error::NotSupported(_) => Errno::Invalid,
         Error::Unavailable(_) => Errno::NotSupported,
         Error::Budget(_) => Errno::Quota,
+        Error::Interrupted => Errno::Interrupted,
         // One index at a time: another try may do.
         Error::Limit(LimitError::OnlineIndexes) => Errno::Busy,
         Error::Limit(_) => Errno::NotPermitted,

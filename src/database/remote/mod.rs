@@ -6,8 +6,10 @@
 //! shards     the shards of a stream as one
 //! workers    threads for requests that nobody waits for where they are made
 //! service    what transports a body and brings the answer
+//! aws/       a Service over HTTP: credentials, signatures, time-outs, repeats
 //! ```
 
+pub mod aws;
 pub mod client;
 mod control;
 pub mod service;

@@ -42,7 +42,7 @@ impl Error {
             Self::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
             Self::Throttled(throttled) => throttled.exception(),
             Self::Remote(error) => error.exception,
-            Self::Store(_) => INTERNAL,
+            Self::Interrupted | Self::Store(_) => INTERNAL,
         }
     }
 }

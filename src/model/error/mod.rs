@@ -145,6 +145,9 @@ pub enum Error {
     /// A service elsewhere failed, or cannot be reached: the exception that it named.
     #[error(transparent)]
     Remote(Box<RemoteError>),
+    /// Who asked has a signal, and waits no longer for a service elsewhere: InternalServerError.
+    #[error("interrupted")]
+    Interrupted,
     /// The store failed: InternalServerError.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,0 +1,152 @@
+//! One request and its answer: signed, sent on a connection that is kept, read within bounds, its checksum held against it.
+
+use std::time::{Duration, SystemTime};
+
+use aws_sigv4::http_request::{self, SignableBody, SignableRequest, SigningSettings};
+use aws_sigv4::sign::v4;
+use aws_smithy_runtime_api::client::identity::Identity;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::{HeaderMap, Response};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use super::OpenError;
+use super::place::Place;
+use super::repeat::Request;
+
+/// An answer holds 16 MB of items at most, which may be eight times as long as JSON.
+const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Less than servers wait for the next request, so that seldom one is sent into a connection that just ends.
+const IDLE: Duration = Duration::from_secs(20);
+/// For a connection; the AWS SDKs' own.
+const CONNECT: Duration = Duration::from_millis(3_100);
+const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+const CHECKSUM: &str = "x-amz-crc32";
+const PROGRAM: &str = concat!("ddbfs/", env!("CARGO_PKG_VERSION"));
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Nobody saw the request.
+    Unsent(String),
+    /// Somebody may have, and done it.
+    Lost(String),
+}
+
+/// The connections to one place.
+#[derive(Debug)]
+pub struct Connections {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// So long may pass without a byte.
+    silence: Duration,
+}
+
+impl Connections {
+    /// # Errors
+    /// `https://` without certificates of authorities.
+    pub fn new(place: &Place, timeout: Duration) -> Result<Self, OpenError> {
+        let silence = timeout / 2;
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT.min(silence)));
+        let builder = HttpsConnectorBuilder::new();
+        let builder = if place.is_encrypted() {
+            builder.with_native_roots().map_err(OpenError::Certificates)?
+        } else {
+            builder.with_webpki_roots()
+        };
+        let connector = builder.https_or_http().enable_http1().wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector);
+        Ok(Self { client, silence })
+    }
+
+    /// Sends a request and reads its answer.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn send(&self, request: hyper::Request<Full<Bytes>>) -> Result<Answer, Fault> {
+        let answered = tokio::time::timeout(self.silence, self.client.request(request)).await.map_err(|_| self.silent())?;
+        let response = answered.map_err(|error| {
+            let why = with_cause(&error);
+            if error.is_connect() { Fault::Unsent(why) } else { Fault::Lost(why) }
+        })?;
+        let (status, checksum) = (response.status().as_u16(), checksum(response.headers()));
+        let body = self.read(response).await?;
+        match checksum {
+            Some(told) if told != crc32fast::hash(&body) => Err(Fault::Lost("the answer's checksum is wrong".to_owned())),
+            _ => Ok(Answer { status, body }),
+        }
+    }
+
+    async fn read(&self, response: Response<Incoming>) -> Result<Vec<u8>, Fault> {
+        let (mut incoming, mut body) = (response.into_body(), Vec::new());
+        loop {
+            let frame = tokio::time::timeout(self.silence, incoming.frame()).await.map_err(|_| self.silent())?;
+            let Some(frame) = frame else { return Ok(body) };
+            let frame = frame.map_err(|error| Fault::Lost(with_cause(&error)))?;
+            let Some(bytes) = frame.data_ref() else { continue };
+            if body.len() + bytes.len() > ANSWER_BYTES_MAX {
+                return Err(Fault::Lost("the answer is longer than any of DynamoDB's".to_owned()));
+            }
+            body.extend_from_slice(bytes);
+        }
+    }
+
+    fn silent(&self) -> Fault {
+        Fault::Lost(format!("no word in {:?}", self.silence))
+    }
+}
+
+fn checksum(headers: &HeaderMap) -> Option<u32> {
+    headers.get(CHECKSUM)?.to_str().ok()?.parse().ok()
+}
+
+/// What hyper says, and what caused it, which says more.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    let (outer, inner) = (error.to_string(), innermost.to_string());
+    if outer == inner { outer } else { format!("{outer}: {inner}") }
+}
+
+/// The request as it goes out, signed at `now`.
+///
+/// # Errors
+/// It cannot be signed.
+pub fn sign(request: &Request, place: &Place, identity: &Identity, now: SystemTime) -> Result<hyper::Request<Full<Bytes>>, String> {
+    let (uri, prefix) = place.of_operation(request.operation);
+    let target = format!("{prefix}.{}", request.operation);
+    let own = [("content-type", CONTENT_TYPE), ("x-amz-target", target.as_str())];
+    let parameters = v4::SigningParams::builder()
+        .identity(identity)
+        .region(&place.region)
+        .name("dynamodb")
+        .time(now)
+        .settings(SigningSettings::default())
+        .build()
+        .map_err(|error| error.to_string())?
+        .into();
+    let signable = SignableRequest::new("POST", uri.to_string(), own.iter().copied(), SignableBody::Bytes(&request.body));
+    let signable = signable.map_err(|error| error.to_string())?;
+    let (instructions, _) = http_request::sign(signable, &parameters).map_err(|error| error.to_string())?.into_parts();
+    let mut builder = hyper::Request::post(uri).header("user-agent", PROGRAM);
+    for (name, value) in own {
+        builder = builder.header(name, value);
+    }
+    let mut signed = builder.body(Full::new(request.body.clone())).map_err(|error| error.to_string())?;
+    instructions.apply_to_request_http1x(&mut signed);
+    Ok(signed)
+}

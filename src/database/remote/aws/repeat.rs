@@ -1,0 +1,330 @@
+//! What is asked again after a failure, and when.
+//!
+//! Asked again is what was throttled, what the service failed at (5xx) and what got lost, after a random while of at most
+//! `50 ms * 2^n`, 20 s at most, as AWS's guide to errors in DynamoDB has it.
+//!
+//! A request that got lost may have been done. Asked again is then only what does the same twice:
+//!
+//! | request | asked again |
+//! |---|---|
+//! | one that reads | yes |
+//! | a transaction | yes: it has a `ClientRequestToken`, and the service does it once |
+//! | PutItem, DeleteItem, BatchWriteItem | yes: the item is what it was to be. If the condition fails then, the item tells: one that is as it was put, or gone as it was deleted, was written by the first try |
+//! | UpdateItem, a PartiQL statement, what changes tables | no: `ADD` would add twice. The error says that it is not known whether it was done |
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use serde_json::{Map, Value};
+
+use super::exchange::{Answer, Fault};
+use super::place::Place;
+use super::refusal::{Words, words};
+use crate::codec::dynamodb_json;
+use crate::model::error::RemoteError;
+use crate::model::{Error, Item};
+
+const BASE_MS: u64 = 50;
+const MAX_MS: u64 = 20_000;
+const TOKEN: &str = "ClientRequestToken";
+const ON_FAILURE: &str = "ReturnValuesOnConditionCheckFailure";
+const THROTTLES: [&str; 4] =
+    ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionInProgressException"];
+const EXPIRED: [&str; 2] = ["ExpiredTokenException", "ExpiredToken"];
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub operation: &'static str,
+    pub body: Bytes,
+}
+
+impl Request {
+    /// With a token, if it is a transaction that has none.
+    pub fn new(operation: &'static str, body: &[u8]) -> Self {
+        let is_transaction = matches!(operation, "TransactWriteItems" | "ExecuteTransaction");
+        let tokened = if is_transaction { with_member(body, TOKEN, || token().into()) } else { None };
+        Self { operation, body: tokened.unwrap_or_else(|| Bytes::copy_from_slice(body)) }
+    }
+
+    fn is_read(&self) -> bool {
+        const READS: [&str; 8] = ["Get", "BatchGet", "TransactGet", "Describe", "List", "Query", "Scan", "Select"];
+        READS.iter().any(|read| self.operation.starts_with(read))
+    }
+
+    /// Does it do the same when it is done twice?
+    fn is_repeatable(&self) -> bool {
+        const WRITES: [&str; 5] = ["PutItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems", "ExecuteTransaction"];
+        self.is_read() || WRITES.contains(&self.operation)
+    }
+
+    /// From now on a failed condition shows the item; false when it does so already, or there is no condition.
+    fn show_item(&mut self) -> bool {
+        let is_conditional = || object(&self.body).is_some_and(|body| body.contains_key("ConditionExpression"));
+        if !matches!(self.operation, "PutItem" | "DeleteItem") || !is_conditional() {
+            return false;
+        }
+        let shown = with_member(&self.body, ON_FAILURE, || "ALL_OLD".into());
+        shown.map(|body| self.body = body).is_some()
+    }
+}
+
+fn object(body: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(body).ok()
+}
+
+/// An object with one member more, if it lacks that.
+fn with_member(body: &[u8], name: &str, value: impl FnOnce() -> Value) -> Option<Bytes> {
+    let mut members = object(body)?;
+    if members.contains_key(name) {
+        return None;
+    }
+    members.insert(name.to_owned(), value());
+    serde_json::to_vec(&members).ok().map(Bytes::from)
+}
+
+/// Nobody else's: 128 bits from the system's keys.
+fn token() -> String {
+    format!("{:016x}{:016x}", random(), random())
+}
+
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+/// How a request fared so far.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    count: u32,
+    /// One of them may have been done.
+    was_lost: bool,
+    /// The item is shown though nobody asked for it.
+    shows_item: bool,
+    was_expired: bool,
+}
+
+/// Why a request is asked again, or not any more.
+#[derive(Debug)]
+pub enum Why {
+    Throttled(u16, Words),
+    Expired(u16, Words),
+    /// The service failed, or nothing was heard of it.
+    Failed(String),
+}
+
+/// What follows.
+#[derive(Debug)]
+pub enum Next {
+    Answer(Vec<u8>),
+    Refused(Answer),
+    Again { why: Why, delay: Duration },
+    /// It may have been done, and is not to be done twice.
+    Unknown(Why),
+}
+
+/// What follows an attempt.
+pub fn judge(request: &mut Request, attempts: &mut Attempts, outcome: Result<Answer, Fault>) -> Next {
+    attempts.count += 1;
+    let answer = match outcome {
+        Ok(answer) if answer.status == 200 => return Next::Answer(answer.body),
+        Ok(answer) => answer,
+        Err(Fault::Unsent(why)) => return again(attempts, Why::Failed(why)),
+        Err(Fault::Lost(why)) => return lost(request, attempts, why),
+    };
+    let said = words(&answer);
+    if answer.status == 429 || THROTTLES.contains(&said.exception.as_str()) {
+        return again(attempts, Why::Throttled(answer.status, said));
+    }
+    if EXPIRED.contains(&said.exception.as_str()) && !attempts.was_expired {
+        attempts.was_expired = true;
+        return Next::Again { why: Why::Expired(answer.status, said), delay: Duration::ZERO };
+    }
+    match answer.status {
+        // The one answer of a service that failed which says that nothing was done.
+        503 => again(attempts, Why::Failed(failed(&said))),
+        500.. => lost(request, attempts, failed(&said)),
+        _ => refused(request, attempts, answer, &said),
+    }
+}
+
+fn failed(said: &Words) -> String {
+    if said.exception.is_empty() { said.message.clone() } else { format!("{}: {}", said.exception, said.message) }
+}
+
+fn again(attempts: &Attempts, why: Why) -> Next {
+    let most_ms = BASE_MS.saturating_mul(1 << attempts.count.saturating_sub(1).min(20)).min(MAX_MS);
+    Next::Again { why, delay: Duration::from_millis(random() % (most_ms + 1)) }
+}
+
+fn lost(request: &mut Request, attempts: &mut Attempts, why: String) -> Next {
+    attempts.was_lost = true;
+    if !request.is_repeatable() {
+        return Next::Unknown(Why::Failed(why));
+    }
+    attempts.shows_item |= request.show_item();
+    again(attempts, Why::Failed(why))
+}
+
+/// A refusal is the last word, but of a condition that failed because the first try was done.
+fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Words) -> Next {
+    if !attempts.was_lost || said.exception != "ConditionalCheckFailedException" {
+        return Next::Refused(answer);
+    }
+    if was_done(request, &answer) {
+        return Next::Answer(b"{}".to_vec());
+    }
+    if attempts.shows_item
+        && let Some(mut body) = object(&answer.body)
+    {
+        body.remove("Item");
+        answer.body = Value::Object(body).to_string().into_bytes();
+    }
+    Next::Refused(answer)
+}
+
+/// Is the item what the request would have made of it?
+fn was_done(request: &Request, answer: &Answer) -> bool {
+    let item_of = |body: &[u8]| -> Option<Item> {
+        let item = object(body)?.remove("Item")?;
+        dynamodb_json::parse(item.to_string().as_bytes()).ok()
+    };
+    let there = item_of(&answer.body);
+    match request.operation {
+        "PutItem" => there.is_some() && there == item_of(&request.body),
+        // One that does not show the item cannot tell.
+        "DeleteItem" => there.is_none() && object(&request.body).is_some_and(|body| body.contains_key(ON_FAILURE)),
+        _ => false,
+    }
+}
+
+impl Why {
+    /// The exception, if it was throttled.
+    pub fn throttled(&self) -> Option<&str> {
+        match self {
+            Self::Throttled(_, said) => Some(&said.exception),
+            Self::Expired(..) | Self::Failed(_) => None,
+        }
+    }
+
+    /// Are other credentials needed?
+    pub fn is_expired(&self) -> bool {
+        matches!(self, Self::Expired(..))
+    }
+
+    /// The error of a request that is not asked again.
+    pub fn error(self, place: &Place, attempts: &Attempts, timeout: Duration, request: &Request) -> Error {
+        let times = if attempts.count == 1 { "once".to_owned() } else { format!("{} times", attempts.count) };
+        let tried = format!("{place} was asked {times} within {timeout:?}");
+        match self {
+            Self::Throttled(status, said) | Self::Expired(status, said) => {
+                RemoteError::new(&said.exception, status, format!("{} ({tried})", said.message)).into()
+            }
+            Self::Failed(why) => {
+                let unknown = attempts.was_lost && !request.is_read();
+                let unknown = if unknown { format!("; whether {} was done is not known: read before you try again", request.operation) } else { String::new() };
+                RemoteError::unreachable(format!("there is no answer of the service: {why} ({tried}){unknown}")).into()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONDITIONAL: &str = r#"{"Item":{"p":{"S":"a"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(p)"}"#;
+    const FAILED: &str = r#"{"__type":"x#ConditionalCheckFailedException","message":"m""#;
+
+    fn answer(status: u16, body: &str) -> Result<Answer, Fault> {
+        Ok(Answer { status, body: body.as_bytes().to_vec() })
+    }
+
+    fn lost() -> Result<Answer, Fault> {
+        Err(Fault::Lost("x".to_owned()))
+    }
+
+    /// What follows an attempt, in one word.
+    fn check(operation: &'static str, outcome: Result<Answer, Fault>, expected: &str) {
+        let next = judge(&mut Request::new(operation, b"{}"), &mut Attempts::default(), outcome.clone());
+        let found = match next {
+            Next::Answer(_) => "answer",
+            Next::Refused(_) => "refused",
+            Next::Again { .. } => "again",
+            Next::Unknown(_) => "unknown",
+        };
+        assert_eq!(found, expected, "{operation} {outcome:?}");
+    }
+
+    #[test]
+    fn only_what_does_the_same_twice_is_asked_again_when_it_may_have_been_done() {
+        for operation in ["GetItem", "Query", "DescribeTable", "PutItem", "BatchWriteItem", "TransactWriteItems"] {
+            check(operation, lost(), "again");
+            check(operation, answer(500, "{}"), "again");
+        }
+        for operation in ["UpdateItem", "ExecuteStatement", "CreateTable"] {
+            check(operation, lost(), "unknown");
+            check(operation, answer(502, "<html>"), "unknown");
+            check(operation, Err(Fault::Unsent("x".to_owned())), "again");
+            check(operation, answer(503, "{}"), "again");
+            check(operation, answer(400, r#"{"__type":"a#ThrottlingException"}"#), "again");
+        }
+        check("GetItem", answer(200, "{}"), "answer");
+        check("GetItem", answer(400, r#"{"__type":"a#ValidationException"}"#), "refused");
+        check("GetItem", answer(400, r#"{"__type":"a#ExpiredTokenException"}"#), "again");
+    }
+
+    /// A conditional write that got lost, and whose condition then fails with `item` shown: was it done?
+    fn twice(operation: &'static str, body: &str, item: &str) -> bool {
+        let (mut request, mut attempts) = (Request::new(operation, body.as_bytes()), Attempts::default());
+        assert!(matches!(judge(&mut request, &mut attempts, lost()), Next::Again { .. }));
+        match judge(&mut request, &mut attempts, answer(400, &format!("{FAILED}{item}}}"))) {
+            Next::Answer(_) => true,
+            Next::Refused(answer) => {
+                assert!(!String::from_utf8(answer.body).unwrap().contains("Item"), "nobody asked for it");
+                false
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_condition_that_fails_because_of_the_first_try_is_no_failure() {
+        assert!(twice("PutItem", CONDITIONAL, r#","Item":{"n":{"N":"1.0"},"p":{"S":"a"}}"#));
+        assert!(!twice("PutItem", CONDITIONAL, r#","Item":{"n":{"N":"2"},"p":{"S":"a"}}"#));
+        assert!(!twice("PutItem", CONDITIONAL, ""));
+        let delete = r#"{"Key":{"p":{"S":"a"}},"ConditionExpression":"n = :n"}"#;
+        assert!(twice("DeleteItem", delete, ""));
+        assert!(!twice("DeleteItem", delete, r#","Item":{"p":{"S":"a"}}"#));
+        let mut request = Request::new("PutItem", CONDITIONAL.as_bytes());
+        let body = format!(r#"{FAILED},"Item":{{"n":{{"N":"1"}},"p":{{"S":"a"}}}}}}"#);
+        let first = judge(&mut request, &mut Attempts::default(), answer(400, &body));
+        assert!(matches!(first, Next::Refused(_)), "nothing got lost");
+    }
+
+    #[test]
+    fn transactions_have_a_token_and_keep_it() {
+        let token_of = |body: &[u8]| object(body).unwrap().remove(TOKEN).unwrap();
+        let one = Request::new("TransactWriteItems", b"{\"TransactItems\":[]}");
+        let other = Request::new("TransactWriteItems", b"{\"TransactItems\":[]}");
+        assert_ne!(token_of(&one.body), token_of(&other.body));
+        assert_eq!(token_of(&one.body).as_str().unwrap().len(), 32);
+        let given = Request::new("ExecuteTransaction", br#"{"ClientRequestToken":"mine"}"#);
+        assert_eq!(token_of(&given.body), "mine");
+        assert!(!object(&Request::new("PutItem", b"{}").body).unwrap().contains_key(TOKEN));
+    }
+
+    #[test]
+    fn delays_are_random_and_grow_to_their_limit() {
+        let longest = |count: u32| {
+            let delay = |_| match again(&Attempts { count, ..Attempts::default() }, Why::Failed(String::new())) {
+                Next::Again { delay, .. } => delay.as_millis(),
+                _ => unreachable!(),
+            };
+            (0..500).map(delay).max().unwrap()
+        };
+        assert!((30..=50).contains(&longest(1)));
+        assert!((120..=200).contains(&longest(3)));
+        assert!((12_000..=20_000).contains(&longest(40)));
+    }
+}
