@@ -22,6 +22,11 @@ impl Drop for Restore {
     }
 }
 
+/// This thread works for that caller from now on.
+pub fn set(caller: Caller) {
+    CALLER.set(Some(caller));
+}
+
 /// Works for a caller; `None`: for nobody who would give up.
 pub fn work_for<T>(caller: Option<Caller>, work: impl FnOnce() -> T) -> T {
     let _restore = Restore(CALLER.replace(caller));

@@ -10,6 +10,7 @@ pub mod http;
 pub mod kernel;
 pub mod mounted;
 pub mod own_process;
+pub mod proxy;
 pub mod query_paths;
 pub mod seeded;
 #[cfg(feature = "remote")]

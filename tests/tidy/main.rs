@@ -22,13 +22,20 @@ const LAYERS: [&str; 12] =
     ["model", "codec", "expr", "store", "engine", "database", "inspect", "protocol", "fs", "http", "fuse", "cli"];
 
 /// A crate and the paths that may use it.
-const CONFINED: [(&str, &[&str]); 11] = [
+const CONFINED: [(&str, &[&str]); 18] = [
     ("lmdb", &["src/store/lmdb"]),
     ("lmdb_sys", &["src/store/lmdb"]),
     ("lmdb_rkv_sys", &["src/store/lmdb"]),
     ("fuser", &["src/fuse/"]),
-    ("hyper", &["src/http/"]),
-    ("hyper_util", &["src/http/"]),
+    ("hyper", &["src/http/", "src/database/remote/aws/"]),
+    ("hyper_util", &["src/http/", "src/database/remote/aws/"]),
+    ("hyper_rustls", &["src/database/remote/aws/"]),
+    ("aws_config", &["src/database/remote/aws/"]),
+    ("aws_credential_types", &["src/database/remote/aws/"]),
+    ("aws_sigv4", &["src/database/remote/aws/"]),
+    ("aws_smithy_http_client", &["src/database/remote/aws/"]),
+    ("aws_smithy_runtime_api", &["src/database/remote/aws/"]),
+    ("aws_types", &["src/database/remote/aws/"]),
     ("notify", &["src/store/lmdb/", "src/fuse/"]),
     ("clap", &["src/cli/"]),
     ("clap_complete", &["src/cli/"]),

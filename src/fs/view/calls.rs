@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::View;
+use crate::database::caller;
 use crate::fs::FsError;
 use crate::fs::mount::calls::{Ended, SLOW};
 use crate::fs::node::Node;
-use crate::fs::process::Caller;
+use crate::fs::process::{Caller, has_signal};
 use crate::fs::time::now_ms;
 
 /// A call that has begun.
@@ -26,6 +27,8 @@ impl View {
     /// A call on an inode, or on a name in it.
     #[must_use]
     pub fn begin(self: &Arc<Self>, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
+        // What takes long elsewhere is given up with the caller.
+        caller::set(caller::Caller { thread: caller.pid, is_waiting: |thread| has_signal(thread) != Some(true) });
         TimedCall { view: Arc::clone(self), caller, operation, ino, name: name.map(Box::from), started: Instant::now() }
     }
 }

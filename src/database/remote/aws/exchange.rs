@@ -104,7 +104,7 @@ impl Connections {
     }
 
     fn silent(&self) -> Fault {
-        Fault::Lost(format!("no word in {:?}", self.silence))
+        Fault::Lost(format!("no word came in {:?}", self.silence))
     }
 }
 

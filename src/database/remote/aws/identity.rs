@@ -9,6 +9,7 @@ use aws_config::meta::region::RegionProviderChain;
 use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
 use aws_config::provider_config::ProviderConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_smithy_http_client::tls;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
@@ -97,6 +98,9 @@ fn endpoint_of(config: &SdkConfig) -> Option<String> {
 async fn provider(options: &AwsOptions, place: &Place, http: &SharedHttpClient) -> SharedCredentialsProvider {
     let region = Some(Region::new(place.region.clone()));
     let configured = ProviderConfig::without_region().with_region(region).with_http_client(http.clone());
+    if let Some((key, secret)) = &options.keys {
+        return SharedCredentialsProvider::new(Credentials::from_keys(key, secret, None));
+    }
     match &options.profile {
         // Whoever names a profile means it, whatever the environment holds.
         Some(name) => {

@@ -43,20 +43,34 @@ const SLICE: Duration = Duration::from_millis(100);
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where a service is and as whom it is asked. What is `None` is found as the AWS command line finds it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AwsOptions {
     /// `http://` or `https://`, host and port.
     pub endpoint: Option<String>,
     pub region: Option<String>,
     /// Of `~/.aws/config`; before what the environment says.
     pub profile: Option<String>,
+    /// Access key and secret; before everything else.
+    pub keys: Option<(String, String)>,
     /// Of a request, with all its repeats.
     pub timeout: Duration,
 }
 
 impl Default for AwsOptions {
     fn default() -> Self {
-        Self { endpoint: None, region: None, profile: None, timeout: TIMEOUT }
+        Self { endpoint: None, region: None, profile: None, keys: None, timeout: TIMEOUT }
+    }
+}
+
+/// Without the secret: what is printed for debugging ends in logs.
+impl std::fmt::Debug for AwsOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AwsOptions")
+            .field("endpoint", &self.endpoint)
+            .field("region", &self.region)
+            .field("profile", &self.profile)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
     }
 }
 
@@ -76,7 +90,9 @@ pub enum OpenError {
          --profile, or log in with `aws sso login`"
     )]
     NoCredentials { place: String, why: String },
-    #[error("no certificates of authorities are found, so https:// cannot be trusted ({0}): install ca-certificates, or set SSL_CERT_FILE")]
+    #[error(
+        "no certificates of authorities are found, so https:// cannot be trusted ({0}): install ca-certificates, or set SSL_CERT_FILE"
+    )]
     Certificates(std::io::Error),
 }
 
@@ -177,7 +193,7 @@ impl Asked {
         let mut attempts = Attempts::default();
         loop {
             let outcome = tokio::time::timeout_at(deadline, self.attempt(&request)).await;
-            let outcome = outcome.unwrap_or_else(|_| Err(Fault::Lost("there is no answer".to_owned())));
+            let outcome = outcome.unwrap_or_else(|_| Err(Fault::Lost("no word came in time".to_owned())));
             match repeat::judge(&mut request, &mut attempts, outcome) {
                 Next::Answer(body) => return Ok(body),
                 Next::Refused(answer) => return Err(fault::read(answer.status, &answer.body)),

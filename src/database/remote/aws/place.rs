@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn endpoints_that_are_given() {
-        let region = |endpoint: &str, region: Option<&str>| Some(Place::of_endpoint(endpoint, region.map(str::to_owned)).ok()?.region);
+        let region =
+            |endpoint: &str, region: Option<&str>| Some(Place::of_endpoint(endpoint, region.map(str::to_owned)).ok()?.region);
         assert_eq!(region("http://127.0.0.1:8000", None).as_deref(), Some("us-east-1"));
         assert_eq!(region("http://127.0.0.1:8000/", Some("eu-west-1")).as_deref(), Some("eu-west-1"));
         assert_eq!(region("https://dynamodb.eu-central-1.amazonaws.com", None).as_deref(), Some("eu-central-1"));

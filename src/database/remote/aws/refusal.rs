@@ -58,6 +58,10 @@ impl Throttling {
         let count = std::mem::take(&mut said.count);
         said.at = Some(Instant::now());
         drop(said);
-        log::warn!("{place} throttles ({} times since this was said last): {exception} to {}; it is asked again", count, request.operation);
+        log::warn!(
+            "{place} throttles ({} times since this was said last): {exception} to {}; it is asked again",
+            count,
+            request.operation
+        );
     }
 }

@@ -118,7 +118,10 @@ pub enum Why {
 pub enum Next {
     Answer(Vec<u8>),
     Refused(Answer),
-    Again { why: Why, delay: Duration },
+    Again {
+        why: Why,
+        delay: Duration,
+    },
     /// It may have been done, and is not to be done twice.
     Unknown(Why),
 }
@@ -222,7 +225,11 @@ impl Why {
             }
             Self::Failed(why) => {
                 let unknown = attempts.was_lost && !request.is_read();
-                let unknown = if unknown { format!("; whether {} was done is not known: read before you try again", request.operation) } else { String::new() };
+                let unknown = if unknown {
+                    format!("; whether {} was done is not known: read before you try again", request.operation)
+                } else {
+                    String::new()
+                };
                 RemoteError::unreachable(format!("there is no answer of the service: {why} ({tried}){unknown}")).into()
             }
         }

@@ -1,0 +1,256 @@
+//! Requests through a proxy that makes trouble, to a server that checks each signature.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ddbfs::database::caller::{self, Caller};
+use ddbfs::database::remote::Service;
+use ddbfs::database::remote::aws::{Aws, AwsOptions};
+use ddbfs::http::{HttpOptions, RunningServer, Server};
+use ddbfs::model::Error;
+use serde_json::{Value, json};
+
+use crate::support::http;
+use crate::support::proxy::{Proxy, Trouble};
+
+const THROTTLED: Trouble = Trouble::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#,
+);
+const FAILED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Ouch."}"#;
+const KEYS: (&str, &str) = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG");
+/// Long enough for every request that is answered, on a busy machine.
+const PATIENT: Duration = Duration::from_secs(60);
+
+/// A server that lets one key in, with the table `Pets`.
+pub fn server() -> RunningServer {
+    let credentials = Some(format!("{}:{}", KEYS.0, KEYS.1).parse().unwrap());
+    let server = Server::start(HttpOptions { credentials, ..http::options() }, http::engine()).unwrap();
+    let aws = service(&format!("http://{}", server.local_addr()), PATIENT);
+    ok(
+        &aws,
+        "CreateTable",
+        &json!({
+            "TableName": "Pets",
+            "AttributeDefinitions": [{ "AttributeName": "p", "AttributeType": "S" }],
+            "KeySchema": [{ "AttributeName": "p", "KeyType": "HASH" }],
+            "BillingMode": "PAY_PER_REQUEST",
+        }),
+    );
+    server
+}
+
+pub fn service(url: &str, timeout: Duration) -> Aws {
+    let keys = Some((KEYS.0.to_owned(), KEYS.1.to_owned()));
+    Aws::open(&AwsOptions { endpoint: Some(url.to_owned()), keys, timeout, ..AwsOptions::default() }).unwrap()
+}
+
+pub fn call(service: &dyn Service, operation: &'static str, body: &Value) -> Result<Value, Error> {
+    service.call(operation, body.to_string().as_bytes()).map(|body| serde_json::from_slice(&body).unwrap())
+}
+
+#[track_caller]
+pub fn ok(service: &dyn Service, operation: &'static str, body: &Value) -> Value {
+    call(service, operation, body).unwrap()
+}
+
+pub fn put(name: &str, age: u32) -> Value {
+    json!({ "TableName": "Pets", "Item": { "p": { "S": name }, "age": { "N": age.to_string() } } })
+}
+
+fn key(name: &str) -> Value {
+    json!({ "TableName": "Pets", "Key": { "p": { "S": name } }, "ConsistentRead": true })
+}
+
+fn older(name: &str) -> Value {
+    json!({
+        "TableName": "Pets",
+        "Key": { "p": { "S": name } },
+        "UpdateExpression": "ADD age :one",
+        "ExpressionAttributeValues": { ":one": { "N": "1" } },
+    })
+}
+
+fn age(service: &dyn Service, name: &str) -> Value {
+    ok(service, "GetItem", &key(name))["Item"]["age"]["N"].clone()
+}
+
+#[test]
+fn signed_requests_are_let_in_and_others_are_not() {
+    let server = server();
+    let url = format!("http://{}", server.local_addr());
+    let aws = service(&url, PATIENT);
+    ok(&aws, "PutItem", &put("Rex", 3));
+    assert_eq!(age(&aws, "Rex"), "3");
+    ok(&aws, "ListStreams", &json!({}));
+    let keys = Some((KEYS.0.to_owned(), "another".to_owned()));
+    let stranger = Aws::open(&AwsOptions { endpoint: Some(url), keys, ..AwsOptions::default() }).unwrap();
+    let error = call(&stranger, "GetItem", &key("Rex")).unwrap_err();
+    assert!(error.to_string().contains("signature we calculated does not match"), "{error}");
+    server.shutdown();
+}
+
+#[test]
+fn trouble_on_the_way_does_not_show() {
+    let (server, troubles) = (
+        server(),
+        [
+            Trouble::Late(Duration::from_millis(50)),
+            Trouble::CutBefore,
+            Trouble::CutAfter,
+            Trouble::CutInside,
+            Trouble::Garbled,
+            Trouble::Answer(500, FAILED),
+            Trouble::Answer(503, "<html>busy</html>"),
+            THROTTLED,
+        ],
+    );
+    let proxy = Proxy::before(server.local_addr());
+    let aws = service(&proxy.url(), PATIENT);
+    for (at, trouble) in (0_u32..).zip(&troubles) {
+        proxy.next(&[trouble.clone(), trouble.clone()]);
+        ok(&aws, "PutItem", &put("Rex", at));
+        proxy.next(std::slice::from_ref(trouble));
+        assert_eq!(age(&aws, "Rex"), at.to_string(), "{trouble:?}");
+    }
+    // Once each, and for each trouble but the delay as often again as there was trouble.
+    assert_eq!(proxy.take_operations().len(), 2 * troubles.len() + 3 * (troubles.len() - 1));
+    server.shutdown();
+}
+
+#[test]
+fn what_the_service_refuses_is_asked_once() {
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    let aws = service(&proxy.url(), PATIENT);
+    let error = call(&aws, "GetItem", &json!({ "TableName": "Pots", "Key": { "p": { "S": "Rex" } } })).unwrap_err();
+    assert_eq!(error, Error::ResourceNotFound);
+    let conditional = json!({ "ConditionExpression": "attribute_exists(nothing)" });
+    let body = put("Rex", 1).as_object().unwrap().clone().into_iter().chain(conditional.as_object().unwrap().clone()).collect();
+    assert_eq!(call(&aws, "PutItem", &Value::Object(body)).unwrap_err(), Error::ConditionalCheckFailed { item: None });
+    assert_eq!(proxy.take_operations(), ["GetItem", "PutItem"]);
+    server.shutdown();
+}
+
+#[test]
+fn an_update_is_never_done_twice() {
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    let aws = service(&proxy.url(), PATIENT);
+    ok(&aws, "PutItem", &put("Rex", 1));
+    // Nothing was done: asked again.
+    proxy.next(&[THROTTLED, Trouble::Answer(503, "{}")]);
+    ok(&aws, "UpdateItem", &older("Rex"));
+    assert_eq!(age(&aws, "Rex"), "2");
+    proxy.take_operations();
+    for trouble in [Trouble::CutAfter, Trouble::Instead(500, FAILED), Trouble::CutInside] {
+        proxy.next(&[trouble]);
+        let error = call(&aws, "UpdateItem", &older("Rex")).unwrap_err();
+        assert!(error.to_string().contains("whether UpdateItem was done is not known"), "{error}");
+    }
+    assert_eq!(proxy.take_operations(), ["UpdateItem"; 3]);
+    assert_eq!(age(&aws, "Rex"), "5");
+    server.shutdown();
+}
+
+#[test]
+fn a_conditional_write_that_was_done_succeeds_though_its_answer_got_lost() {
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    let aws = service(&proxy.url(), PATIENT);
+    let mut new = put("Rex", 1);
+    new["ConditionExpression"] = "attribute_not_exists(p)".into();
+    proxy.next(&[Trouble::CutAfter]);
+    ok(&aws, "PutItem", &new);
+    assert_eq!(age(&aws, "Rex"), "1");
+    // Somebody else's item is not taken for ours.
+    new["Item"]["age"]["N"] = "2".into();
+    proxy.next(&[Trouble::CutBefore]);
+    assert_eq!(call(&aws, "PutItem", &new).unwrap_err(), Error::ConditionalCheckFailed { item: None });
+    let mut gone = key("Rex");
+    gone.as_object_mut().unwrap().remove("ConsistentRead");
+    gone["ConditionExpression"] = "attribute_exists(p)".into();
+    proxy.next(&[Trouble::Instead(500, FAILED)]);
+    ok(&aws, "DeleteItem", &gone);
+    assert_eq!(age(&aws, "Rex"), Value::Null);
+    server.shutdown();
+}
+
+#[test]
+fn a_transaction_is_done_once() {
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    let aws = service(&proxy.url(), PATIENT);
+    ok(&aws, "PutItem", &put("Rex", 1));
+    let body = json!({ "TransactItems": [{ "Update": older("Rex") }] });
+    proxy.next(&[Trouble::CutAfter, Trouble::Instead(500, FAILED)]);
+    ok(&aws, "TransactWriteItems", &body);
+    assert_eq!(age(&aws, "Rex"), "2");
+    server.shutdown();
+}
+
+#[test]
+fn a_service_that_keeps_throttling_is_told_of_in_its_words() {
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    proxy.always(Some(THROTTLED));
+    let aws = service(&proxy.url(), Duration::from_millis(500));
+    let error = call(&aws, "GetItem", &key("Rex")).unwrap_err();
+    assert_eq!(error.exception(), "ProvisionedThroughputExceededException");
+    assert!(error.to_string().starts_with("Slow down. (http://"), "{error}");
+    assert!(proxy.take_operations().len() > 1);
+    proxy.always(None);
+    ok(&aws, "GetItem", &key("Rex"));
+    server.shutdown();
+}
+
+#[test]
+fn an_endpoint_that_goes_away_makes_errors_in_time_and_heals() {
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    let aws = service(&proxy.url(), Duration::from_secs(2));
+    ok(&aws, "PutItem", &put("Rex", 1));
+    proxy.be_gone(true);
+    let begun = Instant::now();
+    let error = call(&aws, "GetItem", &key("Rex")).unwrap_err();
+    // It must not hang: ten times what it may take is for busy machines.
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(error.to_string().contains("there is no answer of the service"), "{error}");
+    proxy.be_gone(false);
+    assert_eq!(age(&aws, "Rex"), "1");
+    proxy.always(Some(Trouble::Silence));
+    let error = call(&aws, "GetItem", &key("Rex")).unwrap_err();
+    assert!(error.to_string().contains("no word came in") && error.to_string().contains("asked 2 times"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(40));
+    proxy.always(None);
+    assert_eq!(age(&aws, "Rex"), "1");
+    server.shutdown();
+}
+
+#[test]
+fn nobody_at_the_address_is_an_error_that_names_it() {
+    let address = crate::support::daemon::free_address();
+    let aws = service(&format!("http://{address}"), Duration::from_millis(300));
+    let error = call(&aws, "UpdateItem", &older("Rex")).unwrap_err().to_string();
+    assert!(error.contains("refused") && error.contains(&address) && !error.contains("not known"), "{error}");
+}
+
+/// Set by the test below alone.
+static IS_GONE: AtomicBool = AtomicBool::new(false);
+
+#[test]
+fn who_is_killed_does_not_wait() {
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    proxy.always(Some(Trouble::Silence));
+    let aws = service(&proxy.url(), Duration::from_secs(600));
+    let waiter = Caller { thread: 1, is_waiting: |_| !IS_GONE.load(Ordering::SeqCst) };
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| caller::work_for(Some(waiter), || call(&aws, "GetItem", &key("Rex"))));
+        crate::support::proxy::until("the request comes", || !proxy.take_operations().is_empty());
+        IS_GONE.store(true, Ordering::SeqCst);
+        assert_eq!(waiting.join().unwrap().unwrap_err(), Error::Interrupted);
+    });
+    server.shutdown();
+}

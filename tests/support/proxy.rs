@@ -1,0 +1,195 @@
+//! A proxy of HTTP/1.1 before a server, which makes the trouble that networks and services make.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What happens to a request.
+#[derive(Debug, Clone)]
+pub enum Trouble {
+    /// It is answered so much later.
+    Late(Duration),
+    /// The connection ends before the server sees it.
+    CutBefore,
+    /// The server does it; the connection ends before the answer.
+    CutAfter,
+    /// The connection ends in the middle of the answer.
+    CutInside,
+    /// The server does it; another answer is given.
+    Instead(u16, &'static str),
+    /// The server does not see it; this is the answer.
+    Answer(u16, &'static str),
+    /// Nothing more is ever heard.
+    Silence,
+    /// A byte of the answer is another one.
+    Garbled,
+}
+
+#[derive(Default)]
+struct State {
+    /// What happens to the next requests.
+    next: VecDeque<Option<Trouble>>,
+    /// What happens to all others.
+    always: Option<Trouble>,
+    operations: Vec<String>,
+    connections: Vec<TcpStream>,
+}
+
+/// See the module. Ends when it is dropped.
+pub struct Proxy {
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: SocketAddr,
+    state: Mutex<State>,
+    is_gone: AtomicBool,
+    is_ended: AtomicBool,
+}
+
+impl Proxy {
+    pub fn before(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared { server, state: Mutex::default(), is_gone: false.into(), is_ended: false.into() });
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || accept(&listener, &accepting));
+        Self { address, shared }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What happens to the next requests, one after the other; the proxy behaves from then on.
+    pub fn next(&self, troubles: &[Trouble]) {
+        self.shared.state.lock().unwrap().next.extend(troubles.iter().cloned().map(Some));
+    }
+
+    /// Requests that nothing happens to, before what is to happen next.
+    pub fn pass(&self, count: usize) {
+        self.shared.state.lock().unwrap().next.extend(std::iter::repeat_n(None, count));
+    }
+
+    /// What happens to every request that nothing else is said of.
+    pub fn always(&self, trouble: Option<Trouble>) {
+        self.shared.state.lock().unwrap().always = trouble;
+    }
+
+    /// The operations that were asked for since this was asked last, each as often as it was.
+    pub fn take_operations(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.state.lock().unwrap().operations)
+    }
+
+    /// Every connection ends, and new ones do at once; or no more.
+    pub fn be_gone(&self, is_gone: bool) {
+        self.shared.is_gone.store(is_gone, Ordering::SeqCst);
+        for stream in self.shared.state.lock().unwrap().connections.drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.is_ended.store(true, Ordering::SeqCst);
+        self.be_gone(true);
+        // So that it looks whether it is to end.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for client in listener.incoming().map_while(Result::ok) {
+        if shared.is_ended.load(Ordering::SeqCst) {
+            return;
+        }
+        if shared.is_gone.load(Ordering::SeqCst) {
+            continue;
+        }
+        shared.state.lock().unwrap().connections.push(client.try_clone().unwrap());
+        let shared = Arc::clone(shared);
+        // It ends when either side does.
+        thread::spawn(move || drop(serve(client, &shared)));
+    }
+}
+
+/// Head and body of the next message; `None` at the end of the connection.
+fn read_message(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
+    let (mut message, mut byte) = (Vec::new(), [0]);
+    while !message.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte)? == 0 {
+            return Ok(None);
+        }
+        message.push(byte[0]);
+    }
+    let length = field(&message, "content-length").map_or(0, |length| length.parse().unwrap());
+    let head = message.len();
+    message.resize(head + length, 0);
+    stream.read_exact(&mut message[head..])?;
+    Ok(Some(message))
+}
+
+fn field(message: &[u8], name: &str) -> Option<String> {
+    let head = String::from_utf8_lossy(message);
+    let mut fields = head.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
+    fields.find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
+}
+
+fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(shared.server)?;
+    while let Some(request) = read_message(&mut client)? {
+        let trouble = {
+            let mut state = shared.state.lock().unwrap();
+            let target = field(&request, "x-amz-target").unwrap_or_default();
+            state.operations.push(target.rsplit('.').next().unwrap_or_default().to_owned());
+            state.next.pop_front().unwrap_or_else(|| state.always.clone())
+        };
+        match &trouble {
+            Some(Trouble::CutBefore) => return client.shutdown(Shutdown::Both),
+            Some(Trouble::Answer(status, body)) => {
+                client.write_all(&answer(*status, body))?;
+                continue;
+            }
+            Some(Trouble::Silence) => {
+                // Until the client has had enough.
+                while client.read(&mut [0; 64])? > 0 {}
+                return Ok(());
+            }
+            Some(Trouble::Late(while_)) => thread::sleep(*while_),
+            _ => {}
+        }
+        server.write_all(&request)?;
+        let Some(mut answered) = read_message(&mut server)? else { return Ok(()) };
+        match trouble {
+            Some(Trouble::CutAfter) => return client.shutdown(Shutdown::Both),
+            Some(Trouble::CutInside) => {
+                client.write_all(&answered[..answered.len() - 1])?;
+                return client.shutdown(Shutdown::Both);
+            }
+            Some(Trouble::Garbled) => *answered.last_mut().unwrap() = b' ',
+            Some(Trouble::Instead(status, body)) => answered = answer(status, body),
+            _ => {}
+        }
+        client.write_all(&answered)?;
+    }
+    Ok(())
+}
+
+fn answer(status: u16, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Waits until something is so; generous, against a hang alone.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
