@@ -7,7 +7,7 @@ use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
     BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    SplitCandidate, ThrottleWarning, TimeSpan, Window,
+    Spent, SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
 use crate::model::prices::PriceTable;
 
@@ -18,6 +18,11 @@ pub trait Layout: Send + Sync {
 
     /// The metrics of all tables.
     fn all_metrics(&self) -> Result<Metrics, Error>;
+
+    /// What was spent of a service elsewhere, and what may be; `None` where the data is here.
+    fn spent(&self) -> Option<Spent> {
+        None
+    }
 
     /// The prices to tell costs by.
     fn prices(&self) -> &PriceTable;

@@ -55,9 +55,7 @@ impl PriceTable {
     pub fn month_of(&self, source: &SourceMetrics, per_second: &Load) -> MonthlyCost {
         let storage = self.month_of_storage(source.billed_bytes as f64);
         let (reads, writes) = match source.billing {
-            Billing::OnDemand => {
-                (per_second.read * MONTH_SECONDS / MILLION * self.million_reads, self.of_writes(per_second.write * MONTH_SECONDS))
-            }
+            Billing::OnDemand => (self.of_reads(per_second.read * MONTH_SECONDS), self.of_writes(per_second.write * MONTH_SECONDS)),
             Billing::Provisioned(units) => (
                 units.read_capacity_units as f64 * MONTH_HOURS * self.read_hour,
                 units.write_capacity_units as f64 * MONTH_HOURS * self.write_hour,
@@ -71,6 +69,12 @@ impl PriceTable {
     #[must_use]
     pub fn month_of_storage(&self, bytes: f64) -> f64 {
         bytes / GIGABYTE * self.gigabyte_month
+    }
+
+    /// Read units on demand.
+    #[must_use]
+    pub fn of_reads(&self, units: f64) -> f64 {
+        units / MILLION * self.million_reads
     }
 
     /// Write units on demand.

@@ -1,9 +1,11 @@
 //! Requests through a proxy that makes trouble, to a server that checks each signature.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ddbfs::database::Database;
 use ddbfs::database::caller::{self, Caller};
 use ddbfs::database::remote::Service;
 use ddbfs::database::remote::aws::{Aws, AwsOptions};
@@ -21,12 +23,17 @@ const THROTTLED: Trouble = Trouble::Answer(
 const FAILED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Ouch."}"#;
 const KEYS: (&str, &str) = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG");
 /// Long enough for every request that is answered, on a busy machine.
-const PATIENT: Duration = Duration::from_secs(60);
+pub const PATIENT: Duration = Duration::from_secs(60);
 
 /// A server that lets one key in, with the table `Pets`.
 pub fn server() -> RunningServer {
+    server_of(http::engine())
+}
+
+/// The same of a database that is there.
+pub fn server_of(database: Arc<dyn Database>) -> RunningServer {
     let credentials = Some(format!("{}:{}", KEYS.0, KEYS.1).parse().unwrap());
-    let server = Server::start(HttpOptions { credentials, ..http::options() }, http::engine()).unwrap();
+    let server = Server::start(HttpOptions { credentials, ..http::options() }, database).unwrap();
     let aws = service(&format!("http://{}", server.local_addr()), PATIENT);
     ok(
         &aws,
@@ -59,7 +66,7 @@ pub fn put(name: &str, age: u32) -> Value {
     json!({ "TableName": "Pets", "Item": { "p": { "S": name }, "age": { "N": age.to_string() } } })
 }
 
-fn key(name: &str) -> Value {
+pub fn key(name: &str) -> Value {
     json!({ "TableName": "Pets", "Key": { "p": { "S": name } }, "ConsistentRead": true })
 }
 

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Number, Value};
@@ -167,6 +168,23 @@ impl Document {
 #[must_use]
 pub fn is_json(text: &[u8]) -> bool {
     read_document(text, |reader| reader.skip_value()).is_ok()
+}
+
+/// The members of the outermost object and where their values are. Looks at all of the text and builds nothing of it.
+///
+/// # Errors
+/// What is wrong with the text, and where.
+pub fn member_places(text: &[u8]) -> Result<Vec<(String, Range<usize>)>, JsonError> {
+    read_document(text, |reader| {
+        let mut places = Vec::new();
+        reader.members("an object", |reader, name, _| {
+            let start = reader.offset();
+            reader.skip_value()?;
+            places.push((name.into_owned(), start..reader.offset()));
+            Ok(())
+        })?;
+        Ok(places)
+    })
 }
 
 /// As [`Document::of`].

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, Statistic, TableCounts, TableMetrics, Window};
+use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, Spent, Statistic, TableCounts, TableMetrics, Window};
 use crate::model::prices::{MonthlyCost, PriceTable};
 
 const MINUTE_MS: u64 = 60_000;
@@ -49,6 +49,33 @@ pub fn render(metrics: &Metrics, table: &TableMetrics, prices: &PriceTable) -> V
             "at_the_rate_of_the_last_hour": rate(Window::Hour),
             "at_the_rate_of_the_last_day": rate(Window::Day),
         },
+    })
+}
+
+/// The object of everything together: units of all tables since each was counted, and what a mount of another service spent and may
+/// spend.
+#[must_use]
+pub fn render_all(metrics: &Metrics, spent: Option<&Spent>, prices: &PriceTable) -> Value {
+    let mut all = Load::default();
+    metrics.tables.iter().flat_map(|table| &table.sources).for_each(|source| all.add(&source.usage.total.load()));
+    if let Some(spent) = spent {
+        // Of the requests, of which some were of no table that is there still.
+        all = Load { read: spent.read, write: spent.write, read_throttles: spent.throttles, write_throttles: 0 };
+    }
+    let since_ms = spent.map(|spent| spent.since_ms).or(metrics.tables.iter().map(|table| table.since_ms).min());
+    json!({
+        "since": since_ms.map(calendar::iso),
+        "since_start": load(&all),
+        "cost_on_demand": cents(prices.of_reads(all.read) + prices.of_writes(all.write)),
+        "currency": prices.currency,
+        "prices_of": prices.date,
+        "region": prices.region,
+        "limits": spent.map(|spent| json!({
+            "read_units_a_second": spent.reads_max,
+            "write_units_a_second": spent.writes_max,
+            "budget": spent.money_max,
+            "left": spent.money_max.map(|most| cents((most - spent.money).max(0.0))),
+        })),
     })
 }
 

@@ -53,7 +53,8 @@ pub static OF_PARTITIONS: [Derived; 8] = [
 ];
 
 /// Below `.ddb/`, by their paths; listed.
-pub static OF_SERVICE: [Derived; 12] = [
+pub static OF_SERVICE: [Derived; 13] = [
+    Derived::text(".ddb/capacity.json", metrics::all_text),
     Derived::text(".ddb/config.json", about::config),
     Derived::text(".ddb/ctl", mount_control::usage).taking(Runs::Here, mount_control::command),
     Derived::text(".ddb/errors/last", |mount, _, caller| Ok(mount.journal.last(session_of(caller.pid), now_ms()).into_bytes())),

@@ -1,4 +1,4 @@
-//! `<Table>/capacity.json` and `<Table>/metrics.ndjson`, `.ddb/stats.prom`: what was consumed, by whom, and what it would cost. Counted
+//! `<Table>/capacity.json` and `<Table>/metrics.ndjson`, `.ddb/capacity.json`, `.ddb/stats.prom`: what was consumed, by whom, and what it would cost. Counted
 //! by every process on the data directory, since the counting of the table began.
 
 use crate::codec::metrics::{capacity, points, prometheus};
@@ -13,6 +13,19 @@ use crate::model::layout::{Metrics, TableMetrics};
 /// `<Table>/capacity.json`
 pub fn capacity_text(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
     of_table(mount, at, |metrics, table, layout| pretty(&capacity::render(metrics, table, layout.prices())))
+}
+
+/// `.ddb/capacity.json`
+pub fn all_text(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
+    let layout = mount.layout()?;
+    // Once a budget is spent, nobody can be asked for the tables any more; what was spent is known still.
+    let metrics = match (layout.all_metrics(), layout.spent()) {
+        (Err(_), Some(spent)) => {
+            Metrics { now_ms: spent.since_ms, tables: Vec::new(), user_errors: 0, log_bytes: 0, checkpoint_age: None }
+        }
+        (metrics, _) => metrics?,
+    };
+    Ok(pretty(&capacity::render_all(&metrics, layout.spent().as_ref(), layout.prices())))
 }
 
 /// `<Table>/metrics.ndjson`

@@ -1,0 +1,296 @@
+//! What may be spent: a [`Service`] before another that counts what each answer consumed, and holds requests back.
+//!
+//! Units a second are a bucket that fills at that rate up to a second's worth. What a request consumes is known only afterwards, so
+//! the bucket may go below nothing; the next request waits until that is made up for. One that would have to wait longer than the time-out
+//! is refused as throttled. Money is counted by the prices of on-demand capacity; once it is spent, nothing more is asked at all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::consumption::{Charged, Consumed, Kind, Units};
+use super::service::Service;
+use crate::database::caller;
+use crate::engine::clock::{Clock as _, SystemClock};
+use crate::engine::meter::sums::{History, SumSlots};
+use crate::engine::meter::{Outcome, TableMeter};
+use crate::model::error::{RemoteCause, RemoteError};
+use crate::model::layout::{MeteredOperation, Spent};
+use crate::model::prices::PriceTable;
+use crate::model::{Error, IndexName, TableName};
+
+/// How often who waits is asked whether it still wants the answer.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// What may be spent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Units a second.
+    pub reads: Option<f64>,
+    /// The same.
+    pub writes: Option<f64>,
+    /// In the currency of the prices, over the life of this.
+    pub money: Option<f64>,
+    /// How long a request may wait for units.
+    pub timeout: Duration,
+}
+
+/// See the module.
+pub struct Meter {
+    service: Arc<dyn Service>,
+    limits: Limits,
+    prices: PriceTable,
+    since_ms: u64,
+    state: Mutex<State>,
+}
+
+impl std::fmt::Debug for Meter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meter").field("limits", &self.limits).field("spent", &self.spent()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct State {
+    reads: Bucket,
+    writes: Bucket,
+    spent: Units,
+    throttles: u64,
+    tables: BTreeMap<TableName, OfTable>,
+}
+
+#[derive(Default)]
+struct OfTable {
+    sources: BTreeMap<Option<IndexName>, SumSlots>,
+    operations: TableMeter,
+}
+
+/// Units that may be taken.
+#[derive(Debug, Default)]
+struct Bucket {
+    /// Below nothing: what is to be made up for.
+    level: f64,
+    filled: Option<Instant>,
+}
+
+impl Bucket {
+    /// Takes `units` when nothing is to be made up for; else how long that takes.
+    fn take(&mut self, per_second: f64, units: f64, now: Instant) -> Result<(), Duration> {
+        let since = self.filled.map(|filled| now.saturating_duration_since(filled).as_secs_f64());
+        self.level = since.map_or(per_second, |seconds| (self.level + seconds * per_second).min(per_second));
+        self.filled = Some(now);
+        if self.level >= 0.0 {
+            self.level -= units;
+            return Ok(());
+        }
+        // Rounded up, so that it is enough when the time has come.
+        Err(Duration::try_from_secs_f64(-self.level / per_second).unwrap_or(Duration::MAX).saturating_add(Duration::from_millis(1)))
+    }
+}
+
+/// What was counted of a table: by source, and how operations ended.
+#[derive(Debug, Default)]
+pub struct TableSums {
+    pub sources: BTreeMap<Option<IndexName>, History>,
+    pub operations: History,
+}
+
+impl Meter {
+    #[must_use]
+    pub fn new(service: Arc<dyn Service>, limits: Limits, prices: PriceTable) -> Self {
+        Self { service, limits, prices, since_ms: SystemClock.now_ms(), state: Mutex::default() }
+    }
+
+    #[must_use]
+    pub fn prices(&self) -> &PriceTable {
+        &self.prices
+    }
+
+    /// What was spent since the mount began, and what may be.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let state = self.state.lock();
+        Spent {
+            since_ms: self.since_ms,
+            read: state.spent.read,
+            write: state.spent.write,
+            throttles: state.throttles,
+            money: self.money(state.spent),
+            reads_max: self.limits.reads,
+            writes_max: self.limits.writes,
+            money_max: self.limits.money,
+        }
+    }
+
+    /// What was counted of a table.
+    #[must_use]
+    pub fn sums(&self, table: &TableName) -> TableSums {
+        let state = self.state.lock();
+        let Some(of) = state.tables.get(table) else { return TableSums::default() };
+        let sources = of.sources.iter().map(|(index, sums)| (index.clone(), sums.history())).collect();
+        TableSums { sources, operations: of.operations.sums() }
+    }
+
+    fn money(&self, units: Units) -> f64 {
+        self.prices.of_reads(units.read) + self.prices.of_writes(units.write)
+    }
+
+    fn within_budget(&self) -> Result<(), Error> {
+        let Some(most) = self.limits.money else { return Ok(()) };
+        let spent = self.state.lock().spent;
+        if self.money(spent) < most {
+            return Ok(());
+        }
+        let PriceTable { currency, region, date, .. } = &self.prices;
+        Err(Error::Budget(format!(
+            "the budget of this mount is used up: {:.4} of {most} {currency} for {} read and {} write units (prices on demand of {region}, \
+             {date}); nothing more is asked of the service. Mount again with a larger --budget",
+            self.money(spent),
+            spent.read,
+            spent.write
+        )))
+    }
+
+    fn limit_of(&self, kind: Kind) -> Option<(f64, &'static str)> {
+        match kind {
+            Kind::Read => self.limits.reads.map(|limit| (limit, "--max-rcu")),
+            Kind::Write => self.limits.writes.map(|limit| (limit, "--max-wcu")),
+        }
+    }
+
+    /// Waits until a request may begin; what it took for it.
+    fn wait(&self, kind: Kind) -> Result<Units, Error> {
+        let Some((limit, option)) = self.limit_of(kind) else { return Ok(Units::default()) };
+        let (deadline, least) = (Instant::now() + self.limits.timeout, kind.least());
+        loop {
+            let now = Instant::now();
+            let took = self.state.lock().bucket(kind).take(limit, least.read + least.write, now);
+            let Err(wait) = took else { return Ok(least) };
+            if now + wait > deadline {
+                let message = format!(
+                    "{option} {limit} is used up for the next {:.1} seconds, longer than --timeout: try again then, or mount with a larger one",
+                    wait.as_secs_f64()
+                );
+                return Err(RemoteError::new("ThrottlingException", 400, message).into());
+            }
+            if !caller::is_waiting() {
+                return Err(Error::Interrupted);
+            }
+            std::thread::sleep(wait.min(SLICE));
+        }
+    }
+
+    /// Counts what a request consumed, and gives back what was taken for it.
+    fn settle(&self, charged: &Charged<'_>, taken: Units, consumed: &Consumed) {
+        let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
+        let mut state = self.state.lock();
+        state.reads.level += taken.read - total.read;
+        state.writes.level += taken.write - total.write;
+        state.spent.add(total);
+        for of in &consumed.tables {
+            let table = state.tables.entry(of.table.clone()).or_default();
+            for (index, units) in &of.sources {
+                table.count(index.as_ref(), now_ms, *units);
+            }
+            if consumed.returned.is_some() {
+                table.count_page(charged, now_ms, consumed);
+            }
+        }
+    }
+
+    /// Counts how it ended.
+    fn ended(&self, charged: &Charged<'_>, outcome: Outcome, told: (f64, Option<u64>)) {
+        let Some(table) = charged.table() else { return };
+        let (now_ms, mut state) = (SystemClock.now_ms(), self.state.lock());
+        let is_throttled = outcome == Outcome::Throttled;
+        state.throttles += u64::from(is_throttled);
+        let of = state.tables.entry(table).or_default();
+        of.operations.count_operation(now_ms, charged.operation, outcome, told);
+        if is_throttled {
+            let usage = &mut of.sources.entry(None).or_default().now(now_ms).usage;
+            let throttles = if charged.kind == Kind::Read { &mut usage.read_throttles } else { &mut usage.write_throttles };
+            *throttles += 1;
+        }
+    }
+}
+
+impl State {
+    fn bucket(&mut self, kind: Kind) -> &mut Bucket {
+        match kind {
+            Kind::Read => &mut self.reads,
+            Kind::Write => &mut self.writes,
+        }
+    }
+}
+
+impl OfTable {
+    /// Counts units of the base or an index.
+    fn count(&mut self, index: Option<&IndexName>, now_ms: u64, units: Units) {
+        let usage = &mut self.sources.entry(index.cloned()).or_default().now(now_ms).usage;
+        if units.read > 0.0 {
+            usage.read.add(units.read);
+        }
+        if units.write > 0.0 {
+            usage.write.add(units.write);
+        }
+    }
+
+    /// Counts a page of what was queried or scanned.
+    fn count_page(&mut self, charged: &Charged<'_>, now_ms: u64, consumed: &Consumed) {
+        let usage = &mut self.sources.entry(charged.index()).or_default().now(now_ms).usage;
+        let reads = if charged.operation == MeteredOperation::Query { &mut usage.queries } else { &mut usage.scans };
+        reads.requests += 1;
+        reads.evaluated += consumed.evaluated;
+        reads.returned += consumed.returned.unwrap_or(0);
+        reads.units += consumed.total().read;
+    }
+}
+
+fn outcome(error: &Error) -> Outcome {
+    match error {
+        Error::Remote(error) if error.cause() == RemoteCause::Throttled => Outcome::Throttled,
+        Error::Remote(error) if error.cause() == RemoteCause::Failed => Outcome::SystemError,
+        other => Outcome::of(other),
+    }
+}
+
+impl Service for Meter {
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+        self.within_budget()?;
+        let Some(charged) = Charged::of(operation, body) else { return self.service.call(operation, body) };
+        let taken = self.wait(charged.kind).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
+        let begun = Instant::now();
+        let answer = self.service.call(operation, body);
+        let consumed = match &answer {
+            Ok(answer) => charged.answered(answer),
+            Err(error) => charged.failed(error),
+        };
+        self.settle(&charged, taken, &consumed);
+        let ended = answer.as_ref().map_or_else(outcome, |_| Outcome::Success);
+        self.ended(&charged, ended, (begun.elapsed().as_secs_f64() * 1e3, consumed.returned));
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_lends_and_is_paid_back() {
+        let (mut bucket, begun) = (Bucket::default(), Instant::now());
+        let at = |ms: u64| begun + Duration::from_millis(ms);
+        // A second's worth is there at first.
+        assert_eq!(bucket.take(10.0, 1.0, at(0)), Ok(()));
+        bucket.level -= 29.0;
+        let wait = bucket.take(10.0, 1.0, at(0)).unwrap_err();
+        assert!((2_000..=2_002).contains(&wait.as_millis()), "{wait:?}");
+        assert!(bucket.take(10.0, 1.0, at(1_000)).is_err());
+        assert_eq!(bucket.take(10.0, 1.0, at(2_001)), Ok(()));
+        // However long nothing is taken, a second's worth is all.
+        assert_eq!(bucket.take(10.0, 0.0, at(900_000)), Ok(()));
+        assert!((bucket.level - 10.0).abs() < 1e-9);
+    }
+}

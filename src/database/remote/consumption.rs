@@ -1,0 +1,241 @@
+//! What a request consumed: `ConsumedCapacity` of its answer, or as much as its size says where the answer does not tell.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::codec::json::document::member_places;
+use crate::model::error::RemoteCause;
+use crate::model::layout::MeteredOperation;
+use crate::model::{Error, IndexName, TableName, arn};
+
+/// Bytes of a read unit; two of them when the read is not consistent.
+const READ_BYTES: usize = 4096;
+/// Bytes of a write unit.
+const WRITE_BYTES: usize = 1024;
+
+/// Capacity units of both kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Units {
+    pub read: f64,
+    pub write: f64,
+}
+
+impl Units {
+    pub fn add(&mut self, other: Self) {
+        self.read += other.read;
+        self.write += other.write;
+    }
+}
+
+/// Which units a request takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    Write,
+}
+
+impl Kind {
+    fn units(self, count: f64) -> Units {
+        match self {
+            Self::Read => Units { read: count, write: 0.0 },
+            Self::Write => Units { read: 0.0, write: count },
+        }
+    }
+
+    /// What no request of its kind costs less than.
+    pub fn least(self) -> Units {
+        self.units(if self == Self::Read { 0.5 } else { 1.0 })
+    }
+}
+
+/// A request that takes units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Charged<'b> {
+    pub operation: MeteredOperation,
+    pub kind: Kind,
+    body: &'b [u8],
+}
+
+/// What was consumed of one table: of its base (`None`) and its indexes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfTable {
+    pub table: TableName,
+    pub sources: BTreeMap<Option<IndexName>, Units>,
+}
+
+/// What an answer says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Consumed {
+    pub tables: Vec<OfTable>,
+    /// `ScannedCount` and `Count`, of Query and Scan.
+    pub evaluated: u64,
+    pub returned: Option<u64>,
+}
+
+impl Consumed {
+    pub fn total(&self) -> Units {
+        let mut sum = Units::default();
+        self.tables.iter().flat_map(|of| of.sources.values()).for_each(|units| sum.add(*units));
+        sum
+    }
+}
+
+impl<'b> Charged<'b> {
+    /// `None`: the operation takes no units.
+    pub fn of(operation: &str, body: &'b [u8]) -> Option<Self> {
+        use MeteredOperation as Of;
+        let operation = Of::ALL.into_iter().find(|known| known.name() == operation)?;
+        let kind = match operation {
+            Of::GetItem | Of::Query | Of::Scan | Of::BatchGetItem | Of::TransactGetItems => Kind::Read,
+            Of::PutItem | Of::UpdateItem | Of::DeleteItem | Of::BatchWriteItem | Of::TransactWriteItems => Kind::Write,
+            Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => kind_of_statements(body),
+        };
+        Some(Self { operation, kind, body })
+    }
+
+    /// The one table that it names.
+    pub fn table(&self) -> Option<TableName> {
+        table(&members(self.body, &["TableName"])?)
+    }
+
+    /// The index that it reads.
+    pub fn index(&self) -> Option<IndexName> {
+        IndexName::new(members(self.body, &["IndexName"])?.get("IndexName")?.as_str()?).ok()
+    }
+
+    /// What its answer says was consumed.
+    pub fn answered(&self, answer: &[u8]) -> Consumed {
+        let members = members(answer, &["ConsumedCapacity", "Count", "ScannedCount"]).unwrap_or_default();
+        let count = |name: &str| members.get(name).and_then(Value::as_u64);
+        let told = match members.get("ConsumedCapacity") {
+            Some(Value::Array(tables)) => tables.iter().filter_map(|of| self.of_table(of)).collect(),
+            Some(of) => self.of_table(of).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let tables = if told.is_empty() { self.guessed(answer.len()) } else { told };
+        Consumed { tables, evaluated: count("ScannedCount").unwrap_or(0), returned: count("Count") }
+    }
+
+    /// What it consumed though it failed: a condition that does not hold costs as much as the write.
+    pub fn failed(&self, error: &Error) -> Consumed {
+        let may_have_written = match error {
+            Error::ConditionalCheckFailed { .. } | Error::TransactionCanceled(_) | Error::Interrupted => true,
+            Error::Remote(remote) => remote.cause() == RemoteCause::Failed,
+            _ => false,
+        };
+        let is_charged = may_have_written && self.kind == Kind::Write;
+        Consumed { tables: if is_charged { self.guessed(0) } else { Vec::new() }, ..Consumed::default() }
+    }
+
+    fn of_table(&self, json: &Value) -> Option<OfTable> {
+        let of = json.as_object()?;
+        let mut sources = BTreeMap::new();
+        for indexes in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"].map(|name| of.get(name).and_then(Value::as_object)) {
+            for (name, units) in indexes.into_iter().flatten() {
+                sources.insert(Some(IndexName::new(name).ok()?), self.units(units));
+            }
+        }
+        let base = of.get("Table").or_else(|| sources.is_empty().then_some(json));
+        base.and_then(|base| sources.insert(None, self.units(base)));
+        Some(OfTable { table: table(of)?, sources })
+    }
+
+    fn units(&self, of: &Value) -> Units {
+        let count = |name: &str| of.get(name).and_then(Value::as_f64).filter(|count| count.is_finite() && *count >= 0.0);
+        match (count("ReadCapacityUnits"), count("WriteCapacityUnits")) {
+            (None, None) => self.kind.units(count("CapacityUnits").unwrap_or(0.0)),
+            (read, write) => Units { read: read.unwrap_or(0.0), write: write.unwrap_or(0.0) },
+        }
+    }
+
+    /// By the bytes of the answer, or of the request.
+    fn guessed(&self, answer_bytes: usize) -> Vec<OfTable> {
+        let units = match self.kind {
+            Kind::Read => answer_bytes.div_ceil(READ_BYTES).max(1) as f64 / 2.0,
+            Kind::Write => self.body.len().div_ceil(WRITE_BYTES).max(1) as f64,
+        };
+        // Of several tables it is not known which; it counts for the mount as of the first.
+        let table = self.table().or_else(|| first_table(self.body));
+        table.map(|table| OfTable { table, sources: [(None, self.kind.units(units))].into() }).into_iter().collect()
+    }
+}
+
+fn table(members: &Map<String, Value>) -> Option<TableName> {
+    arn::table_named(members.get("TableName")?.as_str()?).ok()
+}
+
+/// The first table that is named anywhere in a batch or transaction.
+fn first_table(body: &[u8]) -> Option<TableName> {
+    fn find(json: &Value) -> Option<TableName> {
+        match json {
+            Value::Object(of) => table(of).or_else(|| of.values().find_map(find)),
+            Value::Array(list) => list.iter().find_map(find),
+            _ => None,
+        }
+    }
+    let json: Value = serde_json::from_slice(body).ok()?;
+    let of_batch =
+        json.get("RequestItems").and_then(Value::as_object).and_then(|tables| arn::table_named(tables.keys().next()?).ok());
+    of_batch.or_else(|| find(&json))
+}
+
+/// Statements of one request all read or all write.
+fn kind_of_statements(body: &[u8]) -> Kind {
+    let text = String::from_utf8_lossy(body).to_ascii_uppercase();
+    let is_read = text
+        .split("\"STATEMENT\"")
+        .skip(1)
+        .any(|rest| rest.trim_start_matches([' ', ':', '"', '\\', 'N', 'T']).starts_with("SELECT"));
+    if is_read { Kind::Read } else { Kind::Write }
+}
+
+/// Some members of an object; the others are passed over.
+fn members(text: &[u8], names: &[&str]) -> Option<Map<String, Value>> {
+    let wanted = member_places(text).ok()?.into_iter().filter(|(name, _)| names.contains(&name.as_str()));
+    wanted.map(|(name, place)| Some((name, serde_json::from_slice(text.get(place)?).ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(operation: &str, body: &str, answer: &str, expected: (f64, f64)) {
+        let consumed = Charged::of(operation, body.as_bytes()).unwrap().answered(answer.as_bytes()).total();
+        assert_eq!((consumed.read, consumed.write), expected, "{operation} {answer}");
+    }
+
+    #[test]
+    fn units_are_those_that_the_answer_says() {
+        let one = r#"{"Item":{"ConsumedCapacity":{"N":"9"}},"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":1.5,"Table":{"CapacityUnits":1.5}}}"#;
+        check("GetItem", "{}", one, (1.5, 0.0));
+        check("PutItem", "{}", one, (0.0, 1.5));
+        let indexes = r#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":4,"Table":{"CapacityUnits":1},"GlobalSecondaryIndexes":{"byAge":{"CapacityUnits":2}},"LocalSecondaryIndexes":{"byName":{"CapacityUnits":1}}}}"#;
+        check("UpdateItem", "{}", indexes, (0.0, 4.0));
+        let list = r#"{"ConsumedCapacity":[{"TableName":"Pets","CapacityUnits":4},{"TableName":"arn:aws:dynamodb:eu-central-1:1:table/Pots","CapacityUnits":1}]}"#;
+        check("BatchGetItem", "{}", list, (5.0, 0.0));
+        // A transaction that is asked for again with its token reads.
+        let again = r#"{"ConsumedCapacity":[{"TableName":"Pets","CapacityUnits":2,"ReadCapacityUnits":2,"Table":{"ReadCapacityUnits":2,"CapacityUnits":2}}]}"#;
+        check("TransactWriteItems", "{}", again, (2.0, 0.0));
+        check("ExecuteStatement", r#"{"Statement": " select * from Pets"}"#, one, (1.5, 0.0));
+        check("ExecuteStatement", r#"{"Statement":"INSERT INTO Pets VALUE {'p': 'SELECT'}"}"#, one, (0.0, 1.5));
+    }
+
+    #[test]
+    fn units_of_answers_that_do_not_say_are_guessed_by_size() {
+        check("Query", r#"{"TableName":"Pets"}"#, &format!(r#"{{"Items":["{}"]}}"#, "x".repeat(9_000)), (1.5, 0.0));
+        check("PutItem", &format!(r#"{{"TableName":"Pets","Item":"{}"}}"#, "x".repeat(3_000)), "{}", (0.0, 3.0));
+        check("BatchWriteItem", r#"{"RequestItems":{"Pets":[]}}"#, "{}", (0.0, 1.0));
+        check("TransactGetItems", r#"{"TransactItems":[{"Get":{"TableName":"Pets"}}]}"#, "{}", (0.5, 0.0));
+    }
+
+    #[test]
+    fn a_failed_condition_costs_and_a_refused_request_does_not() {
+        let failed =
+            |operation: &str, error: Error| Charged::of(operation, br#"{"TableName":"Pets"}"#).unwrap().failed(&error).total();
+        assert_eq!(failed("PutItem", Error::ConditionalCheckFailed { item: None }), Units { read: 0.0, write: 1.0 });
+        assert_eq!(failed("PutItem", Error::ResourceNotFound), Units::default());
+        assert_eq!(failed("GetItem", Error::Interrupted), Units::default());
+        assert!(Charged::of("DescribeTable", b"{}").is_none());
+    }
+}

@@ -1,0 +1,186 @@
+//! Metrics of a service elsewhere: what this mount itself consumed of it. Partitions and what other clients ask are the service's
+//! own secret.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::budget::{Meter, TableSums};
+use crate::database::entries::{Collection, EntryKey, PartitionKey, Position, Source};
+use crate::database::{Database, layout};
+use crate::engine::clock::{Clock as _, SystemClock};
+use crate::engine::meter::sums::History;
+use crate::model::api::{DescribeTableRequest, ListTablesRequest, TableDescription};
+use crate::model::error::RemoteCause;
+use crate::model::layout::{
+    BigCollection, Billing, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
+    PlaceRange, SourceMetrics, Spent, SplitCandidate, TableMetrics, ThrottleWarning, TimeSpan, Window,
+};
+use crate::model::prices::PriceTable;
+use crate::model::schema::{IndexKind, ProvisionedThroughput};
+use crate::model::{Error, IndexName, TableName};
+
+const PARTITIONS: Error = Error::Unavailable(
+    "the service does not tell of its partitions; pull the table with `ddbfs pull` and look at the model of them in a local mount",
+);
+
+/// See the module.
+pub struct RemoteLayout {
+    meter: Arc<Meter>,
+    /// Asked for descriptions of tables: one that remembers them.
+    tables: Arc<dyn Database>,
+}
+
+impl std::fmt::Debug for RemoteLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RemoteLayout").field("meter", &self.meter).finish_non_exhaustive()
+    }
+}
+
+impl RemoteLayout {
+    #[must_use]
+    pub fn new(meter: Arc<Meter>, tables: Arc<dyn Database>) -> Self {
+        Self { meter, tables }
+    }
+
+    fn of(&self, tables: impl Iterator<Item = Result<TableName, Error>>) -> Result<Metrics, Error> {
+        let now_ms = SystemClock.now_ms();
+        let metrics = tables.map(|table| self.of_table(&table?, now_ms)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        Ok(Metrics { now_ms, tables: metrics, user_errors: 0, log_bytes: 0, checkpoint_age: None })
+    }
+
+    fn of_table(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
+        let described = match self.tables.describe_table(DescribeTableRequest { table_name: table.clone() }) {
+            Ok(response) => response.table,
+            Err(Error::TableNotFound(_) | Error::ResourceNotFound) => return Ok(None),
+            Err(Error::Remote(error)) if error.cause() == RemoteCause::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let TableSums { sources, operations } = self.meter.sums(table);
+        let counts = operations.series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
+        let sources = all_sources(&described, &sources, now_ms);
+        Ok(Some(TableMetrics { table: table.clone(), sources, counts, since_ms: self.meter.spent().since_ms }))
+    }
+}
+
+fn all_sources(described: &TableDescription, counted: &BTreeMap<Option<IndexName>, History>, now_ms: u64) -> Vec<SourceMetrics> {
+    let schema = &described.schema;
+    let base = (None, schema.throughput, false, (described.item_count, described.table_size_bytes));
+    let indexes = schema.indexes.iter().zip(&described.indexes).map(|(index, of)| {
+        let throughput = schema.throughput.and(index.throughput);
+        (Some(&index.name), throughput, index.kind == IndexKind::Local, (of.item_count, of.index_size_bytes))
+    });
+    let of_source =
+        |(index, throughput, is_local, (entries, billed_bytes)): (_, Option<ProvisionedThroughput>, bool, (u64, u64))| {
+            let index: Option<&IndexName> = index;
+            let nothing = History::default();
+            let history = counted.get(&index.cloned()).unwrap_or(&nothing);
+            let billing = match (schema.throughput, throughput) {
+                (None, _) => Billing::OnDemand,
+                (Some(_), Some(units)) if !is_local => Billing::Provisioned(units),
+                (Some(_), _) => Billing::WithTable,
+            };
+            SourceMetrics {
+                index: index.cloned(),
+                usage: history.series(now_ms, |sums| sums.usage),
+                windows: Window::ALL.map(|window| history.within(window, now_ms).usage),
+                is_local,
+                billing,
+                entries,
+                billed_bytes,
+                backfill: None,
+            }
+        };
+    std::iter::once(base).chain(indexes).map(of_source).collect()
+}
+
+impl layout::Layout for RemoteLayout {
+    fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
+        self.of(tables.iter().cloned().map(Ok))
+    }
+
+    fn all_metrics(&self) -> Result<Metrics, Error> {
+        let mut names = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self.tables.list_tables(ListTablesRequest { exclusive_start_table_name: after, limit: None })?;
+            names.extend(page.table_names);
+            after = page.last_evaluated_table_name;
+            if after.is_none() {
+                return self.of(names.into_iter().filter_map(|name: String| TableName::new(&name).ok()).map(Ok));
+            }
+        }
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        Some(self.meter.spent())
+    }
+
+    fn prices(&self) -> &PriceTable {
+        self.meter.prices()
+    }
+
+    fn count_user_error(&self) {}
+
+    fn partition_limits(&self) -> PartitionLimits {
+        PartitionLimits::default()
+    }
+
+    fn collection_bytes_max(&self) -> u64 {
+        PartitionLimits::default().bytes_max
+    }
+
+    fn collection_warnings(&self) -> Vec<CollectionWarning> {
+        Vec::new()
+    }
+
+    fn throttle_warnings(&self) -> Vec<ThrottleWarning> {
+        Vec::new()
+    }
+
+    fn span(&self, window: Window) -> TimeSpan {
+        window.span(SystemClock.now_ms())
+    }
+
+    fn partitions(&self, _source: &Source, _window: Window) -> Result<Vec<PartitionReport>, Error> {
+        Err(PARTITIONS)
+    }
+
+    fn partition_of(&self, _source: &Source, _key: &PartitionKey) -> Result<u32, Error> {
+        Err(PARTITIONS)
+    }
+
+    fn partition_of_entry(&self, _source: &Source, _key: &EntryKey) -> Result<u32, Error> {
+        Err(PARTITIONS)
+    }
+
+    fn partition_content(&self, _source: &Source, _of: &PartitionReport) -> Result<(PartitionContent, SplitCandidate), Error> {
+        Err(PARTITIONS)
+    }
+
+    fn bound_key(&self, _source: &Source, _place: &[u8]) -> Result<Option<BoundKey>, Error> {
+        Err(PARTITIONS)
+    }
+
+    fn collections_in(
+        &self,
+        _source: &Source,
+        _range: &PlaceRange,
+        _after: Option<&Position>,
+        _visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        Err(PARTITIONS)
+    }
+
+    fn hot_keys(&self, _source: &Source, _window: Window, _count: usize) -> Result<Vec<HotKey>, Error> {
+        Err(PARTITIONS)
+    }
+
+    fn hot_items(&self, _source: &Source, _count: usize) -> Result<Option<Vec<HotKey<EntryKey>>>, Error> {
+        Err(PARTITIONS)
+    }
+
+    fn big_collections(&self, _source: &Source, _count: usize) -> Result<Vec<BigCollection>, Error> {
+        Err(PARTITIONS)
+    }
+}
