@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::database::caller;
+
 /// So many requests are on their way at once; others wait for one of them.
 const WORKERS_MAX: usize = 16;
 /// A thread without work ends.
@@ -34,8 +36,10 @@ struct State {
 impl Workers {
     /// Runs a job on some thread, soon; returns at once.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) {
+        // It is still done for whom this thread works.
+        let caller = caller::caller();
         let mut state = self.0.state.lock();
-        state.jobs.push_back(Box::new(job));
+        state.jobs.push_back(Box::new(move || caller::work_for(caller, job)));
         if state.idle >= state.jobs.len() || state.threads >= WORKERS_MAX {
             self.0.woken.notify_one();
             return;
