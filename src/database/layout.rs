@@ -7,9 +7,9 @@ use crate::model::Error;
 use crate::model::TableName;
 use crate::model::layout::{
     BigCollection, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport, PlaceRange,
-    Spent, SplitCandidate, ThrottleWarning, TimeSpan, Window,
+    SplitCandidate, ThrottleWarning, TimeSpan, Window,
 };
-use crate::model::prices::PriceTable;
+use crate::model::prices::{PriceTable, Spent};
 
 /// Metrics and the physical layout, as far as it is real, and the model of DynamoDB's where it is not.
 pub trait Layout: Send + Sync {

@@ -35,6 +35,26 @@ pub struct MonthlyCost {
     pub writes: f64,
 }
 
+/// What a mount spent of a service elsewhere, and what it may spend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spent {
+    /// When the mount began, milliseconds since the epoch.
+    pub since_ms: u64,
+    /// Read units.
+    pub read: f64,
+    /// Write units.
+    pub write: f64,
+    /// Requests that were throttled in the end, by the service or by the limits.
+    pub throttles: u64,
+    /// By the prices of capacity on demand.
+    pub money: f64,
+    /// Read units a second.
+    pub reads_max: Option<f64>,
+    /// Write units a second.
+    pub writes_max: Option<f64>,
+    pub money_max: Option<f64>,
+}
+
 impl MonthlyCost {
     #[must_use]
     pub fn total(&self) -> f64 {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::codec::calendar;
-use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, Spent, Statistic, TableCounts, TableMetrics, Window};
-use crate::model::prices::{MonthlyCost, PriceTable};
+use crate::model::layout::{Billing, Load, Metrics, Reads, SourceMetrics, Statistic, TableCounts, TableMetrics, Window};
+use crate::model::prices::{MonthlyCost, PriceTable, Spent};
 
 const MINUTE_MS: u64 = 60_000;
 

@@ -17,8 +17,8 @@ use crate::engine::clock::{Clock as _, SystemClock};
 use crate::engine::meter::sums::{History, SumSlots};
 use crate::engine::meter::{Outcome, TableMeter};
 use crate::model::error::{RemoteCause, RemoteError};
-use crate::model::layout::{MeteredOperation, Spent};
-use crate::model::prices::PriceTable;
+use crate::model::layout::MeteredOperation;
+use crate::model::prices::{PriceTable, Spent};
 use crate::model::{Error, IndexName, TableName};
 
 /// How often who waits is asked whether it still wants the answer.

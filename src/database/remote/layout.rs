@@ -14,9 +14,9 @@ use crate::model::api::{DescribeTableRequest, ListTablesRequest, TableDescriptio
 use crate::model::error::RemoteCause;
 use crate::model::layout::{
     BigCollection, Billing, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
-    PlaceRange, SourceMetrics, Spent, SplitCandidate, TableMetrics, ThrottleWarning, TimeSpan, Window,
+    PlaceRange, SourceMetrics, SplitCandidate, TableMetrics, ThrottleWarning, TimeSpan, Window,
 };
-use crate::model::prices::PriceTable;
+use crate::model::prices::{PriceTable, Spent};
 use crate::model::schema::{IndexKind, ProvisionedThroughput};
 use crate::model::{Error, IndexName, TableName};
 

@@ -1,9 +1,9 @@
-//! A database that is another service's: the operations of the API over whatever transports them, and a mount's questions answered by them.
+//! A database that is another service's: the operations of the API over whatever transports them.
 //!
 //! ```text
-//! browse     what a mount asks, by the operations alone
 //! client     the operations as a Database: typed request -> body -> Service -> typed answer
 //! control    what it has of the control plane
+//! shards     the shards of a stream as one
 //! layout     what this mount consumed, as metrics
 //! workers    threads for requests that nobody waits for where they are made
 //! service    what transports a body and brings the answer
@@ -12,16 +12,15 @@
 //! ```
 
 pub mod aws;
-pub mod browse;
 pub mod budget;
 pub mod client;
 mod consumption;
 mod control;
 pub mod layout;
 pub mod service;
+mod shards;
 mod workers;
 
-pub use browse::{RemoteDatabase, RemoteOptions};
 pub use client::Client;
 pub use layout::RemoteLayout;
 pub use service::Service;

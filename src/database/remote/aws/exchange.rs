@@ -13,9 +13,9 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::OpenError;
+use super::message::{Answer, Fault, Request};
+use super::options::OpenError;
 use super::place::Place;
-use super::repeat::Request;
 
 /// An answer holds 16 MB of items at most, which may be eight times as long as JSON.
 const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
@@ -26,22 +26,6 @@ const CONNECT: Duration = Duration::from_millis(3_100);
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 const CHECKSUM: &str = "x-amz-crc32";
 const PROGRAM: &str = concat!("ddbfs/", env!("CARGO_PKG_VERSION"));
-
-/// What came back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    pub status: u16,
-    pub body: Vec<u8>,
-}
-
-/// Why nothing came back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    /// Nobody saw the request.
-    Unsent(String),
-    /// Somebody may have, and done it.
-    Lost(String),
-}
 
 /// The connections to one place.
 #[derive(Debug)]

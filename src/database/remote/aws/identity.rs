@@ -17,8 +17,8 @@ use aws_smithy_runtime_api::client::identity::Identity;
 use aws_types::service_config::ServiceConfigKey;
 use tokio::sync::Mutex;
 
+use super::options::{AwsOptions, OpenError};
 use super::place::Place;
-use super::{AwsOptions, OpenError};
 
 /// Credentials are fetched again so long before they end.
 const BEFORE_THEIR_END: Duration = Duration::from_secs(60);

@@ -9,15 +9,20 @@
 //! | credentials end | [`identity`] fetches them again a minute before, and after the service called them expired |
 //!
 //! ```text
-//! place      endpoint and region          identity   credentials                repeat    what is tried again, and when
-//! exchange   one request, one answer      refusal    a service's words
+//! options    what is given, what is missing      place      endpoint and region       identity    credentials
+//! message    requests, answers, faults           exchange   one request, one answer   throttling  said in the log
+//! repeat     what is asked again, and when
 //! ```
 
 mod exchange;
 mod identity;
+mod message;
+mod options;
 mod place;
-mod refusal;
 mod repeat;
+mod throttling;
+
+pub use options::{AwsOptions, OpenError, TIMEOUT};
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -27,10 +32,12 @@ use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use self::exchange::{Answer, Connections, Fault};
+use self::exchange::Connections;
 use self::identity::Identities;
+use self::message::{Answer, Fault, Request};
 use self::place::Place;
-use self::repeat::{Attempts, Next, Request};
+use self::repeat::{Attempts, Next};
+use self::throttling::Throttling;
 use super::service::Service;
 use crate::codec::wire::fault;
 use crate::database::caller;
@@ -39,63 +46,6 @@ use crate::model::error::RemoteError;
 
 /// How often who waits is asked whether it still wants the answer.
 const SLICE: Duration = Duration::from_millis(100);
-/// A request with all its repeats, unless told otherwise.
-pub const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Where a service is and as whom it is asked. What is `None` is found as the AWS command line finds it.
-#[derive(Clone)]
-pub struct AwsOptions {
-    /// `http://` or `https://`, host and port.
-    pub endpoint: Option<String>,
-    pub region: Option<String>,
-    /// Of `~/.aws/config`; before what the environment says.
-    pub profile: Option<String>,
-    /// Access key and secret; before everything else.
-    pub keys: Option<(String, String)>,
-    /// Of a request, with all its repeats.
-    pub timeout: Duration,
-}
-
-impl Default for AwsOptions {
-    fn default() -> Self {
-        Self { endpoint: None, region: None, profile: None, keys: None, timeout: TIMEOUT }
-    }
-}
-
-/// Without the secret: what is printed for debugging ends in logs.
-impl std::fmt::Debug for AwsOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AwsOptions")
-            .field("endpoint", &self.endpoint)
-            .field("region", &self.region)
-            .field("profile", &self.profile)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Why a service cannot be asked at all.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    #[error("there is no thread for requests: {0}")]
-    Runtime(std::io::Error),
-    #[error("the endpoint {0:?} is no URL of a service: write for instance http://127.0.0.1:8000, without a path")]
-    Endpoint(String),
-    #[error("no region is known: give --region, or set AWS_REGION, or region in the profile of ~/.aws/config")]
-    NoRegion,
-    #[error("{0:?} is no name of a region; one is for instance eu-central-1")]
-    Region(String),
-    #[error(
-        "there are no credentials for {place}: {why}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an emulator takes any), or give \
-         --profile, or log in with `aws sso login`"
-    )]
-    NoCredentials { place: String, why: String },
-    #[error(
-        "no certificates of authorities are found, so https:// cannot be trusted ({0}): install ca-certificates, or set SSL_CERT_FILE"
-    )]
-    Certificates(std::io::Error),
-}
-
 /// A service that is asked over HTTP.
 #[derive(Debug)]
 pub struct Aws {
@@ -110,7 +60,7 @@ struct Asked {
     identities: Identities,
     connections: Connections,
     timeout: Duration,
-    throttling: refusal::Throttling,
+    throttling: Throttling,
 }
 
 impl Aws {
@@ -127,7 +77,7 @@ impl Aws {
             .map_err(OpenError::Runtime)?;
         let (place, identities) = runtime.block_on(identity::find(options))?;
         let connections = Connections::new(&place, options.timeout)?;
-        let asked = Asked { place, identities, connections, timeout: options.timeout, throttling: refusal::Throttling::default() };
+        let asked = Asked { place, identities, connections, timeout: options.timeout, throttling: Throttling::default() };
         Ok(Self { runtime: Some(runtime), asked: Arc::new(asked) })
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use hyper::Uri;
 
-use super::OpenError;
+use super::options::OpenError;
 
 /// What is asked without a region where an endpoint is given: emulators take any.
 const ANY_REGION: &str = "us-east-1";

@@ -12,86 +12,21 @@
 //! | PutItem, DeleteItem, BatchWriteItem | yes: the item is what it was to be. If the condition fails then, the item tells: one that is as it was put, or gone as it was deleted, was written by the first try |
 //! | UpdateItem, a PartiQL statement, what changes tables | no: `ADD` would add twice. The error says that it is not known whether it was done |
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use hyper::body::Bytes;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::exchange::{Answer, Fault};
+use super::message::{Answer, Fault, ON_FAILURE, Request, Words, object, random, words};
 use super::place::Place;
-use super::refusal::{Words, words};
 use crate::codec::dynamodb_json;
 use crate::model::error::RemoteError;
 use crate::model::{Error, Item};
 
 const BASE_MS: u64 = 50;
 const MAX_MS: u64 = 20_000;
-const TOKEN: &str = "ClientRequestToken";
-const ON_FAILURE: &str = "ReturnValuesOnConditionCheckFailure";
 const THROTTLES: [&str; 4] =
     ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionInProgressException"];
 const EXPIRED: [&str; 2] = ["ExpiredTokenException", "ExpiredToken"];
-
-/// What is asked.
-#[derive(Debug, Clone)]
-pub struct Request {
-    pub operation: &'static str,
-    pub body: Bytes,
-}
-
-impl Request {
-    /// With a token, if it is a transaction that has none.
-    pub fn new(operation: &'static str, body: &[u8]) -> Self {
-        let is_transaction = matches!(operation, "TransactWriteItems" | "ExecuteTransaction");
-        let tokened = if is_transaction { with_member(body, TOKEN, || token().into()) } else { None };
-        Self { operation, body: tokened.unwrap_or_else(|| Bytes::copy_from_slice(body)) }
-    }
-
-    fn is_read(&self) -> bool {
-        const READS: [&str; 8] = ["Get", "BatchGet", "TransactGet", "Describe", "List", "Query", "Scan", "Select"];
-        READS.iter().any(|read| self.operation.starts_with(read))
-    }
-
-    /// Does it do the same when it is done twice?
-    fn is_repeatable(&self) -> bool {
-        const WRITES: [&str; 5] = ["PutItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems", "ExecuteTransaction"];
-        self.is_read() || WRITES.contains(&self.operation)
-    }
-
-    /// From now on a failed condition shows the item; false when it does so already, or there is no condition.
-    fn show_item(&mut self) -> bool {
-        let is_conditional = || object(&self.body).is_some_and(|body| body.contains_key("ConditionExpression"));
-        if !matches!(self.operation, "PutItem" | "DeleteItem") || !is_conditional() {
-            return false;
-        }
-        let shown = with_member(&self.body, ON_FAILURE, || "ALL_OLD".into());
-        shown.map(|body| self.body = body).is_some()
-    }
-}
-
-fn object(body: &[u8]) -> Option<Map<String, Value>> {
-    serde_json::from_slice(body).ok()
-}
-
-/// An object with one member more, if it lacks that.
-fn with_member(body: &[u8], name: &str, value: impl FnOnce() -> Value) -> Option<Bytes> {
-    let mut members = object(body)?;
-    if members.contains_key(name) {
-        return None;
-    }
-    members.insert(name.to_owned(), value());
-    serde_json::to_vec(&members).ok().map(Bytes::from)
-}
-
-/// Nobody else's: 128 bits from the system's keys.
-fn token() -> String {
-    format!("{:016x}{:016x}", random(), random())
-}
-
-fn random() -> u64 {
-    RandomState::new().hash_one(0)
-}
 
 /// How a request fared so far.
 #[derive(Debug, Default)]
@@ -238,6 +173,7 @@ impl Why {
 
 #[cfg(test)]
 mod tests {
+    use super::super::message::TOKEN;
     use super::*;
 
     const CONDITIONAL: &str = r#"{"Item":{"p":{"S":"a"},"n":{"N":"1"}},"ConditionExpression":"attribute_not_exists(p)"}"#;
