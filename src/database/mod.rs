@@ -6,6 +6,7 @@
 pub mod admin;
 pub mod cached;
 pub mod caller;
+pub mod copies;
 pub mod entries;
 pub mod layout;
 pub mod local;

@@ -11,6 +11,7 @@ mod check;
 #[cfg(feature = "remote")]
 mod client;
 mod conditions;
+mod copies;
 mod counted;
 mod damage;
 mod fuzz_seeds;

@@ -1,0 +1,162 @@
+//! The items of a page into a table: batches on their way at once, what was not processed again, what is refused by itself told.
+
+use std::sync::mpsc;
+
+use super::tally::{Counts, Patience, Tally, is_throttled, patiently};
+use super::{CopyError, Side};
+use crate::model::api::common::ReturnConsumedCapacity;
+use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, PutItemRequest, TableWrites, WriteRequest};
+use crate::model::error::StoreError;
+use crate::model::error::exception::VALIDATION;
+use crate::model::limits::BATCH_WRITE_REQUESTS_MAX;
+use crate::model::{Error, Item};
+
+/// Bytes of the items of a batch; a request has 16 MB, and base64 and escapes make a body longer than its items.
+const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// An item that the table does not take, and why.
+pub type Rejected<'a> = dyn Fn(&Item, &Error) + Sync + 'a;
+
+/// The items of a batch, kept until it is acknowledged, and what became of it.
+type Ended = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
+
+/// Puts the items, each at least once; `None` when all is to end before that is done.
+///
+/// # Errors
+/// What fails is not the item's fault, or throttling that does not end.
+pub fn put_all(side: &Side, items: Vec<Item>, tally: &Tally, rejected: &Rejected<'_>) -> Result<Option<Counts>, CopyError> {
+    let mut counts = Counts { items: items.len() as u64, ..Counts::default() };
+    let (mut waiting, mut patience) = (items, Patience::default());
+    while !waiting.is_empty() {
+        let before = waiting.len();
+        waiting = put_once(side, waiting, &mut counts, tally, rejected)?;
+        if waiting.len() < before {
+            patience.renew();
+        }
+        if tally.ends() {
+            return Ok(waiting.is_empty().then_some(counts));
+        }
+        if !waiting.is_empty() && !patience.wait(tally) {
+            // Alone, the first tells in the service's own words why it is not taken.
+            put_one(side, waiting.swap_remove(0), &mut counts, tally, rejected)?;
+        }
+    }
+    Ok(Some(counts))
+}
+
+/// Sends all items once; those that were not processed.
+fn put_once(
+    side: &Side,
+    items: Vec<Item>,
+    counts: &mut Counts,
+    tally: &Tally,
+    rejected: &Rejected<'_>,
+) -> Result<Vec<Item>, CopyError> {
+    let batches = batches(items);
+    let mut waiting = Vec::new();
+    for (items, outcome) in send(side, batches) {
+        match outcome {
+            Ok(response) => {
+                counts.write_units += response.consumed_capacity.iter().map(|of| of.total()).sum::<f64>();
+                waiting.extend(response.unprocessed_items.into_iter().flatten().filter_map(put_of));
+            }
+            Err(error) if is_throttled(&error) => waiting.extend(items),
+            // One item of it: which, each by itself tells.
+            Err(error) if is_of_the_item(&error) => {
+                items.into_iter().try_for_each(|item| put_one(side, item, counts, tally, rejected))?;
+            }
+            Err(error) => return Err(side.failed(error)),
+        }
+    }
+    Ok(waiting)
+}
+
+fn put_of(write: WriteRequest) -> Option<Item> {
+    match write {
+        WriteRequest::Put(item) => Some(item),
+        WriteRequest::Delete(_) => None,
+    }
+}
+
+fn is_of_the_item(error: &Error) -> bool {
+    matches!(error.exception(), VALIDATION | "ItemCollectionSizeLimitExceededException")
+}
+
+/// In order, each with at most 25 items and so many bytes.
+fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
+    let mut batches: Vec<Vec<Item>> = Vec::new();
+    let mut room = (0, 0);
+    for item in items {
+        let size = item.size();
+        if room.0 == 0 || room.1 < size {
+            batches.push(Vec::with_capacity(BATCH_WRITE_REQUESTS_MAX));
+            room = (BATCH_WRITE_REQUESTS_MAX, BATCH_BYTES_MAX);
+        }
+        room = (room.0 - 1, room.1.saturating_sub(size));
+        if let Some(batch) = batches.last_mut() {
+            batch.push(item);
+        }
+    }
+    batches
+}
+
+/// All on their way at once, so that they share commits; what became of each.
+fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
+    let (sender, receiver) = mpsc::channel();
+    let count = batches.len();
+    let mut kept: Vec<Option<Vec<Item>>> = Vec::with_capacity(count);
+    for (place, items) in batches.into_iter().enumerate() {
+        let requests = items.iter().cloned().map(WriteRequest::Put).collect();
+        kept.push(Some(items));
+        let request = BatchWriteItemRequest {
+            request_items: vec![TableWrites { table_name: side.table.clone(), requests }],
+            return_consumed_capacity: ReturnConsumedCapacity::Indexes,
+            return_item_collection_metrics: false,
+        };
+        let sender = sender.clone();
+        // The receiver waits below; it cannot be gone.
+        let done = Box::new(move |outcome| drop(sender.send((place, outcome))));
+        side.database.batch_write_item_then(request, done);
+    }
+    drop(sender);
+    let mut ended: Vec<Ended> = Vec::with_capacity(count);
+    for (place, outcome) in receiver {
+        ended.extend(kept.get_mut(place).and_then(Option::take).map(|items| (items, outcome)));
+    }
+    // Of a database that forgot its answer.
+    ended.extend(kept.into_iter().flatten().map(|items| (items, Err(StoreError::Closed.into()))));
+    ended
+}
+
+fn put_one(side: &Side, item: Item, counts: &mut Counts, tally: &Tally, rejected: &Rejected<'_>) -> Result<(), CopyError> {
+    let mut request = PutItemRequest::new(side.table.clone(), item);
+    request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
+    match patiently(tally, || side.database.put_item(request.clone())) {
+        Ok(response) => counts.write_units += response.consumed_capacity.total(),
+        Err(error) if is_of_the_item(&error) => {
+            counts.rejected += 1;
+            rejected(&request.item, &error);
+        }
+        Err(error) => return Err(side.failed(error)),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::AttributeValue;
+
+    #[test]
+    fn batches_are_cut_by_number_and_by_bytes() {
+        let check = |bytes: usize, count: usize, expected: &[usize]| {
+            let item = Item::from([("k", AttributeValue::S("x".repeat(bytes - 1)))]);
+            let lengths: Vec<usize> = batches(vec![item; count]).iter().map(Vec::len).collect();
+            assert_eq!(lengths, expected, "{count} of {bytes} bytes");
+        };
+        check(10, 0, &[]);
+        check(10, 25, &[25]);
+        check(10, 51, &[25, 25, 1]);
+        check(400 * 1024, 21, &[10, 10, 1]);
+    }
+}

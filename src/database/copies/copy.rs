@@ -1,0 +1,252 @@
+//! One table into another: what is looked at first, what is made, and the copy itself.
+
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::batches::{Rejected, put_all};
+use super::definition::{self, WatchIndex};
+use super::journal::{Head, Journal, JournalError, State};
+use super::tally::{Counts, Tally};
+use super::{CopyError, Side, segments};
+use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription};
+use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
+use crate::model::{Error, KeySchema};
+
+/// How often is looked whether a table is gone.
+const GONE_PAUSE: Duration = Duration::from_millis(100);
+
+/// What to do with a table of that name that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    Refuse,
+    /// Drop it.
+    Replace,
+    /// Use it when it is empty.
+    Fill,
+    /// Put the items beside its own.
+    Merge,
+}
+
+/// How a table is copied.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    pub existing: Existing,
+    /// Make the table when there is none.
+    pub create: bool,
+    /// Global indexes and stream after the items.
+    pub late: bool,
+    pub segments: u32,
+    /// Forget where an earlier run stopped.
+    pub restart: bool,
+    /// The option that makes it so.
+    pub anew: &'static str,
+}
+
+/// What a copy comes to, told from the table's counters.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Estimate {
+    /// Of the whole table.
+    pub items: u64,
+    pub bytes: u64,
+    /// What is left to be read and to be written.
+    pub read_units: f64,
+    pub write_units: f64,
+}
+
+/// A copy that nothing was done for yet.
+#[derive(Debug)]
+pub struct Plan {
+    from: Side,
+    to: Side,
+    rules: Rules,
+    source: TableDescription,
+    /// Why it is not known is no reason not to copy.
+    pub expiry: Result<Option<String>, Error>,
+    there: Option<TableDescription>,
+    path: PathBuf,
+    earlier: Option<(Journal, State)>,
+}
+
+/// How a copy ended that did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Whole,
+    /// It was asked to stop; the same copy goes on from here.
+    Stopped,
+}
+
+impl Plan {
+    /// Looks at both sides and at what an earlier run left at `journal`; nothing is changed.
+    ///
+    /// # Errors
+    /// `Refused`: one of them is not as it must be; those of the services and of the journal.
+    pub fn new(from: Side, to: Side, rules: Rules, journal: &Path) -> Result<Self, CopyError> {
+        let source = definition::describe(&from)?;
+        let source = source.ok_or_else(|| CopyError::Refused(format!("{}: there is no such table", from.name)))?;
+        let earlier = if journal.exists() { Some(Journal::open(journal)?) } else { None };
+        let earlier = earlier.and_then(|(journal, state)| Some((journal, state.filter(|_| !rules.restart)?)));
+        let there = definition::describe(&to)?;
+        let expiry = definition::expiry(&from);
+        let plan = Self { from, to, rules, source, expiry, there, path: journal.to_owned(), earlier };
+        match &plan.earlier {
+            Some((_, state)) => plan.check_earlier(state)?,
+            None => plan.check_target()?,
+        }
+        Ok(plan)
+    }
+
+    fn refuse<T>(&self, why: impl std::fmt::Display) -> Result<T, CopyError> {
+        Err(CopyError::Refused(format!("{}: {why}", self.to.name)))
+    }
+
+    /// Is what an earlier run began what is to be copied now, and still there?
+    fn check_earlier(&self, state: &State) -> Result<(), CopyError> {
+        let anew = self.rules.anew;
+        if state.head.from != self.from.name {
+            return self.refuse(format!("a copy of {} was begun and is not whole; {anew} begins anew", state.head.from));
+        }
+        if state.head.from_id != self.source.table_id {
+            return self.refuse(format!("{} is another table than when the copy was begun; {anew} begins anew", self.from.name));
+        }
+        match (&state.to_id, &self.there) {
+            (Some(to_id), Some(there)) if *to_id == there.table_id => Ok(()),
+            (Some(_), _) => self.refuse(format!("the table is not the one that the copy was begun with; {anew} begins anew")),
+            // It ended before it noted the table.
+            (None, Some(there)) if !state.head.makes => self.check_key(&there.schema.key),
+            (None, Some(there)) if there.item_count == 0 => self.check_key(&there.schema.key),
+            (None, Some(_)) => self.refuse(format!("a table was made since the copy was begun; {anew} begins anew")),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn check_target(&self) -> Result<(), CopyError> {
+        match (&self.there, self.rules.existing) {
+            (None, _) if self.rules.create => Ok(()),
+            (None, _) => self.refuse("there is no such table; --create makes it"),
+            (Some(_), Existing::Refuse) => {
+                self.refuse("there is a table of that name; --replace drops it first, --to-table NAME takes another name")
+            }
+            (Some(_), Existing::Replace) => Ok(()),
+            (Some(there), Existing::Merge) => self.check_key(&there.schema.key),
+            (Some(there), Existing::Fill) => {
+                self.check_key(&there.schema.key)?;
+                // Not by its counters, which may be hours old.
+                let mut request = ScanRequest::new(self.to.table.clone());
+                request.limit = Some(1);
+                let found = self.to.database.scan(&request).map_err(|error| self.to.failed(error))?;
+                if found.page.scanned_count == 0 {
+                    return Ok(());
+                }
+                self.refuse("the table has items; --merge puts the others beside them, and over those with the same key")
+            }
+        }
+    }
+
+    fn check_key(&self, key: &KeySchema) -> Result<(), CopyError> {
+        if *key == self.source.schema.key {
+            return Ok(());
+        }
+        let (here, there) = (key_text(key), key_text(&self.source.schema.key));
+        self.refuse(format!("its key is {here}, that of {} is {there}: the items do not fit", self.from.name))
+    }
+
+    /// What an earlier run did.
+    #[must_use]
+    pub fn done(&self) -> Option<Counts> {
+        self.earlier.as_ref().map(|(_, state)| state.counts)
+    }
+
+    /// What is left to be done.
+    #[must_use]
+    pub fn estimate(&self) -> Estimate {
+        let (items, bytes) = (self.source.item_count, self.source.table_size_bytes);
+        let done = self.done().unwrap_or_default().items;
+        let left = if items == 0 { 1.0 } else { items.saturating_sub(done) as f64 / items as f64 };
+        let units = |items: u64, bytes: u64| items as f64 * (bytes as f64 / items.max(1) as f64 / WRITE_UNIT_BYTES as f64).ceil();
+        let indexed = self.there.as_ref().filter(|_| self.rules.existing != Existing::Replace).unwrap_or(&self.source);
+        let of_indexes = indexed.schema.indexes.iter().map(|index| {
+            let mut known = self.source.schema.indexes.iter().zip(&self.source.indexes);
+            let state = known.find(|(known, _)| known.name == index.name).map(|(_, state)| state);
+            state.map_or(units(items, bytes), |state| units(state.item_count, state.index_size_bytes))
+        });
+        Estimate {
+            items,
+            bytes,
+            // Eventually consistent: half.
+            read_units: left * bytes as f64 / READ_UNIT_BYTES as f64 / 2.0,
+            write_units: left * (units(items, bytes) + of_indexes.sum::<f64>()),
+        }
+    }
+
+    /// Makes the table where it is to be made, copies, and makes what comes after the items. `rejected` hears of items that the table does
+    /// not take; `watch` of indexes that are being made.
+    ///
+    /// # Errors
+    /// Those of the services and of the journal; the same copy goes on where it was.
+    pub fn run(mut self, tally: &Tally, rejected: &Rejected<'_>, watch: &mut WatchIndex<'_>) -> Result<Ended, CopyError> {
+        let (journal, state) = match self.earlier.take() {
+            Some(earlier) => earlier,
+            None => self.begin()?,
+        };
+        if state.to_id.is_none() {
+            journal.target(self.target(tally)?)?;
+        }
+        tally.add(&state.counts);
+        segments::scan(&self.from, state.places, tally, &|segment, items, page| {
+            let Some(mut counts) = put_all(&self.to, items, tally, rejected)? else { return Ok(()) };
+            counts.read_units = page.consumed_capacity.total();
+            journal.page(segment, page.last_evaluated_key.as_ref(), counts)?;
+            tally.add(&counts);
+            Ok(())
+        })?;
+        if tally.is_stopped() {
+            return Ok(Ended::Stopped);
+        }
+        if state.head.makes {
+            definition::complete(&self.to, &self.source.schema, tally, watch)?;
+            if let Ok(Some(attribute)) = &self.expiry {
+                definition::set_expiry(&self.to, attribute)?;
+            }
+        }
+        journal.remove()?;
+        Ok(Ended::Whole)
+    }
+
+    fn begin(&self) -> Result<(Journal, State), CopyError> {
+        if self.rules.existing == Existing::Replace && self.there.is_some() {
+            self.drop_target()?;
+        }
+        let (journal, earlier) = Journal::open(&self.path)?;
+        if earlier.is_some() && !self.rules.restart {
+            return Err(JournalError::Busy.into());
+        }
+        let makes = self.there.is_none() || self.rules.existing == Existing::Replace;
+        let head = Head::new(self.from.name.clone(), self.source.table_id.clone(), self.rules.segments, makes);
+        let state = journal.begin(head)?;
+        Ok((journal, state))
+    }
+
+    fn drop_target(&self) -> Result<(), CopyError> {
+        let failed = |error| self.to.failed(error);
+        self.to.database.delete_table(DeleteTableRequest::new(self.to.table.clone())).map_err(failed)?;
+        while definition::describe(&self.to)?.is_some() {
+            sleep(GONE_PAUSE);
+        }
+        Ok(())
+    }
+
+    /// The id of the table that is written, which is made unless it is there.
+    fn target(&self, tally: &Tally) -> Result<String, CopyError> {
+        let table = match definition::describe(&self.to)? {
+            Some(there) => there,
+            None => definition::create(&self.to, &self.source.schema, self.rules.late, tally)?,
+        };
+        Ok(table.table_id)
+    }
+}
+
+fn key_text(key: &KeySchema) -> String {
+    let attributes = key.attributes().map(|attribute| format!("{} ({:?})", attribute.name, attribute.attribute_type));
+    attributes.collect::<Vec<_>>().join(" and ")
+}

@@ -1,0 +1,158 @@
+//! A table's definition, read from one service and made in another.
+//!
+//! Not taken over is what belongs to the place and not to the table: deletion protection, warm throughput (which costs), a resource policy,
+//! tags. Where a table is copied to a database of one's own, global indexes and the stream are made after the items: an index made late keeps out
+//! what cannot be its key, as it did where it was made, and both cost a copy nothing then.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::tally::Tally;
+use super::{CopyError, Side};
+use crate::codec::json::document::Document;
+use crate::codec::wire::create_table;
+use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
+use crate::model::api::{
+    CreateTableRequest, DescribeTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus,
+    TimeToLiveSpecification, TimeToLiveStatus, UpdateTableRequest, UpdateTimeToLiveRequest,
+};
+use crate::model::error::StoreError;
+use crate::model::settings::WarmThroughput;
+use crate::model::{Error, IndexKind, IndexName, IndexSchema, TableSchema};
+
+const NOT_FOUND: &str = "ResourceNotFoundException";
+
+/// How often is looked whether a table or index is ready.
+const LOOK_MIN: Duration = Duration::from_millis(20);
+const LOOK_MAX: Duration = Duration::from_secs(2);
+
+/// Told of the index that is being made.
+pub type WatchIndex<'a> = dyn FnMut(&IndexName, &IndexDescription) + 'a;
+
+/// The table as it is; `None` when there is none.
+///
+/// # Errors
+/// Those of the service.
+pub fn describe(side: &Side) -> Result<Option<TableDescription>, CopyError> {
+    match side.database.describe_table(DescribeTableRequest { table_name: side.table.clone() }) {
+        Ok(response) => Ok(Some(response.table)),
+        Err(error) if error.exception() == NOT_FOUND => Ok(None),
+        Err(error) => Err(side.failed(error)),
+    }
+}
+
+/// The attribute that says when an item expires, while that is enabled.
+///
+/// # Errors
+/// Those of the service.
+pub fn expiry(side: &Side) -> Result<Option<String>, Error> {
+    let described = side.database.describe_time_to_live(DescribeTimeToLiveRequest { table_name: side.table.clone() })?;
+    let is_on = matches!(described.status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling);
+    Ok(described.attribute_name.filter(|_| is_on))
+}
+
+/// The definition as it is made for `to`.
+fn taken_over(schema: &TableSchema, to: &Side) -> TableSchema {
+    let mut schema = TableSchema { name: to.table.clone(), deletion_protection: false, ..schema.clone() };
+    schema.settings.resource_policy = None;
+    schema.settings.tags.clear();
+    schema.settings.throughput.warm = WarmThroughput::default();
+    schema.indexes.iter_mut().for_each(|index| index.settings.warm = WarmThroughput::default());
+    schema
+}
+
+/// The request that makes such a table.
+fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
+    let json = Document::of(&create_table::to_json(schema));
+    create_table::request(json.root()).map_err(|_| StoreError::Corrupt("a table's definition").into())
+}
+
+/// Makes the table, and waits until it is there; `late`: without what is made after the items.
+///
+/// # Errors
+/// Those of the service.
+pub fn create(to: &Side, schema: &TableSchema, late: bool, tally: &Tally) -> Result<TableDescription, CopyError> {
+    let mut schema = taken_over(schema, to);
+    if late {
+        schema.indexes.retain(|index| index.kind == IndexKind::Local);
+        schema.settings.stream = None;
+    }
+    let request = request(&schema).map_err(|error| to.failed(error))?;
+    to.database.create_table(request).map_err(|error| to.failed(error))?;
+    wait(to, tally, &mut |_, _| ())
+}
+
+/// Waits until the table and its indexes are there.
+fn wait(to: &Side, tally: &Tally, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyError> {
+    let mut pause = LOOK_MIN;
+    loop {
+        let table = describe(to)?;
+        let table = table.ok_or_else(|| CopyError::Refused(format!("{}: the table was deleted meanwhile", to.name)))?;
+        let waited_for = table.schema.indexes.iter().zip(&table.indexes).find(|(_, state)| state.status != TableStatus::Active);
+        match waited_for {
+            Some((index, state)) => watch(&index.name, state),
+            None if table.status == TableStatus::Active => return Ok(table),
+            None => {}
+        }
+        if tally.is_stopped() {
+            return Err(CopyError::Refused(format!("{}: stopped before the table was ready", to.name)));
+        }
+        sleep(pause);
+        pause = (pause * 2).min(LOOK_MAX);
+    }
+}
+
+/// Makes what the table does not have yet of what comes after the items.
+///
+/// # Errors
+/// Those of the service.
+pub fn complete(to: &Side, schema: &TableSchema, tally: &Tally, watch: &mut WatchIndex<'_>) -> Result<(), CopyError> {
+    let schema = taken_over(schema, to);
+    let mut there = wait(to, tally, watch)?;
+    for index in schema.indexes_of(IndexKind::Global) {
+        if there.schema.index(index.name.as_str()).is_none() {
+            update(to, index_request(&schema, index).map_err(|error| to.failed(error))?)?;
+            there = wait(to, tally, watch)?;
+        }
+    }
+    if let (Some(view_type), None) = (schema.settings.stream, there.schema.settings.stream) {
+        let mut request = UpdateTableRequest::new(to.table.clone());
+        request.stream = Some(StreamSpecification { enabled: true, view_type: Some(view_type) });
+        update(to, request)?;
+        wait(to, tally, watch)?;
+    }
+    Ok(())
+}
+
+fn update(to: &Side, request: UpdateTableRequest) -> Result<(), CopyError> {
+    const NO_CONTROL: Error = Error::Unavailable("this database has no UpdateTable");
+    let control = to.database.administration().ok_or_else(|| to.failed(NO_CONTROL))?;
+    control.update_table(request).map(drop).map_err(|error| to.failed(error))
+}
+
+fn index_request(schema: &TableSchema, index: &IndexSchema) -> Result<UpdateTableRequest, Error> {
+    let definitions = request(schema)?.global_indexes.unwrap_or_default();
+    let create = definitions.into_iter().find(|definition| definition.name == index.name).map(Box::new);
+    let mut request = UpdateTableRequest::new(schema.name.clone());
+    let key = schema.key.attributes().chain(index.attributes());
+    let mut attributes: Vec<_> = key.cloned().collect();
+    attributes.sort_by(|one, two| one.name.cmp(&two.name));
+    attributes.dedup();
+    request.attribute_definitions = Some(attributes);
+    request.index_updates = Some(vec![IndexUpdate { create, ..IndexUpdate::default() }]);
+    Ok(request)
+}
+
+/// Lets items expire by that attribute, unless they do already.
+///
+/// # Errors
+/// Those of the service.
+pub fn set_expiry(to: &Side, attribute_name: &str) -> Result<(), CopyError> {
+    let failed = |error| to.failed(error);
+    if expiry(to).map_err(failed)?.as_deref() == Some(attribute_name) {
+        return Ok(());
+    }
+    let specification = TimeToLiveSpecification { enabled: true, attribute_name: attribute_name.to_owned() };
+    let request = UpdateTimeToLiveRequest { table_name: to.table.clone(), specification };
+    to.database.update_time_to_live(request).map(drop).map_err(failed)
+}

@@ -1,0 +1,246 @@
+//! Where each segment of a copy is: a file of lines, each durable before the next page is read.
+//!
+//! ```text
+//! {"version":1,"from":"http://…/Orders","from_id":"…","segments":8,"makes":true}   what is copied; the table is made
+//! {"to_id":"…"}                                                         the table that is written
+//! {"segment":3,"after":{"id":{"S":"x"}},"counts":{…}}                   a page whose items are all there; after null: the last
+//! ```
+//! A line that was cut short by the end of a process is taken away: its page is read again.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::tally::Counts;
+use crate::codec::dynamodb_json;
+use crate::model::Item;
+
+const VERSION: u32 = 1;
+
+/// Segments that a table is read in at once.
+pub const SEGMENTS_MAX: u32 = 256;
+
+/// Where a segment goes on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Place {
+    #[default]
+    Start,
+    /// After this key.
+    After(Item),
+    End,
+}
+
+/// What is copied, and in how many segments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    version: u32,
+    /// As people are told of it.
+    pub from: String,
+    /// `TableId`: another table of the same name has another one.
+    pub from_id: String,
+    pub segments: u32,
+    /// The table that is written is made for this.
+    pub makes: bool,
+}
+
+impl Head {
+    #[must_use]
+    pub fn new(from: String, from_id: String, segments: u32, makes: bool) -> Self {
+        Self { version: VERSION, from, from_id, segments, makes }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Head(Head),
+    Page { segment: u32, after: Option<Value>, counts: Counts },
+    Target { to_id: String },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("{path}: {source}")]
+    Io { path: String, source: io::Error },
+    #[error("another process is copying this table; wait for it or end it")]
+    Busy,
+    #[error("{0} is not what this ddbfs wrote; remove it to begin anew")]
+    Damaged(String),
+}
+
+/// What a journal tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    pub head: Head,
+    /// `TableId` of the table that is written, once it is known.
+    pub to_id: Option<String>,
+    pub places: Vec<Place>,
+    pub counts: Counts,
+}
+
+impl State {
+    fn new(head: Head) -> Self {
+        let places = vec![Place::Start; head.segments as usize];
+        Self { head, to_id: None, places, counts: Counts::default() }
+    }
+}
+
+/// An open journal; nobody else copies the same table while it is.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl Journal {
+    /// Opens the journal at `path`, and tells what it says; nothing, when it is new.
+    ///
+    /// # Errors
+    /// `Busy`: it is open elsewhere. `Damaged`: not a journal. Those of the file.
+    pub fn open(path: &Path) -> Result<(Self, Option<State>), JournalError> {
+        let failed = |source| failed(path, source);
+        let directory = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(directory).map_err(failed)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Busy),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        file.set_len(whole as u64).map_err(failed)?;
+        // Its name is durable before anything is done that only it knows of.
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
+        let state = read(&text[..whole]).ok_or_else(|| JournalError::Damaged(path.display().to_string()))?;
+        Ok((Self { path: path.to_owned(), file: Mutex::new(file) }, state))
+    }
+
+    /// Begins anew.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn begin(&self, head: Head) -> Result<State, JournalError> {
+        self.file.lock().set_len(0).map_err(|source| failed(&self.path, source))?;
+        self.append(&Line::Head(head.clone()))?;
+        Ok(State::new(head))
+    }
+
+    /// Notes which table is written.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn target(&self, to_id: String) -> Result<(), JournalError> {
+        self.append(&Line::Target { to_id })
+    }
+
+    /// Notes a page whose items are all there.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn page(&self, segment: u32, last_key: Option<&Item>, counts: Counts) -> Result<(), JournalError> {
+        let after = last_key.map(typed);
+        self.append(&Line::Page { segment, after, counts })
+    }
+
+    fn append(&self, line: &Line) -> Result<(), JournalError> {
+        let mut text = serde_json::to_vec(line).map_err(|error| failed(&self.path, error.into()))?;
+        text.push(b'\n');
+        let mut file = self.file.lock();
+        file.write_all(&text).and_then(|()| file.sync_data()).map_err(|source| failed(&self.path, source))
+    }
+
+    /// The copy is whole, or nothing of it is wanted any more.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn remove(self) -> Result<(), JournalError> {
+        fs::remove_file(&self.path).map_err(|source| failed(&self.path, source))
+    }
+}
+
+fn failed(path: &Path, source: io::Error) -> JournalError {
+    JournalError::Io { path: path.display().to_string(), source }
+}
+
+fn typed(key: &Item) -> Value {
+    let mut text = Vec::new();
+    dynamodb_json::write_item(key, &mut text);
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// What whole lines say; the outer `None` when they are none.
+fn read(text: &[u8]) -> Option<Option<State>> {
+    let mut state: Option<State> = None;
+    for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        match (serde_json::from_slice(line).ok()?, &mut state) {
+            (Line::Head(head), None) if head.version == VERSION && (1..=SEGMENTS_MAX).contains(&head.segments) => {
+                state = Some(State::new(head));
+            }
+            (Line::Target { to_id }, Some(state)) => state.to_id = Some(to_id),
+            (Line::Page { segment, after, counts }, Some(state)) => {
+                let place = match after {
+                    None => Place::End,
+                    Some(key) => Place::After(dynamodb_json::parse(key.to_string().as_bytes()).ok()?),
+                };
+                *state.places.get_mut(segment as usize)? = place;
+                state.counts.add(&counts);
+            }
+            (Line::Head(_), _) | (_, None) => return None,
+        }
+    }
+    Some(state)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::AttributeValue;
+
+    #[test]
+    fn a_journal_tells_after_a_kill_what_it_was_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journals/a");
+        let key = Item::from([("k", AttributeValue::B(vec![0, 255])), ("s", AttributeValue::N("-1.50".parse().unwrap()))]);
+        let counts = Counts { items: 3, read_units: 1.5, write_units: 2.0, rejected: 1 };
+        {
+            let (journal, state) = Journal::open(&path).unwrap();
+            assert_eq!(state, None);
+            assert!(matches!(Journal::open(&path), Err(JournalError::Busy)));
+            journal.begin(Head::new("A".into(), "id".into(), 3, true)).unwrap();
+            journal.target("to".into()).unwrap();
+            journal.page(1, Some(&key), counts).unwrap();
+            journal.page(2, None, counts).unwrap();
+        }
+        let mut text = fs::read(&path).unwrap();
+        let whole = text.len();
+        text.extend_from_slice(br#"{"segment":0,"after":nu"#);
+        fs::write(&path, &text).unwrap();
+        let (journal, state) = Journal::open(&path).unwrap();
+        let state = state.unwrap();
+        assert_eq!((state.head.segments, state.to_id.as_deref()), (3, Some("to")));
+        assert_eq!(state.places, [Place::Start, Place::After(key), Place::End]);
+        assert_eq!(state.counts, Counts { items: 6, read_units: 3.0, write_units: 4.0, rejected: 2 });
+        assert_eq!(fs::metadata(&path).unwrap().len(), whole as u64);
+        journal.remove().unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_no_journal_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        for text in ["x\n", "{\"to_id\":\"a\"}\n", "{\"version\":2,\"from\":\"\",\"from_id\":\"\",\"segments\":1,\"makes\":true}\n"]
+        {
+            fs::write(&path, text).unwrap();
+            assert!(matches!(Journal::open(&path), Err(JournalError::Damaged(_))), "{text}");
+        }
+    }
+}
