@@ -23,6 +23,13 @@ pub struct DataArgs {
     dir: Option<PathBuf>,
 }
 
+impl DataArgs {
+    /// That directory.
+    pub fn at(dir: PathBuf) -> Self {
+        Self { dir: Some(dir) }
+    }
+}
+
 /// An open database.
 pub struct Opened {
     pub dir: PathBuf,

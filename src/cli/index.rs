@@ -183,7 +183,8 @@ fn follow(database: &dyn Browse, table: &TableName, index: &str, progress: &Back
     }
 }
 
-fn step(state: &IndexDescription, progress: &BackfillProgress) -> ControlFlow<()> {
+/// Shows the state of an index; `Break` when it is made.
+pub fn step(state: &IndexDescription, progress: &BackfillProgress) -> ControlFlow<()> {
     match (state.status, state.progress) {
         (TableStatus::Active, _) => return ControlFlow::Break(()),
         (TableStatus::Deleting, _) => progress.removing(),

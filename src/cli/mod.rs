@@ -1,6 +1,6 @@
 //! Commands: arguments, progress, messages, exit codes. Every command is a file; each ends in an `Outcome`.
 //!
-//! Exit codes: 0 done, 1 failed, 2 usage (clap's own).
+//! Exit codes: 0 done, 1 failed, 2 usage (clap's own); of `diff` 0 same, 1 different, 2 trouble.
 
 mod advise;
 mod archive;
@@ -8,8 +8,10 @@ mod autoscale;
 mod cache_args;
 mod check;
 mod compact;
+mod copies;
 mod data_dir;
 mod delays;
+mod diff;
 mod dump;
 mod durability;
 mod generate;
@@ -21,8 +23,11 @@ mod model_args;
 mod mount;
 mod options;
 mod outcome;
+mod places;
 mod progress;
 mod reader;
+mod pull;
+mod push;
 mod sample;
 mod serve;
 mod shapes;
@@ -74,6 +79,12 @@ enum Command {
     Load(load::LoadArgs),
     /// Write a table's items to standard output, one JSON object a line.
     Dump(dump::DumpArgs),
+    /// Copy a table of a service into the data directory, with its items, indexes and time to live; goes on where it was stopped.
+    Pull(pull::PullArgs),
+    /// Copy a table of the data directory to a service; goes on where it was stopped.
+    Push(push::PushArgs),
+    /// Compare two tables, here or in services: items that only one has, items that differ.
+    Diff(diff::DiffArgs),
     /// Recompute every index entry and counter from the items and compare.
     Check(check::CheckArgs),
     /// Give the free pages of the data file back to the disk; while no ddbfs has it open.
@@ -135,6 +146,9 @@ fn run(cli: Cli) -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Load(args) => load::run(args),
         Command::Dump(args) => dump::run(args),
+        Command::Pull(args) => pull::run(args),
+        Command::Push(args) => push::run(args),
+        Command::Diff(args) => diff::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Sample(args) => sample::run(args),
@@ -155,6 +169,7 @@ fn run(cli: Cli) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(1),
+        Ok(Outcome::Trouble) => ExitCode::from(2),
         Err(error) => failed(&error),
     }
 }

@@ -8,6 +8,8 @@ pub enum Outcome {
     Done,
     /// The command ran and found or met something wrong; it has said what.
     Failed,
+    /// Of `diff`, whose 1 says that there are differences: it could not tell, and has said why.
+    Trouble,
 }
 
 /// Why a command could not go on: one sentence for a person.
@@ -15,6 +17,8 @@ pub enum Outcome {
 pub enum CliError {
     #[error("{0}")]
     Database(#[from] crate::model::Error),
+    #[error(transparent)]
+    Copy(#[from] crate::database::copies::CopyError),
     #[error("{doing}: {source}")]
     Io { doing: String, source: std::io::Error },
     #[error("{0}")]

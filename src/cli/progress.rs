@@ -36,6 +36,37 @@ impl Progress {
     }
 }
 
+/// Progress of a copy or comparison over items, with units, what they cost, and the time left.
+pub struct ItemProgress(ProgressBar);
+
+impl ItemProgress {
+    /// `total` may be hours old; `done` were done before.
+    pub fn new(total: u64, done: u64) -> Self {
+        let bar = ProgressBar::new(total.max(done)).with_position(done);
+        bar.set_style(style("{wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {per_sec}  {msg}  {eta} left"));
+        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        bar.reset_eta();
+        Self(bar)
+    }
+
+    pub fn update(&self, items: u64, spent: String) {
+        if self.0.length().is_some_and(|total| items > total) {
+            self.0.set_length(items);
+        }
+        self.0.set_position(items);
+        self.0.set_message(spent);
+    }
+
+    /// Prints a line to standard error above the bar.
+    pub fn line(&self, text: &str) {
+        self.0.suspend(|| eprintln!("{text}"));
+    }
+
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// What an index that is being made or removed is at.
 pub struct BackfillProgress {
     bar: ProgressBar,

@@ -1,4 +1,5 @@
-//! A service elsewhere: its transport through bad networks, credentials, and what may be spent of it.
+//! A service elsewhere: its transport through bad networks, credentials, what may be spent of it, and tables copied
+//! from it and to it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_possible_truncation)]
 
@@ -6,5 +7,6 @@
 mod support;
 
 mod budget;
+mod copies;
 mod credentials;
 mod transport;

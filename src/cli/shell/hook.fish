@@ -28,7 +28,7 @@ end
 __ddbfs_tell quiet
 
 # Names of tables for the commands that take one.
-complete -c ddbfs -n '__fish_seen_subcommand_from load dump advise archive violations; and test (count (commandline -opc)) -eq 2' -f -a '(ddbfs shell --tables 2>/dev/null)'
+complete -c ddbfs -n '__fish_seen_subcommand_from load dump push advise archive violations; and test (count (commandline -opc)) -eq 2' -f -a '(ddbfs shell --tables 2>/dev/null)'
 complete -c ddbfs -n '__fish_seen_subcommand_from index; and test (count (commandline -opc)) -eq 3' -f -a '(ddbfs shell --tables 2>/dev/null)'
 
 # What no listing shows: query/ and its like, clauses, values, results.

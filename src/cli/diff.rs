@@ -1,0 +1,227 @@
+//! `ddbfs diff A B`: what two tables do not have in common.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use clap::Args;
+use indicatif::HumanCount;
+use serde_json::Value;
+
+use super::copies::{self, CopyArgs, Cost};
+use super::data_dir::DataArgs;
+use super::outcome::{CliError, Outcome, print};
+use super::places::{self, Found, Rates, ServiceArgs, rate};
+use super::progress::ItemProgress;
+use crate::codec::plain_json;
+use crate::database::copies::compare::{Comparison, Difference};
+use crate::database::copies::{Side, definition};
+use crate::model::api::TableDescription;
+use crate::model::limits::READ_UNIT_BYTES;
+use crate::model::{AttributeValue, Item, KeySchema};
+
+const AFTER_HELP: &str = "\
+A table is [PLACE/]TABLE:
+  Orders                          of the data directory
+  ./copy/Orders                   of another data directory
+  http://127.0.0.1:8000/Orders    of the service there
+  aws:Orders                      of DynamoDB, by the AWS configuration; aws:eu-west-1/Orders of that region
+
+Both are read once. What differs is read again, consistently, and told when it still does:
+  - KEY      only in A        + KEY      only in B        ~ KEY      in both, with the attributes as A and as B has them
+
+Exit code: 0 the same items, 1 different, 2 trouble.";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct DiffArgs {
+    /// A table
+    #[arg(value_name = "A")]
+    one: String,
+    /// The table that it is compared with
+    #[arg(value_name = "B")]
+    two: String,
+    /// Only whether they differ: ends at the first difference
+    #[arg(long, short = 'q')]
+    brief: bool,
+    /// A JSON object a line for each difference
+    #[arg(long, conflicts_with = "brief")]
+    json: bool,
+    /// Read units a second at most, of each table
+    #[arg(long, value_name = "N", value_parser = rate)]
+    max_rcu: Option<f64>,
+    #[command(flatten)]
+    copy: CopyArgs,
+    #[command(flatten)]
+    service: ServiceArgs,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
+    let rates = Rates { reads: args.max_rcu, writes: None };
+    let find = |text: &str| places::find(text, &args.data, &args.service, rates);
+    let found = find(&args.one).and_then(|one| Ok([one, find(&args.two)?]));
+    let compared = found.and_then(|found| {
+        let compared = compare(args, found.each_ref().map(|found| found.side.clone()));
+        found.into_iter().filter_map(|found: Found| found.opened).for_each(|opened| opened.close());
+        compared
+    });
+    // As diff(1): 1 says that there are differences.
+    compared.or_else(|error| {
+        eprintln!("ddbfs: {error}");
+        Ok(Outcome::Trouble)
+    })
+}
+
+fn described(side: &Side) -> Result<TableDescription, CliError> {
+    definition::describe(side)?.ok_or_else(|| CliError::Message(format!("{}: there is no such table", side.name)))
+}
+
+/// How many of each kind.
+#[derive(Default)]
+struct Differences {
+    removed: u64,
+    added: u64,
+    changed: u64,
+}
+
+fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
+    let tables = [described(&sides[0])?, described(&sides[1])?];
+    let key = tables[0].schema.key.clone();
+    if key != tables[1].schema.key {
+        let text = format!("{} and {} have different keys: their items cannot be compared", sides[0].name, sides[1].name);
+        return Err(CliError::Message(text));
+    }
+    // Only what is read of a service is paid for.
+    let of_service = |place: usize| if sides[place].name.contains("://") { tables[place].table_size_bytes as f64 } else { 0.0 };
+    let units = (of_service(0) + of_service(1)) / READ_UNIT_BYTES as f64 / 2.0;
+    Cost::new().confirm((units, 0.0), args.copy.yes)?;
+    let items = tables[0].item_count.max(tables[1].item_count);
+    let bar = Arc::new(ItemProgress::new(tables[0].item_count + tables[1].item_count, 0));
+    let tally = copies::tally(&bar, |counts| (counts.read_units, 0.0))?;
+    let comparison = Comparison { sides, key, items, segments: args.copy.segments, tally: &tally };
+    let (mut counts, mut printed) = (Differences::default(), Ok(()));
+    let ended = comparison.run(&mut |difference| {
+        counts.count(difference);
+        if args.brief {
+            return ControlFlow::Break(());
+        }
+        bar.finish();
+        let text = if args.json { json_line(&comparison.key, difference) } else { text(&comparison.key, difference) };
+        printed = print(text.as_bytes());
+        if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    bar.finish();
+    ended?;
+    printed?;
+    let [one, two] = &comparison.sides;
+    let same = counts.removed + counts.added + counts.changed == 0;
+    if args.brief && !same {
+        print(format!("{} and {} differ\n", one.name, two.name).as_bytes())?;
+    } else if !same {
+        let Differences { removed, added, changed } = counts;
+        eprintln!(
+            "{} only in {}, {} only in {}, {} different",
+            HumanCount(removed),
+            one.name,
+            HumanCount(added),
+            two.name,
+            HumanCount(changed)
+        );
+    }
+    Ok(if same { Outcome::Done } else { Outcome::Failed })
+}
+
+impl Differences {
+    fn count(&mut self, difference: &Difference) {
+        let of = match &difference.items {
+            [Some(_), Some(_)] => &mut self.changed,
+            [Some(_), None] => &mut self.removed,
+            [None, _] => &mut self.added,
+        };
+        *of += 1;
+    }
+}
+
+/// A plain JSON line without its newline.
+fn line(item: &Item, schema: &KeySchema) -> String {
+    let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
+    let mut text = Vec::new();
+    plain_json::write_line(item, &first, &mut text);
+    String::from_utf8_lossy(&text).trim_end().to_owned()
+}
+
+/// A value as plain JSON has it, with all its digits.
+fn value(value: &AttributeValue) -> String {
+    let mut text = Vec::new();
+    plain_json::write_line(&Item::from([("v", value.clone())]), &[], &mut text);
+    let text = String::from_utf8_lossy(&text);
+    text.trim_end().strip_prefix("{\"v\":").and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
+}
+
+fn text(schema: &KeySchema, difference: &Difference) -> String {
+    let key = line(&difference.key.to_item(schema), schema);
+    let sign = match &difference.items {
+        [Some(_), None] => '-',
+        [None, _] => '+',
+        [Some(_), Some(_)] => '~',
+    };
+    let mut text = format!("{sign} {key}\n");
+    if sign == '~' {
+        for (name, values) in difference.attributes() {
+            for (sign, value) in ["-", "+"].iter().zip(values).filter_map(|(sign, of)| of.map(|of| (sign, value(of)))) {
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "    {sign} {}: {value}", Value::from(name));
+            }
+        }
+    }
+    text
+}
+
+fn json_line(schema: &KeySchema, difference: &Difference) -> String {
+    let key = line(&difference.key.to_item(schema), schema);
+    match &difference.items {
+        [Some(_), None] => format!("{{\"only_in\":\"A\",\"key\":{key}}}\n"),
+        [None, _] => format!("{{\"only_in\":\"B\",\"key\":{key}}}\n"),
+        [Some(_), Some(_)] => {
+            let sides = |[one, two]: [Option<&AttributeValue>; 2]| {
+                let sides =
+                    [("A", one), ("B", two)].into_iter().filter_map(|(side, of)| Some(format!("\"{side}\":{}", value(of?))));
+                sides.collect::<Vec<_>>().join(",")
+            };
+            let attributes = difference.attributes();
+            let attributes = attributes.iter().map(|(name, values)| format!("{}:{{{}}}", Value::from(*name), sides(*values)));
+            format!("{{\"key\":{key},\"attributes\":{{{}}}}}\n", attributes.collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Key;
+    use crate::model::schema::{KeyAttribute, KeyAttributeType};
+
+    #[test]
+    fn differences_are_told_with_all_digits() {
+        let schema =
+            KeySchema { partition: KeyAttribute { name: "k".to_owned(), attribute_type: KeyAttributeType::S }, sort: None };
+        let item = |text: &str| plain_json::parse(text.as_bytes()).ok();
+        let check = |one: Option<Item>, two: Option<Item>, told: &str, as_json: &str| {
+            let key = Key { partition: AttributeValue::S("a \"b\"".to_owned()), sort: None };
+            let difference = Difference { key, items: [one, two] };
+            assert_eq!((text(&schema, &difference).as_str(), json_line(&schema, &difference).as_str()), (told, as_json));
+        };
+        check(item("{}"), None, "- {\"k\":\"a \\\"b\\\"\"}\n", "{\"only_in\":\"A\",\"key\":{\"k\":\"a \\\"b\\\"\"}}\n");
+        check(None, item("{}"), "+ {\"k\":\"a \\\"b\\\"\"}\n", "{\"only_in\":\"B\",\"key\":{\"k\":\"a \\\"b\\\"\"}}\n");
+        check(
+            item(r#"{"n":12345678901234567890123456789012345678,"m":{"x":[1]}}"#),
+            item(r#"{"n":12345678901234567890123456789012345679,"é":null}"#),
+            "~ {\"k\":\"a \\\"b\\\"\"}\n    - \"m\": {\"x\":[1]}\n    - \"n\": 12345678901234567890123456789012345678\n    \
+             + \"n\": 12345678901234567890123456789012345679\n    + \"é\": null\n",
+            "{\"key\":{\"k\":\"a \\\"b\\\"\"},\"attributes\":{\"m\":{\"A\":{\"x\":[1]}},\"n\":{\"A\":12345678901234567890123456789012345678,\
+             \"B\":12345678901234567890123456789012345679},\"é\":{\"B\":null}}}\n",
+        );
+    }
+}

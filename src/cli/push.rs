@@ -1,0 +1,71 @@
+//! `ddbfs push TABLE`: a table of the data directory to a service.
+
+use clap::Args;
+
+use super::copies::{self, CopyArgs};
+use super::data_dir::{self, DataArgs};
+use super::dump::existing_table;
+use super::outcome::{CliError, Outcome};
+use super::places::{self, Rates, ServiceArgs, rate};
+use crate::database::copies::copy::{Existing, Plan, Rules};
+
+const AFTER_HELP: &str = "\
+Nothing is overwritten unless you say so: the table must be there and empty, or --create makes it, or --merge puts the items beside its own.
+Stopped or killed, the same command goes on where it was; items that are put again are the same.
+
+Examples:
+  ddbfs push Orders --create --region eu-central-1
+  ddbfs push Orders --to-endpoint http://127.0.0.1:8000 --to-table Orders2 --create";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct PushArgs {
+    /// The table
+    table: String,
+    /// The service [default: that of the AWS configuration: AWS_ENDPOINT_URL_DYNAMODB, the profile, the region]
+    #[arg(long, value_name = "URL")]
+    to_endpoint: Option<String>,
+    /// The table there [default: the same name]
+    #[arg(long, value_name = "NAME")]
+    to_table: Option<String>,
+    /// Make the table when there is none, with indexes, stream and time to live
+    #[arg(long)]
+    create: bool,
+    /// Put the items into a table that has items, over those with the same key
+    #[arg(long)]
+    merge: bool,
+    /// Forget where an earlier push stopped
+    #[arg(long)]
+    restart: bool,
+    /// Write units a second at most
+    #[arg(long, value_name = "N", value_parser = rate)]
+    max_wcu: Option<f64>,
+    #[command(flatten)]
+    copy: CopyArgs,
+    #[command(flatten)]
+    service: ServiceArgs,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+pub fn run(args: PushArgs) -> Result<Outcome, CliError> {
+    let to_table = copies::table_name(args.to_table.as_ref().unwrap_or(&args.table))?;
+    let rates = Rates { reads: None, writes: args.max_wcu };
+    let to = places::of_service(&args.service, args.to_endpoint.as_deref(), to_table, rates)?;
+    let opened = data_dir::open(&args.data)?;
+    let table = existing_table(&*opened.database, &args.table)?;
+    let rules = Rules {
+        existing: if args.merge { Existing::Merge } else { Existing::Fill },
+        create: args.create,
+        late: false,
+        segments: args.copy.segments,
+        restart: args.restart,
+        anew: "--restart",
+    };
+    let journal = copies::journal(&opened, &["push", table.as_str(), &to.name]);
+    let what = format!("{table} to {}", to.name);
+    let plan = Plan::new(places::of_data(&opened, table), to, rules, &journal).map_err(CliError::from);
+    let done = plan.and_then(|plan| copies::perform(plan, what, "pushed", |counts| (0.0, counts.write_units), args.copy.yes));
+    opened.close();
+    done
+}

@@ -1,0 +1,267 @@
+//! `ddbfs pull`, `push` and `diff` with a service, as a person types them: killed on the way, at a rate, refused.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ddbfs::database::Database;
+use ddbfs::database::local::LocalDatabase;
+use ddbfs::engine::EngineOptions;
+use ddbfs::http::{RunningServer, Server};
+use ddbfs::model::Item;
+use ddbfs::model::api::{PutItemRequest, ScanRequest, Segment};
+use ddbfs::store::memory::MemoryStore;
+
+use crate::support::daemon::{DDBFS, check, texts};
+use crate::support::engine::{definition, n, s, table, x};
+use crate::support::http;
+use crate::support::proxy::{Proxy, Trouble};
+
+/// So many segments in all tests.
+const SEGMENTS: u32 = 2;
+
+/// A service with the table `Tab`, a proxy before it, and a data directory.
+struct Bed {
+    database: Arc<LocalDatabase>,
+    server: RunningServer,
+    proxy: Proxy,
+    dir: tempfile::TempDir,
+}
+
+impl Bed {
+    /// Items of 3 KB.
+    fn new(items: u32) -> Self {
+        let store = Arc::new(MemoryStore::new().unwrap());
+        let database = Arc::new(LocalDatabase::open(store, EngineOptions::default()).unwrap());
+        database.create_table(definition("Tab", "pk:S sk:N", &["G one a:S KEYS_ONLY"])).unwrap();
+        let server = Server::start(http::options(), Arc::clone(&database) as Arc<dyn Database>).unwrap();
+        let proxy = Proxy::before(server.local_addr());
+        let bed = Self { database, server, proxy, dir: tempfile::tempdir().unwrap() };
+        (0..items).for_each(|number| bed.put(item(number)));
+        bed
+    }
+
+    fn put(&self, item: Item) {
+        self.database.put_item(PutItemRequest::new(table("Tab"), item)).unwrap();
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.server.local_addr())
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(DDBFS);
+        command.args(args).env("DDBFS_DATA", self.data()).env("HOME", self.dir.path()).stdin(Stdio::null());
+        for name in ["AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_CONFIG_FILE"] {
+            command.env_remove(name);
+        }
+        let set = [("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("AWS_REGION", "us-east-1")];
+        command.envs(set).env("AWS_EC2_METADATA_DISABLED", "true");
+        command
+    }
+
+    /// Exit code, standard output, standard error.
+    fn run(&self, args: &[&str]) -> (i32, String, String) {
+        let output = self.command(args).output().unwrap();
+        let (out, err) = texts(&output);
+        (output.status.code().unwrap_or(-1), out, err)
+    }
+
+    /// Both tables have the same items.
+    #[track_caller]
+    fn is_same(&self) {
+        let there = format!("{}/Tab", self.url());
+        assert_eq!(self.run(&["diff", "Tab", &there]), (0, String::new(), String::new()));
+    }
+
+    /// Lets so many requests pass, kills the command when the service is silent and so many pages are noted.
+    fn killed(&self, args: &[&str], requests: usize, pages: usize) {
+        self.proxy.pass(requests);
+        self.proxy.always(Some(Trouble::Silence));
+        let mut child = self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        while noted(&self.data()) < pages {
+            assert!(begun.elapsed() < Duration::from_secs(120), "only {} pages are noted", noted(&self.data()));
+            assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+fn item(number: u32) -> Item {
+    let (pk, sk) = (format!("p{}", number / 7), (number % 7).to_string());
+    Item::from([("pk", s(&pk)), ("sk", n(&sk)), ("a", s(&sk)), ("n", n(&number.to_string())), ("fill", x(3000))])
+}
+
+/// Pages that the journal of the only copy in a data directory tells of.
+fn noted(data: &Path) -> usize {
+    let journals = std::fs::read_dir(data.join("copies")).into_iter().flatten();
+    let texts = journals.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default());
+    texts.map(|text| text.matches("\"segment\":").count()).sum()
+}
+
+#[test]
+fn a_pull_that_is_killed_twice_misses_nothing_and_pays_for_a_page_a_segment_again() {
+    let bed = Bed::new(4_000);
+    let pages: usize = (0..SEGMENTS).map(|index| pages_of(&bed.database, index)).sum();
+    assert!(pages >= 10, "{pages}");
+    let url = bed.proxy.url();
+    let pull = ["pull", "Tab", "--from-endpoint", &url, "--segments", "2", "--timeout", "100"];
+    // DescribeTable, DescribeTimeToLive and some pages.
+    bed.killed(&pull, 2 + 4, 3);
+    bed.killed(&pull, 2 + 4, 6);
+    bed.proxy.always(None);
+    let (code, out, err) = bed.run(&pull);
+    assert_eq!((code, out.starts_with("4,000 items pulled; ")), (0, true), "{out}{err}");
+    assert!(err.contains("goes on where it was stopped: "), "{err}");
+    let scans = bed.proxy.take_operations().iter().filter(|operation| *operation == "Scan").count();
+    assert!(scans <= pages + 2 * SEGMENTS as usize, "{scans} Scans for {pages} pages");
+    bed.is_same();
+    let (clean, report) = check(&bed.data());
+    assert!(clean, "{report}");
+    let (_, status, _) = bed.run(&["index", "status", "Tab"]);
+    assert!(status.contains("ACTIVE") && status.contains("4000 entries"), "{status}");
+    // It is whole: a pull would be another one.
+    let (code, _, err) = bed.run(&pull);
+    assert_eq!((code, err.contains("Tab: there is a table of that name; --replace drops it first")), (1, true), "{err}");
+    assert_eq!(bed.run(&[&pull[..], &["--replace"]].concat()).0, 0);
+    bed.is_same();
+}
+
+fn pages_of(database: &LocalDatabase, index: u32) -> usize {
+    let mut request = ScanRequest::new(table("Tab"));
+    request.segment = Some(Segment { index, total: SEGMENTS });
+    for page in 1.. {
+        request.exclusive_start_key = database.scan(&request).unwrap().page.last_evaluated_key;
+        if request.exclusive_start_key.is_none() {
+            return page;
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_push_that_is_killed_twice_misses_nothing() {
+    let bed = Bed::new(2_500);
+    assert_eq!(bed.run(&["pull", "Tab", "--from-endpoint", &bed.url()]).0, 0);
+    bed.database.delete_table(ddbfs::model::api::DeleteTableRequest::new(table("Tab"))).unwrap();
+    let url = bed.proxy.url();
+    let push = ["push", "Tab", "--create", "--to-endpoint", &url, "--segments", "2", "--timeout", "100"];
+    // A page is fourteen batches or so.
+    bed.killed(&push, 40, 1);
+    bed.killed(&push, 40, 2);
+    bed.proxy.always(None);
+    let (code, out, err) = bed.run(&push);
+    assert_eq!((code, out.starts_with("2,500 items pushed; ")), (0, true), "{out}{err}");
+    bed.is_same();
+}
+
+#[test]
+fn a_push_overwrites_nothing_unless_told_so() {
+    let bed = Bed::new(0);
+    let url = bed.url();
+    let there = |name: &str| format!("{url}/{name}");
+    assert_eq!(bed.run(&["sample"]).0, 0);
+    let push = |more: &[&str]| {
+        let (code, out, err) = bed.run(&[&["push", "Thread", "--to-endpoint", &url][..], more].concat());
+        (code, if code == 0 { out } else { err })
+    };
+    let (code, text) = push(&[]);
+    assert_eq!(
+        (code, text.contains(&format!("{}: there is no such table; --create makes it", there("Thread")))),
+        (1, true),
+        "{text}"
+    );
+    let (code, text) = push(&["--create"]);
+    assert_eq!((code, text.starts_with("10 items pushed; ")), (0, true), "{text}");
+    let (code, text) = push(&["--create"]);
+    assert_eq!((code, text.contains("the table has items; --merge")), (1, true), "{text}");
+    let (code, text) = push(&["--to-table", "Tab"]);
+    assert_eq!((code, text.contains("its key is pk (S) and sk (N), that of Thread is")), (1, true), "{text}");
+
+    // What is only there stays there.
+    let same = |one: &str, two: &str, more: &[&str]| bed.run(&[&["diff", one, two][..], more].concat());
+    assert_eq!(same("Thread", &there("Thread"), &[]), (0, String::new(), String::new()));
+    let found = bed.database.scan(&ScanRequest::new(table("Thread"))).unwrap().items.unwrap();
+    let (mut own, mut changed) = (found[0].clone(), found[1].clone());
+    own.0.insert("Subject".to_owned(), s("only there"));
+    changed.0.insert("Views".to_owned(), n("12345678901234567890123456789012345678"));
+    for item in [own, changed] {
+        bed.database.put_item(PutItemRequest::new(table("Thread"), item)).unwrap();
+    }
+    let (code, out, err) = same("Thread", &there("Thread"), &[]);
+    assert_eq!((code, out.lines().filter(|line| line.starts_with(['+', '~'])).count()), (1, 2), "{out}");
+    assert!(
+        out.contains("\"Subject\":\"only there\"}") && out.contains("    + \"Views\": 12345678901234567890123456789012345678"),
+        "{out}"
+    );
+    assert!(err.starts_with("0 only in Thread, 1 only in "), "{err}");
+    let (code, out, _) = same(&there("Thread"), "Thread", &["--json"]);
+    assert_eq!((code, out.lines().filter(|line| line.starts_with("{\"only_in\":\"A\",\"key\":{")).count()), (1, 1), "{out}");
+    assert!(out.contains("\"Views\":{\"A\":12345678901234567890123456789012345678"), "{out}");
+    assert_eq!(
+        same("Thread", &there("Thread"), &["--brief"]),
+        (1, format!("Thread and {} differ\n", there("Thread")), String::new())
+    );
+    assert_eq!(push(&["--merge"]).0, 0);
+    let (code, out, _) = same("Thread", &there("Thread"), &[]);
+    assert_eq!((code, out.lines().count(), out.starts_with('+')), (1, 1, true), "{out}");
+
+    // Trouble is no difference.
+    for (one, two) in [("Thread", there("Absent")), ("Absent", there("Thread")), ("Thread", there("Tab")), ("a b", there("Tab"))] {
+        let (code, out, err) = same(one, &two, &[]);
+        assert_eq!((code, out.as_str(), err.starts_with("ddbfs: ")), (2, "", true), "{one} {two} {err}");
+    }
+}
+
+#[test]
+fn a_pull_keeps_its_rate() {
+    let bed = Bed::new(1_000);
+    let begun = Instant::now();
+    let (code, out, err) = bed.run(&["pull", "Tab", "--from-endpoint", &bed.url(), "--segments", "2", "--max-rcu", "100"]);
+    assert_eq!((code, out.starts_with("1,000 items pulled; ")), (0, true), "{out}{err}");
+    // 3 MB are 380 units; a second's worth is there at first, and the last pages need not be made up for.
+    assert!(begun.elapsed() >= Duration::from_secs_f64((380.0 - 100.0 - 2.0 * 128.0) / 100.0), "{:?}", begun.elapsed());
+    bed.is_same();
+}
+
+/// The sentence that a command ends with.
+#[test]
+fn what_cannot_be_is_a_sentence() {
+    let bed = Bed::new(3);
+    let url = bed.proxy.url();
+    let fails = |args: &[&str], expected: &str| {
+        let (code, out, err) = bed.run(args);
+        let last = err.lines().last().unwrap_or_default();
+        assert!(
+            code == 1 && out.is_empty() && last.starts_with("ddbfs: ") && last.contains(expected),
+            "{args:?} {code}\n{out}{err}"
+        );
+    };
+    fails(&["pull", "Absent", "--from-endpoint", &url], &format!("{url}/Absent: there is no such table"));
+    fails(&["push", "Absent", "--to-endpoint", &url], "no table \"Absent\"");
+    fails(&["pull", "Tab", "--from-endpoint", "somewhere"], "somewhere");
+    fails(&["pull", "Tab", "--from-endpoint", "http://127.0.0.1:1", "--timeout", "1"], "127.0.0.1:1");
+    let denied = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"You may not do that."}"#;
+    bed.proxy.next(&[Trouble::Answer(400, denied)]);
+    fails(&["pull", "Tab", "--from-endpoint", &url], "You may not do that.");
+    // A table that is said to be of 10 GB.
+    let large = r#"{"Table":{"TableName":"Tab","TableStatus":"ACTIVE","TableId":"x","CreationDateTime":1,"ItemCount":1000000,
+        "TableSizeBytes":10000000000,"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"TableArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Tab",
+        "ProvisionedThroughput":{"ReadCapacityUnits":0,"WriteCapacityUnits":0,"NumberOfDecreasesToday":0},
+        "BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"}}}"#;
+    bed.proxy.next(&[Trouble::Answer(200, large)]);
+    fails(
+        &["pull", "Tab", "--from-endpoint", &url],
+        "this takes about 1,220,704 read units, 0.15 USD; --yes says that you want it",
+    );
+    assert!(!bed.data().join("copies").exists(), "nothing was begun");
+}
