@@ -30,6 +30,7 @@ pub struct ServiceArgs {
 
 /// Units a second that are asked of a service at most.
 #[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "services are asked with that feature alone"))]
 pub struct Rates {
     pub reads: Option<f64>,
     pub writes: Option<f64>,
@@ -82,9 +83,8 @@ fn open(args: &ServiceArgs, endpoint: Option<&str>, rates: Rates) -> Result<(Arc
 }
 
 #[cfg(not(feature = "remote"))]
-fn open(args: &ServiceArgs, _endpoint: Option<&str>, rates: Rates) -> Result<(Arc<dyn Database>, String), CliError> {
+fn open(_args: &ServiceArgs, _endpoint: Option<&str>, _rates: Rates) -> Result<(Arc<dyn Database>, String), CliError> {
     const TEXT: &str = "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`";
-    log::debug!("not asked: {args:?} {rates:?}");
     Err(CliError::Message(TEXT.to_owned()))
 }
 
