@@ -1,6 +1,8 @@
 //! The words of [`super::Browse`] and of caches: sources, their entries and collections, and how many were found.
 
+use crate::codec::record::Record;
 use crate::model::api::Version;
+use crate::model::error::StoreError;
 use crate::model::layout::PlaceRange;
 use crate::model::{AttributeValue, IndexName, Key, TableName};
 
@@ -34,6 +36,17 @@ pub struct EntryStat {
     pub modified_ms: u64,
 }
 
+impl From<&Record<'_>> for EntryStat {
+    fn from(record: &Record<'_>) -> Self {
+        Self {
+            plain_json_bytes: u64::from(record.plain_json_bytes()),
+            item_bytes: record.item_bytes(),
+            version: record.version(),
+            modified_ms: record.modified_ms(),
+        }
+    }
+}
+
 /// The text forms of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextForm {
@@ -43,11 +56,29 @@ pub enum TextForm {
     DynamoDbJson,
 }
 
+impl TextForm {
+    /// The text of a record.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`]
+    pub fn text(self, record: &Record<'_>) -> Result<Vec<u8>, StoreError> {
+        let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
+        match self {
+            Self::PlainJson => record.write_plain_json(&mut text)?,
+            Self::DynamoDbJson => {
+                record.write_dynamodb_json(&|_| true, &mut text)?;
+                text.push(b'\n');
+            }
+        }
+        Ok(text)
+    }
+}
+
 /// A place in the order of a listing, opaque; a listing goes on strictly after it, whether or not the entry still exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(pub Box<[u8]>);
 
-/// An item collection of a source that has at least one entry.
+/// An item collection of a source that has at least one entry. Where nobody counts collections, it has all that its source has, at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
     pub partition: PartitionKey,

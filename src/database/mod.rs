@@ -227,6 +227,11 @@ pub trait Browse: Database {
     /// As of [`Database::query_rows`] and [`Database::scan_rows`].
     fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error>;
 
+    /// Do [`Browse::page_on_account`], [`Browse::look`] and [`Browse::records`] consume what a read consumes?
+    fn charges_looks(&self) -> bool {
+        false
+    }
+
     /// One page for one who only inspects: it consumes nothing, warms nothing, meets no throttling and is in no metrics.
     ///
     /// # Errors

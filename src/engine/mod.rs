@@ -52,7 +52,7 @@ pub(crate) mod base;
 pub(crate) mod catalog;
 pub mod check;
 mod history;
-mod index;
+pub(crate) mod index;
 pub(crate) mod index_lag;
 pub(crate) mod index_life;
 mod index_write;

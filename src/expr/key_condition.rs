@@ -261,6 +261,11 @@ impl KeyConditionShape {
         Ok(Self { conditions })
     }
 
+    /// The attributes with what each is compared with; `None`: an operator that no key can be found by.
+    pub fn conditions(&self) -> impl Iterator<Item = (&str, Option<&SortRange>)> {
+        self.conditions.iter().map(|condition| (condition.name.as_str(), condition.range.as_ref()))
+    }
+
     fn range_of(&self, attribute: &KeyAttribute) -> Option<&SortRange> {
         let found = self.conditions.iter().find(|condition| condition.name == attribute.name)?;
         found.range.as_ref()

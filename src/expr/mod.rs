@@ -11,7 +11,7 @@
 //!        update::Update              <── legacy: the parameters from before expressions, into the same types
 //! ```
 //!
-//! [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
+//! [`write`] makes text of conditions, key conditions and projections again. [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
 
 pub mod condition;
 pub mod evaluate;
@@ -30,6 +30,7 @@ pub mod read_request;
 pub mod reserved;
 pub mod syntax;
 pub mod update;
+pub mod write;
 
 pub use condition::Condition;
 pub use key_condition::{KeyCondition, KeyConditionShape, KeySchemaView, SortRange};

@@ -32,10 +32,8 @@ use notify::Notifier;
 use shell::Shell;
 
 pub use mountpoint::{Connection, Listed, MountState, all as mounts, connection, detach, state, unmount};
-pub use options::{MountOptions, UMASK};
+pub use options::{EVENT_THREADS_REMOTE, MountOptions, UMASK};
 
-/// Two are the best for most loads (with more, a client alone was a fifth slower); each has a file descriptor of its own.
-const EVENT_THREADS: usize = 2;
 /// How often [`Mounted::end`] looks whether the kernel has let go.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -140,7 +138,7 @@ fn config(options: &MountOptions) -> Config {
         config.mount_options.push(MountOption::DefaultPermissions);
         config.acl = SessionACL::All;
     }
-    config.n_threads = Some(EVENT_THREADS);
+    config.n_threads = Some(options.event_threads);
     config.clone_fd = true;
     config
 }

@@ -44,6 +44,13 @@ pub fn reordered(record: &[u8], first: &[&str]) -> Result<Vec<u8>, StoreError> {
     Ok(out)
 }
 
+/// Gives a record another version and time.
+pub fn stamp(record: &mut [u8], version: Version, modified_ms: u64) {
+    if let Some(at) = record.get_mut(9..HEADER_BYTES) {
+        at.copy_from_slice(&[version.to_le_bytes(), modified_ms.to_le_bytes()].concat());
+    }
+}
+
 /// Items are at most 400 KB, so every length fits.
 fn u32_of(length: usize) -> u32 {
     debug_assert!(u32::try_from(length).is_ok());

@@ -39,7 +39,7 @@ use crate::model::error::StoreError;
 use crate::model::{AttributeValue, Item};
 use read::Cursor;
 
-pub use encode::{encode, reordered};
+pub use encode::{encode, reordered, stamp};
 pub use read::StoredValue;
 
 /// Version of the format that [`encode()`] writes.

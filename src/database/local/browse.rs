@@ -55,7 +55,7 @@ impl Browse for LocalDatabase {
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(None) };
         let Some(address) = address(&source, key) else { return Ok(None) };
-        Ok(view.entry(&address)?.map(|record| stat_of(&record)))
+        Ok(view.entry(&address)?.map(|record| EntryStat::from(&record)))
     }
 
     fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
@@ -63,15 +63,7 @@ impl Browse for LocalDatabase {
         let Some(source) = readable(&view, source)? else { return Ok(None) };
         let Some(address) = address(&source, key) else { return Ok(None) };
         let Some(record) = view.entry(&address)? else { return Ok(None) };
-        let mut text = Vec::with_capacity(record.plain_json_bytes() as usize);
-        match form {
-            TextForm::PlainJson => record.write_plain_json(&mut text)?,
-            TextForm::DynamoDbJson => {
-                record.write_dynamodb_json(&|_| true, &mut text)?;
-                text.push(b'\n');
-            }
-        }
-        Ok(Some((text, stat_of(&record))))
+        Ok(Some((form.text(&record)?, EntryStat::from(&record))))
     }
 
     fn count_get(&self, source: &Source, key: &EntryKey, item_bytes: u32) -> Result<(), Error> {
@@ -136,7 +128,7 @@ impl Browse for LocalDatabase {
         walk(&view, range, start, &mut |key, bytes| {
             let record = Record::parse(bytes)?;
             read_entry_key(&source, &record, &mut entry)?;
-            Ok(visit(&entry, stat_of(&record), keys::place_in_source(key)))
+            Ok(visit(&entry, EntryStat::from(&record), keys::place_in_source(key)))
         })
     }
 
@@ -300,15 +292,6 @@ fn within(source: SourceId, range: &PlaceRange) -> KeyRange {
     let to = range.to.as_deref().map(|to| Bound::Excluded(keys::entry_at(source, to)));
     let lower = Bound::Included(keys::entry_at(source, &range.from));
     KeyRange { lower, upper: to.unwrap_or_else(|| keys::entries(source).upper) }
-}
-
-fn stat_of(record: &Record<'_>) -> EntryStat {
-    EntryStat {
-        plain_json_bytes: u64::from(record.plain_json_bytes()),
-        item_bytes: record.item_bytes(),
-        version: record.version(),
-        modified_ms: record.modified_ms(),
-    }
 }
 
 /// The address of an entry; `None` when the key does not have the shape of the source's keys.

@@ -1,6 +1,7 @@
-//! A database that is another service's: the operations of the API over whatever transports them.
+//! A database that is another service's: the operations of the API over whatever transports them, and a mount's questions answered by them.
 //!
 //! ```text
+//! browse     what a mount asks, by the operations alone
 //! client     the operations as a Database: typed request -> body -> Service -> typed answer
 //! control    what it has of the control plane
 //! shards     the shards of a stream as one
@@ -12,6 +13,7 @@
 //! ```
 
 pub mod aws;
+pub mod browse;
 pub mod budget;
 pub mod client;
 mod consumption;
@@ -21,6 +23,7 @@ pub mod service;
 mod shards;
 mod workers;
 
+pub use browse::{RemoteDatabase, RemoteOptions};
 pub use client::Client;
 pub use layout::RemoteLayout;
 pub use service::Service;

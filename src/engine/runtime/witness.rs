@@ -34,6 +34,13 @@ pub fn testify<T>(witness: Arc<dyn Witness>, start: impl FnOnce() -> T) -> T {
     start()
 }
 
+/// Starts operations that are no writes of their own: who started this one tells its witness what became of it.
+pub fn instead<T>(start: impl FnOnce(Option<Arc<dyn Witness>>) -> T) -> T {
+    let witness = WITNESS.take();
+    let _restore = Restore(witness.clone());
+    start(witness)
+}
+
 /// The one of what this thread starts.
 pub(super) fn current() -> Option<Arc<dyn Witness>> {
     WITNESS.with_borrow(Clone::clone)

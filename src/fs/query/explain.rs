@@ -1,7 +1,8 @@
 //! `explain.json`: what a query reads and what that costs, told before it runs.
 //!
 //! It runs as `items.ndjson` would, but nothing is consumed ([`Bill`]s are never settled). Where it comes to the end the figures are exact;
-//! else what was read is the least, and the counters of the item collections (or of the whole source, for a scan) are the most.
+//! else what was read is the least, and the counters of the item collections (or of the whole source, for a scan) are the most. Of a service
+//! elsewhere nothing is read, since that would be paid for; it counts no collections, so that the most is all that the source has.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +84,9 @@ fn estimate(path: &QueryPath, resolved: &[Resolved], db: &dyn Browse) -> Result<
 /// Reads as a result would, to the end or to [`FOLLOWED_BYTES_MAX`]; whether the end was reached.
 fn follow(path: &QueryPath, db: &dyn Browse) -> Result<(StreamStep, bool), FsError> {
     let (mut stream, mut sum) = (path.stream(db, &|_| {})?, StreamStep::default());
-    while sum.bytes + sum.scanned * ENTRY_OVERHEAD_BYTES < FOLLOWED_BYTES_MAX {
+    // Where a look is paid for like a read, nothing is read.
+    let bytes_max = if db.charges_looks() { 0 } else { FOLLOWED_BYTES_MAX };
+    while sum.bytes + sum.scanned * ENTRY_OVERHEAD_BYTES < bytes_max {
         let mut unsettled = Vec::new();
         match stream.next(db, &mut unsettled, &mut |_| {})? {
             Some(step) => sum.add(&step),

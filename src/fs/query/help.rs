@@ -1,37 +1,41 @@
 //! The `help` file of a `query/` or `scan/` directory: the clauses that work there, with the table's own attribute names.
 
 use std::fmt::Write as _;
-use std::ops::ControlFlow;
 
 use super::path::QueryPath;
+use super::row;
 use super::source::{Context, QueryKind};
 use super::words::KEY_OPERATORS;
 use crate::codec::file_name;
-use crate::database::{Browse, Entries, EntryKey, Source, TextForm};
+use crate::database::{Browse, EntryKey, Source, TextForm};
 use crate::expr::literals;
+use crate::expr::read_request::ReadRequest;
 use crate::fs::FsError;
 use crate::fs::path::names;
 use crate::model::schema::{KeyAttribute, KeyAttributeType};
 use crate::model::{AttributeValue, IndexKind};
 
 /// Entries that are looked at for one whose name is not shortened.
-const ENTRIES_MAX: usize = 16;
+const ENTRIES_MAX: u32 = 16;
 
 /// The first entry of a table or an index in the order of a listing, of those whose names are written out.
 ///
 /// # Errors
 /// The database failed.
 pub fn first_entry(db: &dyn Browse, source: &Source) -> Result<Option<EntryKey>, FsError> {
-    let (mut found, mut seen) = (None, 0);
-    db.entries(source, &Entries::All, None, &mut |key, _, _| {
-        seen += 1;
-        if names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK) {
-            return if seen < ENTRIES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    let schema = db.schema(&source.table)?.ok_or(FsError::NotFound)?;
+    let index = source.index.as_ref().and_then(|index| schema.index(index.as_str()));
+    let context = Context { schema: &schema, index, kind: QueryKind::Scan };
+    let mut found = Ok(None);
+    // A look, which is cheap also where reading costs.
+    let request = ReadRequest { limit: Some(ENTRIES_MAX), ..ReadRequest::scan(source.table.clone(), source.index.clone()) };
+    db.look(&request, &mut |row| {
+        if let Ok(None) = found {
+            let is_written_out = |key: &EntryKey| !names::entry_path(key, TextForm::PlainJson).contains(file_name::ALIAS_MARK);
+            found = row::entry_key(&row, context).map(|key| Some(key).filter(is_written_out));
         }
-        found = Some(key.clone());
-        ControlFlow::Break(())
     })?;
-    Ok(found)
+    found
 }
 
 pub(super) fn text(path: &QueryPath, first: Option<&EntryKey>) -> String {

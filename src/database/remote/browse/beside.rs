@@ -1,0 +1,141 @@
+//! What the API has no room for and the mount remembers itself, as long as it lasts: parked files, saved queries, and which partition keys
+//! shortened names stand for.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
+use crate::database::{PartitionKey, Source};
+use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::error::StoreError;
+use crate::model::{AttributeValue, Error, TableName};
+
+/// Bytes of all parked files.
+const PARKED_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Partition keys that are remembered.
+const KEYS_MAX: usize = 100_000;
+/// Names are not shortened before their keys have so many bytes.
+const SHORTENED_BYTES_MIN: usize = 40;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Beside {
+    parked: Mutex<Vec<(ParkedStat, Arc<[u8]>)>>,
+    saved: Mutex<HashMap<TableName, Arc<SavedQueries>>>,
+    keys: Mutex<LruCache<(Source, Digest), PartitionKey>>,
+}
+
+impl Default for Beside {
+    fn default() -> Self {
+        Self { parked: Mutex::default(), saved: Mutex::default(), keys: Mutex::new(LruCache::unbounded()) }
+    }
+}
+
+impl Beside {
+    /// A partition key that a name may stand for.
+    pub fn learn(&self, source: &Source, partition: &PartitionKey) {
+        if partition.iter().map(AttributeValue::size).sum::<usize>() < SHORTENED_BYTES_MIN {
+            return;
+        }
+        let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+        let mut keys = self.keys.lock();
+        keys.put((source.clone(), digest), partition.clone());
+        if keys.len() > KEYS_MAX {
+            keys.pop_lru();
+        }
+    }
+
+    pub fn partition(&self, source: &Source, digest: Digest) -> Option<PartitionKey> {
+        self.keys.lock().get(&(source.clone(), digest)).cloned()
+    }
+
+    /// Parks a file; what was parked there goes.
+    ///
+    /// # Errors
+    /// `NoSpace`.
+    pub fn park(&self, place: ParkedPlace, content: &[u8], now_ms: u64) -> Result<(), Error> {
+        let mut parked = self.parked.lock();
+        parked.retain(|(stat, _)| stat.place != place && now_ms < stat.until_ms());
+        if parked.iter().map(|(_, content)| content.len()).sum::<usize>() + content.len() > PARKED_BYTES_MAX {
+            return Err(StoreError::NoSpace.into());
+        }
+        let stat = ParkedStat { place, bytes: content.len() as u64, parked_ms: now_ms, is_placed: true };
+        parked.push((stat, content.into()));
+        parked.sort_by_cached_key(|(stat, _)| order(&stat.place));
+        Ok(())
+    }
+
+    pub fn parked_at(&self, place: &ParkedPlace, now_ms: u64) -> Option<(ParkedStat, Vec<u8>)> {
+        let parked = self.parked.lock();
+        let (stat, content) = parked.iter().find(|(stat, _)| stat.place == *place && now_ms < stat.until_ms())?;
+        Some((stat.clone(), content.to_vec()))
+    }
+
+    pub fn each_parked(
+        &self,
+        table: &TableName,
+        folder: Option<Option<&AttributeValue>>,
+        now_ms: u64,
+        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+    ) {
+        let is_meant = |stat: &ParkedStat| {
+            stat.place.table == *table
+                && folder.is_none_or(|folder| stat.place.folder.as_ref() == folder)
+                && now_ms < stat.until_ms()
+        };
+        let parked: Vec<ParkedStat> =
+            self.parked.lock().iter().map(|(stat, _)| stat).filter(|stat| is_meant(stat)).cloned().collect();
+        let _ = parked.into_iter().try_for_each(visit);
+    }
+
+    /// Was there something to change?
+    pub fn change_parked(&self, change: ParkedChange) -> bool {
+        let mut parked = self.parked.lock();
+        match change {
+            ParkedChange::Remove(place) => {
+                let before = parked.len();
+                parked.retain(|(stat, _)| stat.place != place);
+                parked.len() < before
+            }
+            ParkedChange::Move { from, to } => {
+                let Some(at) = parked.iter().position(|(stat, _)| stat.place == from) else { return false };
+                let (stat, content) = parked.remove(at);
+                parked.retain(|(stat, _)| stat.place != to);
+                parked.push((ParkedStat { place: to, is_placed: true, ..stat }, content));
+                parked.sort_by_cached_key(|(stat, _)| order(&stat.place));
+                true
+            }
+            ParkedChange::Leave { table, folder } => {
+                let is_meant = |stat: &ParkedStat| stat.place.table == table && stat.place.folder == folder && stat.is_placed;
+                let left = parked.iter_mut().filter(|(stat, _)| is_meant(stat)).map(|(stat, _)| stat.is_placed = false);
+                left.count() > 0
+            }
+        }
+    }
+
+    pub fn saved_queries(&self, table: &TableName) -> Arc<SavedQueries> {
+        self.saved.lock().get(table).cloned().unwrap_or_default()
+    }
+
+    pub fn change_saved_queries(&self, table: &TableName, change: &SavedQueryChange, now_ms: u64) -> SavedQueryOutcome {
+        let mut saved = self.saved.lock();
+        change.apply(Arc::make_mut(saved.entry(table.clone()).or_default()), now_ms)
+    }
+
+    /// The table is gone.
+    pub fn forget_table(&self, table: &TableName) {
+        self.parked.lock().retain(|(stat, _)| stat.place.table != *table);
+        self.saved.lock().remove(table);
+    }
+}
+
+/// By folder and name.
+fn order(place: &ParkedPlace) -> (Option<Digest>, String) {
+    (place.folder.as_ref().map(|folder| partition_digest(&[folder])), place.name.clone())
+}

@@ -1,0 +1,118 @@
+//! One request in flight for one thing: who asks for the same waits for its answer.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::model::Error;
+use crate::model::error::StoreError;
+
+type Answer<V> = Result<V, Error>;
+
+#[derive(Debug)]
+struct Flight<V> {
+    answer: Mutex<Option<Answer<V>>>,
+    landed: Condvar,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Flights<K, V>(Mutex<HashMap<K, Arc<Flight<V>>>>);
+
+impl<K, V> Default for Flights<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+/// Ends a flight, also when its request panics: nobody waits for ever.
+struct Landing<'f, K: Eq + Hash, V> {
+    flights: &'f Flights<K, V>,
+    key: &'f K,
+    flight: &'f Arc<Flight<V>>,
+}
+
+impl<K: Eq + Hash, V> Drop for Landing<'_, K, V> {
+    fn drop(&mut self) {
+        let mut flights = self.flights.0.lock();
+        // One that was let go of may have been followed by another.
+        if flights.get(self.key).is_some_and(|flight| Arc::ptr_eq(flight, self.flight)) {
+            flights.remove(self.key);
+        }
+        drop(flights);
+        self.flight.answer.lock().get_or_insert(Err(StoreError::Closed.into()));
+        self.flight.landed.notify_all();
+    }
+}
+
+impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
+    /// The answer of the request in flight for `key`, else of `ask`. No lock is held while it is under way.
+    pub fn run(&self, key: &K, ask: impl FnOnce() -> Answer<V>) -> Answer<V> {
+        let mut flights = self.0.lock();
+        if let Some(flight) = flights.get(key).cloned() {
+            drop(flights);
+            let mut answer = flight.answer.lock();
+            flight.landed.wait_while(&mut answer, |answer| answer.is_none());
+            return answer.clone().unwrap_or(Err(StoreError::Closed.into()));
+        }
+        let flight = Arc::new(Flight { answer: Mutex::new(None), landed: Condvar::new() });
+        flights.insert(key.clone(), Arc::clone(&flight));
+        drop(flights);
+        let _landing = Landing { flights: self, key, flight: &flight };
+        let answer = ask();
+        *flight.answer.lock() = Some(answer.clone());
+        answer
+    }
+
+    /// Who asks for `key` from now on does not wait for a request that is in flight already.
+    pub fn let_go(&self, key: &K) {
+        self.0.lock().remove(key);
+    }
+
+    /// The same of all keys that are meant.
+    pub fn let_go_of(&self, is_meant: impl Fn(&K) -> bool) {
+        self.0.lock().retain(|key, _| !is_meant(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn who_asks_meanwhile_waits_for_the_same_answer_and_later_ones_do_not() {
+        let flights = Arc::new(Flights::<u8, u32>::default());
+        let ((began, has_begun), (end, ends)) = (channel(), channel::<()>());
+        let of_first = Arc::clone(&flights);
+        let first = std::thread::spawn(move || {
+            of_first.run(&1, || {
+                began.send(()).unwrap();
+                ends.recv().unwrap();
+                Ok(7)
+            })
+        });
+        has_begun.recv().unwrap();
+        let of_second = Arc::clone(&flights);
+        let second = std::thread::spawn(move || of_second.run(&1, || panic!("a second request")));
+        // Of another key, and after it was let go of, there is another request.
+        assert_eq!(flights.run(&2, || Ok(8)), Ok(8));
+        while Arc::strong_count(flights.0.lock().get(&1).unwrap()) < 3 {
+            std::thread::yield_now();
+        }
+        flights.let_go(&1);
+        assert_eq!(flights.run(&1, || Ok(9)), Ok(9));
+        end.send(()).unwrap();
+        assert_eq!((first.join().unwrap(), second.join().unwrap()), (Ok(7), Ok(7)));
+    }
+
+    #[test]
+    fn a_request_that_panics_lets_the_next_one_begin() {
+        let flights = Flights::<u8, u32>::default();
+        let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flights.run(&1, || panic!("a defect"))));
+        assert!(panics.is_err());
+        assert_eq!(flights.run(&1, || Ok(1)), Ok(1));
+    }
+}

@@ -1,0 +1,456 @@
+//! What a filesystem asks, by the operations of the API.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::RemoteDatabase;
+use super::listing::Listed;
+use super::pages::{Stored, collection_place};
+use super::requests;
+use super::source::{Readable, base_entry, keys_at, position};
+use crate::codec::digest::Digest;
+use crate::codec::record::Record;
+use crate::database::{
+    Bill, Browse, Collection, Database, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats,
+    TextForm, VisitEntry,
+};
+use crate::engine::base::item_key::key_of_item;
+use crate::engine::index::check_keys;
+use crate::engine::observer::Observer;
+use crate::expr::SortRange;
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::model::api::absence::Absence;
+use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedStat};
+use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
+use crate::model::api::{DeleteItemResponse, GetItemRequest, Page, PutItemRequest, Segment, TableDescription};
+use crate::model::layout::PlaceRange;
+use crate::model::limits::ENTRY_OVERHEAD_BYTES;
+use crate::model::schema::KeyAttributeType;
+use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
+use crate::store::{Keeper, StoreInfo};
+
+/// What a service that grows with what is stored has room for, as far as `df` can show it.
+const FREE_BYTES: u64 = 1 << 50;
+/// Records of a page of a sample.
+const SAMPLE_ITEMS: u32 = 1000;
+
+const NO_ABSENCES: &str = "which items an index leaves out is not told by the service; `ddbfs pull` the table and look there";
+const NO_EXPIRING: &str =
+    "which items expire next is not told by the service without reading all of them; `ddbfs pull` the table and look there";
+const NO_PLACES: &str =
+    "the partitions of a service elsewhere are not to be seen; `ddbfs pull` the table and look at the model of them there";
+const NO_ALIAS: &str =
+    "this shortened name says its key only after the mount listed it: list the directory, or name the key in a query path";
+
+impl RemoteDatabase {
+    fn readable(&self, source: &Source) -> Result<Option<Readable>, Error> {
+        let described = self.tables.table(&*self.service, &source.table)?.ok_or(Error::ResourceNotFound)?;
+        Readable::new(source, described)
+    }
+
+    /// The record of an entry: held, else asked for.
+    fn record(&self, source: &Source, key: &EntryKey) -> Result<Option<Stored>, Error> {
+        let Some(readable) = self.readable(source)?.filter(|readable| readable.fits(key)) else { return Ok(None) };
+        self.pages.get(&(source.clone(), key.clone()), || {
+            let item = match &key.index {
+                None => self.item(&readable, &key.base)?,
+                Some(of_index) if readable.sort().is_empty() => self.projected(&readable, key, of_index)?,
+                Some(of_index) => self.entry(&readable, key, of_index)?,
+            };
+            Ok(item.map(|item| self.pages.record(&item, &readable.key_names())))
+        })
+    }
+
+    fn item(&self, table: &Readable, key: &Key) -> Result<Option<Item>, Error> {
+        let key = key.to_item(&table.described.schema.key);
+        let request = GetItemRequest { consistent_read: true, ..GetItemRequest::new(table.source.table.clone(), key) };
+        Ok(self.service.get_item(request)?.item)
+    }
+
+    /// An entry of an index by its whole key, which other items may have as well.
+    fn entry(
+        &self,
+        index: &Readable,
+        key: &EntryKey,
+        of_index: &(PartitionKey, Vec<AttributeValue>),
+    ) -> Result<Option<Item>, Error> {
+        let (mut request, mut found, mut failed) = (index.query_of_entry(of_index), None, None);
+        loop {
+            let page = requests::page(&*self.service, &request, &mut |row| match row.to_item() {
+                Ok(item) if index.key_of(&item).is_ok_and(|of| of == *key) => found = Some(item),
+                Ok(_) => {}
+                Err(error) => failed = Some(error),
+            })?;
+            request.exclusive_start_key = page.last_evaluated_key;
+            match (failed.take(), found.take()) {
+                (Some(error), _) => return Err(error.into()),
+                (None, None) if request.exclusive_start_key.is_some() => {}
+                (None, found) => return Ok(found),
+            }
+        }
+    }
+
+    /// An entry of an index whose key is not narrow: what the index shows of the item, without reading all of its collection.
+    fn projected(
+        &self,
+        index: &Readable,
+        key: &EntryKey,
+        (partition, _): &(PartitionKey, Vec<AttributeValue>),
+    ) -> Result<Option<Item>, Error> {
+        let (Some(item), Some(schema)) = (self.item(index, &key.base)?, index.index()) else { return Ok(None) };
+        let has_key = schema.partition.iter().zip(partition).all(|(attribute, value)| item.get(&attribute.name) == Some(value));
+        let base = &index.described.schema.key;
+        let shown = item.0.into_iter().filter(|(name, _)| schema.projects(base, name)).collect();
+        Ok(has_key.then_some(Item(shown)))
+    }
+
+    /// Has the collection entries? Asked for by one entry.
+    fn has_entries(&self, readable: &Readable, partition: &PartitionKey) -> Result<bool, Error> {
+        let found = self.pages.get(&collection_place(&readable.source, partition), || {
+            let mut count = 0;
+            let mut request = ReadRequest { limit: Some(1), ..readable.query(partition, None) };
+            request.projection = Some(readable.keys_alone());
+            requests::page(&*self.service, &request, &mut |_| count += 1)?;
+            Ok((count > 0).then(Stored::default))
+        })?;
+        Ok(found.is_some())
+    }
+
+    /// A collection that has entries. Nobody counts them: it has all that its source has, at most, and is as old as its table.
+    fn collection_of(readable: &Readable, partition: PartitionKey) -> Collection {
+        let (entries, bytes) = readable.counted();
+        Collection { partition, entries, bytes, modified_ms: readable.described.table.created_ms }
+    }
+
+    /// A page for who only looks: a scan stays below the limit.
+    fn looked(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let source = Source { table: request.table_name.clone(), index: request.index_name.clone() };
+        let Some(readable) = self.readable(&source)? else { return Ok(Page::nothing(source.table)) };
+        if let ReadRange::Scan { .. } = request.range {
+            self.admit(&readable, request.limit)?;
+        }
+        let is_whole = request.projection.is_none() && request.select.is_none();
+        let began = self.pages.begin();
+        requests::page(&*self.service, request, &mut |row| {
+            if let (true, Ok(item)) = (is_whole, row.to_item())
+                && let Ok(key) = readable.key_of(&item)
+            {
+                let record = self.pages.record(&item, &readable.key_names());
+                self.pages.keep(began, (source.clone(), key), Some(record), request.consistent_read);
+            }
+            rows(row);
+        })
+    }
+}
+
+impl Browse for RemoteDatabase {
+    fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
+        Ok(self.tables.table(&*self.service, table)?.map(|described| Arc::clone(&described.schema)))
+    }
+
+    fn describe(&self, table: &TableName) -> Result<Option<TableDescription>, Error> {
+        Ok(self.tables.table(&*self.service, table)?.map(|described| described.table.clone()))
+    }
+
+    fn table_names(&self) -> Result<Vec<TableName>, Error> {
+        Ok(self.tables.names(&*self.service)?.to_vec())
+    }
+
+    fn stats(&self, source: &Source) -> Result<SourceStats, Error> {
+        let described = self.tables.table(&*self.service, &source.table)?.ok_or(Error::ResourceNotFound)?;
+        let place = source.index.as_ref().map(|name| described.schema.indexes.iter().position(|index| index.name == *name));
+        let table = &described.table;
+        let (entries, billed_bytes, partition_keys) = match place {
+            None => (table.item_count, table.table_size_bytes, 0),
+            Some(place) => {
+                let index = place.and_then(|place| table.indexes.get(place)).ok_or(Error::ResourceNotFound)?;
+                (index.item_count, index.index_size_bytes, index.partition_keys)
+            }
+        };
+        Ok(SourceStats { entries, bytes: billed_bytes.saturating_sub(entries * ENTRY_OVERHEAD_BYTES), partition_keys })
+    }
+
+    fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {
+        let record = self.record(source, key)?;
+        Ok(record.map(|record| Record::parse(&record).map(|record| EntryStat::from(&record))).transpose()?)
+    }
+
+    fn text(&self, source: &Source, key: &EntryKey, form: TextForm) -> Result<Option<(Vec<u8>, EntryStat)>, Error> {
+        let Some(record) = self.record(source, key)? else { return Ok(None) };
+        let record = Record::parse(&record)?;
+        Ok(Some((form.text(&record)?, EntryStat::from(&record))))
+    }
+
+    /// The page is paid for when it is read, whatever becomes of its bill.
+    fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
+        Ok((self.looked(request, rows)?, Bill::new(|| Ok(()))))
+    }
+
+    fn charges_looks(&self) -> bool {
+        true
+    }
+
+    fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.looked(request, rows)
+    }
+
+    fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
+        let Some(readable) = self.readable(source)? else { return Ok(None) };
+        if !readable.is_grouped() {
+            let Some(value) = partition.first() else { return Ok(None) };
+            let key = base_entry(Key { partition: value.clone(), sort: None });
+            let stat = self.stat(source, &key)?;
+            return Ok(stat.map(|stat| {
+                let (bytes, modified_ms) = (u64::from(stat.item_bytes), stat.modified_ms);
+                Collection { partition: partition.clone(), entries: 1, bytes, modified_ms }
+            }));
+        }
+        if !readable.fits_partition(partition) || !self.has_entries(&readable, partition)? {
+            return Ok(None);
+        }
+        self.beside.learn(source, partition);
+        Ok(Some(Self::collection_of(&readable, partition.clone())))
+    }
+
+    fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
+        let partition = self.beside.partition(source, digest).ok_or(Error::Unavailable(NO_ALIAS))?;
+        Ok(self.collection(source, &partition)?.map(|collection| collection.partition))
+    }
+
+    fn collections(
+        &self,
+        source: &Source,
+        after: Option<&Position>,
+        visit: &mut dyn FnMut(Collection, Position) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let Some(readable) = self.readable(source)? else { return Ok(()) };
+        let request = ReadRequest { projection: Some(readable.keys_alone()), ..readable.scan() };
+        let (of, began) = (readable.clone(), self.pages.begin());
+        self.walk((readable, &Listed::Collections), request, after, &mut |row| {
+            let partition = row.key.index.as_ref().map_or_else(|| vec![row.key.base.partition.clone()], |(key, _)| key.clone());
+            self.beside.learn(source, &partition);
+            self.pages.keep(began, collection_place(source, &partition), Some(Stored::default()), false);
+            visit(Self::collection_of(&of, partition), Position(row.place.clone()))
+        })
+    }
+
+    fn entries(&self, source: &Source, range: &Entries, after: Option<&Position>, visit: &mut VisitEntry<'_>) -> Result<(), Error> {
+        let Some(readable) = self.readable(source)? else { return Ok(()) };
+        let request = match range {
+            Entries::All => readable.scan(),
+            Entries::Collection { partition, .. } if !readable.fits_partition(partition) => return Ok(()),
+            Entries::Collection { partition, sort_prefix } => {
+                let begins = sort_prefix.as_ref().and_then(|bytes| begins_with(&readable, bytes));
+                readable.query(partition, begins)
+            }
+            Entries::Within(_) => return Err(Error::Unavailable(NO_PLACES)),
+        };
+        let is_flat = !readable.is_grouped();
+        self.walk((readable, &Listed::Entries(range.clone())), request, after, &mut |row| {
+            if is_flat {
+                self.beside.learn(source, &vec![row.key.base.partition.clone()]);
+            }
+            row.stat.map_or(ControlFlow::Continue(()), |stat| visit(&row.key, stat, &row.place))
+        })
+    }
+
+    /// Strips of equal width of the hash space are segments of a parallel scan.
+    fn records(
+        &self,
+        source: &Source,
+        range: &PlaceRange,
+        visit: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<Position>, Error> {
+        let Some(readable) = self.readable(source)? else { return Ok(None) };
+        self.admit(&readable, None)?;
+        let (segment, start) = strip(range)?;
+        let mut request = ReadRequest { limit: Some(SAMPLE_ITEMS), exclusive_start_key: start, ..readable.scan() };
+        request.range = ReadRange::Scan { segment };
+        loop {
+            let (mut ended_at, mut failed) = (None, None);
+            let page = requests::page(&*self.service, &request, &mut |row| {
+                if ended_at.is_some() || failed.is_some() {
+                    return;
+                }
+                match row.to_item() {
+                    Ok(item) => {
+                        let record = self.pages.record(&item, &readable.key_names());
+                        if let Ok(record) = Record::parse(&record)
+                            && visit(&record).is_break()
+                        {
+                            ended_at = Some(position(&readable.start_after(&item)));
+                        }
+                    }
+                    Err(error) => failed = Some(error),
+                }
+            })?;
+            match (failed, ended_at) {
+                (Some(error), _) => return Err(error.into()),
+                (None, Some(place)) => return Ok(Some(in_strip(segment, &place))),
+                (None, None) => request.exclusive_start_key = page.last_evaluated_key,
+            }
+            if request.exclusive_start_key.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn violations(&self, _source: &Source, _visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
+        Err(Error::Unavailable(NO_ABSENCES))
+    }
+
+    fn missing_entries(&self, _source: &Source, _visit: &mut dyn FnMut(Absence) -> ControlFlow<()>) -> Result<(), Error> {
+        Err(Error::Unavailable(NO_ABSENCES))
+    }
+
+    /// What the service alone can tell is told by the write.
+    fn check_put(&self, request: &PutItemRequest) -> Result<(), Error> {
+        self.may_write()?;
+        request.item.check_limits()?;
+        let schema = self.schema(&request.table_name)?.ok_or(Error::ResourceNotFound)?;
+        key_of_item(&schema.key, &request.item)?;
+        schema.indexes.iter().try_for_each(|index| check_keys(index, &request.item))?;
+        Ok(())
+    }
+
+    fn saved_queries(&self, table: &TableName) -> Result<Arc<SavedQueries>, Error> {
+        Ok(self.beside.saved_queries(table))
+    }
+
+    fn change_saved_queries(&self, table: &TableName, change: SavedQueryChange) -> Result<SavedQueryOutcome, Error> {
+        self.schema(table)?.ok_or(Error::ResourceNotFound)?;
+        Ok(self.beside.change_saved_queries(table, &change, self.options.clock.now_ms()))
+    }
+
+    fn park_item_then(&self, request: ParkRequest, done: Done<DeleteItemResponse>) {
+        let ParkRequest { delete, place, content } = request;
+        // Parked first: a text that there is no room for is not deleted.
+        let park = || self.beside.park(place.clone(), &content, self.options.clock.now_ms()).map(|()| place);
+        Self::after(done, park, |place, done| {
+            let beside = Arc::clone(&self.beside);
+            let ended = move |outcome: Result<DeleteItemResponse, Error>| {
+                if outcome.is_err() {
+                    beside.change_parked(ParkedChange::Remove(place));
+                }
+                done(outcome);
+            };
+            self.delete_item_then(delete, Box::new(ended));
+        });
+    }
+
+    fn parked(
+        &self,
+        table: &TableName,
+        folder: Option<Option<&AttributeValue>>,
+        visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.beside.each_parked(table, folder, self.options.clock.now_ms(), visit);
+        Ok(())
+    }
+
+    fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error> {
+        Ok(self.beside.parked_at(place, self.options.clock.now_ms()))
+    }
+
+    fn change_parked(&self, change: ParkedChange) -> Result<bool, Error> {
+        Ok(self.beside.change_parked(change))
+    }
+
+    fn commit_id(&self) -> u64 {
+        self.commits.id()
+    }
+
+    fn visible_commit_id(&self) -> Result<u64, Error> {
+        Ok(self.commits.id())
+    }
+
+    fn wait_for_commit(&self, after: u64, timeout: Duration) -> Result<u64, Error> {
+        Ok(self.commits.wait(after, timeout))
+    }
+
+    fn expiring(&self, _table: &TableName, _count: usize) -> Result<Vec<(u64, Key)>, Error> {
+        Err(Error::Unavailable(NO_EXPIRING))
+    }
+
+    fn store_info(&self) -> StoreInfo {
+        StoreInfo { free_bytes: FREE_BYTES, total_bytes: FREE_BYTES, ..StoreInfo::default() }
+    }
+
+    /// Nobody tells of what others write: what the kernel were to keep would have no end.
+    fn observe(&self, _observer: &Arc<dyn Observer>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn unobserve(&self, _observer: &Arc<dyn Observer>) {}
+
+    /// It is never alone.
+    fn keep_alone(&self, _keeper: Arc<dyn Keeper>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The sort keys that begin so, as far as a value can say it; `None` where any may.
+fn begins_with(readable: &Readable, bytes: &[u8]) -> Option<SortRange> {
+    let first = readable.sort().first().filter(|_| !bytes.is_empty())?;
+    match first.attribute_type {
+        KeyAttributeType::B => Some(SortRange::BeginsWith(AttributeValue::B(bytes.to_vec()))),
+        KeyAttributeType::S => {
+            // It may end inside a character.
+            let text = bytes.utf8_chunks().next()?.valid();
+            (!text.is_empty()).then(|| SortRange::BeginsWith(AttributeValue::S(text.to_owned())))
+        }
+        KeyAttributeType::N => None,
+    }
+}
+
+/// What begins a place within a strip: index and number of the segment, and then the keys of the last record.
+const SEGMENT_BYTES: usize = 8;
+
+fn in_strip(segment: Option<Segment>, keys: &[u8]) -> Position {
+    let Segment { index, total } = segment.unwrap_or(Segment { index: 0, total: 1 });
+    Position([&index.to_be_bytes()[..], &total.to_be_bytes(), keys].concat().into())
+}
+
+/// The segment of a range, and the keys of the record after which it goes on.
+fn strip(range: &PlaceRange) -> Result<(Option<Segment>, Option<Item>), Error> {
+    let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
+    let segment = |index: u32, total: u32| (total > 1).then_some(Segment { index, total });
+    match (&range.from[..], range.to.as_deref().map(number)) {
+        (from, _) if from.len() > SEGMENT_BYTES => {
+            let (of, keys) = from.split_at(SEGMENT_BYTES);
+            let Some([a, b, c, d, e, f, g, h]) = of.first_chunk() else { return Err(Error::Unavailable(NO_PLACES)) };
+            let (index, total) = (u32::from_be_bytes([*a, *b, *c, *d]), u32::from_be_bytes([*e, *f, *g, *h]));
+            // "The first place behind it" is that place and a byte more.
+            let keys = keys.strip_suffix(&[0]).unwrap_or(keys);
+            Ok((segment(index, total), Some(keys_at(&Position(keys.into()))?)))
+        }
+        ([], None) => Ok((None, None)),
+        (from, to) => {
+            let (from, to) = (number(from).unwrap_or(0), to.map_or(Some(u64::MAX), |to| to));
+            let width = to.and_then(|to| to.checked_sub(from)).filter(|width| *width > 0).ok_or(Error::Unavailable(NO_PLACES))?;
+            let parts = |of: u64| u32::try_from((of + width / 2) / width).map_err(|_| Error::Unavailable(NO_PLACES));
+            Ok((segment(parts(from)?, parts(u64::MAX - width / 2)?), None))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_of_equal_width_are_segments() {
+        let place = |strip: u64| (strip * (u64::MAX / 64)).to_be_bytes().to_vec();
+        for index in 0..64 {
+            let to = (index < 63).then(|| place(index + 1));
+            let found = strip(&PlaceRange { from: place(index), to }).unwrap();
+            assert_eq!(found, (Some(Segment { index: index as u32, total: 64 }), None));
+        }
+        let keys = Item::from([("pk", AttributeValue::S("a\0".to_owned()))]);
+        let at = in_strip(Some(Segment { index: 3, total: 64 }), &position(&keys));
+        let behind = PlaceRange { from: [&at.0[..], &[0]].concat(), to: Some(place(4)) };
+        assert_eq!(strip(&behind).unwrap(), (Some(Segment { index: 3, total: 64 }), Some(keys)));
+        assert_eq!(strip(&PlaceRange { from: Vec::new(), to: None }).unwrap(), (None, None));
+    }
+}

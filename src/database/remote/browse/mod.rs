@@ -1,0 +1,109 @@
+//! A service elsewhere as a mount browses it: what a filesystem asks is answered by the operations of the API alone, so that any
+//! [`Database`] will do (docs/remote.md says what means what).
+//!
+//! ```text
+//! look.rs      impl Browse            listing.rs   listings, page by page, the next page ahead
+//! hand_on.rs   impl Database          writes.rs    own writes: conditions, and what they leave in the pages
+//! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
+//! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
+//! limit.rs     what a scan costs      beside.rs    what only the mount knows    control.rs   the control plane
+//! ```
+//! No lock is held over a request.
+
+mod beside;
+mod control;
+mod flights;
+mod hand_on;
+mod limit;
+mod listing;
+mod look;
+mod pages;
+mod requests;
+mod source;
+mod tables;
+mod version;
+mod writes;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use beside::Beside;
+use listing::Walks;
+use pages::Pages;
+use tables::Tables;
+use writes::Commits;
+
+use crate::database::Database;
+use crate::engine::clock::{Clock, SystemClock};
+
+/// Bytes of items that are held.
+pub const HELD_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+/// How long what was read is good.
+pub const TTL_DEFAULT: Duration = Duration::from_secs(1);
+/// Read units that one listing or scan may take.
+pub const SCAN_LIMIT_DEFAULT: f64 = 1000.0;
+
+/// How a service elsewhere is browsed.
+#[derive(Debug, Clone)]
+pub struct RemoteOptions {
+    /// How long what was read is shown again without asking.
+    pub ttl: Duration,
+    /// Read units that one listing or scan may take.
+    pub scan_limit: f64,
+    /// Which tables are shown, `*` standing for any characters; all where there are none.
+    pub tables: Vec<String>,
+    /// Without it every write is refused.
+    pub is_writable: bool,
+    /// Is the next page of a listing asked for before it is needed?
+    pub reads_ahead: bool,
+    pub held_bytes: usize,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for RemoteOptions {
+    fn default() -> Self {
+        Self {
+            ttl: TTL_DEFAULT,
+            scan_limit: SCAN_LIMIT_DEFAULT,
+            tables: Vec::new(),
+            is_writable: false,
+            reads_ahead: true,
+            held_bytes: HELD_BYTES_DEFAULT,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// See the module.
+pub struct RemoteDatabase {
+    service: Arc<dyn Database>,
+    options: RemoteOptions,
+    tables: Tables,
+    pages: Arc<Pages>,
+    walks: Walks,
+    beside: Arc<Beside>,
+    commits: Arc<Commits>,
+}
+
+impl std::fmt::Debug for RemoteDatabase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RemoteDatabase").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl RemoteDatabase {
+    /// Browses a service.
+    #[must_use]
+    pub fn new(service: Arc<dyn Database>, options: RemoteOptions) -> Self {
+        let clock = || Arc::clone(&options.clock);
+        Self {
+            tables: Tables::new(options.tables.clone(), options.ttl, clock()),
+            pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
+            walks: Walks::default(),
+            beside: Arc::default(),
+            commits: Arc::new(Commits::new(options.ttl, clock())),
+            service,
+            options,
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What was just listed, read or written, for a while: pages of listings and single items, by key.
+//!
+//! | difficulty | solved by |
+//! |---|---|
+//! | a read that began before an own write may end after it, with the old item | reads and writes are numbered: what began earlier than what is held is not kept |
+//! | of two own writes of one item at a time nobody knows which came last | then nothing is held, and the next reader asks |
+//! | an eventually consistent read may not show an own write yet | for [`SETTLES_MS`] it replaces none |
+//! | a write of an item changes entries of indexes | all entries of the table's indexes are over with it |
+//! | what is held is bounded, and what was pushed out may have been an own write | reads that began before such a one are not kept |
+//!
+//! Whether a collection has items is held like an item: see [`collection_place`].
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use super::flights::Flights;
+use super::version::version_of;
+use crate::codec::record::{encode, stamp};
+use crate::database::{EntryKey, PartitionKey, Source};
+use crate::engine::clock::Clock;
+use crate::model::api::Version;
+use crate::model::{AttributeValue, Error, Item, Key, TableName};
+
+/// How long an eventually consistent read may not show a write: the service says that it is usually less than a second.
+const SETTLES_MS: u64 = 5_000;
+/// Counted for an entry beside its record and its key.
+const ENTRY_OVERHEAD_BYTES: usize = 300;
+/// Versions of which it is remembered when they were first seen.
+const VERSIONS_MAX: usize = 100_000;
+
+/// A record as [`encode`] makes it, its version and time those that the mount shows.
+pub type Stored = Arc<[u8]>;
+/// A source and which of its entries.
+pub type Place = (Source, EntryKey);
+
+/// Where it is held whether a collection has items: a key that no entry has.
+pub fn collection_place(source: &Source, partition: &PartitionKey) -> Place {
+    let base = Key { partition: AttributeValue::Null, sort: None };
+    (source.clone(), EntryKey { index: Some((partition.clone(), vec![AttributeValue::Null])), base })
+}
+
+/// A read that begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Began {
+    number: u64,
+    at_ms: u64,
+}
+
+/// What a write left.
+#[derive(Debug, Clone)]
+pub enum Left {
+    Item(Stored),
+    Nothing,
+    /// Something that is not known here.
+    Unknown,
+}
+
+#[derive(Debug)]
+struct Held {
+    left: Left,
+    began: Began,
+    is_own: bool,
+    bytes: usize,
+}
+
+/// An own write under way.
+#[derive(Debug, Default)]
+struct Writing {
+    count: usize,
+    /// There were several at a time.
+    overlaps: bool,
+}
+
+/// The number up to which reads of a table are over.
+#[derive(Debug, Default, Clone, Copy)]
+struct Over {
+    items: u64,
+    index_entries: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    held: LruCache<Place, Held>,
+    bytes: usize,
+    last_number: u64,
+    /// Reads that began before it are not kept: an own write of then was pushed out.
+    floor: u64,
+    over: HashMap<TableName, Over>,
+    writing: HashMap<Place, Writing>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Pages {
+    state: Mutex<State>,
+    /// When versions were first seen, milliseconds since the epoch.
+    seen: Mutex<LruCache<Version, u64>>,
+    flights: Flights<Place, Option<Stored>>,
+    ttl_ms: u64,
+    bytes_max: usize,
+    clock: Arc<dyn Clock>,
+}
+
+impl Pages {
+    pub fn new(ttl: Duration, bytes_max: usize, clock: Arc<dyn Clock>) -> Self {
+        let state = State {
+            held: LruCache::unbounded(),
+            bytes: 0,
+            last_number: 0,
+            floor: 0,
+            over: HashMap::new(),
+            writing: HashMap::new(),
+        };
+        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+        let (state, seen) = (Mutex::new(state), Mutex::new(LruCache::unbounded()));
+        Self { state, seen, flights: Flights::default(), ttl_ms, bytes_max, clock }
+    }
+
+    /// A read begins now.
+    pub fn begin(&self) -> Began {
+        self.state.lock().next(self.clock.now_ms())
+    }
+
+    /// The record of an item, `first` being its keys. A version that was seen before has its time of then.
+    pub fn record(&self, item: &Item, first: &[&str]) -> Stored {
+        self.stamped(item, first, |seen, now_ms| seen.unwrap_or(now_ms))
+    }
+
+    /// The record of an item that was just written.
+    pub fn written_record(&self, item: &Item, first: &[&str]) -> Stored {
+        self.stamped(item, first, |_, now_ms| now_ms)
+    }
+
+    fn stamped(&self, item: &Item, first: &[&str], time: impl FnOnce(Option<u64>, u64) -> u64) -> Stored {
+        let mut record = encode(item, first, 0, 0);
+        let version = version_of(&record);
+        let mut seen = self.seen.lock();
+        let modified_ms = time(seen.get(&version).copied(), self.clock.now_ms());
+        seen.put(version, modified_ms);
+        if seen.len() > VERSIONS_MAX {
+            seen.pop_lru();
+        }
+        drop(seen);
+        stamp(&mut record, version, modified_ms);
+        record.into()
+    }
+
+    /// What a read found, unless what is held is newer.
+    pub fn keep(&self, began: Began, place: Place, found: Option<Stored>, is_consistent: bool) {
+        let mut state = self.state.lock();
+        let is_newer = match state.held.peek(&place) {
+            Some(held) if held.began.number > began.number => false,
+            Some(held) if held.is_own && !is_consistent => began.at_ms >= held.began.at_ms.saturating_add(SETTLES_MS),
+            Some(_) => true,
+            None => began.number > state.floor,
+        };
+        if is_newer {
+            let left = found.map_or(Left::Nothing, Left::Item);
+            state.hold(place, left, began, false, self.bytes_max);
+        }
+    }
+
+    /// What is held and good: an item, or that there is none.
+    pub fn fresh(&self, place: &Place) -> Option<Option<Stored>> {
+        let now_ms = self.clock.now_ms();
+        let mut state = self.state.lock();
+        let is_over = state.is_over(place);
+        let held = state.held.get(place)?;
+        let is_good = !is_over && now_ms < held.began.at_ms.saturating_add(self.ttl_ms);
+        match &held.left {
+            Left::Item(record) if is_good => Some(Some(Arc::clone(record))),
+            Left::Nothing if is_good => Some(None),
+            Left::Item(_) | Left::Nothing | Left::Unknown => None,
+        }
+    }
+
+    /// What was last read, however long ago.
+    pub fn last(&self, place: &Place) -> Option<Stored> {
+        match &self.state.lock().held.peek(place)?.left {
+            Left::Item(record) => Some(Arc::clone(record)),
+            Left::Nothing | Left::Unknown => None,
+        }
+    }
+
+    /// Was it deleted here so lately that an eventually consistent read may still show it?
+    pub fn is_just_deleted(&self, place: &Place) -> bool {
+        let now_ms = self.clock.now_ms();
+        let state = self.state.lock();
+        state.held.peek(place).is_some_and(|held| {
+            held.is_own && matches!(held.left, Left::Nothing) && now_ms < held.began.at_ms.saturating_add(SETTLES_MS)
+        })
+    }
+
+    /// What is held, else what `ask` finds by a consistent read: one at a time for one place.
+    ///
+    /// # Errors
+    /// What `ask` fails with, which is not held.
+    pub fn get(&self, place: &Place, ask: impl FnOnce() -> Result<Option<Stored>, Error>) -> Result<Option<Stored>, Error> {
+        if let Some(found) = self.fresh(place) {
+            return Ok(found);
+        }
+        self.flights.run(place, || {
+            // Another request may have landed meanwhile.
+            if let Some(found) = self.fresh(place) {
+                return Ok(found);
+            }
+            let began = self.begin();
+            let found = ask()?;
+            self.keep(began, place.clone(), found.clone(), true);
+            Ok(found)
+        })
+    }
+
+    /// An own write of these begins.
+    pub fn begin_write(&self, places: &[Place]) {
+        let mut state = self.state.lock();
+        for place in places {
+            let writing = state.writing.entry(place.clone()).or_default();
+            writing.count += 1;
+            writing.overlaps |= writing.count > 1;
+        }
+    }
+
+    /// An own write ended, and left this.
+    pub fn end_write(&self, places: Vec<(Place, Left)>) {
+        let mut state = self.state.lock();
+        let began = state.next(self.clock.now_ms());
+        for (place, left) in places {
+            let overlapped = state.end_writing(&place);
+            state.over.entry(place.0.table.clone()).or_default().index_entries = began.number;
+            self.flights.let_go(&place);
+            state.hold(place, if overlapped { Left::Unknown } else { left }, began, true, self.bytes_max);
+        }
+    }
+
+    /// Everything of a table may be another.
+    pub fn forget_table(&self, table: &TableName) {
+        let mut state = self.state.lock();
+        let number = state.next(self.clock.now_ms()).number;
+        state.over.insert(table.clone(), Over { items: number, index_entries: number });
+        self.flights.let_go_of(|(source, _)| source.table == *table);
+    }
+}
+
+impl State {
+    fn next(&mut self, at_ms: u64) -> Began {
+        self.last_number += 1;
+        Began { number: self.last_number, at_ms }
+    }
+
+    fn is_over(&self, place: &Place) -> bool {
+        let over = self.over.get(&place.0.table).copied().unwrap_or_default();
+        let number = if place.0.index.is_some() { over.index_entries } else { over.items };
+        self.held.peek(place).is_some_and(|held| held.began.number < number)
+    }
+
+    fn end_writing(&mut self, place: &Place) -> bool {
+        let Some(writing) = self.writing.get_mut(place) else { return false };
+        writing.count = writing.count.saturating_sub(1);
+        let overlapped = writing.overlaps;
+        if writing.count == 0 {
+            self.writing.remove(place);
+        }
+        overlapped
+    }
+
+    fn hold(&mut self, place: Place, left: Left, began: Began, is_own: bool, bytes_max: usize) {
+        let key_bytes = place.1.base.partition.size() + place.1.base.sort.as_ref().map_or(0, AttributeValue::size);
+        let record_bytes = if let Left::Item(record) = &left { record.len() } else { 0 };
+        let bytes = ENTRY_OVERHEAD_BYTES + key_bytes + record_bytes;
+        self.bytes += bytes;
+        if let Some((_, old)) = self.held.push(place, Held { left, began, is_own, bytes }) {
+            self.bytes -= old.bytes;
+        }
+        while self.bytes > bytes_max
+            && let Some((_, old)) = self.held.pop_lru()
+        {
+            self.bytes -= old.bytes;
+            if old.is_own {
+                self.floor = self.floor.max(old.began.number);
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The keys of a table or an index, and what is asked of it.
+
+use std::sync::Arc;
+
+use super::tables::Described;
+use crate::codec::record::{Record, encode};
+use crate::database::{EntryKey, PartitionKey, Position, Source};
+use crate::engine::base::item_key::{KeyRole, is_empty_key, key_bytes, key_of_parameter};
+use crate::engine::index::first_names;
+use crate::expr::read_request::{ReadRange, ReadRequest};
+use crate::expr::{KeyConditionShape, ProjectionPaths, SortRange};
+use crate::model::api::TableStatus;
+use crate::model::error::StoreError;
+use crate::model::{AttributeValue, DocumentPath, Error, IndexKind, IndexSchema, Item, Key, KeyAttribute};
+
+/// A source that can be read.
+#[derive(Debug, Clone)]
+pub struct Readable {
+    pub source: Source,
+    pub described: Arc<Described>,
+    /// Place of the index in the schema.
+    index: Option<usize>,
+}
+
+impl Readable {
+    /// `None` while the table or the index comes or goes: it is there, and shows nothing.
+    ///
+    /// # Errors
+    /// `ResourceNotFound`.
+    pub fn new(source: &Source, described: Arc<Described>) -> Result<Option<Self>, Error> {
+        let index = match &source.index {
+            None => None,
+            Some(name) => {
+                let index = described.schema.indexes.iter().position(|index| index.name == *name);
+                Some(index.ok_or(Error::ResourceNotFound)?)
+            }
+        };
+        let status_of = |place: usize| described.table.indexes.get(place).map(|index| index.status);
+        let comes_or_goes = |status| matches!(status, TableStatus::Creating | TableStatus::Deleting);
+        let is_unready = comes_or_goes(described.table.status) || index.and_then(status_of).is_some_and(comes_or_goes);
+        Ok((!is_unready).then(|| Self { source: source.clone(), described, index }))
+    }
+
+    pub fn index(&self) -> Option<&IndexSchema> {
+        self.described.schema.indexes.get(self.index?)
+    }
+
+    /// Items, and the bytes that they are billed as; six hours old.
+    pub fn counted(&self) -> (u64, u64) {
+        let of_index = self.index.and_then(|place| self.described.table.indexes.get(place));
+        of_index.map_or((self.described.table.item_count, self.described.table.table_size_bytes), |index| {
+            (index.item_count, index.index_size_bytes)
+        })
+    }
+
+    /// Can it be read consistently?
+    pub fn is_consistent(&self) -> bool {
+        self.index().is_none_or(|index| index.kind == IndexKind::Local)
+    }
+
+    /// Are its entries in collections? In a table without sort key each item is its own.
+    pub fn is_grouped(&self) -> bool {
+        self.index.is_some() || self.described.schema.key.sort.is_some()
+    }
+
+    pub fn partition(&self) -> &[KeyAttribute] {
+        self.index().map_or(std::slice::from_ref(&self.described.schema.key.partition), |index| &index.partition)
+    }
+
+    pub fn sort(&self) -> &[KeyAttribute] {
+        self.index().map_or(self.described.schema.key.sort.as_slice(), |index| &index.sort)
+    }
+
+    /// The names of all key attributes, each once: those of the index first.
+    pub fn key_names(&self) -> Vec<&str> {
+        let key = &self.described.schema.key;
+        match self.index() {
+            Some(index) => first_names(key, index),
+            None => key.attributes().map(|attribute| attribute.name.as_str()).collect(),
+        }
+    }
+
+    /// Could an entry have this key?
+    pub fn fits(&self, key: &EntryKey) -> bool {
+        let schema = &self.described.schema.key;
+        let is_base =
+            key_of_parameter(schema, &key.base.to_item(schema)).is_ok() && key.base.sort.is_some() == schema.sort.is_some();
+        let fits = |attributes: &[KeyAttribute], values: &[AttributeValue]| {
+            let is_of = |(attribute, value): (&KeyAttribute, &AttributeValue)| {
+                value.attribute_type() == attribute.attribute_type.as_attribute_type()
+            };
+            attributes.len() == values.len() && attributes.iter().zip(values).all(is_of)
+        };
+        is_base
+            && match (self.index(), &key.index) {
+                (None, None) => true,
+                (Some(index), Some((partition, sort))) => fits(&index.partition, partition) && fits(&index.sort, sort),
+                (None, Some(_)) | (Some(_), None) => false,
+            }
+    }
+
+    /// Could a collection have this key?
+    pub fn fits_partition(&self, values: &PartitionKey) -> bool {
+        let fits = |(attribute, value): (&KeyAttribute, &AttributeValue)| {
+            value.attribute_type() == attribute.attribute_type.as_attribute_type()
+                && !is_empty_key(value)
+                && KeyRole::Partition.check_size(key_bytes(value)).is_ok()
+        };
+        values.len() == self.partition().len() && self.partition().iter().zip(values).all(fits)
+    }
+
+    /// Which entry an item of the source is.
+    ///
+    /// # Errors
+    /// `Corrupt` of one without its keys.
+    pub fn key_of(&self, item: &Item) -> Result<EntryKey, Error> {
+        let missing = || Error::Store(StoreError::Corrupt("an item came without its keys"));
+        let base = item.key(&self.described.schema.key).ok_or_else(missing)?;
+        let values = |attributes: &[KeyAttribute]| {
+            attributes.iter().map(|attribute| item.get(&attribute.name).cloned().ok_or_else(missing)).collect::<Result<_, _>>()
+        };
+        let index = self.index().map(|index| Ok::<_, Error>((values(&index.partition)?, values(&index.sort)?))).transpose()?;
+        Ok(EntryKey { index, base })
+    }
+
+    /// The keys of an entry, by name: where a page goes on after it.
+    pub fn start_after(&self, item: &Item) -> Item {
+        let names = self.key_names();
+        Item(
+            item.0
+                .iter()
+                .filter(|(name, _)| names.contains(&name.as_str()))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
+    }
+
+    /// What is asked for a whole collection, `sort` being held to the first attribute of the sort key.
+    pub fn query(&self, partition: &PartitionKey, sort: Option<SortRange>) -> ReadRequest {
+        let of_partition = self.partition().iter().zip(partition);
+        let of_partition = of_partition.map(|(attribute, value)| (attribute.name.clone(), SortRange::Equal(value.clone())));
+        let of_sort = self.sort().first().zip(sort).map(|(attribute, range)| (attribute.name.clone(), range));
+        let condition = KeyConditionShape::new(of_partition.chain(of_sort));
+        ReadRequest { range: ReadRange::Query { condition, forward: true }, consistent_read: self.is_consistent(), ..self.scan() }
+    }
+
+    /// The same for one entry, as far as its key in the source says.
+    pub fn query_of_entry(&self, (partition, sort): &(PartitionKey, Vec<AttributeValue>)) -> ReadRequest {
+        let keys = self.partition().iter().zip(partition).chain(self.sort().iter().zip(sort));
+        let condition = KeyConditionShape::new(keys.map(|(key, value)| (key.name.clone(), SortRange::Equal(value.clone()))));
+        ReadRequest { range: ReadRange::Query { condition, forward: true }, ..self.scan() }
+    }
+
+    /// All entries.
+    pub fn scan(&self) -> ReadRequest {
+        ReadRequest::scan(self.source.table.clone(), self.source.index.clone())
+    }
+
+    /// Nothing but keys.
+    pub fn keys_alone(&self) -> ProjectionPaths {
+        ProjectionPaths::of_attributes(self.key_names().into_iter().map(DocumentPath::top_level).collect())
+    }
+}
+
+/// The bytes of a place: the keys of the entry there.
+pub fn position(keys: &Item) -> Box<[u8]> {
+    encode(keys, &[], 0, 0).into()
+}
+
+/// The keys of a place.
+///
+/// # Errors
+/// `Corrupt` of bytes that are of no place of this database.
+pub fn keys_at(position: &Position) -> Result<Item, Error> {
+    Ok(Record::parse(&position.0).and_then(|record| record.to_item())?)
+}
+
+/// An item's own key as of a table.
+pub fn base_entry(key: Key) -> EntryKey {
+    EntryKey { index: None, base: key }
+}

@@ -1,0 +1,181 @@
+//! Definitions of tables, for a while. A change of one's own ends what is held of its table.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::flights::Flights;
+use crate::database::Database;
+use crate::engine::clock::Clock;
+use crate::model::api::{
+    DescribeTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
+};
+use crate::model::{Error, TableName, TableSchema};
+
+/// A table as it was described.
+#[derive(Debug)]
+pub struct Described {
+    /// The same one for as long as it says the same.
+    pub schema: Arc<TableSchema>,
+    pub table: TableDescription,
+}
+
+#[derive(Debug, Clone)]
+enum Known {
+    Names(Arc<Vec<TableName>>),
+    Table(Option<Arc<Described>>),
+    TimeToLive(DescribeTimeToLiveResponse),
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum About {
+    Names,
+    Table(TableName),
+    TimeToLive(TableName),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// With when it was asked for, milliseconds since the epoch.
+    known: HashMap<About, (u64, Known)>,
+    /// Own changes so far: what was asked for before one is not kept after it.
+    changes: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Tables {
+    state: Mutex<State>,
+    flights: Flights<About, Known>,
+    /// Which are shown, `*` standing for any characters; all where there are none.
+    patterns: Vec<String>,
+    ttl_ms: u64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Tables {
+    pub fn new(patterns: Vec<String>, ttl: Duration, clock: Arc<dyn Clock>) -> Self {
+        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+        Self { state: Mutex::default(), flights: Flights::default(), patterns, ttl_ms, clock }
+    }
+
+    /// Is it one of those that are shown?
+    pub fn shows(&self, table: &str) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| matches(pattern, table))
+    }
+
+    /// The names of those that are shown, in byte order.
+    pub fn names(&self, service: &dyn Database) -> Result<Arc<Vec<TableName>>, Error> {
+        match self.known(About::Names, || Ok(Known::Names(Arc::new(self.list(service)?))))? {
+            Known::Names(names) => Ok(names),
+            Known::Table(_) | Known::TimeToLive(_) => Ok(Arc::default()),
+        }
+    }
+
+    fn list(&self, service: &dyn Database) -> Result<Vec<TableName>, Error> {
+        let (mut names, mut request) = (Vec::new(), ListTablesRequest::default());
+        loop {
+            let page = service.list_tables(request)?;
+            names.extend(page.table_names.into_iter().filter(|name| self.shows(name)).filter_map(|name| TableName::new(name).ok()));
+            match page.last_evaluated_table_name {
+                Some(last) => request = ListTablesRequest { exclusive_start_table_name: Some(last), limit: None },
+                None => break,
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// A table, if there is one and it is shown.
+    pub fn table(&self, service: &dyn Database, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
+        if !self.shows(table.as_str()) {
+            return Ok(None);
+        }
+        let about = About::Table(table.clone());
+        let before = match self.state.lock().known.get(&about) {
+            Some((_, Known::Table(Some(before)))) => Some(Arc::clone(before)),
+            _ => None,
+        };
+        let known = self.known(about, || match service.describe_table(DescribeTableRequest { table_name: table.clone() }) {
+            Ok(response) => Ok(Known::Table(Some(Arc::new(described(response.table, before.as_deref()))))),
+            Err(error) if error.exception() == "ResourceNotFoundException" => Ok(Known::Table(None)),
+            Err(error) => Err(error),
+        })?;
+        Ok(if let Known::Table(table) = known { table } else { None })
+    }
+
+    pub fn time_to_live(
+        &self,
+        service: &dyn Database,
+        request: DescribeTimeToLiveRequest,
+    ) -> Result<DescribeTimeToLiveResponse, Error> {
+        let about = About::TimeToLive(request.table_name.clone());
+        match self.known(about, || service.describe_time_to_live(request.clone()).map(Known::TimeToLive))? {
+            Known::TimeToLive(response) => Ok(response),
+            Known::Names(_) | Known::Table(_) => service.describe_time_to_live(request),
+        }
+    }
+
+    /// Definitions were changed here.
+    pub fn changed(&self) {
+        let mut state = self.state.lock();
+        state.changes += 1;
+        // The schemas stay as what the next ones are compared with, their time over.
+        state.known.values_mut().for_each(|(asked_ms, _)| *asked_ms = 0);
+        self.flights.let_go_of(|_| true);
+    }
+
+    fn known(&self, about: About, ask: impl FnOnce() -> Result<Known, Error>) -> Result<Known, Error> {
+        if let Some(known) = self.fresh(&about) {
+            return Ok(known);
+        }
+        self.flights.run(&about, || {
+            let (asked_ms, changes) = (self.clock.now_ms(), self.state.lock().changes);
+            let known = ask()?;
+            let mut state = self.state.lock();
+            if state.changes == changes {
+                state.known.insert(about.clone(), (asked_ms, known.clone()));
+            }
+            Ok(known)
+        })
+    }
+
+    fn fresh(&self, about: &About) -> Option<Known> {
+        let now_ms = self.clock.now_ms();
+        let state = self.state.lock();
+        let (asked_ms, known) = state.known.get(about)?;
+        (now_ms < asked_ms.saturating_add(self.ttl_ms)).then(|| known.clone())
+    }
+}
+
+fn described(table: TableDescription, before: Option<&Described>) -> Described {
+    let schema = before.filter(|before| *before.schema == table.schema && before.table.table_id == table.table_id);
+    let schema = schema.map_or_else(|| Arc::new(table.schema.clone()), |before| Arc::clone(&before.schema));
+    Described { schema, table }
+}
+
+/// Is `name` what the pattern says, `*` standing for any characters?
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name
+            .strip_prefix(start)
+            .is_some_and(|name| (0..=name.len()).filter(|at| name.is_char_boundary(*at)).any(|at| matches(rest, &name[at..]))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn table_of_patterns() {
+        let hits = [("Orders", "Orders"), ("Or*", "Orders"), ("*", "x"), ("*ders", "Orders"), ("O*d*s", "Orders"), ("a**b", "ab")];
+        let misses = [("Orders", "Orders2"), ("Or*x", "Orders"), ("", "x"), ("*.b", "a-b")];
+        assert!(hits.iter().all(|(pattern, name)| matches(pattern, name)));
+        assert!(misses.iter().all(|(pattern, name)| !matches(pattern, name)));
+    }
+}

@@ -1,0 +1,252 @@
+//! Own writes: under what condition they are sent, and what they leave behind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::RemoteDatabase;
+use super::pages::{Left, Pages, Place, collection_place};
+use super::source::{Readable, base_entry};
+use super::version::{COMPARED_MAX, is_absent, is_unchanged};
+use crate::codec::record::Record;
+use crate::database::{Done, Source};
+use crate::engine::clock::Clock;
+use crate::engine::witness::{Witness, instead};
+use crate::expr::PlaceholderUse;
+use crate::expr::condition::{Condition, parse_parameter};
+use crate::expr::write::Writer;
+use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version};
+use crate::model::error::expression::ExpressionParameter;
+use crate::model::{Error, Item, Key, TableName};
+
+/// Counts own writes, and moments: what was read a while ago may be another without anybody telling.
+#[derive(Debug)]
+pub struct Commits {
+    own: Mutex<u64>,
+    wrote: Condvar,
+    ttl_ms: u64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Commits {
+    pub fn new(ttl: Duration, clock: Arc<dyn Clock>) -> Self {
+        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1);
+        Self { own: Mutex::new(0), wrote: Condvar::new(), ttl_ms, clock }
+    }
+
+    /// Own writes so far and moments since the epoch.
+    pub fn id(&self) -> u64 {
+        *self.own.lock() + self.clock.now_ms() / self.ttl_ms
+    }
+
+    pub fn add(&self) {
+        *self.own.lock() += 1;
+        self.wrote.notify_all();
+    }
+
+    /// Sleeps until the id is another than `after`, at most for `timeout`.
+    pub fn wait(&self, after: u64, timeout: Duration) -> u64 {
+        let mut own = self.own.lock();
+        let now_ms = self.clock.now_ms();
+        if *own + now_ms / self.ttl_ms == after {
+            let rest = Duration::from_millis(self.ttl_ms - now_ms % self.ttl_ms);
+            self.wrote.wait_for(&mut own, rest.min(timeout));
+        }
+        *own + self.clock.now_ms() / self.ttl_ms
+    }
+}
+
+/// What a write does to an item when it succeeds.
+#[derive(Debug, Clone)]
+pub enum Effect {
+    Put(Item),
+    Delete,
+    /// It is not told what the item is then.
+    Update,
+}
+
+/// An item that is to be written.
+#[derive(Debug)]
+pub struct Target {
+    table: Readable,
+    key: Key,
+    effect: Effect,
+}
+
+impl Target {
+    fn places(&self) -> [Place; 2] {
+        let source = &self.table.source;
+        [(source.clone(), base_entry(self.key.clone())), collection_place(source, &vec![self.key.partition.clone()])]
+    }
+
+    /// What is left of the item, and of its collection.
+    fn left(&self, pages: &Pages, is_done: bool) -> [Left; 2] {
+        match &self.effect {
+            _ if !is_done => [Left::Unknown, Left::Unknown],
+            Effect::Put(item) => [Left::Item(pages.written_record(item, &self.table.key_names())), Left::Item(Arc::default())],
+            Effect::Delete => [Left::Nothing, Left::Unknown],
+            Effect::Update => [Left::Unknown, Left::Item(Arc::default())],
+        }
+    }
+}
+
+/// Writes under way.
+pub struct Writes {
+    pages: Arc<Pages>,
+    commits: Arc<Commits>,
+    witness: Option<Arc<dyn Witness>>,
+    targets: Vec<Target>,
+}
+
+impl Writes {
+    /// It turned out what an update made of the only target; `None`: it is gone.
+    pub fn came_to(&mut self, item: Option<Item>) {
+        if let [target] = &mut self.targets[..] {
+            target.effect = item.map_or(Effect::Delete, Effect::Put);
+        }
+    }
+
+    /// Those that `is_left` says were left undone, and may be done.
+    pub fn leave(&mut self, is_left: impl Fn(&TableName, &Key) -> bool) {
+        let left = self.targets.iter_mut().filter(|target| is_left(&target.table.source.table, &target.key));
+        left.for_each(|target| target.effect = Effect::Update);
+    }
+
+    /// They ended. The version of each that is known, in their order.
+    pub fn end(self, is_done: bool) -> Vec<Option<Version>> {
+        let (mut places, mut versions) = (Vec::new(), Vec::new());
+        for target in &self.targets {
+            let left = target.left(&self.pages, is_done);
+            let version = match &left[0] {
+                Left::Item(record) => Record::parse(record).ok().map(|record| record.version()),
+                Left::Nothing | Left::Unknown => None,
+            };
+            if let (Some(witness), true) = (&self.witness, version.is_some() || matches!(left[0], Left::Nothing)) {
+                witness.wrote(&target.table.source.table, &target.key, version);
+            }
+            versions.push(version);
+            places.extend(target.places().into_iter().zip(left));
+        }
+        self.pages.end_write(places);
+        self.commits.add();
+        versions
+    }
+}
+
+/// The item that a version was asked of.
+enum Found {
+    Same(Item),
+    Other(Item),
+    None,
+}
+
+impl RemoteDatabase {
+    /// # Errors
+    /// `Unavailable` where nothing may be written.
+    pub(super) fn may_write(&self) -> Result<(), Error> {
+        let refused = "this mount only reads; mount with -o rw to write (and see --max-wcu and --budget)";
+        if self.options.is_writable { Ok(()) } else { Err(Error::Unavailable(refused)) }
+    }
+
+    /// The definition of a table that is written to.
+    pub(super) fn table_of(&self, table: &TableName) -> Result<Readable, Error> {
+        let described = self.tables.table(&*self.service, table)?.ok_or(Error::ResourceNotFound)?;
+        Readable::new(&Source { table: table.clone(), index: None }, described)?.ok_or(Error::ResourceNotFound)
+    }
+
+    /// What is to be written, of an item or a key; `None` of one without its keys, which the service refuses.
+    pub(super) fn target(table: &Readable, item: &Item, effect: Effect) -> Option<Target> {
+        Some(Target { key: item.key(&table.described.schema.key)?, table: table.clone(), effect })
+    }
+
+    /// Begins writes: `start` is given them, and ends them.
+    pub(super) fn write(&self, targets: Vec<Target>, start: impl FnOnce(Writes)) {
+        let places: Vec<Place> = targets.iter().flat_map(Target::places).collect();
+        self.pages.begin_write(&places);
+        let (pages, commits) = (Arc::clone(&self.pages), Arc::clone(&self.commits));
+        instead(|witness| start(Writes { pages, commits, witness, targets }));
+    }
+
+    /// Does what has to be done first and may fail, then goes on.
+    pub(super) fn after<T, R>(done: Done<R>, first: impl FnOnce() -> Result<T, Error>, then: impl FnOnce(T, Done<R>)) {
+        match first() {
+            Ok(value) => then(value, done),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Makes a precondition part of a condition.
+    ///
+    /// # Errors
+    /// `ConditionalCheckFailed` where it fails already; those of a read.
+    pub(super) fn guard(
+        &self,
+        (table, key): (&Readable, &Item),
+        precondition: Option<Precondition>,
+        condition: &mut ConditionParameter,
+        placeholders: &mut Placeholders,
+        returns_old: bool,
+    ) -> Result<(), Error> {
+        let Some(precondition) = precondition else { return Ok(()) };
+        let schema = &table.described.schema.key;
+        let failed = |item: Option<Item>| Error::ConditionalCheckFailed { item: item.filter(|_| returns_old).map(Box::new) };
+        let ours = match precondition {
+            Precondition::Absent => is_absent(schema),
+            Precondition::Version(version) => match self.as_read(table, key, version)? {
+                Found::Same(item) => is_unchanged(&item, schema),
+                Found::Other(item) => return Err(failed(Some(item))),
+                Found::None => return Err(failed(None)),
+            },
+            Precondition::VersionOrAbsent(version) => match self.as_read(table, key, version)? {
+                Found::Same(item) => Condition::Or(vec![is_absent(schema), is_unchanged(&item, schema)]),
+                Found::Other(item) => return Err(failed(Some(item))),
+                Found::None => is_absent(schema),
+            },
+        };
+        let all = match condition {
+            ConditionParameter::None => ours,
+            ConditionParameter::Expression(theirs) => {
+                let parameter = ExpressionParameter::Condition;
+                let theirs = parse_parameter(theirs, parameter, placeholders, &mut PlaceholderUse::default())?;
+                Condition::And(vec![ours, theirs])
+            }
+            ConditionParameter::Legacy(_) => return Err(Error::Unavailable("a version is not asked for beside Expected")),
+        };
+        // Beside those of an update.
+        let mut writer = Writer::marked("_");
+        let written = writer.condition(&all)?;
+        let of_ours = writer.placeholders();
+        if matches!(condition, ConditionParameter::None) {
+            placeholders.names.get_or_insert_default().extend(of_ours.names.unwrap_or_default());
+            placeholders.values.get_or_insert_default().extend(of_ours.values.unwrap_or_default());
+            placeholders.values.take_if(|values| values.is_empty());
+        } else {
+            *placeholders = of_ours;
+        }
+        *condition = ConditionParameter::Expression(written);
+        Ok(())
+    }
+
+    /// The item of a version as it was read here, else as it is now: then, or where a condition has no room for all of it, it is read again.
+    fn as_read(&self, table: &Readable, key: &Item, version: Version) -> Result<Found, Error> {
+        let key_values = key.key(&table.described.schema.key).ok_or(Error::ResourceNotFound)?;
+        let place = (table.source.clone(), base_entry(key_values.clone()));
+        let of = |record: &Record<'_>| -> Result<Found, Error> {
+            let item = record.to_item()?;
+            Ok(if record.version() == version { Found::Same(item) } else { Found::Other(item) })
+        };
+        if let Some(record) = self.pages.last(&place)
+            && let Found::Same(item) = of(&Record::parse(&record)?)?
+            && item.0.len() <= COMPARED_MAX
+        {
+            return Ok(Found::Same(item));
+        }
+        let began = self.pages.begin();
+        let key = key_values.to_item(&table.described.schema.key);
+        let request = GetItemRequest { consistent_read: true, ..GetItemRequest::new(table.source.table.clone(), key) };
+        let record = self.service.get_item(request)?.item.map(|item| self.pages.record(&item, &table.key_names()));
+        self.pages.keep(began, place, record.clone(), true);
+        record.map_or(Ok(Found::None), |record| of(&Record::parse(&record)?))
+    }
+}

@@ -1,0 +1,200 @@
+//! Resolved expressions as text again, for a service that is asked in the words of the API. Names and values are behind placeholders, so
+//! that no name can be a reserved word.
+
+use std::collections::BTreeMap;
+
+use super::condition::{Condition, Operand};
+use super::key_condition::{KeyConditionShape, SortRange};
+use super::projection::ProjectionPaths;
+use super::syntax::Comparator;
+use crate::model::api::Placeholders;
+use crate::model::{AttributeValue, DocumentPath, Error, PathElement};
+
+/// Writes the expressions of one request; a name is one placeholder in all of them.
+#[derive(Debug, Default)]
+pub struct Writer {
+    /// Before the numbers of placeholders: `n`, `v`, or what cannot be one of another writer's.
+    mark: &'static str,
+    /// Numbers by name.
+    names: BTreeMap<String, usize>,
+    values: Vec<AttributeValue>,
+}
+
+impl Writer {
+    /// A writer whose placeholders may stand beside those of others: `mark` is in all of them.
+    #[must_use]
+    pub fn marked(mark: &'static str) -> Self {
+        Self { mark, ..Self::default() }
+    }
+
+    /// What the expressions refer to.
+    #[must_use]
+    pub fn placeholders(self) -> Placeholders {
+        let mark = self.mark;
+        let names: BTreeMap<_, _> = self.names.into_iter().map(|(name, number)| (format!("#{mark}n{number}"), name)).collect();
+        let values = self.values.into_iter().enumerate().map(|(number, value)| (format!(":{mark}v{number}"), value));
+        let values: BTreeMap<_, _> = values.collect();
+        Placeholders {
+            names: Some(names).filter(|names| !names.is_empty()),
+            values: Some(values).filter(|values| !values.is_empty()),
+        }
+    }
+
+    fn name(&mut self, name: &str) -> String {
+        let next = self.names.len();
+        let number = *self.names.entry(name.to_owned()).or_insert(next);
+        format!("#{}n{number}", self.mark)
+    }
+
+    fn value(&mut self, value: &AttributeValue) -> String {
+        self.values.push(value.clone());
+        format!(":{}v{}", self.mark, self.values.len() - 1)
+    }
+
+    fn path(&mut self, path: &DocumentPath) -> String {
+        path.rest.iter().fold(self.name(&path.head), |text, element| match element {
+            PathElement::Name(name) => format!("{text}.{}", self.name(name)),
+            PathElement::Index(index) => format!("{text}[{index}]"),
+        })
+    }
+
+    /// A ProjectionExpression.
+    pub fn projection(&mut self, projection: &ProjectionPaths) -> String {
+        projection.paths().iter().map(|path| self.path(path)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A KeyConditionExpression.
+    ///
+    /// # Errors
+    /// `Unavailable` of an operator that no key is found by.
+    pub fn key_condition(&mut self, shape: &KeyConditionShape) -> Result<String, Error> {
+        let conditions = shape.conditions().map(|(name, range)| {
+            range.map(|range| of_range(name, range)).ok_or(Error::Unavailable("a key is not found by this operator"))
+        });
+        let all = conditions.collect::<Result<Vec<_>, _>>()?;
+        self.joined(&all, " AND ", |_| false)
+    }
+
+    /// A ConditionExpression or FilterExpression.
+    ///
+    /// # Errors
+    /// `Unavailable` of a comparison with a condition, which only PartiQL has.
+    pub fn condition(&mut self, condition: &Condition) -> Result<String, Error> {
+        Ok(match condition {
+            Condition::Compare { left, comparator, right } => {
+                format!("{} {} {}", self.operand(left)?, comparator.sign(), self.operand(right)?)
+            }
+            Condition::Between { operand, lower, upper } => {
+                format!("{} BETWEEN {} AND {}", self.operand(operand)?, self.operand(lower)?, self.operand(upper)?)
+            }
+            Condition::In { operand, list } => {
+                let operand = self.operand(operand)?;
+                let list = list.iter().map(|element| self.operand(element)).collect::<Result<Vec<_>, _>>()?;
+                format!("{operand} IN ({})", list.join(", "))
+            }
+            Condition::AttributeExists(path) => format!("attribute_exists({})", self.path(path)),
+            Condition::AttributeNotExists(path) => format!("attribute_not_exists({})", self.path(path)),
+            Condition::AttributeType { operand, attribute_type } => {
+                let tag = AttributeValue::S(attribute_type.tag().to_owned());
+                format!("attribute_type({}, {})", self.operand(operand)?, self.value(&tag))
+            }
+            Condition::BeginsWith { operand, prefix } => {
+                format!("begins_with({}, {})", self.operand(operand)?, self.operand(prefix)?)
+            }
+            Condition::Contains { operand, element } => format!("contains({}, {})", self.operand(operand)?, self.operand(element)?),
+            Condition::And(list) => self.joined(list, " AND ", |part| matches!(part, Condition::Or(_)))?,
+            Condition::Or(list) => self.joined(list, " OR ", |_| false)?,
+            Condition::Not(inner) => {
+                let is_simple = !matches!(**inner, Condition::And(_) | Condition::Or(_) | Condition::Not(_));
+                let inner = self.condition(inner)?;
+                if is_simple { format!("NOT {inner}") } else { format!("NOT ({inner})") }
+            }
+        })
+    }
+
+    fn joined(&mut self, list: &[Condition], word: &str, needs_parentheses: fn(&Condition) -> bool) -> Result<String, Error> {
+        let parts = list.iter().map(|part| {
+            let text = self.condition(part)?;
+            Ok(if needs_parentheses(part) { format!("({text})") } else { text })
+        });
+        Ok(parts.collect::<Result<Vec<_>, Error>>()?.join(word))
+    }
+
+    fn operand(&mut self, operand: &Operand) -> Result<String, Error> {
+        Ok(match operand {
+            Operand::Path(path) => self.path(path),
+            Operand::Value(value) => self.value(value),
+            Operand::Size(inner) => format!("size({})", self.operand(inner)?),
+            Operand::Truth(_) => return Err(Error::Unavailable("only PartiQL compares with a condition")),
+        })
+    }
+}
+
+/// What a range says of the attribute of that name.
+fn of_range(name: &str, range: &SortRange) -> Condition {
+    let path = || Operand::Path(DocumentPath::top_level(name));
+    let value = |value: &AttributeValue| Operand::Value(value.clone());
+    let compare = |comparator, bound| Condition::Compare { left: path(), comparator, right: value(bound) };
+    match range {
+        SortRange::Equal(bound) => compare(Comparator::Equal, bound),
+        SortRange::Less(bound) => compare(Comparator::Less, bound),
+        SortRange::LessOrEqual(bound) => compare(Comparator::LessOrEqual, bound),
+        SortRange::Greater(bound) => compare(Comparator::Greater, bound),
+        SortRange::GreaterOrEqual(bound) => compare(Comparator::GreaterOrEqual, bound),
+        SortRange::Between(lower, upper) => Condition::Between { operand: path(), lower: value(lower), upper: value(upper) },
+        SortRange::BeginsWith(prefix) => Condition::BeginsWith { operand: path(), prefix: value(prefix) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::placeholders::PlaceholderUse;
+    use crate::expr::{condition, projection};
+    use crate::model::error::expression::ExpressionParameter;
+
+    fn given() -> Placeholders {
+        let names = [("#a".to_owned(), "size".to_owned()), ("#d".to_owned(), "a.b".to_owned())];
+        let values = [(":s".to_owned(), AttributeValue::S("x".to_owned())), (":t".to_owned(), AttributeValue::S("S".to_owned()))];
+        Placeholders { names: Some(names.into()), values: Some(values.into()) }
+    }
+
+    fn parsed(text: &str, placeholders: &Placeholders) -> Condition {
+        let parameter = ExpressionParameter::Condition;
+        condition::parse_parameter(text, parameter, placeholders, &mut PlaceholderUse::default()).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_reads_back_as_it_was() {
+        for text in [
+            "#a = :s",
+            "#a = :s AND (b <> :s OR NOT c < :s) AND d >= :s",
+            "#a = :s OR b = :s AND c = :s",
+            "NOT (#a = :s AND b = :s) OR NOT (NOT c = :s)",
+            "a.#d[3].c BETWEEN :s AND :t AND #a IN (:s, b, :t)",
+            "attribute_exists(#d) OR attribute_not_exists(x[0][1]) OR attribute_type(a, :t)",
+            "begins_with(#a, :s) AND contains(b, :s) AND size(c) > size(d)",
+        ] {
+            let condition = parsed(text, &given());
+            let mut writer = Writer::marked("_");
+            let written = writer.condition(&condition).unwrap();
+            assert_eq!(parsed(&written, &writer.placeholders()), condition, "{text} became {written}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_one_placeholder_in_all_expressions() {
+        let mut used = PlaceholderUse::default();
+        let paths = projection::parse("#a, b.#d[2], b.c", &given(), &mut used).unwrap();
+        let key = KeyConditionShape::new([
+            ("size".to_owned(), SortRange::Equal(AttributeValue::S("x".to_owned()))),
+            ("c".to_owned(), SortRange::BeginsWith(AttributeValue::S("y".to_owned()))),
+        ]);
+        let mut writer = Writer::default();
+        assert_eq!(writer.key_condition(&key).unwrap(), "#n0 = :v0 AND begins_with(#n1, :v1)");
+        assert_eq!(writer.projection(&paths), "#n0, #n2.#n3[2], #n2.#n1");
+        let names: Vec<(String, String)> = writer.placeholders().names.unwrap().into_iter().collect();
+        let expected = [("#n0", "size"), ("#n1", "c"), ("#n2", "b"), ("#n3", "a.b")];
+        assert_eq!(names, expected.map(|(alias, name)| (alias.to_owned(), name.to_owned())));
+    }
+}
