@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::support::engine::*;
 use ddbfs::codec::key::partition_digest;
 use ddbfs::database::{Browse, Database, Entries, EntryKey, Position, Source, SourceStats, TextForm};
-use ddbfs::model::api::DeleteItemRequest;
+use ddbfs::model::api::{DeleteItemRequest, PutItemRequest};
 use ddbfs::model::{Error, IndexName, Item, Key};
 
 fn source(text: &str) -> Source {
@@ -31,8 +31,11 @@ fn schemas_follow_the_catalog() {
 }
 
 #[test]
-fn stat_and_text_of_items_and_index_entries() {
-    let database = samples();
+fn stat_and_text_of_items_and_index_entries_locally() {
+    stat_and_text_of_items_and_index_entries(&samples());
+}
+
+pub fn stat_and_text_of_items_and_index_entries(database: &dyn Browse) {
     let check = |of: &str, key: &EntryKey, plain: &str, typed: &str| {
         let stat = database.stat(&source(of), key).unwrap().unwrap();
         let (text, same) = database.text(&source(of), key, TextForm::PlainJson).unwrap().unwrap();
@@ -109,7 +112,7 @@ fn collections_of_tables_and_indexes() {
 }
 
 /// Names of the entries of a listing, and the place of each.
-fn list(database: &impl Browse, range: &Entries, after: Option<&Position>) -> Vec<(String, Position)> {
+fn list(database: &dyn Browse, range: &Entries, after: Option<&Position>) -> Vec<(String, Position)> {
     let mut found = Vec::new();
     database
         .entries(&source("Pets"), range, after, &mut |key, _, place| {
@@ -125,34 +128,41 @@ fn names(listing: Vec<(String, Position)>) -> Vec<String> {
 }
 
 #[test]
-fn entries_go_on_after_a_place_whose_entry_is_gone() {
-    let database = samples();
+fn entries_go_on_after_a_place_whose_entry_is_gone_locally() {
+    entries_go_on_after_a_place_whose_entry_is_gone(&samples());
+}
+
+pub fn entries_go_on_after_a_place_whose_entry_is_gone(database: &dyn Browse) {
     let dogs = Entries::Collection { partition: vec![s("Dog")], sort_prefix: None };
-    let listing = list(&database, &dogs, None);
+    let listing = list(database, &dogs, None);
     assert_eq!(names(listing.clone()), ["Bowser", "Fido", "Rover", "Snoopy"]);
     let place = &listing[1].1;
-    assert_eq!(names(list(&database, &dogs, Some(place))), ["Rover", "Snoopy"]);
+    assert_eq!(names(list(database, &dogs, Some(place))), ["Rover", "Snoopy"]);
     let fido = Item::from([("AnimalType", s("Dog")), ("Name", s("Fido"))]);
     database.delete_item(DeleteItemRequest::new(table("Pets"), fido)).unwrap();
-    assert_eq!(names(list(&database, &dogs, Some(place))), ["Rover", "Snoopy"]);
-    assert_eq!(names(list(&database, &dogs, Some(&listing[3].1))), [""; 0]);
+    assert_eq!(names(list(database, &dogs, Some(place))), ["Rover", "Snoopy"]);
+    assert_eq!(names(list(database, &dogs, Some(&listing[3].1))), [""; 0]);
 
-    let everything = list(&database, &Entries::All, None);
+    let everything = list(database, &Entries::All, None);
     assert_eq!(everything.len(), 5);
     for (i, (_, place)) in everything.iter().enumerate() {
-        assert_eq!(list(&database, &Entries::All, Some(place)), everything[i + 1..]);
+        assert_eq!(list(database, &Entries::All, Some(place)), everything[i + 1..]);
     }
 }
 
 #[test]
-fn entries_by_the_first_bytes_of_their_sort_key() {
-    let database = samples();
+fn entries_by_the_first_bytes_of_their_sort_key_locally() {
+    entries_by_the_first_bytes_of_their_sort_key(&samples());
+}
+
+pub fn entries_by_the_first_bytes_of_their_sort_key(database: &dyn Browse) {
     for name in ["Flé", "Fl\u{0}", "Fl\u{0}b"] {
-        put(&database, "Pets", Item::from([("AnimalType", s("Cat")), ("Name", s(name))])).unwrap();
+        let item = Item::from([("AnimalType", s("Cat")), ("Name", s(name))]);
+        database.put_item(PutItemRequest::new(table("Pets"), item)).unwrap();
     }
     let with = |prefix: &[u8]| {
         let range = Entries::Collection { partition: vec![s("Cat")], sort_prefix: Some(prefix.to_vec()) };
-        names(list(&database, &range, None))
+        names(list(database, &range, None))
     };
     assert_eq!(with(b""), ["Fl\u{0}", "Fl\u{0}b", "Fluffy", "Flé"]);
     assert_eq!(with(b"Fl\0"), ["Fl\u{0}", "Fl\u{0}b"]);

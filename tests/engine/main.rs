@@ -28,6 +28,8 @@ mod pages;
 mod partitions;
 mod reads;
 mod recovery;
+#[cfg(feature = "remote")]
+mod remote;
 mod resources;
 mod rules;
 mod samples;

@@ -22,6 +22,8 @@ mod options;
 mod pairs;
 mod programs;
 mod proofs;
+#[cfg(feature = "remote")]
+mod remote;
 mod scratch_files;
 mod service;
 mod shells;

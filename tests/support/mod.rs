@@ -13,6 +13,7 @@ pub mod own_process;
 pub mod proxy;
 pub mod query_paths;
 pub mod seeded;
+pub mod service;
 #[cfg(feature = "remote")]
 pub mod through;
 pub mod vector_file;

@@ -109,9 +109,14 @@ impl Mount {
 
     /// Mounts a database with options.
     pub fn with(db: Arc<LocalDatabase>, options: ViewOptions) -> Self {
+        let front = Arc::clone(&db) as Arc<dyn Browse>;
+        Self::over(db, front, options)
+    }
+
+    /// Mounts what stands before a database.
+    pub fn over(db: Arc<LocalDatabase>, front: Arc<dyn Browse>, options: ViewOptions) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let view = View::new(Arc::clone(&db) as Arc<dyn Browse>, options);
-        let mounted = mount(&MountOptions::new(directory.path()), view).unwrap();
+        let mounted = mount(&MountOptions::new(directory.path()), View::new(front, options)).unwrap();
         Self { db, mounted: Some(mounted), directory }
     }
 

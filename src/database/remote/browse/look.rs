@@ -251,7 +251,10 @@ impl Browse for RemoteDatabase {
             if is_flat {
                 self.beside.learn(source, &vec![row.key.base.partition.clone()]);
             }
-            row.stat.map_or(ControlFlow::Continue(()), |stat| visit(&row.key, stat, &row.place))
+            match row.stat {
+                Some(stat) if begins_so(&row.key, range) => visit(&row.key, stat, &row.place),
+                _ => ControlFlow::Continue(()),
+            }
         })
     }
 
@@ -310,7 +313,9 @@ impl Browse for RemoteDatabase {
         request.item.check_limits()?;
         let schema = self.schema(&request.table_name)?.ok_or(Error::ResourceNotFound)?;
         key_of_item(&schema.key, &request.item)?;
-        schema.indexes.iter().try_for_each(|index| check_keys(index, &request.item))?;
+        let mut indexes: Vec<_> = schema.indexes.iter().collect();
+        indexes.sort_by(|one, other| one.name.cmp(&other.name));
+        indexes.into_iter().try_for_each(|index| check_keys(index, &request.item))?;
         Ok(())
     }
 
@@ -404,6 +409,17 @@ fn begins_with(readable: &Readable, bytes: &[u8]) -> Option<SortRange> {
     }
 }
 
+/// Does the entry's sort key begin as the range says? What was asked for may be wider.
+fn begins_so(key: &EntryKey, range: &Entries) -> bool {
+    let Entries::Collection { sort_prefix: Some(prefix), .. } = range else { return true };
+    let first = key.index.as_ref().map_or(key.base.sort.as_ref(), |(_, sort)| sort.first());
+    match first {
+        Some(AttributeValue::S(text)) => text.as_bytes().starts_with(prefix),
+        Some(AttributeValue::B(bytes)) => bytes.starts_with(prefix),
+        _ => true,
+    }
+}
+
 /// What begins a place within a strip: index and number of the segment, and then the keys of the last record.
 const SEGMENT_BYTES: usize = 8;
 
@@ -429,8 +445,9 @@ fn strip(range: &PlaceRange) -> Result<(Option<Segment>, Option<Item>), Error> {
         (from, to) => {
             let (from, to) = (number(from).unwrap_or(0), to.map_or(Some(u64::MAX), |to| to));
             let width = to.and_then(|to| to.checked_sub(from)).filter(|width| *width > 0).ok_or(Error::Unavailable(NO_PLACES))?;
-            let parts = |of: u64| u32::try_from((of + width / 2) / width).map_err(|_| Error::Unavailable(NO_PLACES));
-            Ok((segment(parts(from)?, parts(u64::MAX - width / 2)?), None))
+            let (half, width) = (u128::from(width / 2), u128::from(width));
+            let parts = |of: u64| u32::try_from((u128::from(of) + half) / width).map_err(|_| Error::Unavailable(NO_PLACES));
+            Ok((segment(parts(from)?, parts(u64::MAX)?), None))
         }
     }
 }

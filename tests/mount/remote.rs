@@ -1,0 +1,207 @@
+//! A mount of a service elsewhere: here it is a local database behind a counter of requests, browsed by its API alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, load_samples, memory, put, s};
+use crate::support::service::Service;
+use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
+use ddbfs::fs::view::ViewOptions;
+
+/// What was read is good for so long that no test outlasts it.
+const LONG: Duration = Duration::from_secs(3600);
+
+fn mounted(change: impl FnOnce(RemoteOptions) -> RemoteOptions) -> (Mount, Arc<Service>) {
+    let db = memory();
+    create_table(&*db, ORDERS);
+    create_table(&*db, FLAT);
+    over(Service::of(db), change)
+}
+
+fn over(service: Arc<Service>, change: impl FnOnce(RemoteOptions) -> RemoteOptions) -> (Mount, Arc<Service>) {
+    let options = change(RemoteOptions { is_writable: true, ttl: LONG, ..RemoteOptions::default() });
+    let remote = RemoteDatabase::new(Arc::clone(&service) as _, options);
+    (Mount::over(Arc::clone(&service.inner), Arc::new(remote), ViewOptions::default()), service)
+}
+
+#[test]
+fn the_tree_is_the_same() {
+    let db = memory();
+    load_samples(&*db);
+    let local = Mount::of(Arc::clone(&db));
+    let (remote, _) = over(Service::of(db), |options| options);
+    for script in [
+        "ls",
+        "find . -path ./.ddb -prune -o -name partitions -prune -o -print | sort",
+        "find . -path '*/items/*' -name '*.json' | sort | xargs cat",
+        "find . -path '*/items/*' -name '*.json' -printf '%p %s\\n' | sort",
+        "cat Thread/lsi/LastPostIndex/items/S3/*.json",
+        "cat GameScores/gsi/GameTitleIndex/items/*/*.json | sort",
+        "cat GameScores/query/UserId=103/GameTitle.begins=M/items.csv",
+        "cat Thread/query/ForumName=EC2/'where=Replies > 0 AND NOT (Views = 98 OR contains(Tags, \"x\"))'/items.ndjson",
+        "cat Thread/query/ForumName=S3/select=Subject,Replies/desc/limit=2/page.json",
+        "ls Pets/query/AnimalType=Dog/Name.between=C,R",
+        "cat Orders/scan/'where.Quantity.ge=2'/count",
+        "cat PetsByType/items/Bird.ddbjson; cat Pets/items/Dog/Fido.meta | jq -r .key.Name",
+    ] {
+        assert_eq!(remote.sh(script), local.sh(script), "{script}");
+    }
+    remote.end();
+    local.end();
+}
+
+#[test]
+fn a_folder_is_one_query_for_whoever_reads_all_of_it() {
+    let (mount, service) = mounted(|options| options);
+    for number in 0..600 {
+        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"o{number}","n":{number}}}"#));
+    }
+    // Is the folder there, and what is in it.
+    assert_eq!(mount.sh("cat Orders/items/u1/*.json | wc -l").ok(), "600\n");
+    assert_eq!(service.requests(), "Query 2");
+    for script in ["ls -l Orders/items/u1", "grep -r x Orders/items/u1", "tar -cf - Orders/items/u1 | tar -tf - | wc -l"] {
+        mount.sh(script);
+        assert_eq!(service.requests(), "Query 1", "{script}");
+    }
+    assert_eq!(mount.sh("cat Orders/items/u1/o7.json").ok(), "{\"pk\":\"u1\",\"sk\":\"o7\",\"n\":7}\n");
+    assert_eq!(service.requests(), "");
+    mount.end();
+}
+
+#[test]
+fn a_file_that_was_not_listed_is_one_get() {
+    let (mount, service) = mounted(|options| options);
+    put(&*mount.db, "Flat", r#"{"id":"x","n":1}"#);
+    assert_eq!(
+        mount.sh("cat Flat/items/x.json; cat Flat/items/x.json; stat -c %s Flat/items/x.json").ok(),
+        "{\"id\":\"x\",\"n\":1}\n{\"id\":\"x\",\"n\":1}\n17\n"
+    );
+    assert_eq!(service.requests(), "GetItem 1");
+    mount.end();
+}
+
+#[test]
+fn writes_arrive_and_are_seen_at_once() {
+    let (mount, _) = mounted(|options| options);
+    mount.sh(r#"mkdir Orders/items/u1 && echo '{"status":"open","n":1}' > Orders/items/u1/o1.json"#).ok();
+    assert_eq!(get(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1"}"#).unwrap().get("status"), Some(&s("open")));
+    assert_eq!(
+        mount.sh("cat Orders/items/u1/o1.json; ls Orders/items Orders/items/u1").ok(),
+        "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":1,\"status\":\"open\"}\nOrders/items:\nu1\n\nOrders/items/u1:\no1.json\n"
+    );
+    mount
+        .sh("jq -c '.n+=1' Orders/items/u1/o1.json > Orders/items/u1/o1.json && sed -i s/open/closed/ Orders/items/u1/o1.json")
+        .ok();
+    mount.sh("echo 'SET total = :t' > /dev/null; echo '{\"n\":7}' > Orders/items/u1/o1.patch").ok();
+    assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":7,\"status\":\"closed\"}\n");
+    mount.sh("mv Orders/items/u1/o1.json Orders/items/u1/o2.json && cp Orders/items/u1/o2.json Orders/items/u1/o3.json").ok();
+    assert_eq!(
+        mount.sh("ls Orders/items/u1; cat Orders/items/u1/o3.json").ok(),
+        "o2.json\no3.json\n{\"pk\":\"u1\",\"sk\":\"o3\",\"n\":7,\"status\":\"closed\"}\n"
+    );
+    // Under a name that is no item's, it stays with the mount.
+    mount.sh("mv Orders/items/u1/o2.json Orders/items/u1/o2.bak && cat Orders/items/u1/o2.bak && rm Orders/items/u1/o2.bak").ok();
+    mount.sh("rm -r Orders/items/u1").ok();
+    assert_eq!(mount.sh("ls Orders/items").ok(), "");
+    assert_eq!(get(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o3"}"#), None);
+    mount
+        .sh("mkdir New@id:S && echo '{\"a\":1}' > New/items/x.json && cat New/items/x.json && rm New/items/x.json && rmdir New")
+        .ok();
+    assert_eq!(mount.sh("ls").ok(), "Flat\nOrders\nREADME.md\n");
+    mount.end();
+}
+
+#[test]
+fn who_creates_exclusively_or_writes_what_was_changed_underneath_is_told() {
+    // Nothing is held, so that what others write shows in the next call.
+    let (mount, _) = mounted(|options| RemoteOptions { ttl: Duration::ZERO, ..options });
+    put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","n":1}"#);
+    assert!(mount.sh("set -C; echo '{}' > Orders/items/u1/o1.json").failed().contains("cannot overwrite existing file"));
+    let script = r#"import os, sys
+name = "Orders/items/u1/o1.json"
+fd = os.open(name, os.O_RDWR)
+text = os.read(fd, 1000)
+sys.stdout.write("read\n"); sys.stdout.flush()
+sys.stdin.readline()
+try:
+    os.pwrite(fd, text.replace(b"1}", b"9}"), 0)
+    os.close(fd)
+    print("written")
+except OSError as error:
+    print(error.strerror)
+"#;
+    let mut child = std::process::Command::new("timeout")
+        .args(["60", "python3", "-c", script])
+        .current_dir(mount.path())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    assert_eq!(line, "read\n");
+    put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","n":2}"#);
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"\n").unwrap();
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut out, &mut rest).unwrap();
+    child.wait().unwrap();
+    assert_eq!(rest, "Stale file handle\n");
+    assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), "{\"pk\":\"u1\",\"sk\":\"o1\",\"n\":2}\n");
+    mount.end();
+}
+
+#[test]
+fn what_would_cost_too_much_is_refused_and_says_what_helps() {
+    let (mount, service) = mounted(|options| RemoteOptions { scan_limit: 10.0, ..options });
+    let fill = "x".repeat(40_000);
+    for number in 0..10 {
+        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u{number}","sk":"o","fill":"{fill}"}}"#));
+        put(&*mount.db, "Flat", &format!(r#"{{"id":"u{number}","fill":"{fill}"}}"#));
+    }
+    for path in ["Orders/items", "Flat/items"] {
+        let refused = mount.sh(&format!("ls {path}; cat .ddb/errors/last"));
+        assert!(refused.err.contains("Disk quota exceeded"), "{refused:#?}");
+        let table = path.split('/').next().unwrap();
+        assert!(
+            refused.out.contains(&format!("all of {table} is about 0 MB: reading it takes about 49 read units")),
+            "{refused:#?}"
+        );
+        assert!(refused.out.contains(&format!("{table}/query/")) && refused.out.contains("--scan-limit 49"), "{refused:#?}");
+    }
+    // Whatever walks the tree spends next to nothing.
+    service.requests();
+    for script in ["find . > /dev/null", "ls -lR > /dev/null", "grep -r x . > /dev/null", "tar -cf - . | wc -c > /dev/null"] {
+        mount.sh(script);
+        let spent = service.requests();
+        assert!(
+            spent.is_empty() || spent.split(", ").all(|part| part.starts_with("GetItem") || part.starts_with("Scan")),
+            "{script}: {spent}"
+        );
+    }
+    assert_eq!(mount.sh("cat Orders/query/pk=u3/count").ok(), "1\n");
+    assert!(mount.sh("cat Orders/scan/count").failed().contains("Disk quota exceeded"));
+    mount.end();
+}
+
+#[test]
+fn what_cannot_be_is_not_supported_and_says_why() {
+    let (mount, _) = mounted(|options| options);
+    put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open","created":"1"}"#);
+    for path in ["Orders/gsi/by-status/violations.ndjson", "Orders/gsi/by-status/missing.ndjson"] {
+        let refused = mount.sh(&format!("cat {path}; cat .ddb/errors/last"));
+        assert!(refused.err.contains("Operation not supported"), "{path}: {refused:#?}");
+        assert!(refused.out.contains("ddbfs pull"), "{path}: {refused:#?}");
+    }
+    let explained = mount.sh("jq -c '[.items, .requests]' Orders/query/pk=u1/explain.json");
+    assert_eq!(explained.ok(), "[{\"at_least\":0,\"at_most\":1},{\"at_least\":0,\"at_most\":1}]\n");
+    mount.end();
+}
+
+#[test]
+fn a_mount_that_may_not_write_says_so() {
+    let (mount, _) = mounted(|options| RemoteOptions { is_writable: false, ..options });
+    let refused = mount.sh("echo '{}' > Flat/items/x.json; cat .ddb/errors/last");
+    assert!(refused.err.contains("Operation not supported") && refused.out.contains("mount with -o rw"), "{refused:#?}");
+    mount.end();
+}
