@@ -12,7 +12,7 @@
 //! inspect/  what can be told of a table through the operations alone: violations, advice, sharded keys
 //! protocol/ an operation's name and JSON body -> a call on Database -> a JSON body; protocol::error_body makes an error one
 //! database/ trait Database, the operations; trait Browse, what a filesystem asks beside them; LocalDatabase, the engine as both;
-//!           remote/, another service as one of them: the wire the other way, over any transport
+//!           remote/, another service as both: the wire the other way, over any transport
 //! engine/   operations (ops/, one file each) on a catalog, item writes, indexes, streams, time to live, backups
 //! store/    ordered bytes with snapshots and atomic durable batches: LMDB, and memory for tests
 //! expr/     expressions: lexer, parser, resolved forms, evaluation; nothing unresolved can be evaluated

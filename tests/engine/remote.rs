@@ -154,6 +154,25 @@ fn a_listed_folder_is_read_by_its_pages_alone() {
 }
 
 #[test]
+fn files_read_in_order_are_asked_for_together_when_their_listing_is_too_old() {
+    let items: Vec<Item> = (0..200).map(|sk| item(&sk.to_string(), "x")).collect();
+    let bed = Bed::tab(&items);
+    let listed = bed.list(&base(), &folder(), 512);
+    bed.wait();
+    assert!(listed.iter().all(|key| bed.text(key).is_some()));
+    // 8, 16, 32 … more at a time.
+    assert_eq!(bed.service.requests(), "GetItem 8, Query 5");
+    bed.wait();
+    bed.put_there(item("150", "theirs"));
+    assert_eq!(bed.text(&entry("150")), line("150", "theirs"));
+    // In no order, or never listed: each for itself.
+    bed.wait();
+    assert!(listed.iter().rev().take(20).all(|key| bed.text(key).is_some()));
+    let spent = bed.service.requests();
+    assert!(spent.starts_with("GetItem 1"), "{spent}");
+}
+
+#[test]
 fn entries_of_indexes_are_read_from_their_pages_and_by_their_keys() {
     let bed = Bed::tab(&[]);
     for sk in ["1", "2", "3"] {

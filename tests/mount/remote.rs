@@ -44,7 +44,9 @@ fn the_tree_is_the_same() {
         "cat Orders/scan/'where.Quantity.ge=2'/count",
         "cat PetsByType/items/Bird.ddbjson; cat Pets/items/Dog/Fido.meta | jq -r .key.Name",
     ] {
-        assert_eq!(remote.sh(script), local.sh(script), "{script}");
+        let expected = local.sh(script);
+        assert!(expected.status == 0 && !expected.out.is_empty(), "{script}: {expected:#?}");
+        assert_eq!(remote.sh(script), expected, "{script}");
     }
     remote.end();
     local.end();
@@ -188,11 +190,16 @@ fn what_would_cost_too_much_is_refused_and_says_what_helps() {
 fn what_cannot_be_is_not_supported_and_says_why() {
     let (mount, _) = mounted(|options| options);
     put(&*mount.db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open","created":"1"}"#);
-    for path in ["Orders/gsi/by-status/violations.ndjson", "Orders/gsi/by-status/missing.ndjson"] {
+    for path in ["Orders/gsi/by-status/violations.ndjson", "Orders/gsi/by-status/missing.ndjson", "Orders/advice.md"] {
         let refused = mount.sh(&format!("cat {path}; cat .ddb/errors/last"));
         assert!(refused.err.contains("Operation not supported"), "{path}: {refused:#?}");
         assert!(refused.out.contains("ddbfs pull"), "{path}: {refused:#?}");
     }
+    assert_eq!(
+        mount.sh("jq -c .partition_keys Orders/stats.json; jq -c .next Orders/ttl; ls Orders/partitions").ok(),
+        "null\nnull\n"
+    );
+    assert!(mount.sh("cat Orders/shapes.md").ok().contains("# Shapes of Orders"));
     let explained = mount.sh("jq -c '[.items, .requests]' Orders/query/pk=u1/explain.json");
     assert_eq!(explained.ok(), "[{\"at_least\":0,\"at_most\":1},{\"at_least\":0,\"at_most\":1}]\n");
     mount.end();

@@ -42,7 +42,7 @@ fn table_json(table: &TableDescription, bytes: u64, partition_keys: u64) -> Valu
         "billed_bytes": table.table_size_bytes,
         "item_overhead_bytes": ENTRY_OVERHEAD_BYTES,
         "average_item_bytes": average(bytes, table.item_count),
-        "partition_keys": partition_keys,
+        "partition_keys": counted(partition_keys, table.item_count),
         "gsi": table.schema.indexes_of(IndexKind::Global).count(),
         "lsi": table.schema.indexes_of(IndexKind::Local).count(),
     })
@@ -71,8 +71,13 @@ fn index_json(table: &TableDescription, place: usize, index: &IndexDescription, 
         "billed_bytes": index.index_size_bytes,
         "entry_overhead_bytes": ENTRY_OVERHEAD_BYTES,
         "average_entry_bytes": average(bytes, index.item_count),
-        "partition_keys": index.partition_keys,
+        "partition_keys": counted(index.partition_keys, index.item_count),
     })
+}
+
+/// Distinct values; `None` where nobody counts them.
+fn counted(partition_keys: u64, items: u64) -> Option<u64> {
+    Some(partition_keys).filter(|_| partition_keys > 0 || items == 0)
 }
 
 fn average(bytes: u64, items: u64) -> u64 {

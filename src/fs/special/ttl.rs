@@ -13,10 +13,10 @@ use crate::fs::node::special::Special;
 use crate::fs::open::host::Host;
 use crate::fs::path::names;
 use crate::fs::process::Caller;
-use crate::model::TableName;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
 };
+use crate::model::{Error, TableName};
 
 /// Items shown that go next.
 const NEXT_MAX: usize = 20;
@@ -25,15 +25,14 @@ const NEXT_MAX: usize = 20;
 pub fn text(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
     let table = at.table().ok_or(FsError::NotFound)?;
     let described = describe(mount, table)?;
-    let next: Vec<Value> = mount
-        .db
-        .expiring(table, NEXT_MAX)?
-        .into_iter()
-        .map(|(ms, key)| {
-            let path = names::entry_path(&EntryKey { index: None, base: key }, TextForm::PlainJson);
-            json!({"expires": calendar::iso(ms), "item": format!("items/{path}")})
-        })
-        .collect();
+    let shown = |(ms, key)| {
+        let path = names::entry_path(&EntryKey { index: None, base: key }, TextForm::PlainJson);
+        json!({"expires": calendar::iso(ms), "item": format!("items/{path}")})
+    };
+    let next: Option<Vec<Value>> = match mount.db.expiring(table, NEXT_MAX) {
+        Err(Error::Unavailable(_)) => None,
+        next => Some(next?.into_iter().map(shown).collect()),
+    };
     Ok(pretty(&json!({"status": status(described.status), "attribute": described.attribute_name, "next": next})))
 }
 

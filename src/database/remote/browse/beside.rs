@@ -1,5 +1,5 @@
 //! What the API has no room for and the mount remembers itself, as long as it lasts: parked files, saved queries, and which partition keys
-//! shortened names stand for.
+//! shortened names stand for. And what was found for examples, for a while.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -11,11 +11,15 @@ use parking_lot::Mutex;
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::database::{PartitionKey, Source};
+use crate::expr::read_request::ReadRequest;
+use crate::model::api::Page;
 use crate::model::api::parked::{ParkedChange, ParkedPlace, ParkedStat};
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::error::StoreError;
-use crate::model::{AttributeValue, Error, TableName};
+use crate::model::{AttributeValue, Error, Item, TableName};
 
+/// Looks that are remembered.
+const GLANCES_MAX: usize = 32;
 /// Bytes of all parked files.
 const PARKED_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Partition keys that are remembered.
@@ -23,9 +27,14 @@ const KEYS_MAX: usize = 100_000;
 /// Names are not shortened before their keys have so many bytes.
 const SHORTENED_BYTES_MIN: usize = 40;
 
+/// What a look gave.
+type Glance = (Vec<Item>, Page);
+
 /// See the module.
 #[derive(Debug)]
 pub struct Beside {
+    /// With when they were asked for, milliseconds since the epoch.
+    glances: Mutex<Vec<(ReadRequest, u64, Glance)>>,
     parked: Mutex<Vec<(ParkedStat, Arc<[u8]>)>>,
     saved: Mutex<HashMap<TableName, Arc<SavedQueries>>>,
     keys: Mutex<LruCache<(Source, Digest), PartitionKey>>,
@@ -33,7 +42,12 @@ pub struct Beside {
 
 impl Default for Beside {
     fn default() -> Self {
-        Self { parked: Mutex::default(), saved: Mutex::default(), keys: Mutex::new(LruCache::unbounded()) }
+        Self {
+            glances: Mutex::default(),
+            parked: Mutex::default(),
+            saved: Mutex::default(),
+            keys: Mutex::new(LruCache::unbounded()),
+        }
     }
 }
 
@@ -53,6 +67,21 @@ impl Beside {
 
     pub fn partition(&self, source: &Source, digest: Digest) -> Option<PartitionKey> {
         self.keys.lock().get(&(source.clone(), digest)).cloned()
+    }
+
+    /// What was found since then.
+    pub fn glance(&self, request: &ReadRequest, since_ms: u64) -> Option<Glance> {
+        let mut glances = self.glances.lock();
+        glances.retain(|(_, at_ms, _)| *at_ms > since_ms);
+        glances.iter().find(|(of, ..)| of == request).map(|(_, _, glance)| glance.clone())
+    }
+
+    pub fn keep_glance(&self, request: &ReadRequest, at_ms: u64, glance: Glance) {
+        let mut glances = self.glances.lock();
+        if glances.len() >= GLANCES_MAX {
+            glances.remove(0);
+        }
+        glances.push((request.clone(), at_ms, glance));
     }
 
     /// Parks a file; what was parked there goes.

@@ -11,6 +11,7 @@ use super::requests;
 use super::source::{Readable, base_entry, keys_at, position};
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;
+use crate::codec::row::Row;
 use crate::database::{
     Bill, Browse, Collection, Database, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats,
     TextForm, VisitEntry,
@@ -32,6 +33,9 @@ use crate::store::{Keeper, StoreInfo};
 
 /// What a service that grows with what is stored has room for, as far as `df` can show it.
 const FREE_BYTES: u64 = 1 << 50;
+/// Items of a look for an example, at most, and how long it is good: texts with examples are made again whenever somebody looks.
+const GLANCE_ITEMS: u32 = 16;
+const GLANCE_MS: u64 = 10_000;
 /// Records of a page of a sample.
 const SAMPLE_ITEMS: u32 = 1000;
 
@@ -52,8 +56,12 @@ impl RemoteDatabase {
     /// The record of an entry: held, else asked for.
     fn record(&self, source: &Source, key: &EntryKey) -> Result<Option<Stored>, Error> {
         let Some(readable) = self.readable(source)?.filter(|readable| readable.fits(key)) else { return Ok(None) };
-        self.pages.get(&(source.clone(), key.clone()), || {
+        let place = (source.clone(), key.clone());
+        let worth = self.worth_reading(&place);
+        self.pages.get(&place, || {
+            let was_listed = self.pages.last(&place).is_some();
             let item = match &key.index {
+                None if let Some(items) = worth.filter(|_| was_listed) => self.from_here_on(&readable, &key.base, items)?,
                 None => self.item(&readable, &key.base)?,
                 Some(of_index) if readable.sort().is_empty() => self.projected(&readable, key, of_index)?,
                 Some(of_index) => self.entry(&readable, key, of_index)?,
@@ -144,6 +152,25 @@ impl RemoteDatabase {
     }
 }
 
+impl RemoteDatabase {
+    /// A look at the first few, which are shown again for a while.
+    fn glance(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let now_ms = self.options.clock.now_ms();
+        let held = self.beside.glance(request, now_ms.saturating_sub(GLANCE_MS));
+        let (items, page) = match held {
+            Some(held) => held,
+            None => {
+                let mut items = Vec::new();
+                let page = self.looked(request, &mut |row| items.extend(row.to_item()))?;
+                self.beside.keep_glance(request, now_ms, (items.clone(), page.clone()));
+                (items, page)
+            }
+        };
+        items.iter().for_each(|item| rows(Row::Item(item)));
+        Ok(page)
+    }
+}
+
 impl Browse for RemoteDatabase {
     fn schema(&self, table: &TableName) -> Result<Option<Arc<TableSchema>>, Error> {
         Ok(self.tables.table(&*self.service, table)?.map(|described| Arc::clone(&described.schema)))
@@ -192,7 +219,10 @@ impl Browse for RemoteDatabase {
     }
 
     fn look(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        self.looked(request, rows)
+        match request.limit {
+            Some(1..=GLANCE_ITEMS) if request.exclusive_start_key.is_none() => self.glance(request, rows),
+            _ => self.looked(request, rows),
+        }
     }
 
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {

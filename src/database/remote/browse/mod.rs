@@ -6,10 +6,12 @@
 //! hand_on.rs   impl Database          writes.rs    own writes: conditions, and what they leave in the pages
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
 //! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
+//! ahead.rs     files read in order
 //! limit.rs     what a scan costs      beside.rs    what only the mount knows    control.rs   the control plane
 //! ```
 //! No lock is held over a request.
 
+mod ahead;
 mod beside;
 mod control;
 mod flights;
@@ -27,6 +29,7 @@ mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahead::Readers;
 use beside::Beside;
 use listing::Walks;
 use pages::Pages;
@@ -81,6 +84,7 @@ pub struct RemoteDatabase {
     tables: Tables,
     pages: Arc<Pages>,
     walks: Walks,
+    readers: Readers,
     beside: Arc<Beside>,
     commits: Arc<Commits>,
 }
@@ -100,6 +104,7 @@ impl RemoteDatabase {
             tables: Tables::new(options.tables.clone(), options.ttl, clock()),
             pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
             walks: Walks::default(),
+            readers: Readers::default(),
             beside: Arc::default(),
             commits: Arc::new(Commits::new(options.ttl, clock())),
             service,

@@ -58,6 +58,10 @@ impl Example {
         }
         let mut best: Option<Self> = None;
         for table in mount.db.table_names()?.iter().take(LOOKED_AT_MAX) {
+            if best.as_ref().is_some_and(|best| best.rank() == [true; 3]) {
+                // None shows more.
+                break;
+            }
             match Self::of_table(mount, table, None) {
                 Ok(example) if best.as_ref().is_none_or(|best| example.rank() > best.rank()) => best = Some(example),
                 // One that went meanwhile is no example.
