@@ -18,13 +18,16 @@ use crate::model::{AttributeValue, Error, Item, Key};
 const FOLDERS_MAX: usize = 256;
 /// Files one after the other before any is asked for ahead.
 const IN_ORDER_MIN: u32 = 8;
+/// A pause ends the order.
+const PAUSE_MS: u64 = 2_000;
 /// Items asked for at a time.
 const ITEMS_MAX: u32 = 1000;
 
 #[derive(Debug)]
 struct Reader {
     last: AttributeValue,
-    /// Files that were read in the order of their keys.
+    at_ms: u64,
+    /// Files that were read in the order of their keys, without a pause.
     in_order: u32,
 }
 
@@ -40,18 +43,19 @@ impl Default for Readers {
 
 impl Readers {
     /// An item of a folder is read; how many were in order before it.
-    fn follow(&self, (source, key): &Place) -> u32 {
+    fn follow(&self, (source, key): &Place, now_ms: u64) -> u32 {
         let Some(sort) = key.base.sort.as_ref().filter(|_| key.index.is_none()) else { return 0 };
         let mut readers = self.0.lock();
-        let new = || Reader { last: sort.clone(), in_order: 0 };
+        let new = || Reader { last: sort.clone(), at_ms: now_ms, in_order: 0 };
         let reader = readers.get_or_insert_mut((source.clone(), key.base.partition.clone()), new);
         match compare(sort, &reader.last) {
+            _ if now_ms > reader.at_ms.saturating_add(PAUSE_MS) => reader.in_order = 0,
             Some(std::cmp::Ordering::Greater) => reader.in_order = reader.in_order.saturating_add(1),
             Some(std::cmp::Ordering::Equal) => {}
             // Another reader, or one in another order.
-            _ => reader.in_order /= 2,
+            _ => reader.in_order = 0,
         }
-        reader.last.clone_from(sort);
+        (reader.last, reader.at_ms) = (sort.clone(), now_ms);
         let in_order = reader.in_order;
         if readers.len() > FOLDERS_MAX {
             readers.pop_lru();
@@ -63,7 +67,7 @@ impl Readers {
 impl RemoteDatabase {
     /// How many items from this one on are worth asking for, if it is one of many that were listed and are read in order.
     pub(super) fn worth_reading(&self, place: &Place) -> Option<u32> {
-        let in_order = self.readers.follow(place);
+        let in_order = self.readers.follow(place, self.options.clock.now_ms());
         let is_worth = self.options.reads_ahead && in_order >= IN_ORDER_MIN;
         // No more than as many again: whoever ends here has cost no more than twice what was read.
         is_worth.then(|| in_order.min(ITEMS_MAX))
