@@ -171,7 +171,7 @@ mod tests {
             "#a = :s AND (b <> :s OR NOT c < :s) AND d >= :s",
             "#a = :s OR b = :s AND c = :s",
             "NOT (#a = :s AND b = :s) OR NOT (NOT c = :s)",
-            "a.#d[3].c BETWEEN :s AND :t AND #a IN (:s, b, :t)",
+            "a.#d[3].c BETWEEN :t AND :s AND #a IN (:s, b, :t)",
             "attribute_exists(#d) OR attribute_not_exists(x[0][1]) OR attribute_type(a, :t)",
             "begins_with(#a, :s) AND contains(b, :s) AND size(c) > size(d)",
         ] {

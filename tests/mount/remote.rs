@@ -7,6 +7,7 @@ use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, load_sampl
 use crate::support::service::Service;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
 use ddbfs::fs::view::ViewOptions;
+use ddbfs::fuse::{EVENT_THREADS_REMOTE, MountOptions};
 
 /// What was read is good for so long that no test outlasts it.
 const LONG: Duration = Duration::from_secs(3600);
@@ -21,7 +22,8 @@ fn mounted(change: impl FnOnce(RemoteOptions) -> RemoteOptions) -> (Mount, Arc<S
 fn over(service: Arc<Service>, change: impl FnOnce(RemoteOptions) -> RemoteOptions) -> (Mount, Arc<Service>) {
     let options = change(RemoteOptions { is_writable: true, ttl: LONG, ..RemoteOptions::default() });
     let remote = RemoteDatabase::new(Arc::clone(&service) as _, options);
-    (Mount::over(Arc::clone(&service.inner), Arc::new(remote), ViewOptions::default()), service)
+    let threads = |mount| MountOptions { event_threads: EVENT_THREADS_REMOTE, ..mount };
+    (Mount::over(Arc::clone(&service.inner), Arc::new(remote), ViewOptions::default(), threads), service)
 }
 
 #[test]
@@ -79,6 +81,26 @@ fn a_file_that_was_not_listed_is_one_get() {
         "{\"id\":\"x\",\"n\":1}\n{\"id\":\"x\",\"n\":1}\n17\n"
     );
     assert_eq!(service.requests(), "GetItem 1");
+    mount.end();
+}
+
+#[test]
+fn many_files_are_asked_for_at_a_time() {
+    let (mount, service) = mounted(|options| options);
+    for number in 0..8 {
+        put(&*mount.db, "Flat", &format!(r#"{{"id":"x{number}"}}"#));
+    }
+    mount.sh("ls Flat").ok();
+    service.hold("GetItem");
+    std::thread::scope(|scope| {
+        let readers = scope.spawn(|| mount.sh("for i in 0 1 2 3 4 5 6 7; do cat Flat/items/x$i.json & done; wait"));
+        // All are under way, and nothing else waits for them.
+        service.wait_for_held(8);
+        mount.sh("cat Orders/schema.json && ls Orders/items").ok();
+        service.release();
+        assert_eq!(readers.join().unwrap().ok().lines().count(), 8);
+    });
+    assert_eq!(service.requests(), "GetItem 8, Scan 1");
     mount.end();
 }
 

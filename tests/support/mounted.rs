@@ -110,13 +110,18 @@ impl Mount {
     /// Mounts a database with options.
     pub fn with(db: Arc<LocalDatabase>, options: ViewOptions) -> Self {
         let front = Arc::clone(&db) as Arc<dyn Browse>;
-        Self::over(db, front, options)
+        Self::over(db, front, options, |mount| mount)
     }
 
     /// Mounts what stands before a database.
-    pub fn over(db: Arc<LocalDatabase>, front: Arc<dyn Browse>, options: ViewOptions) -> Self {
+    pub fn over(
+        db: Arc<LocalDatabase>,
+        front: Arc<dyn Browse>,
+        options: ViewOptions,
+        change: impl FnOnce(MountOptions) -> MountOptions,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mounted = mount(&MountOptions::new(directory.path()), View::new(front, options)).unwrap();
+        let mounted = mount(&change(MountOptions::new(directory.path())), View::new(front, options)).unwrap();
         Self { db, mounted: Some(mounted), directory }
     }
 

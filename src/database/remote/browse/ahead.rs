@@ -74,7 +74,7 @@ impl RemoteDatabase {
     }
 
     /// An item, those that come after it being held.
-    pub(super) fn from_here_on(&self, table: &Readable, key: &Key, items: u32) -> Result<Option<Item>, Error> {
+    pub(super) fn item_and_next(&self, table: &Readable, key: &Key, items: u32) -> Result<Option<Item>, Error> {
         let here = key.sort.clone().map(SortRange::GreaterOrEqual);
         let request = ReadRequest { limit: Some(items), ..table.query(&vec![key.partition.clone()], here) };
         let (began, mut found, mut failed) = (self.pages.begin(), None, None);

@@ -61,7 +61,7 @@ impl RemoteDatabase {
         self.pages.get(&place, || {
             let was_listed = self.pages.last(&place).is_some();
             let item = match &key.index {
-                None if let Some(items) = worth.filter(|_| was_listed) => self.from_here_on(&readable, &key.base, items)?,
+                None if let Some(items) = worth.filter(|_| was_listed) => self.item_and_next(&readable, &key.base, items)?,
                 None => self.item(&readable, &key.base)?,
                 Some(of_index) if readable.sort().is_empty() => self.projected(&readable, key, of_index)?,
                 Some(of_index) => self.entry(&readable, key, of_index)?,
