@@ -11,7 +11,7 @@
 //!        update::Update              <── legacy: the parameters from before expressions, into the same types
 //! ```
 //!
-//! [`write`] makes text of conditions, key conditions and projections again. [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
+//! [`mod@write`] makes text of conditions, key conditions and projections again. [`evaluate`] holds a condition against an item. [`partiql`] makes the same types of statements.
 
 pub mod condition;
 pub mod evaluate;
