@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::support::engine::*;
 use crate::support::service::Service;
+use crate::support::through::client;
 use crate::{browse, model};
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
@@ -126,13 +127,22 @@ fn it_answers_as_a_local_database_does() {
 #[test]
 fn it_agrees_with_the_model() {
     for ttl in [Duration::ZERO, Duration::from_secs(3600)] {
-        model::run_cases_of(60, || {
-            let clock = Arc::new(ManualClock::at(NOW_MS));
-            let options = RemoteOptions { ttl, is_writable: true, clock, ..RemoteOptions::default() };
-            let store = Arc::new(MemoryStore::new().unwrap());
-            (model::Run::with(store, |local| Arc::new(RemoteDatabase::new(local, options))), ())
-        });
+        agree_with_the_model(ttl, &|local| local);
     }
+}
+
+#[test]
+fn it_agrees_with_the_model_through_the_wire() {
+    agree_with_the_model(Duration::from_secs(3600), &|local| Arc::new(client(&local)));
+}
+
+fn agree_with_the_model(ttl: Duration, service: &dyn Fn(Arc<LocalDatabase>) -> Arc<dyn Database>) {
+    model::run_cases_of(40, || {
+        let clock = Arc::new(ManualClock::at(NOW_MS));
+        let options = RemoteOptions { ttl, is_writable: true, clock, ..RemoteOptions::default() };
+        let store = Arc::new(MemoryStore::new().unwrap());
+        (model::Run::with(store, |local| Arc::new(RemoteDatabase::new(service(local), options))), ())
+    });
 }
 
 #[test]

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, load_samples, memory, put, s};
 use crate::support::service::Service;
+use crate::support::through::client;
+use ddbfs::database::Database;
+use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
 use ddbfs::fs::view::ViewOptions;
 use ddbfs::fuse::{EVENT_THREADS_REMOTE, MountOptions};
@@ -28,10 +31,22 @@ fn over(service: Arc<Service>, change: impl FnOnce(RemoteOptions) -> RemoteOptio
 
 #[test]
 fn the_tree_is_the_same() {
+    compare(&|db| Service::of(Arc::clone(db)));
+}
+
+#[test]
+fn the_tree_is_the_same_through_the_wire() {
+    compare(&|db| Arc::new(client(db)));
+}
+
+/// Holds a mount of a service against one of its database.
+fn compare(service: &dyn Fn(&Arc<LocalDatabase>) -> Arc<dyn Database>) {
     let db = memory();
     load_samples(&*db);
     let local = Mount::of(Arc::clone(&db));
-    let (remote, _) = over(Service::of(db), |options| options);
+    let options = RemoteOptions { ttl: LONG, ..RemoteOptions::default() };
+    let remote = RemoteDatabase::new(service(&db), options);
+    let remote = Mount::over(db, Arc::new(remote), ViewOptions::default(), |mount| mount);
     for script in [
         "ls",
         "find . -path ./.ddb -prune -o -name partitions -prune -o -print | sort",

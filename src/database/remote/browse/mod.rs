@@ -2,17 +2,18 @@
 //! [`Database`] will do (docs/remote.md says what means what).
 //!
 //! ```text
-//! look.rs      impl Browse            listing.rs   listings, page by page, the next page ahead
-//! hand_on.rs   impl Database          writes.rs    own writes: conditions, and what they leave in the pages
+//! look.rs      impl Browse            listing.rs  walks.rs   listings, page by page, the next page ahead
+//! hand_on.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
+//! control.rs   the control plane      ahead.rs  readers.rs   files that are read in order
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
 //! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
-//! ahead.rs     files read in order
-//! limit.rs     what a scan costs      beside.rs    what only the mount knows    control.rs   the control plane
+//! limit.rs     what a scan costs      beside.rs    what only the mount knows
 //! ```
 //! No lock is held over a request.
 
 mod ahead;
 mod beside;
+mod commits;
 mod control;
 mod flights;
 mod hand_on;
@@ -20,21 +21,23 @@ mod limit;
 mod listing;
 mod look;
 mod pages;
+mod readers;
 mod requests;
 mod source;
 mod tables;
 mod version;
+mod walks;
 mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahead::Readers;
 use beside::Beside;
-use listing::Walks;
+use commits::Commits;
 use pages::Pages;
+use readers::Readers;
 use tables::Tables;
-use writes::Commits;
+use walks::Walks;
 
 use crate::database::Database;
 use crate::engine::clock::{Clock, SystemClock};

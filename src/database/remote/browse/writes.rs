@@ -1,17 +1,14 @@
 //! Own writes: under what condition they are sent, and what they leave behind.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use parking_lot::{Condvar, Mutex};
 
 use super::RemoteDatabase;
+use super::commits::Commits;
 use super::pages::{Left, Pages, Place, collection_place};
 use super::source::{Readable, base_entry};
 use super::version::{COMPARED_MAX, is_absent, is_unchanged};
 use crate::codec::record::Record;
 use crate::database::{Done, Source};
-use crate::engine::clock::Clock;
 use crate::engine::witness::{Witness, instead};
 use crate::expr::PlaceholderUse;
 use crate::expr::condition::{Condition, parse_parameter};
@@ -19,43 +16,6 @@ use crate::expr::write::Writer;
 use crate::model::api::{ConditionParameter, GetItemRequest, Placeholders, Precondition, Version};
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::{Error, Item, Key, TableName};
-
-/// Counts own writes, and moments: what was read a while ago may be another without anybody telling.
-#[derive(Debug)]
-pub struct Commits {
-    own: Mutex<u64>,
-    wrote: Condvar,
-    ttl_ms: u64,
-    clock: Arc<dyn Clock>,
-}
-
-impl Commits {
-    pub fn new(ttl: Duration, clock: Arc<dyn Clock>) -> Self {
-        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1);
-        Self { own: Mutex::new(0), wrote: Condvar::new(), ttl_ms, clock }
-    }
-
-    /// Own writes so far and moments since the epoch.
-    pub fn id(&self) -> u64 {
-        *self.own.lock() + self.clock.now_ms() / self.ttl_ms
-    }
-
-    pub fn add(&self) {
-        *self.own.lock() += 1;
-        self.wrote.notify_all();
-    }
-
-    /// Sleeps until the id is another than `after`, at most for `timeout`.
-    pub fn wait(&self, after: u64, timeout: Duration) -> u64 {
-        let mut own = self.own.lock();
-        let now_ms = self.clock.now_ms();
-        if *own + now_ms / self.ttl_ms == after {
-            let rest = Duration::from_millis(self.ttl_ms - now_ms % self.ttl_ms);
-            self.wrote.wait_for(&mut own, rest.min(timeout));
-        }
-        *own + self.clock.now_ms() / self.ttl_ms
-    }
-}
 
 /// What a write does to an item when it succeeds.
 #[derive(Debug, Clone)]

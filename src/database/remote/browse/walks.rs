@@ -1,0 +1,193 @@
+//! Listings under way: their pages, and what waits for its reader.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use super::pages::Pages;
+use super::requests;
+use super::source::{Readable, position};
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
+use crate::codec::record::Record;
+use crate::database::{Database, Entries, EntryKey, EntryStat, Position, Source};
+use crate::expr::read_request::ReadRequest;
+use crate::model::error::StoreError;
+use crate::model::{Error, Item};
+
+/// Listings that somebody may go on with.
+const WALKS_MAX: usize = 64;
+/// How long somebody may wait before going on.
+const WALK_MS: u64 = 10_000;
+/// Pages asked for ahead at a time.
+const AHEAD_MAX: usize = 8;
+/// Collections of which it is remembered that a listing gave them: items of one come one after the other.
+const COLLECTIONS_SEEN_MAX: usize = 10_000;
+
+/// What is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listed {
+    Entries(Entries),
+    Collections,
+}
+
+/// An entry of a page.
+#[derive(Debug)]
+pub struct Row {
+    pub key: EntryKey,
+    /// `None` where only keys are listed.
+    pub stat: Option<EntryStat>,
+    pub place: Box<[u8]>,
+}
+
+type Fetched = Result<(VecDeque<Row>, Option<Item>), Error>;
+
+/// Where the next page is.
+#[derive(Debug)]
+pub enum Next {
+    From(Option<Item>),
+    Ahead(JoinHandle<Fetched>),
+    Done,
+}
+
+/// A listing under way.
+#[derive(Debug)]
+pub struct Walk {
+    pub rows: VecDeque<Row>,
+    pub next: Next,
+    pub pages: usize,
+    pub seen: LruCache<Digest, ()>,
+}
+
+/// Who goes on: what is listed, after this place, since then in milliseconds of the clock.
+#[derive(Debug)]
+pub struct Waiting {
+    pub source: Source,
+    pub listed: Listed,
+    pub after: Box<[u8]>,
+    pub at_ms: u64,
+    pub walk: Walk,
+}
+
+/// Listings that wait for their readers, the oldest first.
+#[derive(Debug, Default)]
+pub struct Walks {
+    waiting: Mutex<VecDeque<Waiting>>,
+    pub ahead: Arc<AtomicUsize>,
+}
+
+impl Walks {
+    pub fn take(&self, source: &Source, listed: &Listed, after: &Position, now_ms: u64) -> Option<Walk> {
+        let mut waiting = self.waiting.lock();
+        waiting.retain(|one| now_ms < one.at_ms.saturating_add(WALK_MS));
+        let at = waiting.iter().position(|one| one.after == after.0 && one.source == *source && one.listed == *listed)?;
+        waiting.remove(at).map(|one| one.walk)
+    }
+
+    pub fn put(&self, one: Waiting) {
+        let mut waiting = self.waiting.lock();
+        waiting.push_back(one);
+        // Dropped after the lock: a page ahead may come with much.
+        let oldest = if waiting.len() > WALKS_MAX { waiting.pop_front() } else { None };
+        drop(waiting);
+        drop(oldest);
+    }
+}
+
+/// What asks for pages.
+#[derive(Clone)]
+pub struct Fetcher {
+    pub service: Arc<dyn Database>,
+    pub pages: Arc<Pages>,
+    pub source: Readable,
+    pub request: ReadRequest,
+}
+
+impl Fetcher {
+    fn fetch(mut self, start: Option<Item>) -> Fetched {
+        let began = self.pages.begin();
+        self.request.exclusive_start_key = start;
+        let (mut rows, mut failed) = (VecDeque::new(), None);
+        let page = requests::page(&*self.service, &self.request, &mut |row| {
+            if failed.is_none() {
+                let read = row.to_item().map_err(Error::from).and_then(|item| self.row(began, &item));
+                match read {
+                    Ok(Some(row)) => rows.push_back(row),
+                    Ok(None) => {}
+                    Err(error) => failed = Some(error),
+                }
+            }
+        })?;
+        failed.map_or(Ok((rows, page.last_evaluated_key)), Err)
+    }
+
+    /// A row, its item held if it is whole. `None` of one that was deleted here and is not seen to be gone yet.
+    fn row(&self, began: super::pages::Began, item: &Item) -> Result<Option<Row>, Error> {
+        let key = self.source.key_of(item)?;
+        let place = position(&self.source.start_after(item));
+        if self.request.projection.is_some() {
+            return Ok(Some(Row { key, stat: None, place }));
+        }
+        let held_at = (self.source.source.clone(), key);
+        if !self.request.consistent_read && self.pages.is_just_deleted(&held_at) {
+            return Ok(None);
+        }
+        let record = self.pages.record(item, &self.source.key_names());
+        let stat = EntryStat::from(&Record::parse(&record)?);
+        let key = held_at.1.clone();
+        self.pages.keep(began, held_at, Some(record), self.request.consistent_read);
+        Ok(Some(Row { key, stat: Some(stat), place }))
+    }
+}
+
+impl Walk {
+    /// The next page; is there one?
+    pub fn turn(&mut self, fetcher: &Fetcher) -> Result<bool, Error> {
+        let fetched = match std::mem::replace(&mut self.next, Next::Done) {
+            Next::Done => return Ok(false),
+            Next::From(start) => fetcher.clone().fetch(start),
+            Next::Ahead(thread) => thread.join().unwrap_or(Err(StoreError::Closed.into())),
+        };
+        let (rows, last) = fetched?;
+        (self.rows, self.pages) = (rows, self.pages + 1);
+        self.next = last.map_or(Next::Done, |last| Next::From(Some(last)));
+        Ok(true)
+    }
+
+    /// Begins to fetch the next page, if there is a thread for it.
+    pub fn look_ahead(&mut self, fetcher: &Fetcher, ahead: &Arc<AtomicUsize>) {
+        let Next::From(start) = &self.next else { return };
+        if ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX {
+            ahead.fetch_sub(1, Ordering::AcqRel);
+            return;
+        }
+        let (fetcher, start, count) = (fetcher.clone(), start.clone(), Arc::clone(ahead));
+        let thread = std::thread::Builder::new().name("ddbfs-ahead".to_owned()).spawn(move || {
+            let fetched = fetcher.fetch(start);
+            count.fetch_sub(1, Ordering::AcqRel);
+            fetched
+        });
+        match thread {
+            Ok(thread) => self.next = Next::Ahead(thread),
+            Err(_) => {
+                ahead.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Is it the first of its collection in this listing?
+    pub fn is_new(&mut self, key: &EntryKey) -> bool {
+        let digest = match &key.index {
+            Some((partition, _)) => partition_digest(&partition.iter().collect::<Vec<_>>()),
+            None => partition_digest(&[&key.base.partition]),
+        };
+        if self.seen.len() >= COLLECTIONS_SEEN_MAX {
+            self.seen.pop_lru();
+        }
+        self.seen.put(digest, ()).is_none()
+    }
+}
