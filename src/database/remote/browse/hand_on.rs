@@ -3,6 +3,7 @@
 use super::RemoteDatabase;
 use super::writes::Effect;
 use crate::database::admin::Administration;
+use crate::database::layout::Layout;
 use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams};
 use crate::expr::partiql;
 use crate::model::api::{
@@ -115,6 +116,10 @@ impl Statements for RemoteDatabase {
 impl Database for RemoteDatabase {
     fn administration(&self) -> Option<&dyn Administration> {
         self.service.administration().map(|_| self as &dyn Administration)
+    }
+
+    fn layout(&self) -> Option<&dyn Layout> {
+        self.layout.as_deref()
     }
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {

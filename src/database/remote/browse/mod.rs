@@ -40,6 +40,7 @@ use tables::Tables;
 use walks::Walks;
 
 use crate::database::Database;
+use crate::database::layout::Layout;
 use crate::engine::clock::{Clock, SystemClock};
 
 /// Bytes of items that are held.
@@ -90,6 +91,7 @@ pub struct RemoteDatabase {
     readers: Readers,
     beside: Arc<Beside>,
     commits: Arc<Commits>,
+    layout: Option<Arc<dyn Layout>>,
 }
 
 impl std::fmt::Debug for RemoteDatabase {
@@ -110,8 +112,15 @@ impl RemoteDatabase {
             readers: Readers::default(),
             beside: Arc::default(),
             commits: Arc::new(Commits::new(options.ttl, clock())),
+            layout: None,
             service,
             options,
         }
+    }
+
+    /// With what is known of units and partitions.
+    #[must_use]
+    pub fn with_layout(self, layout: Arc<dyn Layout>) -> Self {
+        Self { layout: Some(layout), ..self }
     }
 }
