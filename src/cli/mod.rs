@@ -28,6 +28,7 @@ mod progress;
 mod reader;
 mod pull;
 mod push;
+mod remote;
 mod sample;
 mod serve;
 mod shapes;
@@ -70,7 +71,7 @@ Set RUST_LOG=info (or debug) for a log on standard error.";
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Mount the database; SIGINT, SIGTERM or `ddbfs umount` end it cleanly.
-    Mount(mount::MountArgs),
+    Mount(Box<mount::MountArgs>),
     /// Unmount; also clears a dead mount ("Transport endpoint is not connected").
     Umount(umount::UmountArgs),
     /// Serve the DynamoDB HTTP API alone.
@@ -141,7 +142,7 @@ fn failed(error: &CliError) -> ExitCode {
 /// Runs the command; errors are printed to standard error.
 fn run(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
-        Command::Mount(args) => mount::run(args),
+        Command::Mount(args) => mount::run(&args),
         Command::Umount(args) => umount::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Load(args) => load::run(args),

@@ -1,8 +1,11 @@
 //! `ddbfs mount`: the filesystem, and with `--http` the API beside it, on one engine.
 
+use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -14,13 +17,16 @@ use super::model_args::ModelArgs;
 use super::options::{self, Options};
 use super::outcome::{CliError, Outcome};
 use super::reader::VERSION;
+use super::remote::{self, RemoteArgs};
 use super::serve::{self, HttpArgs};
 use super::signals::Signals;
 use super::stuck::{self, Answer};
 use super::watchdog::Watchdog;
+use crate::database::Browse;
 use crate::engine::EngineOptions;
 use crate::fs::View;
 use crate::fuse::{self, MountOptions, Mounted};
+use crate::store::Durability;
 use crate::store::lmdb::open_beside;
 
 /// What the background process prints on its standard output once the mount answers.
@@ -57,9 +63,38 @@ pub struct MountArgs {
     durability: DurabilityArgs,
     #[command(flatten)]
     data: DataArgs,
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
-pub fn run(args: MountArgs) -> Result<Outcome, CliError> {
+/// What is mounted.
+struct Source {
+    database: Arc<dyn Browse>,
+    /// For people.
+    name: String,
+    /// Where long results and the log are.
+    dir: PathBuf,
+    /// `None`: it is elsewhere.
+    local: Option<data_dir::Opened>,
+}
+
+impl Source {
+    fn open(args: &MountArgs, durability: Durability, data_dir: &Path, is_writable: bool) -> Result<Self, CliError> {
+        let engine = args.model.apply(EngineOptions::default())?;
+        if args.remote.is_wanted() {
+            let mut private = DirBuilder::new();
+            let made = private.recursive(true).mode(0o700).create(data_dir);
+            made.map_err(CliError::io(format!("cannot keep long results in {}", data_dir.display())))?;
+            let remote::Opened { database, name } = remote::open(&args.remote, &engine.prices, is_writable)?;
+            return Ok(Self { database, name: format!("tables of {name}"), dir: data_dir.to_owned(), local: None });
+        }
+        let opened = data_dir::open_with(&args.data, engine, durability)?;
+        let name = format!("data in {}", opened.dir.display());
+        Ok(Self { database: opened.database.clone(), name, dir: opened.dir.clone(), local: Some(opened) })
+    }
+}
+
+pub fn run(args: &MountArgs) -> Result<Outcome, CliError> {
     let dir = data_dir::resolve(&args.data)?;
     let options = Options::parse(args.options.iter().map(String::as_str))?;
     if args.dry_run {
@@ -68,7 +103,7 @@ pub fn run(args: MountArgs) -> Result<Outcome, CliError> {
     if args.background && !is_background_child() {
         return start_in_background(&dir);
     }
-    let outcome = run_here(&args, &options, &dir);
+    let outcome = run_here(args, &options, &dir);
     if let (Err(error), true) = (&outcome, is_background_child()) {
         // The parent prints what stands on our standard output; standard error is the log. After a good start it is gone, and the
         // pipe is broken.
@@ -91,16 +126,21 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         )));
     }
     let durability = options.durability.unwrap_or(args.durability.durability);
-    let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, durability)?;
-    let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
+    let is_remote = args.remote.is_wanted();
+    let mut mount_options =
+        MountOptions { data: Some(data_dir.to_owned()), read_only: is_remote, ..MountOptions::new(&args.mountpoint) };
+    if is_remote {
+        mount_options.event_threads = fuse::EVENT_THREADS_REMOTE;
+    }
     options.apply(&mut mount_options);
-    let view = View::new(opened.database.clone(), options.view);
-    view.keep_results_in(opened.dir.clone());
+    let source = Source::open(args, durability, data_dir, !mount_options.read_only)?;
+    let view = View::new(source.database.clone(), options.view);
+    view.keep_results_in(source.dir.clone());
     // Before the mount: who sees the mount may call the API.
     let address = args.address.as_ref().or(options.http.as_ref());
     let mut http = args.http.clone();
     http.http_allow_users |= options.http_allow_users;
-    let server = address.map(|address| serve::start(address, &http, opened.database.clone())).transpose()?;
+    let server = address.map(|address| serve::start(address, &http, source.database.clone())).transpose()?;
     let mounted =
         fuse::mount(&mount_options, view).map_err(CliError::io(format!("cannot mount at {}", args.mountpoint.display())))?;
 
@@ -108,14 +148,15 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     let mut watchdog = watch(&mounted, &events);
     mounted.view().tell(serde_json::json!({
         "mountpoint": mounted.mountpoint().to_string_lossy(),
-        "data": opened.dir.to_string_lossy(),
-        "durability": durability::name(durability),
+        "data": source.dir.to_string_lossy(),
+        "remote": is_remote.then_some(&source.name),
+        "durability": (!is_remote).then(|| durability::name(durability)),
         "http": server.as_ref().map(|server| server.local_addr().to_string()),
     }));
     if is_background_child() {
         println!("{READY}");
     } else {
-        println!("mounted at {}, data in {}", args.mountpoint.display(), opened.dir.display());
+        println!("mounted at {}, {}", args.mountpoint.display(), source.name);
         if let Some(server) = &server {
             println!("DynamoDB API on http://{}", server.local_addr());
         }
@@ -130,7 +171,9 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     }
     let ended = mounted.end(PATIENCE);
     drop(watchdog);
-    opened.close();
+    if let Some(local) = source.local {
+        local.close();
+    }
     ended.map_err(CliError::io("the mount failed"))?;
     Ok(Outcome::Done)
 }

@@ -22,8 +22,12 @@ struct Known {
 
 /// Our own words, in the order of the help text.
 const KNOWN: &[Known] = &[
-    Known { word: "ro", help: "nothing can be written", set: |o, _| set(&mut o.read_only, true) },
-    Known { word: "rw", help: "everything can be written (the default)", set: |o, _| set(&mut o.read_only, false) },
+    Known { word: "ro", help: "nothing can be written", set: |o, _| choose(&mut o.read_only, true) },
+    Known {
+        word: "rw",
+        help: "everything can be written (the default, but of --remote)",
+        set: |o, _| choose(&mut o.read_only, false),
+    },
     Known { word: "pretty", help: "items are shown indented, one attribute a line", set: |o, _| set(&mut o.view.pretty, true) },
     Known {
         word: "keys=",
@@ -147,7 +151,7 @@ pub struct Options {
     pub view: ViewOptions,
     /// Instead of what the command line says.
     pub durability: Option<Durability>,
-    read_only: bool,
+    read_only: Option<bool>,
     nonempty: bool,
     no_xattr: bool,
     no_keep: bool,
@@ -194,7 +198,7 @@ impl Options {
 
     /// The part that is the kernel's.
     pub fn apply(&self, mount: &mut MountOptions) {
-        mount.read_only = self.read_only;
+        mount.read_only = self.read_only.unwrap_or(mount.read_only);
         mount.nonempty = self.nonempty;
         mount.no_xattr = self.no_xattr;
         mount.no_keep = self.no_keep;
@@ -213,6 +217,11 @@ fn unknown(word: &str) -> String {
 
 fn set(flag: &mut bool, value: bool) -> Result<(), String> {
     *flag = value;
+    Ok(())
+}
+
+fn choose(flag: &mut Option<bool>, value: bool) -> Result<(), String> {
+    *flag = Some(value);
     Ok(())
 }
 
@@ -262,9 +271,9 @@ mod tests {
         let view = ViewOptions::default();
         let cases: &[(&str, Options)] = &[
             ("", Options::default()),
-            ("rw,nosuid,nodev,noexec,relatime,user,_netdev,nofail,x-systemd.automount,comment=mine,defaults", Options::default()),
-            ("ro", Options { read_only: true, ..Options::default() }),
-            ("ro,rw", Options::default()),
+            ("nosuid,nodev,noexec,relatime,user,_netdev,nofail,x-systemd.automount,comment=mine,defaults", Options::default()),
+            ("ro", Options { read_only: Some(true), ..Options::default() }),
+            ("ro,rw", Options { read_only: Some(false), ..Options::default() }),
             ("pretty,keys=strict", Options { view: ViewOptions { pretty: true, strict_keys: true, ..view }, ..Options::default() }),
             ("keys=strict,keys=path", Options::default()),
             (

@@ -304,7 +304,7 @@ pub struct TableMetrics {
 }
 
 /// The metrics of everything.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Metrics {
     pub now_ms: u64,
     pub tables: Vec<TableMetrics>,

@@ -9,4 +9,5 @@ mod support;
 mod budget;
 mod copies;
 mod credentials;
+mod mount;
 mod transport;

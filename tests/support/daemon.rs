@@ -44,6 +44,16 @@ impl Mount {
         Self::at(tempfile::tempdir().unwrap(), args)
     }
 
+    /// Mounts with further arguments and variables of the environment.
+    pub fn with_env(args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
+        let data = dir.path().join("data");
+        let mut mount = Self { dir, data, child: None };
+        mount.start_with(args, variables);
+        mount
+    }
+
     fn at(dir: tempfile::TempDir, args: &[&str]) -> Self {
         std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
         let data = dir.path().join("data");
@@ -63,7 +73,12 @@ impl Mount {
 
     /// Starts the daemon and waits until the mount answers.
     pub fn start(&mut self, args: &[&str]) {
+        self.start_with(args, &[]);
+    }
+
+    fn start_with(&mut self, args: &[&str], variables: &[(&str, &str)]) {
         let mut child = Command::new(DDBFS)
+            .envs(variables.iter().copied())
             .arg("mount")
             .arg("--data")
             .arg(self.data())

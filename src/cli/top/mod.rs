@@ -91,7 +91,7 @@ fn once(mut files: Files, mut state: State) -> Result<Outcome, CliError> {
     for row in asked {
         details.push(read::details(&mut files, &row.reading.path, state.window).map_err(failed)?);
     }
-    print(plain::text(&shown, &details).as_bytes())?;
+    print(plain::text(&shown, &details, state.spent.as_ref()).as_bytes())?;
     match &state.trouble {
         Some(trouble) => Err(CliError::Message(format!("not all could be read: {trouble}"))),
         None => Ok(Outcome::Done),

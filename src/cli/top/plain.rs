@@ -3,7 +3,7 @@
 use ratatui::text::Span;
 
 use super::figures::{NONE, given, maybe, rate};
-use super::read::Details;
+use super::read::{Details, Spending};
 use super::state::Row;
 
 const OF_SOURCES: [&str; 11] = [
@@ -23,17 +23,31 @@ const OF_PARTITIONS: [&str; 10] =
     ["#what", "path", "partition", "load_percent", "busiest_percent", "read_per_s", "write_per_s", "throttles", "items", "bytes"];
 const OF_KEYS: [&str; 8] = ["#what", "path", "rank", "partition", "read_per_s", "write_per_s", "throttles", "key"];
 
+const OF_SPENT: [&str; 6] = ["#what", "money", "budget", "currency", "read_units", "write_units"];
+
 /// Keys of a table or index that are told of.
 const KEYS_MAX: usize = 10;
 
-/// Tables and indexes, then partitions and hot keys of those that there are details of.
-pub fn text(rows: &[&Row], details: &[Details]) -> String {
+/// Tables and indexes, then partitions and hot keys of those that there are details of; at the end what a service elsewhere was paid.
+pub fn text(rows: &[&Row], details: &[Details], spent: Option<&Spending>) -> String {
+    let paid = spent.map(|spent| (&OF_SPENT[..], vec![spending(spent)]));
     let tables: [(&[&str], Vec<Vec<String>>); 3] = [
         (&OF_SOURCES, rows.iter().map(|row| source(row)).collect()),
         (&OF_PARTITIONS, details.iter().flat_map(partitions).collect()),
         (&OF_KEYS, details.iter().flat_map(keys).collect()),
     ];
-    tables.iter().map(|(columns, lines)| aligned(columns, lines)).collect::<Vec<_>>().join("\n")
+    tables.iter().chain(&paid).map(|(columns, lines)| aligned(columns, lines)).collect::<Vec<_>>().join("\n")
+}
+
+fn spending(spent: &Spending) -> Vec<String> {
+    vec![
+        "spent".to_owned(),
+        spent.money.to_string(),
+        given(spent.limits.money),
+        spent.currency.clone(),
+        rate(spent.units.read),
+        rate(spent.units.write),
+    ]
 }
 
 fn source(row: &Row) -> Vec<String> {

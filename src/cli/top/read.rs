@@ -95,6 +95,37 @@ impl Reading {
 pub struct Readings {
     pub sources: Vec<Reading>,
     pub unread: Option<String>,
+    pub spent: Option<Spending>,
+}
+
+/// What a mount of a service elsewhere spent, and what it may spend: `.ddb/capacity.json`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Spending {
+    pub currency: String,
+    #[serde(rename = "cost_on_demand")]
+    pub money: f64,
+    #[serde(rename = "since_start")]
+    pub units: Units,
+    pub limits: Budget,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Budget {
+    #[serde(rename = "budget")]
+    pub money: Option<f64>,
+}
+
+impl Spending {
+    /// `spent 0.0125 of 2 USD`
+    pub fn told(&self) -> String {
+        let most = self.limits.money.map(|most| format!(" of {most}")).unwrap_or_default();
+        format!("spent {}{most} {}", self.money, self.currency)
+    }
+}
+
+/// From the text of `.ddb/capacity.json`; `None` of a mount that spends nothing.
+pub fn spending(text: &str) -> Option<Spending> {
+    serde_json::from_str(text).ok()
 }
 
 #[derive(Deserialize)]
@@ -161,7 +192,8 @@ fn provisioned(billing: &Value) -> Option<Provisioned> {
 /// # Errors
 /// The mount itself cannot be read.
 pub fn all(mount: &mut Files) -> io::Result<Readings> {
-    let mut out = Readings::default();
+    let spent = spending(&mount.text(".ddb/capacity.json")?);
+    let mut out = Readings { spent, ..Readings::default() };
     // Names of tables are ASCII; the mount's other directory is `.ddb`.
     for table in mount.text("")?.lines().filter(|name| !name.starts_with(".ddb")) {
         match of_table(mount, table) {

@@ -132,7 +132,8 @@ fn title(state: &State) -> Line<'static> {
         Some(trouble) => Span::from(format!("  {trouble}")).red().bold(),
         None => Span::from(format!("  {shown} of {} tables and indexes, by {}", state.count(), state.sort.name())),
     };
-    Line::from(vec![Span::from(format!("ddbfs top {}", state.mount)).bold(), told])
+    let spent = state.spent.as_ref().map(|spent| Span::from(format!("  {}", spent.told()))).unwrap_or_default();
+    Line::from(vec![Span::from(format!("ddbfs top {}", state.mount)).bold(), told, spent])
 }
 
 fn help(state: &State) -> Line<'static> {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::read::{Details, Latency, Reading, Readings, Units};
+use super::read::{Details, Latency, Reading, Readings, Spending, Units};
 use crate::model::layout::Window;
 
 /// Lines that PageUp and PageDown go.
@@ -127,6 +127,8 @@ pub struct State {
     pub details: Option<Details>,
     /// Why there is nothing newer to show.
     pub trouble: Option<String>,
+    /// Of a service elsewhere.
+    pub spent: Option<Spending>,
     rows: Vec<Row>,
     /// What was chosen by a key; else it is the first row.
     chosen: Option<String>,
@@ -134,7 +136,18 @@ pub struct State {
 
 impl State {
     pub fn new(mount: String, sort: Sort, filter: String, window: Window) -> Self {
-        Self { mount, sort, filter, window, is_typing: false, details: None, trouble: None, rows: Vec::new(), chosen: None }
+        Self {
+            mount,
+            sort,
+            filter,
+            window,
+            is_typing: false,
+            details: None,
+            trouble: None,
+            spent: None,
+            rows: Vec::new(),
+            chosen: None,
+        }
     }
 
     /// Takes what the mount says now, `seconds` after it was looked at before.
@@ -146,6 +159,7 @@ impl State {
         });
         self.rows = rows.collect();
         self.trouble = readings.unread;
+        self.spent = readings.spent;
     }
 
     /// Tables and indexes that were found.

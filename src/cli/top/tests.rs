@@ -40,7 +40,7 @@ fn readings(orders: (f64, f64, u64), requests: u64) -> Readings {
     );
     let of_logs = capacity(&[("table", "Logs", json!("on demand"), 30.0, 0.0, 0)], 0);
     let sources = [read::capacity("Orders", &of_orders), read::capacity("Logs", &of_logs)];
-    Readings { sources: sources.into_iter().flat_map(Result::unwrap).collect(), unread: None }
+    Readings { sources: sources.into_iter().flat_map(Result::unwrap).collect(), unread: None, spent: None }
 }
 
 fn state() -> State {
@@ -253,7 +253,7 @@ fn what_is_wrong_is_said_in_the_first_line() {
 #[test]
 fn a_look_as_text_has_the_same_columns_in_every_line() {
     let state = state();
-    let text = plain::text(&state.shown(), &[details()]);
+    let text = plain::text(&state.shown(), &[details()], None);
     let expected = "\
 #what  path                  read_per_s  read_provisioned  write_per_s  write_provisioned  throttles  mean_ms  worst_ms  items  bytes
 table  Orders                      10.0                10         2.00                  5          8     2.00      30.5     10   2048
@@ -270,4 +270,18 @@ key    Orders     1  p01                 0         1.90          7  u7
 key    Orders     2  p00              9.00         0.10          0  an%20other
 ";
     assert_eq!(text, expected);
+}
+
+#[test]
+fn what_a_service_elsewhere_was_paid_is_told() {
+    let text = r#"{"since_start":{"read_units":120.5,"write_units":0.0,"throttles":0},"cost_on_demand":0.0125,"currency":"USD","limits":{"budget":2.0}}"#;
+    let mut state = state();
+    state.spent = read::spending(text);
+    assert!(drawn(&state, 120, 24).lines().next().unwrap().contains("spent 0.0125 of 2 USD"), "{}", drawn(&state, 120, 24));
+    let expected =
+        "\n#what   money  budget  currency  read_units  write_units\nspent  0.0125       2  USD              120            0\n";
+    let told = plain::text(&[], &[], state.spent.as_ref());
+    assert!(told.ends_with(expected), "{told}");
+    // Of a mount of data that is here nothing is said.
+    assert_eq!(read::spending(&text.replace(r#"{"budget":2.0}"#, "null")), None);
 }

@@ -124,6 +124,12 @@ impl Meter {
         }
     }
 
+    /// The tables that something was counted of.
+    #[must_use]
+    pub fn tables(&self) -> Vec<TableName> {
+        self.state.lock().tables.keys().cloned().collect()
+    }
+
     /// What was counted of a table.
     #[must_use]
     pub fn sums(&self, table: &TableName) -> TableSums {

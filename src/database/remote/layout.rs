@@ -1,16 +1,19 @@
 //! Metrics of a service elsewhere: what this mount itself consumed of it. Partitions and what other clients ask are the service's
 //! own secret.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::budget::{Meter, TableSums};
 use crate::database::entries::{Collection, EntryKey, PartitionKey, Position, Source};
 use crate::database::{Database, layout};
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::engine::meter::sums::History;
-use crate::model::api::{DescribeTableRequest, ListTablesRequest, TableDescription};
+use crate::model::api::{DescribeTableRequest, TableDescription};
 use crate::model::error::RemoteCause;
 use crate::model::layout::{
     BigCollection, Billing, BoundKey, CollectionWarning, HotKey, Metrics, PartitionContent, PartitionLimits, PartitionReport,
@@ -24,11 +27,15 @@ const PARTITIONS: Error = Error::Unavailable(
     "the service does not tell of its partitions; pull the table with `ddbfs pull` and look at the model of them in a local mount",
 );
 
+/// So long a description is good: its counters change every six hours, its units seldom.
+const KNOWN_FOR: Duration = Duration::from_secs(10);
+
 /// See the module.
 pub struct RemoteLayout {
     meter: Arc<Meter>,
-    /// Asked for descriptions of tables: one that remembers them.
+    /// Asked for descriptions of tables.
     tables: Arc<dyn Database>,
+    known: Mutex<HashMap<TableName, (Instant, Arc<TableDescription>)>>,
 }
 
 impl std::fmt::Debug for RemoteLayout {
@@ -40,22 +47,28 @@ impl std::fmt::Debug for RemoteLayout {
 impl RemoteLayout {
     #[must_use]
     pub fn new(meter: Arc<Meter>, tables: Arc<dyn Database>) -> Self {
-        Self { meter, tables }
+        Self { meter, tables, known: Mutex::default() }
     }
 
-    fn of(&self, tables: impl Iterator<Item = Result<TableName, Error>>) -> Result<Metrics, Error> {
-        let now_ms = SystemClock.now_ms();
-        let metrics = tables.map(|table| self.of_table(&table?, now_ms)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
-        Ok(Metrics { now_ms, tables: metrics, user_errors: 0, log_bytes: 0, checkpoint_age: None })
-    }
-
-    fn of_table(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
+    /// A description that may be some seconds old.
+    fn described(&self, table: &TableName) -> Result<Option<Arc<TableDescription>>, Error> {
+        if let Some((_, described)) = self.known.lock().get(table).filter(|(at, _)| at.elapsed() < KNOWN_FOR) {
+            return Ok(Some(Arc::clone(described)));
+        }
         let described = match self.tables.describe_table(DescribeTableRequest { table_name: table.clone() }) {
-            Ok(response) => response.table,
+            Ok(response) => Arc::new(response.table),
             Err(Error::TableNotFound(_) | Error::ResourceNotFound) => return Ok(None),
             Err(Error::Remote(error)) if error.cause() == RemoteCause::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
+        let mut known = self.known.lock();
+        known.retain(|_, (at, _)| at.elapsed() < KNOWN_FOR);
+        known.insert(table.clone(), (Instant::now(), Arc::clone(&described)));
+        Ok(Some(described))
+    }
+
+    fn of_table(&self, table: &TableName, now_ms: u64) -> Result<Option<TableMetrics>, Error> {
+        let Some(described) = self.described(table)? else { return Ok(None) };
         let TableSums { sources, operations } = self.meter.sums(table);
         let counts = operations.series(now_ms, |sums| sums.counts.as_deref().cloned().unwrap_or_default());
         let sources = all_sources(&described, &sources, now_ms);
@@ -96,20 +109,15 @@ fn all_sources(described: &TableDescription, counted: &BTreeMap<Option<IndexName
 
 impl layout::Layout for RemoteLayout {
     fn metrics(&self, tables: &[TableName]) -> Result<Metrics, Error> {
-        self.of(tables.iter().cloned().map(Ok))
+        let now_ms = SystemClock.now_ms();
+        let tables =
+            tables.iter().map(|table| self.of_table(table, now_ms)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        Ok(Metrics { now_ms, tables, ..Metrics::default() })
     }
 
+    /// Of the tables that something was asked of: an account may have very many.
     fn all_metrics(&self) -> Result<Metrics, Error> {
-        let mut names = Vec::new();
-        let mut after = None;
-        loop {
-            let page = self.tables.list_tables(ListTablesRequest { exclusive_start_table_name: after, limit: None })?;
-            names.extend(page.table_names);
-            after = page.last_evaluated_table_name;
-            if after.is_none() {
-                return self.of(names.into_iter().filter_map(|name: String| TableName::new(&name).ok()).map(Ok));
-            }
-        }
+        self.metrics(&self.meter.tables())
     }
 
     fn spent(&self) -> Option<Spent> {

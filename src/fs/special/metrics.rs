@@ -18,14 +18,10 @@ pub fn capacity_text(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec
 /// `.ddb/capacity.json`
 pub fn all_text(mount: &Mount, _at: &Special, _caller: Caller) -> Result<Vec<u8>, FsError> {
     let layout = mount.layout()?;
-    // Once a budget is spent, nobody can be asked for the tables any more; what was spent is known still.
-    let metrics = match (layout.all_metrics(), layout.spent()) {
-        (Err(_), Some(spent)) => {
-            Metrics { now_ms: spent.since_ms, tables: Vec::new(), user_errors: 0, log_bytes: 0, checkpoint_age: None }
-        }
-        (metrics, _) => metrics?,
-    };
-    Ok(pretty(&capacity::render_all(&metrics, layout.spent().as_ref(), layout.prices())))
+    let spent = layout.spent();
+    // What a service was asked for is counted here as a whole.
+    let metrics = if spent.is_some() { Metrics::default() } else { layout.all_metrics()? };
+    Ok(pretty(&capacity::render_all(&metrics, spent.as_ref(), layout.prices())))
 }
 
 /// `<Table>/metrics.ndjson`

@@ -25,6 +25,7 @@ use crate::fs::query::Wanted;
 use crate::fs::source::collection::{self, EntryLister};
 use crate::fs::source::entry;
 use crate::fs::source::items::partition_types;
+use crate::model::Error;
 use crate::model::layout::{Load, PartitionReport, PlaceRange, Window};
 
 const STATS_NAME: &str = "stats.json";
@@ -126,7 +127,11 @@ impl Room for PartitionFile {
     fn lister(&self, at: &SpecialNode, mount: &Mount) -> Result<Box<dyn Lister>, FsError> {
         match self {
             Self::Directory => {
-                let partitions = mount.layout()?.partitions(source_of(at)?, Window::Minute)?;
+                let partitions = match mount.layout()?.partitions(source_of(at)?, Window::Minute) {
+                    // Nobody can name one, and whoever looks at a whole tree goes on.
+                    Err(Error::Unavailable(_)) => Vec::new(),
+                    partitions => partitions?,
+                };
                 let names = partitions.iter().map(|found| listed(&partition(at, found.id), &partition_name(found.id)));
                 Ok(Box::new(FixedLister::new(names.collect())))
             }

@@ -1,0 +1,183 @@
+//! `--remote`: a DynamoDB elsewhere in the place of the data directory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::outcome::CliError;
+use crate::database::Browse;
+use crate::model::prices::PriceTable;
+
+/// A day: longer is a mistake.
+const SECONDS_MAX: f64 = 86_400.0;
+/// One currency is known.
+const CURRENCY: &str = "USD";
+
+/// Which service is mounted and what may be spent of it.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "A DynamoDB elsewhere")]
+pub struct RemoteArgs {
+    /// Mount a DynamoDB elsewhere instead of the data directory: read-only, unless -o rw is given
+    #[arg(long, conflicts_with_all = ["throttle", "collection_limit", "collection_warning", "partition_size", "gsi_delay", "index_delay", "table_delay"])]
+    remote: bool,
+    /// Its URL; unless given AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile's, or AWS's own of the region
+    #[arg(long, value_name = "URL", requires = "remote")]
+    endpoint: Option<String>,
+    /// Its region; unless given AWS_REGION or the profile's
+    #[arg(long, value_name = "REGION", requires = "remote")]
+    region: Option<String>,
+    /// The profile of ~/.aws/config whose credentials are used, whatever the environment holds
+    #[arg(long, value_name = "NAME", requires = "remote")]
+    profile: Option<String>,
+    /// Show only these tables; * stands for any characters
+    #[arg(long, value_name = "TABLE,…", value_delimiter = ',', requires = "remote")]
+    tables: Vec<String>,
+    /// Read units a second that the mount may consume; requests wait for them
+    #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
+    max_rcu: Option<f64>,
+    /// Write units a second that the mount may consume
+    #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
+    max_wcu: Option<f64>,
+    /// What the mount may spend in all, such as '2 USD', by the prices of capacity on demand (--prices); then it is refused everything
+    #[arg(long, value_name = "MONEY", value_parser = money, requires = "remote")]
+    budget: Option<f64>,
+    /// Read units that one listing or scan may take; what would cost more is refused [default: 1000]
+    #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
+    scan_limit: Option<f64>,
+    /// How long names and attributes are shown again without asking; your own writes show at once [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "remote")]
+    remote_ttl: Option<Duration>,
+    /// How long a request may take with all its repeats, and how long it may wait for units before that [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_to_wait, requires = "remote")]
+    timeout: Option<Duration>,
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+fn units(text: &str) -> Result<f64, String> {
+    number(text).filter(|units| *units > 0.0).ok_or_else(|| format!("{text:?} is no number of units; write for instance 25 or 0.5"))
+}
+
+fn money(text: &str) -> Result<f64, String> {
+    let amount = text.trim().strip_suffix(CURRENCY).and_then(number).filter(|money| *money > 0.0);
+    amount.ok_or_else(|| format!("{text:?} is no amount of money; write for instance '2 {CURRENCY}', the currency of the prices"))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = number(text).filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("{text:?} is no number of seconds up to a day; write for instance 5 or 0.5"))
+}
+
+fn seconds_to_wait(text: &str) -> Result<Duration, String> {
+    seconds(text).and_then(|wait| {
+        if wait < Duration::from_millis(100) { Err("a request takes 0.1 seconds at least".to_owned()) } else { Ok(wait) }
+    })
+}
+
+/// What was opened, and how it is named.
+pub struct Opened {
+    pub database: Arc<dyn Browse>,
+    /// `http://127.0.0.1:8000 (us-east-1)`.
+    pub name: String,
+}
+
+impl RemoteArgs {
+    /// Is it a service elsewhere that is to be mounted?
+    pub fn is_wanted(&self) -> bool {
+        self.remote
+    }
+}
+
+/// Connects to the service, and asks it for a name: who is refused hears of it now.
+///
+/// # Errors
+/// What is missing or wrong, and what to do.
+#[cfg(not(feature = "remote"))]
+pub fn open(_args: &RemoteArgs, _prices: &PriceTable, _is_writable: bool) -> Result<Opened, CliError> {
+    Err(CliError::Message(
+        "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`".to_owned(),
+    ))
+}
+
+#[cfg(feature = "remote")]
+pub use with_feature::open;
+
+#[cfg(feature = "remote")]
+mod with_feature {
+    use super::*;
+    use crate::database::remote::aws::{Aws, AwsOptions, TIMEOUT};
+    use crate::database::remote::budget::{Limits, Meter};
+    use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
+    use crate::model::Error;
+    use crate::model::api::ListTablesRequest;
+
+    /// Connects to the service, and asks it for a name: who is refused hears of it now.
+    ///
+    /// # Errors
+    /// What is missing or wrong, and what to do.
+    pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result<Opened, CliError> {
+        let timeout = args.timeout.unwrap_or(TIMEOUT);
+        let aws = Aws::open(&AwsOptions {
+            endpoint: args.endpoint.clone(),
+            region: args.region.clone(),
+            profile: args.profile.clone(),
+            keys: None,
+            timeout,
+        });
+        let aws = aws.map_err(|error| CliError::Message(error.to_string()))?;
+        let name = format!("{} ({})", aws.endpoint(), aws.region());
+        if args.budget.is_some() && !prices.region.starts_with(aws.region()) {
+            log::warn!("the budget is counted by prices of {}; --prices FILE gives those of {}", prices.region, aws.region());
+        }
+        let limits = Limits { reads: args.max_rcu, writes: args.max_wcu, money: args.budget, timeout };
+        let meter = Arc::new(Meter::new(Arc::new(aws), limits, prices.clone()));
+        let client = Arc::new(Client::new(Arc::clone(&meter) as _));
+        check(&client, &name)?;
+        let defaults = RemoteOptions::default();
+        let options = RemoteOptions {
+            ttl: args.remote_ttl.unwrap_or(defaults.ttl),
+            scan_limit: args.scan_limit.unwrap_or(defaults.scan_limit),
+            tables: args.tables.clone(),
+            is_writable,
+            ..defaults
+        };
+        let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
+        Ok(Opened { database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)), name })
+    }
+
+    fn check(client: &Client, name: &str) -> Result<(), CliError> {
+        use crate::database::Database as _;
+        match client.list_tables(ListTablesRequest { exclusive_start_table_name: None, limit: Some(1) }) {
+            Ok(_) => Ok(()),
+            // Some may read their tables and not list all.
+            Err(Error::Remote(error)) if error.exception == "AccessDeniedException" => {
+                log::warn!("{name} does not let you list tables: {error}");
+                Ok(())
+            }
+            Err(error) => Err(CliError::Message(format!("{name} does not let us in: {error}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_units_and_seconds() {
+        assert_eq!(money("2 USD"), Ok(2.0));
+        assert_eq!(money("0.05USD"), Ok(0.05));
+        for text in ["2", "2 EUR", "0 USD", "-1 USD", "USD", "inf USD"] {
+            assert!(money(text).unwrap_err().contains("'2 USD'"), "{text}");
+        }
+        assert_eq!((units("25"), units("0.5")), (Ok(25.0), Ok(0.5)));
+        assert!(units("0").is_err() && units("NaN").is_err() && units("-3").is_err());
+        assert_eq!(seconds("0"), Ok(Duration::ZERO));
+        assert!(seconds("1e9").is_err() && seconds_to_wait("0").is_err());
+    }
+}
