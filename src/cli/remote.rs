@@ -104,63 +104,51 @@ pub fn open(_args: &RemoteArgs, _prices: &PriceTable, _is_writable: bool) -> Res
     ))
 }
 
+/// The same.
 #[cfg(feature = "remote")]
-pub use with_feature::open;
-
-#[cfg(feature = "remote")]
-mod with_feature {
-    use super::*;
+pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result<Opened, CliError> {
     use crate::database::remote::aws::{Aws, AwsOptions, TIMEOUT};
     use crate::database::remote::budget::{Limits, Meter};
     use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
+
+    let timeout = args.timeout.unwrap_or(TIMEOUT);
+    let (endpoint, region, profile) = (args.endpoint.clone(), args.region.clone(), args.profile.clone());
+    let aws = Aws::open(&AwsOptions { endpoint, region, profile, keys: None, timeout });
+    let aws = aws.map_err(|error| CliError::Message(error.to_string()))?;
+    let name = format!("{} ({})", aws.endpoint(), aws.region());
+    if args.budget.is_some() && !prices.region.starts_with(aws.region()) {
+        log::warn!("the budget is counted by prices of {}; --prices FILE gives those of {}", prices.region, aws.region());
+    }
+    let limits = Limits { reads: args.max_rcu, writes: args.max_wcu, money: args.budget, timeout };
+    let meter = Arc::new(Meter::new(Arc::new(aws), limits, prices.clone()));
+    let client = Arc::new(Client::new(Arc::clone(&meter) as _));
+    check(&*client, &name)?;
+    let defaults = RemoteOptions::default();
+    let options = RemoteOptions {
+        ttl: args.remote_ttl.unwrap_or(defaults.ttl),
+        scan_limit: args.scan_limit.unwrap_or(defaults.scan_limit),
+        tables: args.tables.clone(),
+        is_writable,
+        ..defaults
+    };
+    let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
+    Ok(Opened { database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)), name })
+}
+
+/// Asks the service for a name.
+#[cfg(feature = "remote")]
+fn check(service: &dyn crate::database::Database, name: &str) -> Result<(), CliError> {
     use crate::model::Error;
     use crate::model::api::ListTablesRequest;
 
-    /// Connects to the service, and asks it for a name: who is refused hears of it now.
-    ///
-    /// # Errors
-    /// What is missing or wrong, and what to do.
-    pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result<Opened, CliError> {
-        let timeout = args.timeout.unwrap_or(TIMEOUT);
-        let aws = Aws::open(&AwsOptions {
-            endpoint: args.endpoint.clone(),
-            region: args.region.clone(),
-            profile: args.profile.clone(),
-            keys: None,
-            timeout,
-        });
-        let aws = aws.map_err(|error| CliError::Message(error.to_string()))?;
-        let name = format!("{} ({})", aws.endpoint(), aws.region());
-        if args.budget.is_some() && !prices.region.starts_with(aws.region()) {
-            log::warn!("the budget is counted by prices of {}; --prices FILE gives those of {}", prices.region, aws.region());
+    match service.list_tables(ListTablesRequest { exclusive_start_table_name: None, limit: Some(1) }) {
+        Ok(_) => Ok(()),
+        // Some may read their tables and not list all.
+        Err(Error::Remote(error)) if error.exception == "AccessDeniedException" => {
+            log::warn!("{name} does not let you list tables: {error}");
+            Ok(())
         }
-        let limits = Limits { reads: args.max_rcu, writes: args.max_wcu, money: args.budget, timeout };
-        let meter = Arc::new(Meter::new(Arc::new(aws), limits, prices.clone()));
-        let client = Arc::new(Client::new(Arc::clone(&meter) as _));
-        check(&client, &name)?;
-        let defaults = RemoteOptions::default();
-        let options = RemoteOptions {
-            ttl: args.remote_ttl.unwrap_or(defaults.ttl),
-            scan_limit: args.scan_limit.unwrap_or(defaults.scan_limit),
-            tables: args.tables.clone(),
-            is_writable,
-            ..defaults
-        };
-        let layout = Arc::new(RemoteLayout::new(meter, Arc::clone(&client) as _));
-        Ok(Opened { database: Arc::new(RemoteDatabase::new(client, options).with_layout(layout)), name })
-    }
-
-    fn check(client: &Client, name: &str) -> Result<(), CliError> {
-        use crate::database::Database as _;
-        match client.list_tables(ListTablesRequest { exclusive_start_table_name: None, limit: Some(1) }) {
-            Ok(_) => Ok(()),
-            // Some may read their tables and not list all.
-            Err(Error::Remote(error)) if error.exception == "AccessDeniedException" => {
-                log::warn!("{name} does not let you list tables: {error}");
-                Ok(())
-            }
-            Err(error) => Err(CliError::Message(format!("{name} does not let us in: {error}"))),
-        }
+        Err(error) => Err(CliError::Message(format!("{name} does not let us in: {error}"))),
     }
 }
 
