@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::copies::{self, CopyArgs, Cost};
 use super::data_dir::DataArgs;
 use super::outcome::{CliError, Outcome, print};
-use super::places::{self, Found, Rates, ServiceArgs, rate};
+use super::places::{self, Found, Rates, ServiceArgs};
 use super::progress::ItemProgress;
+use super::remote::units;
 use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
 use crate::database::copies::{Side, definition};
@@ -48,7 +49,7 @@ pub struct DiffArgs {
     #[arg(long, conflicts_with = "brief")]
     json: bool,
     /// Read units a second at most, of each table
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = units)]
     max_rcu: Option<f64>,
     #[command(flatten)]
     copy: CopyArgs,

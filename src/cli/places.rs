@@ -36,12 +36,6 @@ pub struct Rates {
     pub writes: Option<f64>,
 }
 
-/// Units a second of an option.
-pub fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate > 0.0);
-    rate.ok_or_else(|| format!("{text:?} is no number of units a second above 0"))
-}
-
 /// The table of a service; `endpoint` `None` is the one of the AWS configuration.
 pub fn of_service(args: &ServiceArgs, endpoint: Option<&str>, table: TableName, rates: Rates) -> Result<Side, CliError> {
     let (database, name) = open(args, endpoint, rates)?;
@@ -84,8 +78,7 @@ fn open(args: &ServiceArgs, endpoint: Option<&str>, rates: Rates) -> Result<(Arc
 
 #[cfg(not(feature = "remote"))]
 fn open(_args: &ServiceArgs, _endpoint: Option<&str>, _rates: Rates) -> Result<(Arc<dyn Database>, String), CliError> {
-    const TEXT: &str = "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`";
-    Err(CliError::Message(TEXT.to_owned()))
+    Err(CliError::Message(super::remote::WITHOUT.to_owned()))
 }
 
 /// Where a person says that a table is.

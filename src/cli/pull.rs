@@ -5,7 +5,8 @@ use clap::Args;
 use super::copies::{self, CopyArgs};
 use super::data_dir::{self, DataArgs};
 use super::outcome::{CliError, Outcome};
-use super::places::{self, Rates, ServiceArgs, rate};
+use super::places::{self, Rates, ServiceArgs};
+use super::remote::units;
 use crate::database::copies::copy::{Existing, Plan, Rules};
 
 const AFTER_HELP: &str = "\
@@ -33,7 +34,7 @@ pub struct PullArgs {
     #[arg(long)]
     replace: bool,
     /// Read units a second at most
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = units)]
     max_rcu: Option<f64>,
     #[command(flatten)]
     copy: CopyArgs,

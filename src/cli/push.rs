@@ -6,7 +6,8 @@ use super::copies::{self, CopyArgs};
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::outcome::{CliError, Outcome};
-use super::places::{self, Rates, ServiceArgs, rate};
+use super::places::{self, Rates, ServiceArgs};
+use super::remote::units;
 use crate::database::copies::copy::{Existing, Plan, Rules};
 
 const AFTER_HELP: &str = "\
@@ -38,7 +39,7 @@ pub struct PushArgs {
     #[arg(long)]
     restart: bool,
     /// Write units a second at most
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(long, value_name = "N", value_parser = units)]
     max_wcu: Option<f64>,
     #[command(flatten)]
     copy: CopyArgs,

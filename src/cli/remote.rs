@@ -11,6 +11,10 @@ use crate::model::prices::PriceTable;
 
 /// A day: longer is a mistake.
 const SECONDS_MAX: f64 = 86_400.0;
+/// What a build says that cannot ask services.
+#[cfg(not(feature = "remote"))]
+pub const WITHOUT: &str =
+    "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`";
 /// One currency is known.
 const CURRENCY: &str = "USD";
 
@@ -57,7 +61,8 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-fn units(text: &str) -> Result<f64, String> {
+/// Units a second, or of a scan.
+pub fn units(text: &str) -> Result<f64, String> {
     number(text).filter(|units| *units > 0.0).ok_or_else(|| format!("{text:?} is no number of units; write for instance 25 or 0.5"))
 }
 
@@ -99,9 +104,7 @@ impl RemoteArgs {
 /// What is missing or wrong, and what to do.
 #[cfg(not(feature = "remote"))]
 pub fn open(_args: &RemoteArgs, _prices: &PriceTable, _is_writable: bool) -> Result<Opened, CliError> {
-    Err(CliError::Message(
-        "this ddbfs was built without the feature `remote`; build it with `cargo build --release --features remote`".to_owned(),
-    ))
+    Err(CliError::Message(WITHOUT.to_owned()))
 }
 
 /// The same.
