@@ -13,7 +13,7 @@ use signal_hook::flag;
 
 use super::data_dir::Opened;
 use super::index;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, print};
 use super::progress::{BackfillProgress, ItemProgress};
 use crate::codec::digest::{digest, hex};
 use crate::codec::metrics::prices;
@@ -137,16 +137,14 @@ pub fn perform(plan: Plan, what: impl Display, done: &str, spent: Spent, yes: bo
     let (read, written) = spent(&counts);
     let summary = format!("{} items {done}; {}", HumanCount(counts.items - counts.rejected), cost.text(read, written));
     let goes_on = "the same command goes on from here";
-    match ended {
-        Ok(Ended::Whole) if counts.rejected == 0 => {
-            println!("{summary}");
-            return Ok(Outcome::Done);
-        }
-        Ok(Ended::Whole) => println!("{summary}; {} items are not taken by the table", HumanCount(counts.rejected)),
-        Ok(Ended::Stopped) => println!("stopped: {summary}; {goes_on}"),
+    let told = match ended {
+        Ok(Ended::Whole) if counts.rejected == 0 => return print(format!("{summary}\n").as_bytes()).map(|()| Outcome::Done),
+        Ok(Ended::Whole) => format!("{summary}; {} items are not taken by the table\n", HumanCount(counts.rejected)),
+        Ok(Ended::Stopped) => format!("stopped: {summary}; {goes_on}\n"),
         Err(error) if counts.items == 0 => return Err(error.into()),
         Err(error) => return Err(CliError::Message(format!("{error}\n{summary}; {goes_on}"))),
-    }
+    };
+    print(told.as_bytes())?;
     Ok(Outcome::Failed)
 }
 
