@@ -3,10 +3,10 @@
 //! | difficulty | solved by |
 //! |---|---|
 //! | our threads block, the HTTP client does not | a runtime of two threads works for all who wait: [`Aws::call`] |
-//! | a lost answer leaves open whether a write was done | [`repeat`]: what may be asked twice, and how a write that was done is told from one that was refused |
+//! | a lost answer leaves open whether a write was done | `repeat`: what may be asked twice, and how a write that was done is told from one that was refused |
 //! | an endpoint that hangs | every request, with all its repeats, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
-//! | who asked may be killed meanwhile | [`caller`](crate::database::caller) is asked while it waits |
-//! | credentials end | [`identity`] fetches them again a minute before, and after the service called them expired |
+//! | who asked may be killed meanwhile | [`crate::database::caller`] is asked while it waits |
+//! | credentials end | `identity` fetches them again a minute before, and after the service called them expired |
 //!
 //! ```text
 //! options    what is given, what is missing      place      endpoint and region       identity    credentials
