@@ -80,6 +80,8 @@
 //! like: how a put travels, how a query path becomes a read, keys and records, the life of an index, the partition model.
 
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
+// A reader that has seen enough is no failure: `cli::outcome` prints.
+#![cfg_attr(not(test), deny(clippy::print_stdout))]
 
 pub mod cli;
 pub mod codec;

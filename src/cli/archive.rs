@@ -21,7 +21,7 @@ use serde_json::json;
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::in_flight::InFlight;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use crate::codec::calendar;
 use crate::database::{Browse, Entries, EntryKey, Position, Source, TextForm};
 use crate::engine::clock::{Clock, SystemClock};
@@ -121,12 +121,12 @@ fn archive(database: Arc<dyn Browse>, args: &ArchiveArgs) -> Result<Outcome, Cli
     });
     write_file(&dir.join("manifest.json"), format!("{manifest:#}\n").as_bytes())?;
     sync_dirs(&[&dir.join("data"), &dir, &args.to])?;
-    println!("{} items, {} bytes, archived in {}", written.versions.len(), written.item_bytes, dir.display());
+    say!("{} items, {} bytes, archived in {}", written.versions.len(), written.item_bytes, dir.display())?;
     if !args.delete {
         return Ok(Outcome::Done);
     }
     let (deleted, left, failed) = delete(&database, &table, &schema.key, written.versions);
-    println!("{deleted} items deleted, {left} changed meanwhile and left");
+    say!("{deleted} items deleted, {left} changed meanwhile and left")?;
     failed.map_or(Ok(if left == 0 { Outcome::Done } else { Outcome::Failed }), |error| Err(error.into()))
 }
 

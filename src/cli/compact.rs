@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use crate::model::error::StoreError;
 use crate::store::lmdb::Compaction;
 
@@ -30,13 +30,13 @@ pub fn run(args: &CompactArgs) -> Result<Outcome, CliError> {
         let (needed, free) = (megabytes(needed), megabytes(free));
         return Err(cannot(format!("the copy needs {needed} on its disk, where {free} are free; free some space first")));
     }
-    println!(
+    say!(
         "{} before; the copy takes up to {} of the {} free on the disk",
         megabytes(before),
         megabytes(needed),
         megabytes(free)
-    );
-    println!("{} after", megabytes(compaction.run().map_err(store)?));
+    )?;
+    say!("{} after", megabytes(compaction.run().map_err(store)?))?;
     Ok(Outcome::Done)
 }
 

@@ -11,17 +11,17 @@ use indicatif::{HumanBytes, HumanCount, HumanFloatCount};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::data_dir::Opened;
+use super::data_dir::{DataArgs, Opened};
 use super::index;
+use super::model_args::PriceArgs;
 use super::outcome::{CliError, Outcome, print};
 use super::progress::{BackfillProgress, ItemProgress};
+use super::remote::ServiceArgs;
 use crate::codec::digest::{digest, hex};
-use crate::codec::metrics::prices;
 use crate::codec::plain_json;
 use crate::database::copies::CopyError;
 use crate::database::copies::copy::{Ended, Plan};
 use crate::database::copies::tally::{Counts, Tally};
-use crate::model::prices::PriceTable;
 use crate::model::{Error, IndexName, Item, TableName};
 
 /// What may be spent without being asked for, in the currency of the price table.
@@ -37,9 +37,29 @@ pub struct CopyArgs {
     /// Parts of the table that are read at once, each by a thread
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub segments: u32,
-    /// Do not ask before something that costs more than 0.10 USD by DynamoDB's prices on demand
+    /// Do not ask before something that costs more than 0.10 USD by DynamoDB's prices on demand and has no --budget
     #[arg(long)]
     pub yes: bool,
+    #[command(flatten)]
+    pub prices: PriceArgs,
+    #[command(flatten)]
+    pub service: ServiceArgs,
+    #[command(flatten)]
+    pub data: DataArgs,
+}
+
+impl CopyArgs {
+    /// Who reads a service pays for read units.
+    pub fn of_reads(&self) -> Result<Cost, CliError> {
+        let prices = self.prices.table()?;
+        Ok(Cost { kind: "read", units: |counts| counts.read_units, million: prices.million_reads, currency: prices.currency })
+    }
+
+    /// Who writes to one, for write units.
+    pub fn of_writes(&self) -> Result<Cost, CliError> {
+        let prices = self.prices.table()?;
+        Ok(Cost { kind: "write", units: |counts| counts.write_units, million: prices.million_writes, currency: prices.currency })
+    }
 }
 
 /// Where it is kept how far the copy is that these words name.
@@ -52,35 +72,33 @@ pub fn table_name(name: &str) -> Result<TableName, CliError> {
     TableName::new(name).map_err(|error| CliError::Usage(format!("{name:?} is no table name: {error}")))
 }
 
-/// What units come to, on demand.
+/// What the units that are paid for come to, on demand.
 #[derive(Debug, Clone)]
-pub struct Cost(PriceTable);
+pub struct Cost {
+    kind: &'static str,
+    units: fn(&Counts) -> f64,
+    /// The price of a million.
+    million: f64,
+    currency: String,
+}
 
 impl Cost {
-    pub fn new() -> Self {
-        Self(prices::built_in())
-    }
-
-    /// Money for read and write units.
-    pub fn of(&self, read_units: f64, write_units: f64) -> f64 {
-        (read_units * self.0.million_reads + write_units * self.0.million_writes) / 1e6
+    fn money(&self, counts: &Counts) -> f64 {
+        (self.units)(counts) * self.million / 1e6
     }
 
     /// `1,250 write units, 0.02 USD`
-    pub fn text(&self, read_units: f64, write_units: f64) -> String {
-        let units = [(read_units, "read"), (write_units, "write")];
-        let units = units.iter().filter(|(units, _)| *units > 0.0);
-        let mut words: Vec<String> = units.map(|(units, of)| format!("{} {of} units", HumanFloatCount(units.ceil()))).collect();
-        words.push(format!("{:.2} {}", self.of(read_units, write_units), self.0.currency));
-        words.join(", ")
+    fn text(&self, counts: &Counts) -> String {
+        let units = HumanFloatCount((self.units)(counts).ceil());
+        format!("{units} {} units, {:.2} {}", self.kind, self.money(counts), self.currency)
     }
 
-    /// Asks, where it costs more than nobody minds.
-    pub fn confirm(&self, (read_units, write_units): (f64, f64), yes: bool) -> Result<(), CliError> {
-        if yes || self.of(read_units, write_units) <= FREE_OF_ASKING {
+    /// Asks, where it costs more than nobody minds and nothing was said of it.
+    pub fn confirm(&self, counts: &Counts, args: &CopyArgs) -> Result<(), CliError> {
+        if args.yes || args.service.budget.is_some() || self.money(counts) <= FREE_OF_ASKING {
             return Ok(());
         }
-        let text = self.text(read_units, write_units);
+        let text = self.text(counts);
         if !std::io::stdin().is_terminal() {
             return Err(CliError::Message(format!("this takes about {text}; --yes says that you want it")));
         }
@@ -104,38 +122,29 @@ pub fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
     Ok(stop)
 }
 
-/// A tally that moves a bar; `spent` are the units of which it tells.
-pub fn tally(bar: &Arc<ItemProgress>, spent: fn(&Counts) -> (f64, f64)) -> Result<Tally, CliError> {
-    let (bar, cost) = (Arc::clone(bar), Cost::new());
-    Ok(Tally::new(stop_by_signals()?, move |counts| {
-        let (read, written) = spent(counts);
-        bar.update(counts.items, cost.text(read, written));
-    }))
+/// A tally that moves a bar.
+pub fn tally(bar: &Arc<ItemProgress>, cost: &Cost) -> Result<Tally, CliError> {
+    let (bar, cost) = (Arc::clone(bar), cost.clone());
+    Ok(Tally::new(stop_by_signals()?, move |counts| bar.update(counts.items, cost.text(counts))))
 }
 
-/// Which units of a copy are paid for, read and written.
-pub type Spent = fn(&Counts) -> (f64, f64);
-
 /// Says what a copy comes to, asks where that is much, and copies. `done` is the word for it.
-pub fn perform(plan: Plan, what: impl Display, done: &str, spent: Spent, yes: bool) -> Result<Outcome, CliError> {
-    let (estimate, cost) = (plan.estimate(), Cost::new());
-    let left = Counts { read_units: estimate.read_units, write_units: estimate.write_units, ..Counts::default() };
-    let units = spent(&left);
+pub fn perform(plan: Plan, what: impl Display, done: &str, cost: &Cost, args: &CopyArgs) -> Result<Outcome, CliError> {
+    let estimate = plan.estimate();
     let (items, bytes) = (HumanCount(estimate.items), HumanBytes(estimate.bytes));
-    eprintln!("{what}: about {items} items, {bytes}; {}", cost.text(units.0, units.1));
+    eprintln!("{what}: about {items} items, {bytes}; {}", cost.text(&estimate.left));
     if let Some(earlier) = plan.done() {
         eprintln!("goes on where it was stopped: {} items are there", HumanCount(earlier.items));
     }
     if let Err(error) = &plan.expiry {
         eprintln!("time to live is not known, so the copy gets none: {error}");
     }
-    cost.confirm(units, yes)?;
+    cost.confirm(&estimate.left, args)?;
     let bar = Arc::new(ItemProgress::new(estimate.items, plan.done().unwrap_or_default().items));
-    let tally = tally(&bar, spent)?;
+    let tally = tally(&bar, cost)?;
     let ended = copy(plan, &tally, &bar);
     let counts = tally.counts();
-    let (read, written) = spent(&counts);
-    let summary = format!("{} items {done}; {}", HumanCount(counts.items - counts.rejected), cost.text(read, written));
+    let summary = format!("{} items {done}; {}", HumanCount(counts.items - counts.rejected), cost.text(&counts));
     let goes_on = "the same command goes on from here";
     let told = match ended {
         Ok(Ended::Whole) if counts.rejected == 0 => return print(format!("{summary}\n").as_bytes()).map(|()| Outcome::Done),
@@ -183,15 +192,27 @@ fn line(item: &Item) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        copy: CopyArgs,
+    }
 
     #[test]
     fn much_is_asked_for_and_little_is_not() {
-        let cost = Cost::new();
+        let args = |more: &[&str]| Command::try_parse_from([&["x"], more].concat()).unwrap().copy;
+        let units = |units: f64| Counts { read_units: units, write_units: units, ..Counts::default() };
         // By the built-in prices a million write units are 0.625, a million read units 0.125.
-        assert_eq!(cost.text(0.0, 4_000_000.0), "4,000,000 write units, 2.50 USD");
-        assert_eq!(cost.text(2_000_000.2, 0.0), "2,000,001 read units, 0.25 USD");
-        assert!(cost.confirm((0.0, 160_000.0), false).is_ok());
-        assert!(cost.confirm((0.0, 1e9), true).is_ok());
+        let (reads, writes) = (args(&[]).of_reads().unwrap(), args(&[]).of_writes().unwrap());
+        assert_eq!(writes.text(&units(4_000_000.0)), "4,000,000 write units, 2.50 USD");
+        assert_eq!(reads.text(&units(2_000_000.2)), "2,000,001 read units, 0.25 USD");
+        assert!(writes.confirm(&units(160_000.0), &args(&[])).is_ok());
+        for said in [&["--yes"][..], &["--budget", "2 USD"]] {
+            assert!(writes.confirm(&units(1e9), &args(said)).is_ok());
+        }
     }
 }

@@ -8,14 +8,13 @@ use clap::Args;
 use indicatif::HumanCount;
 use serde_json::Value;
 
-use super::copies::{self, CopyArgs, Cost};
-use super::data_dir::DataArgs;
+use super::copies::{self, CopyArgs};
 use super::outcome::{CliError, Outcome, print};
-use super::places::{self, Found, Rates, ServiceArgs};
+use super::places::{self, Found};
 use super::progress::ItemProgress;
-use super::remote::units;
 use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
+use crate::database::copies::tally::Counts;
 use crate::database::copies::{Side, definition};
 use crate::model::api::TableDescription;
 use crate::model::limits::READ_UNIT_BYTES;
@@ -48,20 +47,12 @@ pub struct DiffArgs {
     /// A JSON object a line for each difference
     #[arg(long, conflicts_with = "brief")]
     json: bool,
-    /// Read units a second at most, of each table
-    #[arg(long, value_name = "N", value_parser = units)]
-    max_rcu: Option<f64>,
     #[command(flatten)]
     copy: CopyArgs,
-    #[command(flatten)]
-    service: ServiceArgs,
-    #[command(flatten)]
-    data: DataArgs,
 }
 
 pub fn run(args: &DiffArgs) -> Result<Outcome, CliError> {
-    let rates = Rates { reads: args.max_rcu, writes: None };
-    let find = |text: &str| places::find(text, &args.data, &args.service, rates);
+    let find = |text: &str| places::find(text, &args.copy);
     let found = find(&args.one).and_then(|one| Ok([one, find(&args.two)?]));
     let compared = found.and_then(|found| {
         let compared = compare(args, found.each_ref().map(|found| found.side.clone()));
@@ -96,11 +87,12 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     }
     // Only what is read of a service is paid for.
     let of_service = |place: usize| if sides[place].name.contains("://") { tables[place].table_size_bytes as f64 } else { 0.0 };
-    let units = (of_service(0) + of_service(1)) / READ_UNIT_BYTES as f64 / 2.0;
-    Cost::new().confirm((units, 0.0), args.copy.yes)?;
+    let read_units = (of_service(0) + of_service(1)) / READ_UNIT_BYTES as f64 / 2.0;
+    let cost = args.copy.of_reads()?;
+    cost.confirm(&Counts { read_units, ..Counts::default() }, &args.copy)?;
     let items = tables[0].item_count.max(tables[1].item_count);
     let bar = Arc::new(ItemProgress::new(tables[0].item_count + tables[1].item_count, 0));
-    let tally = copies::tally(&bar, |counts| (counts.read_units, 0.0))?;
+    let tally = copies::tally(&bar, &cost)?;
     let comparison = Comparison { sides, key, items, segments: args.copy.segments, tally: &tally };
     let (mut counts, mut printed) = (Differences::default(), Ok(()));
     let ended = comparison.run(&mut |difference| {

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use super::progress::BackfillProgress;
 use crate::database::Browse;
 use crate::fs::write::index_draft;
@@ -139,7 +139,7 @@ fn update(database: &dyn Browse, request: UpdateTableRequest) -> Result<(), CliE
 fn pause(database: &dyn Browse, table: &TableName, is_paused: bool) -> Result<Outcome, CliError> {
     control(database)?.pause_index_propagation(table, is_paused)?;
     let change = if is_paused { "stopped; ddbfs index resume lets it go on" } else { "goes on" };
-    println!("{table}: the propagation of writes to the global indexes {change}");
+    say!("{table}: the propagation of writes to the global indexes {change}")?;
     Ok(Outcome::Done)
 }
 
@@ -199,13 +199,13 @@ pub fn step(state: &IndexDescription, progress: &BackfillProgress) -> ControlFlo
 /// One line on how an index is.
 fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outcome, CliError> {
     let Some(state) = find(database, table, index)? else {
-        println!("{index}: gone");
+        say!("{index}: gone")?;
         return Ok(Outcome::Done);
     };
     let of = state.progress.map(|of| format!(", {} % of the backfill", of.percent())).unwrap_or_default();
-    println!("{index}: {}{of}, {} entries", word(state.status), state.item_count);
+    say!("{index}: {}{of}, {} entries", word(state.status), state.item_count)?;
     if state.violations > 0 {
-        println!("{} items are kept out by a value that cannot be its key: ddbfs violations tells which", state.violations);
+        say!("{} items are kept out by a value that cannot be its key: ddbfs violations tells which", state.violations)?;
     }
     Ok(Outcome::Done)
 }
@@ -217,11 +217,11 @@ fn status(database: &dyn Browse, table: &TableName) -> Result<Outcome, CliError>
         let percent = state.progress.map(|of| format!("  {} %", of.percent())).unwrap_or_default();
         let violations = if state.violations > 0 { format!("  {} violations", state.violations) } else { String::new() };
         let (status, entries, bytes) = (word(state.status), state.item_count, state.index_size_bytes);
-        println!("{:<24} {kind:<6} {status:<8} {entries:>10} entries {bytes:>12} bytes{percent}{violations}", schema.name.as_str());
+        say!("{:<24} {kind:<6} {status:<8} {entries:>10} entries {bytes:>12} bytes{percent}{violations}", schema.name.as_str())?;
     }
     if let Some(lag) = description.index_lag {
         let paused = if lag.is_paused { ", paused" } else { "" };
-        println!("the global indexes lag by {} ms, {} writes{paused}", lag.lag_ms, lag.pending);
+        say!("the global indexes lag by {} ms, {} writes{paused}", lag.lag_ms, lag.pending)?;
     }
     Ok(Outcome::Done)
 }

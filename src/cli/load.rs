@@ -12,7 +12,7 @@ use super::data_dir::{self, DataArgs};
 use super::dump::existing_table;
 use super::durability::DurabilityArgs;
 use super::in_flight::InFlight;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use super::progress::Progress;
 use crate::codec::item_line;
 use crate::database::Browse;
@@ -55,7 +55,7 @@ pub fn run(args: LoadArgs) -> Result<Outcome, CliError> {
     let (stored, bad) = loader.finish();
     opened.close();
     read?;
-    println!("{stored} items loaded, {bad} bad lines");
+    say!("{stored} items loaded, {bad} bad lines")?;
     Ok(if bad == 0 { Outcome::Done } else { Outcome::Failed })
 }
 

@@ -10,6 +10,7 @@ use super::outcome::CliError;
 use crate::codec::metrics::prices;
 use crate::engine::EngineOptions;
 use crate::engine::throttle::ThrottleOptions;
+use crate::model::prices::PriceTable;
 
 /// What is held of a mount or server.
 #[derive(Debug, Clone, Args)]
@@ -23,12 +24,19 @@ pub struct ModelArgs {
     throttle: Option<ThrottleOptions>,
 }
 
-/// What counts for who only tells of a table, too.
+/// What units cost.
 #[derive(Debug, Clone, Args)]
-pub struct SizeArgs {
+pub struct PriceArgs {
     /// Tell costs by the prices in this JSON file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
+}
+
+/// What counts for who only tells of a table, too.
+#[derive(Debug, Clone, Args)]
+pub struct SizeArgs {
+    #[command(flatten)]
+    prices: PriceArgs,
     /// Bytes of an item collection of a table with local indexes, with overhead; 10G unless given (K, M, G are powers of 1,024)
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     collection_limit: Option<u64>,
@@ -71,17 +79,26 @@ impl ModelArgs {
     }
 }
 
+impl PriceArgs {
+    /// The prices.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no prices.
+    pub fn table(&self) -> Result<PriceTable, CliError> {
+        let Some(file) = &self.prices else { return Ok(prices::built_in()) };
+        let doing = || format!("--prices {}", file.display());
+        let text = std::fs::read_to_string(file).map_err(CliError::io(doing()))?;
+        prices::parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", doing())))
+    }
+}
+
 impl SizeArgs {
     /// As [`ModelArgs::apply`].
     ///
     /// # Errors
     /// The same.
     pub fn apply(&self, mut options: EngineOptions) -> Result<EngineOptions, CliError> {
-        if let Some(file) = &self.prices {
-            let doing = || format!("--prices {}", file.display());
-            let text = std::fs::read_to_string(file).map_err(CliError::io(doing()))?;
-            options.prices = Arc::new(prices::parse(&text).map_err(|error| CliError::Message(format!("{}: {error}", doing())))?);
-        }
+        options.prices = Arc::new(self.prices.table()?);
         if let Some(limit) = self.collection_limit {
             options.collection_bytes_max = limit;
         }

@@ -15,7 +15,7 @@ use super::data_dir::{self, DataArgs};
 use super::durability::{self, DurabilityArgs};
 use super::model_args::ModelArgs;
 use super::options::{self, Options};
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use super::reader::VERSION;
 use super::remote::{self, RemoteArgs};
 use super::serve::{self, HttpArgs};
@@ -39,7 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LOG_FILE: &str = "ddbfs.log";
 
 #[derive(Debug, Args)]
-#[command(after_help = options::help())]
+// Without `--remote` nobody is asked.
+#[command(after_help = options::help(), mut_group("ServiceArgs", |service| service.requires("remote")))]
 pub struct MountArgs {
     /// An empty directory
     mountpoint: PathBuf,
@@ -154,11 +155,11 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         "http": server.as_ref().map(|server| server.local_addr().to_string()),
     }));
     if is_background_child() {
-        println!("{READY}");
+        say!("{READY}")?;
     } else {
-        println!("mounted at {}, {}", args.mountpoint.display(), source.name);
+        say!("mounted at {}, {}", args.mountpoint.display(), source.name)?;
         if let Some(server) = &server {
-            println!("DynamoDB API on http://{}", server.local_addr());
+            say!("DynamoDB API on http://{}", server.local_addr())?;
         }
     }
     tell_of_end(signals, &mounted, &events);

@@ -36,6 +36,12 @@ impl CliError {
     }
 }
 
+/// A line to standard output, as [`print`] writes.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::cli::outcome::print(format!("{}\n", format_args!($($text)*)).as_bytes()) };
+}
+pub(super) use say;
+
 /// Writes to standard output. A reader that has seen enough, as `head` has, is no failure; `println!` would panic.
 pub fn print(text: &[u8]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use clap::Args;
-
-use super::copies::table_name;
+use super::copies::{CopyArgs, table_name};
 use super::data_dir::{self, DataArgs, Opened};
 use super::outcome::CliError;
 use crate::database::Database;
@@ -14,31 +12,9 @@ use crate::model::TableName;
 /// A service of the AWS configuration, where a place is a word.
 const AWS: &str = "aws:";
 
-/// As whom services are asked, and how long.
-#[derive(Debug, Clone, Args)]
-pub struct ServiceArgs {
-    /// Region of the service [default: AWS_REGION, else that of the profile]
-    #[arg(long, value_name = "NAME")]
-    region: Option<String>,
-    /// Profile of ~/.aws/config with region and credentials [default: AWS_PROFILE]
-    #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
-    /// Seconds that a request may take, with all its repeats
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    timeout: u64,
-}
-
-/// Units a second that are asked of a service at most.
-#[derive(Debug, Clone, Copy, Default)]
-#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "services are asked with that feature alone"))]
-pub struct Rates {
-    pub reads: Option<f64>,
-    pub writes: Option<f64>,
-}
-
 /// The table of a service; `endpoint` `None` is the one of the AWS configuration.
-pub fn of_service(args: &ServiceArgs, endpoint: Option<&str>, table: TableName, rates: Rates) -> Result<Side, CliError> {
-    let (database, name) = open(args, endpoint, rates)?;
+pub fn of_service(args: &CopyArgs, endpoint: Option<&str>, table: TableName) -> Result<Side, CliError> {
+    let (database, name) = open(args, endpoint)?;
     let name = format!("{}/{table}", name.trim_end_matches('/'));
     Ok(Side { database, table, name })
 }
@@ -49,35 +25,23 @@ pub fn of_data(opened: &Opened, table: TableName) -> Side {
 }
 
 /// Asks nothing yet; the database, and how messages name it.
-/// Asks nothing yet; the database, and how messages name it.
 #[cfg(feature = "remote")]
-fn open(args: &ServiceArgs, endpoint: Option<&str>, rates: Rates) -> Result<(Arc<dyn Database>, String), CliError> {
+fn open(args: &CopyArgs, endpoint: Option<&str>) -> Result<(Arc<dyn Database>, String), CliError> {
     use std::time::Duration;
 
-    use crate::codec::metrics::prices;
     use crate::database::remote::Client;
-    use crate::database::remote::aws::{Aws, AwsOptions};
-    use crate::database::remote::budget::{Limits, Meter};
 
-    /// A request waits for units as long as it takes: nobody else waits for it.
-    const UNITS_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+    /// How long a request may take.
+    const TIMEOUT: Duration = Duration::from_secs(30);
+    /// It waits for units as long as that takes: nobody else waits for it.
+    const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-    let options = AwsOptions {
-        endpoint: endpoint.map(str::to_owned),
-        region: args.region.clone(),
-        profile: args.profile.clone(),
-        timeout: Duration::from_secs(args.timeout),
-        ..AwsOptions::default()
-    };
-    let aws = Aws::open(&options).map_err(|error| CliError::Message(error.to_string()))?;
-    let name = aws.endpoint();
-    let limits = Limits { reads: rates.reads, writes: rates.writes, money: None, timeout: UNITS_TIMEOUT };
-    let meter = Meter::new(Arc::new(aws), limits, prices::built_in());
-    Ok((Arc::new(Client::new(Arc::new(meter))), name))
+    let service = args.service.open(endpoint, &args.prices.table()?, TIMEOUT, Some(PATIENCE))?;
+    Ok((Arc::new(Client::new(service.meter)), service.endpoint))
 }
 
 #[cfg(not(feature = "remote"))]
-fn open(_args: &ServiceArgs, _endpoint: Option<&str>, _rates: Rates) -> Result<(Arc<dyn Database>, String), CliError> {
+fn open(_args: &CopyArgs, _endpoint: Option<&str>) -> Result<(Arc<dyn Database>, String), CliError> {
     Err(CliError::Message(super::remote::WITHOUT.to_owned()))
 }
 
@@ -114,15 +78,16 @@ pub struct Found {
 }
 
 /// Finds a table by `[PLACE/]TABLE`.
-pub fn find(text: &str, data: &DataArgs, service: &ServiceArgs, rates: Rates) -> Result<Found, CliError> {
+pub fn find(text: &str, args: &CopyArgs) -> Result<Found, CliError> {
     let (place, table) = parse(text)?;
     match place {
         Place::Service { endpoint, region } => {
-            let service = ServiceArgs { region: region.or_else(|| service.region.clone()), ..service.clone() };
-            Ok(Found { side: of_service(&service, endpoint.as_deref(), table, rates)?, opened: None })
+            let mut args = args.clone();
+            args.service.region = region.or(args.service.region);
+            Ok(Found { side: of_service(&args, endpoint.as_deref(), table)?, opened: None })
         }
         Place::Data(dir) => {
-            let opened = data_dir::open_to_look(&dir.map_or_else(|| data.clone(), |dir| DataArgs::at(dir.into())))?;
+            let opened = data_dir::open_to_look(&dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into())))?;
             let side = Side { name: text.to_owned(), ..of_data(&opened, table) };
             Ok(Found { side, opened: Some(opened) })
         }

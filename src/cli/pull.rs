@@ -3,10 +3,9 @@
 use clap::Args;
 
 use super::copies::{self, CopyArgs};
-use super::data_dir::{self, DataArgs};
+use super::data_dir;
 use super::outcome::{CliError, Outcome};
-use super::places::{self, Rates, ServiceArgs};
-use super::remote::units;
+use super::places;
 use crate::database::copies::copy::{Existing, Plan, Rules};
 
 const AFTER_HELP: &str = "\
@@ -33,23 +32,16 @@ pub struct PullArgs {
     /// Drop the table of that name that is here, or what was pulled of it so far, and begin anew
     #[arg(long)]
     replace: bool,
-    /// Read units a second at most
-    #[arg(long, value_name = "N", value_parser = units)]
-    max_rcu: Option<f64>,
     #[command(flatten)]
     copy: CopyArgs,
-    #[command(flatten)]
-    service: ServiceArgs,
-    #[command(flatten)]
-    data: DataArgs,
 }
 
 pub fn run(args: PullArgs) -> Result<Outcome, CliError> {
     let table = copies::table_name(&args.table)?;
     let to_table = args.to_table.as_deref().map_or_else(|| Ok(table.clone()), copies::table_name)?;
-    let rates = Rates { reads: args.max_rcu, writes: None };
-    let from = places::of_service(&args.service, args.from_endpoint.as_deref(), table, rates)?;
-    let opened = data_dir::open(&args.data)?;
+    let from = places::of_service(&args.copy, args.from_endpoint.as_deref(), table)?;
+    let cost = args.copy.of_reads()?;
+    let opened = data_dir::open(&args.copy.data)?;
     let rules = Rules {
         existing: if args.replace { Existing::Replace } else { Existing::Refuse },
         create: true,
@@ -61,7 +53,7 @@ pub fn run(args: PullArgs) -> Result<Outcome, CliError> {
     let journal = copies::journal(&opened, &["pull", to_table.as_str()]);
     let what = format!("{} into {}", from.name, opened.dir.display());
     let plan = Plan::new(from, places::of_data(&opened, to_table), rules, &journal).map_err(CliError::from);
-    let done = plan.and_then(|plan| copies::perform(plan, what, "pulled", |counts| (counts.read_units, 0.0), args.copy.yes));
+    let done = plan.and_then(|plan| copies::perform(plan, what, "pulled", &cost, &args.copy));
     opened.close();
     done
 }

@@ -3,11 +3,10 @@
 use clap::Args;
 
 use super::copies::{self, CopyArgs};
-use super::data_dir::{self, DataArgs};
+use super::data_dir;
 use super::dump::existing_table;
 use super::outcome::{CliError, Outcome};
-use super::places::{self, Rates, ServiceArgs};
-use super::remote::units;
+use super::places;
 use crate::database::copies::copy::{Existing, Plan, Rules};
 
 const AFTER_HELP: &str = "\
@@ -38,22 +37,15 @@ pub struct PushArgs {
     /// Forget where an earlier push stopped
     #[arg(long)]
     restart: bool,
-    /// Write units a second at most
-    #[arg(long, value_name = "N", value_parser = units)]
-    max_wcu: Option<f64>,
     #[command(flatten)]
     copy: CopyArgs,
-    #[command(flatten)]
-    service: ServiceArgs,
-    #[command(flatten)]
-    data: DataArgs,
 }
 
 pub fn run(args: PushArgs) -> Result<Outcome, CliError> {
     let to_table = copies::table_name(args.to_table.as_ref().unwrap_or(&args.table))?;
-    let rates = Rates { reads: None, writes: args.max_wcu };
-    let to = places::of_service(&args.service, args.to_endpoint.as_deref(), to_table, rates)?;
-    let opened = data_dir::open(&args.data)?;
+    let to = places::of_service(&args.copy, args.to_endpoint.as_deref(), to_table)?;
+    let cost = args.copy.of_writes()?;
+    let opened = data_dir::open(&args.copy.data)?;
     let table = existing_table(&*opened.database, &args.table)?;
     let rules = Rules {
         existing: if args.merge { Existing::Merge } else { Existing::Fill },
@@ -66,7 +58,7 @@ pub fn run(args: PushArgs) -> Result<Outcome, CliError> {
     let journal = copies::journal(&opened, &["push", table.as_str(), &to.name]);
     let what = format!("{table} to {}", to.name);
     let plan = Plan::new(places::of_data(&opened, table), to, rules, &journal).map_err(CliError::from);
-    let done = plan.and_then(|plan| copies::perform(plan, what, "pushed", |counts| (0.0, counts.write_units), args.copy.yes));
+    let done = plan.and_then(|plan| copies::perform(plan, what, "pushed", &cost, &args.copy));
     opened.close();
     done
 }

@@ -1,4 +1,4 @@
-//! `--remote`: a DynamoDB elsewhere in the place of the data directory.
+//! A DynamoDB elsewhere: how it is reached, what may be spent of it, and `mount --remote`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +7,8 @@ use clap::Args;
 
 use super::outcome::CliError;
 use crate::database::Browse;
+#[cfg(feature = "remote")]
+use crate::database::remote::budget::{Meter, Purse};
 use crate::model::prices::PriceTable;
 
 /// A day: longer is a mistake.
@@ -18,7 +20,34 @@ pub const WITHOUT: &str =
 /// One currency is known.
 const CURRENCY: &str = "USD";
 
-/// Which service is mounted and what may be spent of it.
+/// As whom a service is asked, how long, and what may be spent of it.
+#[derive(Debug, Clone, Args)]
+pub struct ServiceArgs {
+    /// Its region; unless given AWS_REGION or the profile's
+    #[arg(long, value_name = "REGION")]
+    pub region: Option<String>,
+    /// The profile of ~/.aws/config whose credentials are used, whatever the environment holds
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Read units a second that may be consumed; requests wait for them
+    #[arg(long, value_name = "UNITS", value_parser = units)]
+    max_rcu: Option<f64>,
+    /// Write units a second that may be consumed
+    #[arg(long, value_name = "UNITS", value_parser = units)]
+    max_wcu: Option<f64>,
+    /// What may be spent in all, such as '2 USD', by the prices of capacity on demand (--prices); then everything is refused
+    #[arg(long, value_name = "MONEY", value_parser = money)]
+    pub budget: Option<f64>,
+    /// How long a request may take with all its repeats [default: 10; of pull, push and diff 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_to_wait)]
+    timeout: Option<Duration>,
+    /// What all spend that are opened by these arguments.
+    #[cfg(feature = "remote")]
+    #[arg(skip)]
+    purse: Purse,
+}
+
+/// Which service is mounted, and what is shown of it.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "A DynamoDB elsewhere")]
 pub struct RemoteArgs {
@@ -28,33 +57,17 @@ pub struct RemoteArgs {
     /// Its URL; unless given AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile's, or AWS's own of the region
     #[arg(long, value_name = "URL", requires = "remote")]
     endpoint: Option<String>,
-    /// Its region; unless given AWS_REGION or the profile's
-    #[arg(long, value_name = "REGION", requires = "remote")]
-    region: Option<String>,
-    /// The profile of ~/.aws/config whose credentials are used, whatever the environment holds
-    #[arg(long, value_name = "NAME", requires = "remote")]
-    profile: Option<String>,
+    #[command(flatten)]
+    service: ServiceArgs,
     /// Show only these tables; * stands for any characters
     #[arg(long, value_name = "TABLE,…", value_delimiter = ',', requires = "remote")]
     tables: Vec<String>,
-    /// Read units a second that the mount may consume; requests wait for them
-    #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
-    max_rcu: Option<f64>,
-    /// Write units a second that the mount may consume
-    #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
-    max_wcu: Option<f64>,
-    /// What the mount may spend in all, such as '2 USD', by the prices of capacity on demand (--prices); then it is refused everything
-    #[arg(long, value_name = "MONEY", value_parser = money, requires = "remote")]
-    budget: Option<f64>,
     /// Read units that one listing or scan may take; what would cost more is refused [default: 1000]
     #[arg(long, value_name = "UNITS", value_parser = units, requires = "remote")]
     scan_limit: Option<f64>,
     /// How long names and attributes are shown again without asking; your own writes show at once [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "remote")]
     remote_ttl: Option<Duration>,
-    /// How long a request may take with all its repeats, and how long it may wait for units before that [default: 10]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds_to_wait, requires = "remote")]
-    timeout: Option<Duration>,
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -84,6 +97,47 @@ fn seconds_to_wait(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// A service that may be asked; it was asked nothing yet.
+#[cfg(feature = "remote")]
+pub struct Service {
+    pub meter: Arc<Meter>,
+    /// `http://127.0.0.1:8000`
+    pub endpoint: String,
+    region: String,
+}
+
+#[cfg(feature = "remote")]
+impl ServiceArgs {
+    /// The service at `endpoint`, or that of the AWS configuration. A request takes `timeout` at most where nothing else was said, and
+    /// waits for units as long, or `patience`.
+    ///
+    /// # Errors
+    /// What is missing, and what to do.
+    pub fn open(
+        &self,
+        endpoint: Option<&str>,
+        prices: &PriceTable,
+        timeout: Duration,
+        patience: Option<Duration>,
+    ) -> Result<Service, CliError> {
+        use crate::database::remote::aws::{Aws, AwsOptions};
+        use crate::database::remote::budget::Limits;
+
+        let timeout = self.timeout.unwrap_or(timeout);
+        let (region, profile) = (self.region.clone(), self.profile.clone());
+        let aws = Aws::open(&AwsOptions { endpoint: endpoint.map(str::to_owned), region, profile, keys: None, timeout });
+        let aws = aws.map_err(|error| CliError::Message(error.to_string()))?;
+        let (endpoint, region) = (aws.endpoint(), aws.region().to_owned());
+        if self.budget.is_some() && !prices.region.starts_with(&region) {
+            log::warn!("the budget is counted by prices of {}; --prices FILE gives those of {region}", prices.region);
+        }
+        let limits =
+            Limits { reads: self.max_rcu, writes: self.max_wcu, money: self.budget, timeout: patience.unwrap_or(timeout) };
+        let meter = Meter::new(Arc::new(aws), limits, prices.clone()).spending(self.purse.clone());
+        Ok(Service { meter: Arc::new(meter), endpoint, region })
+    }
+}
+
 /// What was opened, and how it is named.
 pub struct Opened {
     pub database: Arc<dyn Browse>,
@@ -110,20 +164,11 @@ pub fn open(_args: &RemoteArgs, _prices: &PriceTable, _is_writable: bool) -> Res
 /// The same.
 #[cfg(feature = "remote")]
 pub fn open(args: &RemoteArgs, prices: &PriceTable, is_writable: bool) -> Result<Opened, CliError> {
-    use crate::database::remote::aws::{Aws, AwsOptions, TIMEOUT};
-    use crate::database::remote::budget::{Limits, Meter};
+    use crate::database::remote::aws::TIMEOUT;
     use crate::database::remote::{Client, RemoteDatabase, RemoteLayout, RemoteOptions};
 
-    let timeout = args.timeout.unwrap_or(TIMEOUT);
-    let (endpoint, region, profile) = (args.endpoint.clone(), args.region.clone(), args.profile.clone());
-    let aws = Aws::open(&AwsOptions { endpoint, region, profile, keys: None, timeout });
-    let aws = aws.map_err(|error| CliError::Message(error.to_string()))?;
-    let name = format!("{} ({})", aws.endpoint(), aws.region());
-    if args.budget.is_some() && !prices.region.starts_with(aws.region()) {
-        log::warn!("the budget is counted by prices of {}; --prices FILE gives those of {}", prices.region, aws.region());
-    }
-    let limits = Limits { reads: args.max_rcu, writes: args.max_wcu, money: args.budget, timeout };
-    let meter = Arc::new(Meter::new(Arc::new(aws), limits, prices.clone()));
+    let Service { meter, endpoint, region } = args.service.open(args.endpoint.as_deref(), prices, TIMEOUT, None)?;
+    let name = format!("{endpoint} ({region})");
     let client = Arc::new(Client::new(Arc::clone(&meter) as _));
     check(&*client, &name)?;
     let defaults = RemoteOptions::default();

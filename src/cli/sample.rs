@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::data_dir::{self, DataArgs};
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use crate::database::samples::sample_tables;
 use crate::database::{Browse, Database};
 use crate::model::api::PutItemRequest;
@@ -20,7 +20,7 @@ pub fn run(args: SampleArgs) -> Result<Outcome, CliError> {
         let name = request.table_name.clone();
         // By the table alone: whatever it holds by now is somebody's.
         if opened.database.schema(&name)?.is_some() {
-            println!("{name}: there already, left as it is");
+            say!("{name}: there already, left as it is")?;
             continue;
         }
         opened.database.create_table(request)?;
@@ -28,7 +28,7 @@ pub fn run(args: SampleArgs) -> Result<Outcome, CliError> {
         for item in items {
             opened.database.put_item(PutItemRequest::new(name.clone(), item))?;
         }
-        println!("{name}: {count} items");
+        say!("{name}: {count} items")?;
     }
     opened.close();
     Ok(Outcome::Done)

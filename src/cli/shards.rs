@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use crate::inspect::sharding::{SHARDS_MAX, calculated_suffix, shards};
 
 const AFTER_HELP: &str = "\
@@ -48,6 +48,6 @@ pub fn run(args: ShardsArgs) -> Result<Outcome, CliError> {
         })?,
         ShardsCommand::Suffix { value, of } => calculated_suffix(&value, of),
     };
-    println!("{answer}");
+    say!("{answer}")?;
     Ok(Outcome::Done)
 }

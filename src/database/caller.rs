@@ -1,16 +1,26 @@
 //! For whom a thread works: who waits long for a service asks whether the answer is still wanted.
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-/// A thread that waits for what this one does, and how to find out whether it still does.
-#[derive(Debug, Clone, Copy)]
-pub struct Caller {
-    pub thread: u32,
-    pub is_waiting: fn(u32) -> bool,
+use crate::model::Error;
+
+/// How often who waits is asked whether it still wants the answer.
+pub const SLICE: Duration = Duration::from_millis(100);
+
+/// Who waits for what this thread does, and how to find out whether it still does.
+#[derive(Debug, Clone)]
+pub enum Caller {
+    /// A thread, of another process too.
+    Thread { id: u32, is_waiting: fn(u32) -> bool },
+    /// A command, until this is set.
+    Command(Arc<AtomicBool>),
 }
 
 thread_local! {
-    static CALLER: Cell<Option<Caller>> = const { Cell::new(None) };
+    static CALLER: RefCell<Option<Caller>> = const { RefCell::new(None) };
 }
 
 /// Gives this thread back whom it worked for.
@@ -18,7 +28,7 @@ struct Restore(Option<Caller>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        CALLER.set(self.0);
+        CALLER.set(self.0.take());
     }
 }
 
@@ -36,11 +46,32 @@ pub fn work_for<T>(caller: Option<Caller>, work: impl FnOnce() -> T) -> T {
 /// Whom this thread works for.
 #[must_use]
 pub fn caller() -> Option<Caller> {
-    CALLER.get()
+    CALLER.with_borrow(Clone::clone)
 }
 
 /// Is what this thread does still wanted?
 #[must_use]
 pub fn is_waiting() -> bool {
-    CALLER.get().is_none_or(|caller| (caller.is_waiting)(caller.thread))
+    CALLER.with_borrow(|caller| match caller {
+        None => true,
+        Some(Caller::Thread { id, is_waiting }) => is_waiting(*id),
+        // Relaxed: it orders nothing.
+        Some(Caller::Command(is_stopped)) => !is_stopped.load(Ordering::Relaxed),
+    })
+}
+
+/// Sleeps while that is wanted.
+///
+/// # Errors
+/// [`Error::Interrupted`]
+pub fn sleep(time: Duration) -> Result<(), Error> {
+    let begun = Instant::now();
+    while is_waiting() {
+        let left = time.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(SLICE));
+    }
+    Err(Error::Interrupted)
 }

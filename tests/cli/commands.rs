@@ -38,6 +38,22 @@ fn sample_twice_leaves_the_tables_as_they_are() {
     assert!(out.contains("GameScores: there already, left as it is"), "{out}");
 }
 
+/// As of `| head -1`, which has its line and goes.
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = dir.path().join("archive");
+    let archive = ["archive", "Pets", "--pk", "Dog", archive.to_str().unwrap()];
+    let commands = [&["sample"][..], &["sample"], &["index", "status", "GameScores"], &["load", "Pets", "/dev/null"], &archive, &["compact"]];
+    for args in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(DDBFS).args(args).env("DDBFS_DATA", dir.path()).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), texts(&output).1.as_str()), (Some(0), ""), "{args:?}");
+    }
+    assert!(ddbfs(dir.path(), &["dump", "Pets"], "").1.contains("Fido"), "the tables are there all the same");
+}
+
 #[test]
 fn load_takes_both_forms_reports_bad_lines_and_loads_the_rest() {
     let dir = sampled();

@@ -243,9 +243,9 @@ fn an_estimate_counts_what_is_left_and_the_indexes() {
     let one = filled(definition("Tab", "pk:S sk:N", &["G one a:S ALL"]), 70);
     let plan = Plan::new(side(&one, "Tab"), side(&live(), "Copy"), PULL, Path::new("absent")).unwrap();
     let estimate = plan.estimate();
-    assert_eq!((estimate.items, estimate.write_units), (70, 280.0));
+    assert_eq!((estimate.items, estimate.left.write_units), (70, 280.0));
     let bytes = one.describe(&table("Tab")).unwrap().unwrap().table_size_bytes;
-    assert!((estimate.read_units - bytes as f64 / 8192.0).abs() < 0.01);
+    assert!((estimate.left.read_units - bytes as f64 / 8192.0).abs() < 0.01);
     assert_eq!(plan.done(), None);
 }
 

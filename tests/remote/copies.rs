@@ -16,7 +16,7 @@ use ddbfs::store::memory::MemoryStore;
 use crate::support::daemon::{DDBFS, check, texts};
 use crate::support::engine::{definition, n, s, table, x};
 use crate::support::http;
-use crate::support::proxy::{Proxy, Trouble};
+use crate::support::proxy::{Proxy, Trouble, until};
 
 /// So many segments in all tests.
 const SEGMENTS: u32 = 2;
@@ -230,6 +230,122 @@ fn a_pull_keeps_its_rate() {
     // 3 MB are 380 units; a second's worth is there at first, and the last pages need not be made up for.
     assert!(begun.elapsed() >= Duration::from_secs_f64((380.0 - 100.0 - 2.0 * 128.0) / 100.0), "{:?}", begun.elapsed());
     bed.is_same();
+}
+
+/// Starts the command, sends SIGINT once it waits and `is_so`, and tells what it then said.
+fn interrupted(bed: &Bed, args: &[&str], what: &str, is_so: impl FnMut() -> bool) -> String {
+    let child = bed.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until(what, is_so);
+    // It waits by now; for many minutes, if nobody stops it.
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let begun = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    let (out, err) = texts(&output);
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert_eq!((output.status.code(), out.starts_with("stopped: ")), (Some(1), true), "{out}{err}");
+    assert!(out.ends_with("; the same command goes on from here\n"), "{out}");
+    out
+}
+
+#[test]
+fn a_signal_is_heard_by_one_who_waits_for_units_or_for_a_service_that_throttles_or_is_silent() {
+    let bed = Bed::new(1_000);
+    let url = bed.proxy.url();
+    let pull = ["pull", "Tab", "--from-endpoint", &url, "--segments", "2", "--timeout", "600"];
+    let noted = |pages: usize| noted(&bed.data()) >= pages;
+    interrupted(&bed, &[&pull[..], &["--max-rcu", "0.1"]].concat(), "a page", || noted(1));
+    for trouble in [Trouble::Answer(400, THROTTLED), Trouble::Silence] {
+        bed.proxy.pass(2);
+        bed.proxy.always(Some(trouble));
+        bed.proxy.take_operations();
+        interrupted(&bed, &pull, "a page is asked for", || bed.proxy.take_operations().iter().any(|operation| operation == "Scan"));
+        bed.proxy.always(None);
+    }
+    assert_eq!(bed.run(&pull).0, 0);
+    bed.is_same();
+    let push = ["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url, "--max-wcu", "0.1"];
+    interrupted(&bed, &push, "a batch is put", || {
+        let there = bed.database.scan(&ScanRequest::new(table("Back")));
+        there.is_ok_and(|found| found.page.scanned_count > 0)
+    });
+    assert_eq!(bed.run(&push[..push.len() - 2]).0, 0);
+    assert_eq!(bed.run(&["diff", "Tab", &format!("{url}/Back")]).0, 0);
+}
+
+const THROTTLED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#;
+const FAILED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Oh."}"#;
+
+/// One after the other, each between requests that are answered.
+fn troubles(bed: &Bed) -> usize {
+    let troubles = [
+        Trouble::Answer(400, THROTTLED),
+        Trouble::CutBefore,
+        Trouble::Answer(500, FAILED),
+        Trouble::CutAfter,
+        Trouble::Answer(503, "<html>"),
+        Trouble::CutInside,
+        Trouble::Instead(500, FAILED),
+        Trouble::Garbled,
+    ];
+    // What is said of the table first is answered.
+    bed.proxy.pass(5);
+    for trouble in &troubles {
+        bed.proxy.next(std::slice::from_ref(trouble));
+        bed.proxy.pass(1);
+    }
+    bed.proxy.take_operations();
+    troubles.len()
+}
+
+#[test]
+fn a_service_that_throttles_fails_and_cuts_connections_is_copied_whole_all_the_same() {
+    let bed = Bed::new(4_000);
+    let pages: usize = (0..SEGMENTS).map(|index| pages_of(&bed.database, index)).sum();
+    let (url, troubled) = (bed.proxy.url(), troubles(&bed));
+    let (code, out, err) = bed.run(&["pull", "Tab", "--from-endpoint", &url, "--segments", "2"]);
+    assert_eq!((code, out.starts_with("4,000 items pulled; ")), (0, true), "{out}{err}");
+    let asked = |of: &str| bed.proxy.take_operations().iter().filter(|operation| *operation == of).count();
+    assert_eq!(asked("Scan"), pages + troubled, "each page once, and once more for what came between");
+    bed.is_same();
+    troubles(&bed);
+    let (code, out, err) = bed.run(&["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url, "--segments", "2"]);
+    assert_eq!((code, out.starts_with("4,000 items pushed; ")), (0, true), "{out}{err}");
+    assert!(asked("BatchWriteItem") >= 4_000 / 25 + troubled);
+    assert_eq!(bed.run(&["diff", "Tab", &format!("{url}/Back")]), (0, String::new(), String::new()));
+}
+
+#[test]
+fn a_copy_ends_with_its_budget_and_goes_on_with_another() {
+    let bed = Bed::new(4_000);
+    let url = bed.url();
+    // Twelve megabytes are 1,500 units; a unit is a hundredth.
+    let prices = bed.dir.path().join("prices.json");
+    let text = r#"{"date":"2026-01-01","region":"us-east-1","currency":"USD","million_reads":10000,"million_writes":10000,
+        "read_hour":1,"write_hour":1,"gigabyte_month":1}"#;
+    std::fs::write(&prices, text).unwrap();
+    let with = |args: &[&str], budget: &str| {
+        bed.run(&[args, &["--prices", prices.to_str().unwrap(), "--budget", budget, "--segments", "2"]].concat())
+    };
+    let pull = ["pull", "Tab", "--from-endpoint", &url];
+    let (code, out, err) = with(&pull, "8 USD");
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("the budget is used up: ") && err.contains(" of 8 USD for "), "{err}");
+    assert!(err.trim_end().ends_with("; the same command goes on from here"), "{err}");
+    // What the first run spent is not counted again.
+    let (code, out, err) = with(&pull, "12 USD");
+    assert_eq!((code, out.starts_with("4,000 items pulled; ")), (0, true), "{out}{err}");
+    bed.is_same();
+    // Either side is 15 USD: they spend of one budget.
+    let there = format!("{url}/Tab");
+    let (code, out, err) = with(&["diff", &there, &there], "20 USD");
+    assert_eq!((code, out.as_str(), err.contains("the budget is used up: ")), (2, "", true), "{err}");
+    assert_eq!(with(&["diff", &there, &there], "40 USD"), (0, String::new(), String::new()));
+    let push = ["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url];
+    let (code, _, err) = with(&push, "70 USD");
+    assert!(code == 1 && err.contains("the budget is used up: ") && err.contains("goes on from here"), "{err}");
+    assert_eq!(with(&push, "200 USD").0, 0);
+    assert_eq!(bed.run(&["diff", "Tab", &format!("{url}/Back")]).0, 0);
 }
 
 /// The sentence that a command ends with.

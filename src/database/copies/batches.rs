@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use super::tally::{Counts, Patience, Tally, is_throttled, patiently};
+use super::tally::{Counts, Patience, is_throttled, patiently};
 use super::{CopyError, Side};
 use crate::model::api::common::ReturnConsumedCapacity;
 use crate::model::api::{BatchWriteItemRequest, BatchWriteItemResponse, PutItemRequest, TableWrites, WriteRequest};
@@ -20,38 +20,29 @@ pub type Rejected<'a> = dyn Fn(&Item, &Error) + Sync + 'a;
 /// The items of a batch, kept until it is acknowledged, and what became of it.
 type Ended = (Vec<Item>, Result<BatchWriteItemResponse, Error>);
 
-/// Puts the items, each at least once; `None` when all is to end before that is done.
+/// Puts the items, each at least once.
 ///
 /// # Errors
-/// What fails is not the item's fault, or throttling that does not end.
-pub fn put_all(side: &Side, items: Vec<Item>, tally: &Tally, rejected: &Rejected<'_>) -> Result<Option<Counts>, CopyError> {
+/// What fails is not the item's fault, or throttling that does not end; [`Error::Interrupted`]
+pub fn put_all(side: &Side, items: Vec<Item>, rejected: &Rejected<'_>) -> Result<Counts, CopyError> {
     let mut counts = Counts { items: items.len() as u64, ..Counts::default() };
     let (mut waiting, mut patience) = (items, Patience::default());
     while !waiting.is_empty() {
         let before = waiting.len();
-        waiting = put_once(side, waiting, &mut counts, tally, rejected)?;
+        waiting = put_once(side, waiting, &mut counts, rejected)?;
         if waiting.len() < before {
             patience.renew();
         }
-        if tally.ends() {
-            return Ok(waiting.is_empty().then_some(counts));
-        }
-        if !waiting.is_empty() && !patience.wait(tally) {
+        if !waiting.is_empty() && !patience.wait().map_err(|error| side.failed(error))? {
             // Alone, the first tells in the service's own words why it is not taken.
-            put_one(side, waiting.swap_remove(0), &mut counts, tally, rejected)?;
+            put_one(side, waiting.swap_remove(0), &mut counts, rejected)?;
         }
     }
-    Ok(Some(counts))
+    Ok(counts)
 }
 
 /// Sends all items once; those that were not processed.
-fn put_once(
-    side: &Side,
-    items: Vec<Item>,
-    counts: &mut Counts,
-    tally: &Tally,
-    rejected: &Rejected<'_>,
-) -> Result<Vec<Item>, CopyError> {
+fn put_once(side: &Side, items: Vec<Item>, counts: &mut Counts, rejected: &Rejected<'_>) -> Result<Vec<Item>, CopyError> {
     let batches = batches(items);
     let mut waiting = Vec::new();
     for (items, outcome) in send(side, batches) {
@@ -63,7 +54,7 @@ fn put_once(
             Err(error) if is_throttled(&error) => waiting.extend(items),
             // One item of it: which, each by itself tells.
             Err(error) if is_of_the_item(&error) => {
-                items.into_iter().try_for_each(|item| put_one(side, item, counts, tally, rejected))?;
+                items.into_iter().try_for_each(|item| put_one(side, item, counts, rejected))?;
             }
             Err(error) => return Err(side.failed(error)),
         }
@@ -128,10 +119,10 @@ fn send(side: &Side, batches: Vec<Vec<Item>>) -> Vec<Ended> {
     ended
 }
 
-fn put_one(side: &Side, item: Item, counts: &mut Counts, tally: &Tally, rejected: &Rejected<'_>) -> Result<(), CopyError> {
+fn put_one(side: &Side, item: Item, counts: &mut Counts, rejected: &Rejected<'_>) -> Result<(), CopyError> {
     let mut request = PutItemRequest::new(side.table.clone(), item);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
-    match patiently(tally, || side.database.put_item(request.clone())) {
+    match patiently(|| side.database.put_item(request.clone())) {
         Ok(response) => counts.write_units += response.consumed_capacity.total(),
         Err(error) if is_of_the_item(&error) => {
             counts.rejected += 1;

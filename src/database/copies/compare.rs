@@ -60,10 +60,14 @@ impl Comparison<'_> {
     /// # Errors
     /// Those of the services and of temporary files.
     pub fn run(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
+        self.tally.work(|| self.compare(tell))
+    }
+
+    fn compare(&self, tell: &mut Tell<'_>) -> Result<(), CopyError> {
         let buckets = spill::buckets(self.items);
         let spills = [Spill::new(buckets).map_err(io_failed)?, Spill::new(buckets).map_err(io_failed)?];
         self.read(&spills)?;
-        if self.tally.is_stopped() {
+        if self.tally.ends() {
             return Err(CopyError::Refused("stopped before both tables were read".to_owned()));
         }
         let [one, two] = spills;
@@ -85,8 +89,8 @@ impl Comparison<'_> {
         let [one, two] = spills;
         let [first, second] = &self.sides;
         thread::scope(|scope| {
-            let other = scope.spawn(|| self.read_side(second, two).inspect_err(|_| self.tally.fail()));
-            let here = self.read_side(first, one).inspect_err(|_| self.tally.fail());
+            let other = scope.spawn(|| self.read_side(second, two));
+            let here = self.read_side(first, one);
             let there = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             here.and(there)
         })
@@ -134,7 +138,7 @@ impl Comparison<'_> {
                 fault: None,
                 return_consumed_capacity: ReturnConsumedCapacity::Indexes,
             };
-            let read = patiently(self.tally, || side.database.batch_get_item(&request)).map_err(|error| side.failed(error))?;
+            let read = patiently(|| side.database.batch_get_item(&request)).map_err(|error| side.failed(error))?;
             let read_units = read.page.consumed_capacity.iter().map(|of| of.total()).sum();
             self.tally.add(&Counts { read_units, ..Counts::default() });
             for item in read.responses.into_iter().flatten() {
@@ -143,7 +147,7 @@ impl Comparison<'_> {
             let left: Vec<Item> = read.page.unprocessed_keys.into_iter().flatten().collect();
             if left.len() < waiting.len() {
                 patience.renew();
-            } else if !patience.wait(self.tally) {
+            } else if !patience.wait().map_err(|error| side.failed(error))? {
                 return Err(
                     side.failed(Error::Unavailable("the table gives no more items: it has no capacity left, or it is to end"))
                 );

@@ -1,7 +1,6 @@
 //! One table into another: what is looked at first, what is made, and the copy itself.
 
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::Duration;
 
 use super::batches::{Rejected, put_all};
@@ -9,6 +8,7 @@ use super::definition::{self, WatchIndex};
 use super::journal::{Head, Journal, JournalError, State};
 use super::tally::{Counts, Tally};
 use super::{CopyError, Side, segments};
+use crate::database::caller;
 use crate::model::api::{DeleteTableRequest, ScanRequest, TableDescription};
 use crate::model::limits::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use crate::model::{Error, KeySchema};
@@ -49,9 +49,8 @@ pub struct Estimate {
     /// Of the whole table.
     pub items: u64,
     pub bytes: u64,
-    /// What is left to be read and to be written.
-    pub read_units: f64,
-    pub write_units: f64,
+    /// What is still to be read and to be written.
+    pub left: Counts,
 }
 
 /// A copy that nothing was done for yet.
@@ -162,7 +161,7 @@ impl Plan {
     pub fn estimate(&self) -> Estimate {
         let (items, bytes) = (self.source.item_count, self.source.table_size_bytes);
         let done = self.done().unwrap_or_default().items;
-        let left = if items == 0 { 1.0 } else { items.saturating_sub(done) as f64 / items as f64 };
+        let part = if items == 0 { 1.0 } else { items.saturating_sub(done) as f64 / items as f64 };
         let units = |items: u64, bytes: u64| items as f64 * (bytes as f64 / items.max(1) as f64 / WRITE_UNIT_BYTES as f64).ceil();
         let indexed = self.there.as_ref().filter(|_| self.rules.existing != Existing::Replace).unwrap_or(&self.source);
         let of_indexes = indexed.schema.indexes.iter().map(|index| {
@@ -170,13 +169,14 @@ impl Plan {
             let state = known.find(|(known, _)| known.name == index.name).map(|(_, state)| state);
             state.map_or(units(items, bytes), |state| units(state.item_count, state.index_size_bytes))
         });
-        Estimate {
-            items,
-            bytes,
+        let left = Counts {
+            items: items.saturating_sub(done),
             // Eventually consistent: half.
-            read_units: left * bytes as f64 / READ_UNIT_BYTES as f64 / 2.0,
-            write_units: left * (units(items, bytes) + of_indexes.sum::<f64>()),
-        }
+            read_units: part * bytes as f64 / READ_UNIT_BYTES as f64 / 2.0,
+            write_units: part * (units(items, bytes) + of_indexes.sum::<f64>()),
+            rejected: 0,
+        };
+        Estimate { items, bytes, left }
     }
 
     /// Makes the table where it is to be made, copies, and makes what comes after the items. `rejected` hears of items that the table does
@@ -184,27 +184,34 @@ impl Plan {
     ///
     /// # Errors
     /// Those of the services and of the journal; the same copy goes on where it was.
-    pub fn run(mut self, tally: &Tally, rejected: &Rejected<'_>, watch: &mut WatchIndex<'_>) -> Result<Ended, CopyError> {
+    pub fn run(self, tally: &Tally, rejected: &Rejected<'_>, watch: &mut WatchIndex<'_>) -> Result<Ended, CopyError> {
+        match tally.work(|| self.copy(tally, rejected, watch)) {
+            Err(CopyError::Database { error: Error::Interrupted, .. }) => Ok(Ended::Stopped),
+            ended => ended,
+        }
+    }
+
+    fn copy(mut self, tally: &Tally, rejected: &Rejected<'_>, watch: &mut WatchIndex<'_>) -> Result<Ended, CopyError> {
         let (journal, state) = match self.earlier.take() {
             Some(earlier) => earlier,
             None => self.begin()?,
         };
         if state.to_id.is_none() {
-            journal.target(self.target(tally)?)?;
+            journal.target(self.target()?)?;
         }
         tally.add(&state.counts);
         segments::scan(&self.from, state.places, tally, &|segment, items, page| {
-            let Some(mut counts) = put_all(&self.to, items, tally, rejected)? else { return Ok(()) };
+            let mut counts = put_all(&self.to, items, rejected)?;
             counts.read_units = page.consumed_capacity.total();
             journal.page(segment, page.last_evaluated_key.as_ref(), counts)?;
             tally.add(&counts);
             Ok(())
         })?;
-        if tally.is_stopped() {
+        if tally.ends() {
             return Ok(Ended::Stopped);
         }
         if state.head.makes {
-            definition::complete(&self.to, &self.source.schema, tally, watch)?;
+            definition::complete(&self.to, &self.source.schema, watch)?;
             if let Ok(Some(attribute)) = &self.expiry {
                 definition::set_expiry(&self.to, attribute)?;
             }
@@ -231,16 +238,16 @@ impl Plan {
         let failed = |error| self.to.failed(error);
         self.to.database.delete_table(DeleteTableRequest::new(self.to.table.clone())).map_err(failed)?;
         while definition::describe(&self.to)?.is_some() {
-            sleep(GONE_PAUSE);
+            caller::sleep(GONE_PAUSE).map_err(failed)?;
         }
         Ok(())
     }
 
     /// The id of the table that is written, which is made unless it is there.
-    fn target(&self, tally: &Tally) -> Result<String, CopyError> {
+    fn target(&self) -> Result<String, CopyError> {
         let table = match definition::describe(&self.to)? {
             Some(there) => there,
-            None => definition::create(&self.to, &self.source.schema, self.rules.late, tally)?,
+            None => definition::create(&self.to, &self.source.schema, self.rules.late)?,
         };
         Ok(table.table_id)
     }

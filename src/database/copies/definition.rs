@@ -4,13 +4,12 @@
 //! tags. Where a table is copied to a database of one's own, global indexes and the stream are made after the items: an index made late keeps out
 //! what cannot be its key, as it did where it was made, and both cost a copy nothing then.
 
-use std::thread::sleep;
 use std::time::Duration;
 
-use super::tally::Tally;
 use super::{CopyError, Side};
 use crate::codec::json::document::Document;
 use crate::codec::wire::create_table;
+use crate::database::caller;
 use crate::model::api::update_table::{IndexUpdate, StreamSpecification};
 use crate::model::api::{
     CreateTableRequest, DescribeTableRequest, DescribeTimeToLiveRequest, IndexDescription, TableDescription, TableStatus,
@@ -71,7 +70,7 @@ fn request(schema: &TableSchema) -> Result<CreateTableRequest, Error> {
 ///
 /// # Errors
 /// Those of the service.
-pub fn create(to: &Side, schema: &TableSchema, late: bool, tally: &Tally) -> Result<TableDescription, CopyError> {
+pub fn create(to: &Side, schema: &TableSchema, late: bool) -> Result<TableDescription, CopyError> {
     let mut schema = taken_over(schema, to);
     if late {
         schema.indexes.retain(|index| index.kind == IndexKind::Local);
@@ -79,11 +78,11 @@ pub fn create(to: &Side, schema: &TableSchema, late: bool, tally: &Tally) -> Res
     }
     let request = request(&schema).map_err(|error| to.failed(error))?;
     to.database.create_table(request).map_err(|error| to.failed(error))?;
-    wait(to, tally, &mut |_, _| ())
+    wait(to, &mut |_, _| ())
 }
 
 /// Waits until the table and its indexes are there.
-fn wait(to: &Side, tally: &Tally, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyError> {
+fn wait(to: &Side, watch: &mut WatchIndex<'_>) -> Result<TableDescription, CopyError> {
     let mut pause = LOOK_MIN;
     loop {
         let table = describe(to)?;
@@ -94,10 +93,7 @@ fn wait(to: &Side, tally: &Tally, watch: &mut WatchIndex<'_>) -> Result<TableDes
             None if table.status == TableStatus::Active => return Ok(table),
             None => {}
         }
-        if tally.is_stopped() {
-            return Err(CopyError::Refused(format!("{}: stopped before the table was ready", to.name)));
-        }
-        sleep(pause);
+        caller::sleep(pause).map_err(|error| to.failed(error))?;
         pause = (pause * 2).min(LOOK_MAX);
     }
 }
@@ -106,20 +102,20 @@ fn wait(to: &Side, tally: &Tally, watch: &mut WatchIndex<'_>) -> Result<TableDes
 ///
 /// # Errors
 /// Those of the service.
-pub fn complete(to: &Side, schema: &TableSchema, tally: &Tally, watch: &mut WatchIndex<'_>) -> Result<(), CopyError> {
+pub fn complete(to: &Side, schema: &TableSchema, watch: &mut WatchIndex<'_>) -> Result<(), CopyError> {
     let schema = taken_over(schema, to);
-    let mut there = wait(to, tally, watch)?;
+    let mut there = wait(to, watch)?;
     for index in schema.indexes_of(IndexKind::Global) {
         if there.schema.index(index.name.as_str()).is_none() {
             update(to, index_request(&schema, index).map_err(|error| to.failed(error))?)?;
-            there = wait(to, tally, watch)?;
+            there = wait(to, watch)?;
         }
     }
     if let (Some(view_type), None) = (schema.settings.stream, there.schema.settings.stream) {
         let mut request = UpdateTableRequest::new(to.table.clone());
         request.stream = Some(StreamSpecification { enabled: true, view_type: Some(view_type) });
         update(to, request)?;
-        wait(to, tally, watch)?;
+        wait(to, watch)?;
     }
     Ok(())
 }

@@ -24,13 +24,9 @@ pub fn scan(side: &Side, places: Vec<Place>, tally: &Tally, each: &EachPage<'_>)
         let mut threads = Vec::new();
         for (index, place) in (0..).zip(places) {
             let segment = Segment { index, total };
-            let read = move || read(side, segment, place, tally, each).inspect_err(|_| tally.fail());
+            let read = move || tally.work(|| read(side, segment, place, tally, each));
             let thread = thread::Builder::new().name(format!("segment {index}")).spawn_scoped(scope, read);
-            threads.push(
-                thread
-                    .map_err(|source| CopyError::Io { doing: "no thread for a segment", source })
-                    .inspect_err(|_| tally.fail())?,
-            );
+            threads.push(tally.work(|| thread.map_err(|source| CopyError::Io { doing: "no thread for a segment", source }))?);
         }
         // All have ended before the first error is told.
         let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect();
@@ -42,19 +38,20 @@ fn read(side: &Side, segment: Segment, mut place: Place, tally: &Tally, each: &E
     let mut request = ScanRequest::new(side.table.clone());
     request.segment = Some(segment);
     request.return_consumed_capacity = ReturnConsumedCapacity::Indexes;
-    while !tally.ends() {
+    loop {
         request.exclusive_start_key = match place {
             Place::Start => None,
             Place::After(key) => Some(key),
             Place::End => return Ok(()),
         };
-        let read = match patiently(tally, || side.database.scan(&request)) {
-            // A wait that was cut short is no failure.
-            Err(_) if tally.ends() => return Ok(()),
-            read => read.map_err(|error| side.failed(error))?,
-        };
-        each(segment.index, read.items.unwrap_or_default(), &read.page)?;
-        place = read.page.last_evaluated_key.map_or(Place::End, Place::After);
+        let page = patiently(|| side.database.scan(&request)).map_err(|error| side.failed(error)).and_then(|mut read| {
+            each(segment.index, read.items.take().unwrap_or_default(), &read.page)?;
+            Ok(read.page)
+        });
+        match page {
+            // What was given up then is no failure.
+            _ if tally.ends() => return Ok(()),
+            page => place = page?.last_evaluated_key.map_or(Place::End, Place::After),
+        }
     }
-    Ok(())
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use crate::database::caller::{self, Caller};
 use crate::model::Error;
 
 /// What was done.
@@ -34,10 +35,8 @@ impl Counts {
 /// Counts of all threads, and whether they are to end.
 pub struct Tally {
     counts: Mutex<Counts>,
-    /// Set by a signal: each thread ends after the page that it has.
+    /// Set by a signal, and by a thread that failed: all end, and give up what they wait for.
     stop: Arc<AtomicBool>,
-    /// Set by a thread that failed.
-    failed: AtomicBool,
     watch: Box<dyn Fn(&Counts) + Send + Sync>,
 }
 
@@ -50,7 +49,7 @@ impl std::fmt::Debug for Tally {
 impl Tally {
     /// `watch` hears of every page; `stop` may be set at any time.
     pub fn new(stop: Arc<AtomicBool>, watch: impl Fn(&Counts) + Send + Sync + 'static) -> Self {
-        Self { counts: Mutex::default(), stop, failed: AtomicBool::new(false), watch: Box::new(watch) }
+        Self { counts: Mutex::default(), stop, watch: Box::new(watch) }
     }
 
     pub fn add(&self, more: &Counts) {
@@ -67,22 +66,20 @@ impl Tally {
         *self.counts.lock()
     }
 
-    /// Was it asked to stop?
+    /// Is each thread to end?
     #[must_use]
-    pub fn is_stopped(&self) -> bool {
+    pub fn ends(&self) -> bool {
         // Relaxed: it orders nothing.
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Is each thread to end?
-    #[must_use]
-    pub fn ends(&self) -> bool {
-        self.is_stopped() || self.failed.load(Ordering::Relaxed)
-    }
-
-    /// A thread failed: the others are to end too.
-    pub fn fail(&self) {
-        self.failed.store(true, Ordering::Relaxed);
+    /// Works for this: on one thread of several, the others end too when it fails.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn work<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let caller = Caller::Command(Arc::clone(&self.stop));
+        caller::work_for(Some(caller), work).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
     }
 }
 
@@ -96,14 +93,17 @@ const DELAY_MAX: Duration = Duration::from_secs(5);
 pub struct Patience(u32);
 
 impl Patience {
-    /// Sleeps, unless it has done so in vain too often, or all is to end; whether to try again.
-    pub fn wait(&mut self, tally: &Tally) -> bool {
-        if self.0 >= ROUNDS_MAX || tally.ends() {
-            return false;
+    /// Sleeps, unless it has done so in vain too often; whether to try again.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]
+    pub fn wait(&mut self) -> Result<bool, Error> {
+        if self.0 >= ROUNDS_MAX {
+            return Ok(false);
         }
-        std::thread::sleep((DELAY_MIN * 2_u32.pow(self.0)).min(DELAY_MAX));
+        caller::sleep((DELAY_MIN * 2_u32.pow(self.0)).min(DELAY_MAX))?;
         self.0 += 1;
-        true
+        Ok(true)
     }
 
     /// Something was done.
@@ -119,11 +119,14 @@ pub fn is_throttled(error: &Error) -> bool {
 }
 
 /// Calls until it is not throttled, or for long enough.
-pub fn patiently<T>(tally: &Tally, mut call: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+///
+/// # Errors
+/// Those of the call; [`Error::Interrupted`]
+pub fn patiently<T>(mut call: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let mut patience = Patience::default();
     loop {
         match call() {
-            Err(error) if is_throttled(&error) && patience.wait(tally) => {}
+            Err(error) if is_throttled(&error) && patience.wait()? => {}
             ended => return ended,
         }
     }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::consumption::{Charged, Consumed, Kind, Units};
 use super::service::Service;
-use crate::database::caller;
+use crate::database::caller::{self, SLICE};
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::engine::meter::sums::{History, SumSlots};
 use crate::engine::meter::{Outcome, TableMeter};
@@ -20,9 +20,6 @@ use crate::model::error::{RemoteCause, RemoteError};
 use crate::model::layout::MeteredOperation;
 use crate::model::prices::{PriceTable, Spent};
 use crate::model::{Error, IndexName, TableName};
-
-/// How often who waits is asked whether it still wants the answer.
-const SLICE: Duration = Duration::from_millis(100);
 
 /// What may be spent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,10 +34,15 @@ pub struct Limits {
     pub timeout: Duration,
 }
 
+/// What was spent, by all that share it.
+#[derive(Debug, Clone, Default)]
+pub struct Purse(Arc<Mutex<Units>>);
+
 /// See the module.
 pub struct Meter {
     service: Arc<dyn Service>,
     limits: Limits,
+    purse: Purse,
     prices: PriceTable,
     since_ms: u64,
     state: Mutex<State>,
@@ -56,7 +58,6 @@ impl std::fmt::Debug for Meter {
 struct State {
     reads: Bucket,
     writes: Bucket,
-    spent: Units,
     throttles: u64,
     tables: BTreeMap<TableName, OfTable>,
 }
@@ -100,7 +101,14 @@ pub struct TableSums {
 impl Meter {
     #[must_use]
     pub fn new(service: Arc<dyn Service>, limits: Limits, prices: PriceTable) -> Self {
-        Self { service, limits, prices, since_ms: SystemClock.now_ms(), state: Mutex::default() }
+        let since_ms = SystemClock.now_ms();
+        Self { service, limits, purse: Purse::default(), prices, since_ms, state: Mutex::default() }
+    }
+
+    /// What is spent here counts with what others spend of that purse.
+    #[must_use]
+    pub fn spending(self, purse: Purse) -> Self {
+        Self { purse, ..self }
     }
 
     #[must_use]
@@ -111,13 +119,13 @@ impl Meter {
     /// What was spent since the mount began, and what may be.
     #[must_use]
     pub fn spent(&self) -> Spent {
-        let state = self.state.lock();
+        let spent = *self.purse.0.lock();
         Spent {
             since_ms: self.since_ms,
-            read: state.spent.read,
-            write: state.spent.write,
-            throttles: state.throttles,
-            money: self.money(state.spent),
+            read: spent.read,
+            write: spent.write,
+            throttles: self.state.lock().throttles,
+            money: self.money(spent),
             reads_max: self.limits.reads,
             writes_max: self.limits.writes,
             money_max: self.limits.money,
@@ -145,14 +153,14 @@ impl Meter {
 
     fn within_budget(&self) -> Result<(), Error> {
         let Some(most) = self.limits.money else { return Ok(()) };
-        let spent = self.state.lock().spent;
+        let spent = *self.purse.0.lock();
         if self.money(spent) < most {
             return Ok(());
         }
         let PriceTable { currency, region, date, .. } = &self.prices;
         Err(Error::Budget(format!(
-            "the budget of this mount is used up: {:.4} of {most} {currency} for {} read and {} write units (prices on demand of {region}, \
-             {date}); nothing more is asked of the service. Mount again with a larger --budget",
+            "the budget is used up: {:.4} of {most} {currency} for {} read and {} write units (prices on demand of {region}, {date}); \
+             nothing more is asked of the service until this is begun again, with a larger --budget if need be",
             self.money(spent),
             spent.read,
             spent.write
@@ -181,20 +189,17 @@ impl Meter {
                 );
                 return Err(RemoteError::new("ThrottlingException", 400, message).into());
             }
-            if !caller::is_waiting() {
-                return Err(Error::Interrupted);
-            }
-            std::thread::sleep(wait.min(SLICE));
+            caller::sleep(wait.min(SLICE))?;
         }
     }
 
     /// Counts what a request consumed, and gives back what was taken for it.
     fn settle(&self, charged: &Charged<'_>, taken: Units, consumed: &Consumed) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
+        self.purse.0.lock().add(total);
         let mut state = self.state.lock();
         state.reads.level += taken.read - total.read;
         state.writes.level += taken.write - total.write;
-        state.spent.add(total);
         for of in &consumed.tables {
             let table = state.tables.entry(of.table.clone()).or_default();
             for (index, units) in &of.sources {

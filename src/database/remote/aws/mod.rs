@@ -40,12 +40,10 @@ use self::repeat::{Attempts, Next};
 use self::throttling::Throttling;
 use super::service::Service;
 use crate::codec::wire::fault;
-use crate::database::caller;
+use crate::database::caller::{self, SLICE};
 use crate::model::Error;
 use crate::model::error::RemoteError;
 
-/// How often who waits is asked whether it still wants the answer.
-const SLICE: Duration = Duration::from_millis(100);
 /// A service that is asked over HTTP.
 #[derive(Debug)]
 pub struct Aws {
