@@ -30,12 +30,7 @@ pub fn run(args: &CompactArgs) -> Result<Outcome, CliError> {
         let (needed, free) = (megabytes(needed), megabytes(free));
         return Err(cannot(format!("the copy needs {needed} on its disk, where {free} are free; free some space first")));
     }
-    say!(
-        "{} before; the copy takes up to {} of the {} free on the disk",
-        megabytes(before),
-        megabytes(needed),
-        megabytes(free)
-    )?;
+    say!("{} before; the copy takes up to {} of the {} free on the disk", megabytes(before), megabytes(needed), megabytes(free))?;
     say!("{} after", megabytes(compaction.run().map_err(store)?))?;
     Ok(Outcome::Done)
 }

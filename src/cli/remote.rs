@@ -131,8 +131,7 @@ impl ServiceArgs {
         if self.budget.is_some() && !prices.region.starts_with(&region) {
             log::warn!("the budget is counted by prices of {}; --prices FILE gives those of {region}", prices.region);
         }
-        let limits =
-            Limits { reads: self.max_rcu, writes: self.max_wcu, money: self.budget, timeout: patience.unwrap_or(timeout) };
+        let limits = Limits { reads: self.max_rcu, writes: self.max_wcu, money: self.budget, timeout: patience.unwrap_or(timeout) };
         let meter = Meter::new(Arc::new(aws), limits, prices.clone()).spending(self.purse.clone());
         Ok(Service { meter: Arc::new(meter), endpoint, region })
     }

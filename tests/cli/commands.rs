@@ -44,7 +44,8 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let dir = tempfile::tempdir().unwrap();
     let archive = dir.path().join("archive");
     let archive = ["archive", "Pets", "--pk", "Dog", archive.to_str().unwrap()];
-    let commands = [&["sample"][..], &["sample"], &["index", "status", "GameScores"], &["load", "Pets", "/dev/null"], &archive, &["compact"]];
+    let commands =
+        [&["sample"][..], &["sample"], &["index", "status", "GameScores"], &["load", "Pets", "/dev/null"], &archive, &["compact"]];
     for args in commands {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

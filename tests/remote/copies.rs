@@ -273,7 +273,8 @@ fn a_signal_is_heard_by_one_who_waits_for_units_or_for_a_service_that_throttles_
     assert_eq!(bed.run(&["diff", "Tab", &format!("{url}/Back")]).0, 0);
 }
 
-const THROTTLED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#;
+const THROTTLED: &str =
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#;
 const FAILED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Oh."}"#;
 
 /// One after the other, each between requests that are answered.
