@@ -8,7 +8,7 @@ use super::cache_args::CacheArgs;
 use super::data_dir::{self, DataArgs};
 use super::durability::DurabilityArgs;
 use super::model_args::ModelArgs;
-use super::outcome::{CliError, Outcome};
+use super::outcome::{CliError, Outcome, say};
 use crate::database::Browse;
 use crate::engine::EngineOptions;
 use crate::http::sigv4::Credentials;
@@ -62,7 +62,7 @@ pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     let signals = super::signals::Signals::new()?;
     let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, args.durability.durability)?;
     let server = start(&args.address, &args.http, opened.database.clone())?;
-    println!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display());
+    say!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display())?;
     signals.wait();
     // Requests first: close ends the writer that their writes wait for.
     server.shutdown();
