@@ -354,6 +354,7 @@ fn database_errno(error: &Error) -> Errno {
         | Error::Statement(_)
         | Error::NotSupported(_) => Errno::Invalid,
         Error::Unavailable(_) => Errno::NotSupported,
+        Error::ReadOnly => Errno::ReadOnly,
         Error::Budget(_) => Errno::Quota,
         Error::Interrupted => Errno::Interrupted,
         // One index at a time: another try may do.
@@ -419,6 +420,7 @@ mod tests {
             (FsError::Database(Error::DeletionProtected), "EPERM"),
             (FsError::Database(Error::Unavailable("x")), "EOPNOTSUPP"),
             (FsError::Database(Error::Budget("x".to_owned())), "EDQUOT"),
+            (FsError::Database(Error::ReadOnly), "EROFS"),
             (FsError::Database(RemoteError::new("ThrottlingException", 400, "x").into()), "EBUSY"),
             (FsError::Database(RemoteError::new("AccessDeniedException", 400, "x").into()), "EACCES"),
             (FsError::Database(RemoteError::new("ValidationException", 400, "x").into()), "EINVAL"),

@@ -11,7 +11,8 @@ use crate::model::error::{Cancellation, Layer, Throttled};
 use crate::model::{Error, Item};
 
 /// Exceptions of routing, JSON and authentication: their namespace is not DynamoDB's own.
-const OF_SERVICE: [&str; 6] = [
+const OF_SERVICE: [&str; 7] = [
+    "AccessDeniedException",
     "UnknownOperationException",
     "SerializationException",
     "MissingAuthenticationTokenException",

@@ -390,6 +390,64 @@ fn collections_are_distinct_and_listing_them_stays_below_the_limit() {
     low.remote.look(&ddbfs::expr::read_request::ReadRequest { limit: Some(10), ..first }, &mut |_| {}).unwrap();
 }
 
+/// Counters of a new table say nothing for hours: what a listing or scan took itself ends it, at most a page (128 units, or 256 of a
+/// consistent read) beyond the limit, in however many portions it is read.
+#[test]
+fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
+    let items: Vec<Item> = (0..60).map(|number| Item::from([("pk", s("a")), ("sk", n(&number.to_string())), ("fill", x(50_000))])).collect();
+    let bed = Bed::tab(&items);
+    for pk in 0..80 {
+        bed.put_there(Item::from([("pk", s(&format!("u{pk}"))), ("sk", n("1")), ("fill", x(50_000))]));
+    }
+    bed.service.counts_nothing.store(true, std::sync::atomic::Ordering::SeqCst);
+    let low = Bed { remote: low_limit(&bed), service: Arc::clone(&bed.service), clock: Arc::clone(&bed.clock) };
+    // As the mount reads a directory: in portions, here so slowly that nothing is held meanwhile.
+    let in_portions = |range: &Entries, is_slow: bool| {
+        let (mut after, mut count) = (None::<Position>, 0);
+        loop {
+            let (from, mut portion) = (after.take(), 0);
+            let listed = low.remote.entries(&base(), range, from.as_ref(), &mut |_, _, place| {
+                (after, portion) = (Some(Position(place.into())), portion + 1);
+                if portion < 7 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            count += portion;
+            match listed {
+                Err(error) => return (count, Err(error)),
+                Ok(()) if after.is_none() => return (count, Ok(())),
+                Ok(()) if is_slow => drop(low.clock.advance_ms(20_000)),
+                Ok(()) => {}
+            }
+        }
+    };
+    let check = |what: &str, (count, ended): (u64, Result<(), Error>), page: f64| {
+        let units = low.service.page_units();
+        assert!(units > 100.0 && units <= 100.0 + page, "{what}: {units}");
+        let Err(Error::Budget(sentence)) = ended else { panic!("{what}: {ended:?}") };
+        for part in ["read units so far", " items, and --scan-limit is 100", "Tab/query/pk=VALUE/items.ndjson"] {
+            assert!(sentence.contains(part), "{what}: {sentence}");
+        }
+        assert!(count < 200, "{what}: {count}");
+    };
+    check("items", in_portions(&Entries::All, false), 132.0);
+    check("a collection", in_portions(&folder(), false), 264.0);
+    check("items, slowly", in_portions(&Entries::All, true), 2.0 * 132.0);
+    check("collections", (0, low.collections(&base()).map(drop)), 132.0);
+    let range = PlaceRange { from: vec![], to: None };
+    let all = low.remote.records(&base(), &range, &mut |_| ControlFlow::Continue(()));
+    check("records", (0, all.map(drop)), 132.0);
+    let mut request = ddbfs::expr::read_request::ReadRequest::scan(table("Tab"), None);
+    let scanned = loop {
+        match low.remote.look(&request, &mut |_| {}) {
+            Ok(page) if page.last_evaluated_key.is_some() => request.exclusive_start_key = page.last_evaluated_key,
+            ended => break ended.map(drop),
+        }
+    };
+    check("scan", (0, scanned), 132.0);
+    // Each listing by itself, and who asks with room for all gets all.
+    assert_eq!(in_portions(&Entries::Collection { partition: vec![s("u7")], sort_prefix: None }, false), (1, Ok(())));
+    assert_eq!(bed.list(&base(), &Entries::All, 50).len(), 140);
+}
+
 fn low_limit(bed: &Bed) -> Arc<RemoteDatabase> {
     let options = RemoteOptions { scan_limit: 100.0, clock: Arc::clone(&bed.clock) as _, ..RemoteOptions::default() };
     Arc::new(RemoteDatabase::new(Arc::clone(&bed.service) as _, options))
@@ -452,9 +510,9 @@ fn only_the_tables_that_are_asked_for_are_there_and_changes_of_ones_own_show_at_
 fn without_leave_nothing_is_written() {
     let bed = Bed::of(tab(), |options| RemoteOptions { is_writable: false, ..options });
     let error = bed.put_here(item("1", "x"), None).unwrap_err();
-    assert!(matches!(error, Error::Unavailable(_)) && error.to_string().contains("-o rw"), "{error}");
+    assert!(matches!(error, Error::ReadOnly) && error.to_string().contains("-o rw"), "{error}");
     let statement = ExecuteStatementRequest::new("DELETE FROM Tab WHERE pk = 'a' AND sk = 1");
-    assert!(matches!(bed.remote.execute_statement(statement), Err(Error::Unavailable(_))));
+    assert!(matches!(bed.remote.execute_statement(statement), Err(Error::ReadOnly)));
     assert!(bed.remote.execute_statement(ExecuteStatementRequest::new("SELECT * FROM Tab WHERE pk = 'a'")).is_ok());
     assert_eq!(bed.service.requests(), "");
 }

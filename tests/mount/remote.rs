@@ -246,6 +246,6 @@ fn what_cannot_be_is_not_supported_and_says_why() {
 fn a_mount_that_may_not_write_says_so() {
     let (mount, _) = mounted(|options| RemoteOptions { is_writable: false, ..options });
     let refused = mount.sh("echo '{}' > Flat/items/x.json; cat .ddb/errors/last");
-    assert!(refused.err.contains("Operation not supported") && refused.out.contains("mount with -o rw"), "{refused:#?}");
+    assert!(refused.err.contains("Read-only file system") && refused.out.contains("mount with -o rw"), "{refused:#?}");
     mount.end();
 }

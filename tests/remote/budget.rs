@@ -78,7 +78,7 @@ fn many_at_a_time_keep_the_rate() {
 }
 
 #[test]
-fn when_the_budget_is_used_up_nothing_more_is_asked() {
+fn when_the_budget_is_used_up_only_what_costs_nothing_is_asked() {
     let server = server();
     let proxy = Proxy::before(server.local_addr());
     // Three write units on demand.
@@ -86,7 +86,7 @@ fn when_the_budget_is_used_up_nothing_more_is_asked() {
     let meter = meter(&proxy.url(), Limits { money: Some(money), ..FREE });
     (0..3).for_each(|at| drop(ok(&meter, "PutItem", &large("Rex", 1 + at / 2))));
     proxy.take_operations();
-    for operation in ["PutItem", "GetItem", "ListTables"] {
+    for operation in ["PutItem", "GetItem", "GetRecords", "CreateBackup", "CreateTable", "NeverHeardOf"] {
         match call(&meter, operation, &large("Rex", 1)).unwrap_err() {
             Error::Budget(sentence) => {
                 assert!(
@@ -98,6 +98,11 @@ fn when_the_budget_is_used_up_nothing_more_is_asked() {
         }
     }
     assert!(proxy.take_operations().is_empty());
+    for operation in ["ListTables", "DescribeTable", "DescribeTimeToLive"] {
+        let table = if operation == "ListTables" { json!({}) } else { json!({ "TableName": "Pets" }) };
+        ok(&meter, operation, &table);
+    }
+    assert_eq!(proxy.take_operations().len(), 3);
     server.shutdown();
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ddbfs::database::admin::Administration;
 use ddbfs::database::local::LocalDatabase;
@@ -17,17 +18,30 @@ pub struct Service {
     /// The operation whose answers are held back, and how many are.
     held: Mutex<(Option<&'static str>, usize)>,
     changed: Condvar,
+    /// It says of every table that it is empty, as a service does for hours of a new one.
+    pub counts_nothing: AtomicBool,
+    /// Read units of pages, in hundredths.
+    units: AtomicU64,
 }
 
 impl Service {
     pub fn of(inner: Arc<LocalDatabase>) -> Arc<Self> {
-        Arc::new(Self { inner, counts: Mutex::default(), held: Mutex::default(), changed: Condvar::new() })
+        Arc::new(Self { inner, counts: Mutex::default(), held: Mutex::default(), changed: Condvar::new(), counts_nothing: false.into(), units: 0.into() })
     }
 
     /// Data requests since the last call, as `GetItem 2, Query 1`.
     pub fn requests(&self) -> String {
         let counts = std::mem::take(&mut *self.counts.lock());
         counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Read units of pages since the last call.
+    pub fn page_units(&self) -> f64 {
+        self.units.swap(0, Ordering::SeqCst) as f64 / 100.0
+    }
+
+    fn counted(&self, page: Result<Page, Error>) -> Result<Page, Error> {
+        page.inspect(|page| _ = self.units.fetch_add((page.consumed_capacity.total() * 100.0) as u64, Ordering::SeqCst))
     }
 
     /// Holds back the answers of an operation from now on.
@@ -90,9 +104,26 @@ impl Database for Service {
         self.inner.administration()
     }
 
+    fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
+        let mut response = self.inner.describe_table(request)?;
+        if self.counts_nothing.load(Ordering::SeqCst) {
+            let table = &mut response.table;
+            (table.item_count, table.table_size_bytes) = (0, 0);
+            table.indexes.iter_mut().for_each(|index| (index.item_count, index.index_size_bytes) = (0, 0));
+        }
+        Ok(response)
+    }
+
+    fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.asked("Query", self.counted(self.inner.query_rows(request, rows)))
+    }
+
+    fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        self.asked("Scan", self.counted(self.inner.scan_rows(request, rows)))
+    }
+
     handed_on! {
         create_table(request: CreateTableRequest) -> Result<CreateTableResponse, Error>;
-        describe_table(request: DescribeTableRequest) -> Result<DescribeTableResponse, Error>;
         list_tables(request: ListTablesRequest) -> Result<ListTablesResponse, Error>;
         delete_table(request: DeleteTableRequest) -> Result<DeleteTableResponse, Error>;
         update_time_to_live(request: UpdateTimeToLiveRequest) -> Result<UpdateTimeToLiveResponse, Error>;
@@ -108,7 +139,5 @@ impl Database for Service {
         "BatchWriteItem" batch_write_item_then(request: BatchWriteItemRequest, done: Done<BatchWriteItemResponse>) -> ();
         "TransactGetItems" transact_get_items(request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error>;
         "TransactWriteItems" transact_write_items_then(request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) -> ();
-        "Query" query_rows(request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
-        "Scan" scan_rows(request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error>;
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Units a second are a bucket that fills at that rate up to a second's worth. What a request consumes is known only afterwards, so
 //! the bucket may go below nothing; the next request waits until that is made up for. One that would have to wait longer than the time-out
-//! is refused as throttled. Money is counted by the prices of on-demand capacity; once it is spent, nothing more is asked at all.
+//! is refused as throttled. Money is counted by the prices of on-demand capacity; once it is spent, nothing is asked any more
+//! but what costs nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::consumption::{Charged, Consumed, Kind, Units};
-use super::service::Service;
+use super::service::{Service, is_free};
 use crate::database::caller::{self, SLICE};
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::engine::meter::sums::{History, SumSlots};
@@ -160,7 +161,7 @@ impl Meter {
         let PriceTable { currency, region, date, .. } = &self.prices;
         Err(Error::Budget(format!(
             "the budget is used up: {:.4} of {most} {currency} for {} read and {} write units (prices on demand of {region}, {date}); \
-             nothing more is asked of the service until this is begun again, with a larger --budget if need be",
+             nothing that costs is asked of the service until this is begun again, with a larger --budget if need be",
             self.money(spent),
             spent.read,
             spent.write
@@ -269,7 +270,9 @@ fn outcome(error: &Error) -> Outcome {
 
 impl Service for Meter {
     fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
-        self.within_budget()?;
+        if !is_free(operation) {
+            self.within_budget()?;
+        }
         let Some(charged) = Charged::of(operation, body) else { return self.service.call(operation, body) };
         let taken = self.wait(charged.kind).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
         let begun = Instant::now();

@@ -29,6 +29,7 @@ impl Error {
             | Self::DeletionProtected
             | Self::NotSupported(_)
             | Self::Unavailable(_) => VALIDATION,
+            Self::ReadOnly => "AccessDeniedException",
             Self::Limit(_) | Self::Budget(_) => "LimitExceededException",
             Self::Statement(StatementError::Duplicate) => "DuplicateItemException",
             Self::Statement(_) => VALIDATION,

@@ -139,6 +139,9 @@ pub enum Error {
     /// What another service has no way to tell or to do, in a whole sentence: ValidationException.
     #[error("{0}")]
     Unavailable(&'static str),
+    /// A write where nothing may be written: AccessDeniedException.
+    #[error("this mount only reads; mount with -o rw to write (and see --max-wcu and --budget)")]
+    ReadOnly,
     /// It would cost more than it may; says what it would cost and what helps: LimitExceededException.
     #[error("{0}")]
     Budget(String),

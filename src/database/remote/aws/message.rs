@@ -5,6 +5,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
+use crate::database::remote::service;
+
 /// What makes a transaction one that is done once.
 pub const TOKEN: &str = "ClientRequestToken";
 /// With which a failed condition shows the item.
@@ -29,8 +31,7 @@ impl Request {
 
     /// Does it leave everything as it is?
     pub fn is_read(&self) -> bool {
-        const READS: [&str; 8] = ["Get", "BatchGet", "TransactGet", "Describe", "List", "Query", "Scan", "Select"];
-        READS.iter().any(|read| self.operation.starts_with(read))
+        service::is_read(self.operation)
     }
 
     /// Does it do the same when it is done twice?

@@ -10,7 +10,7 @@ use lru::LruCache;
 use super::RemoteDatabase;
 use super::source::{Readable, keys_at};
 use super::walks::{Fetcher, Listed, Next, Row, Waiting, Walk};
-use crate::database::{Entries, Position, Source};
+use crate::database::{Entries, Position};
 use crate::expr::read_request::ReadRequest;
 use crate::model::Error;
 
@@ -29,11 +29,12 @@ impl RemoteDatabase {
         let fetcher = Fetcher { service: Arc::clone(&self.service), pages: Arc::clone(&self.pages), source, request };
         let mut walk = match waiting {
             Some(walk) => walk,
-            None => self.begin_walk(&fetcher.source, listed, after)?,
+            None => self.begin_walk(&fetcher, listed, after)?,
         };
         let (mut last, mut is_at_end) = (after.map(|after| after.0.clone()), false);
         while !is_at_end {
-            if self.options.reads_ahead && (is_going_on || walk.pages > 1) {
+            let may_go_on = self.go_on(&fetcher.source, walk.toll);
+            if self.options.reads_ahead && may_go_on.is_ok() && (is_going_on || walk.pages > 1) {
                 walk.look_ahead(&fetcher, &self.walks.ahead);
             }
             while let Some(row) = walk.rows.pop_front() {
@@ -43,30 +44,36 @@ impl RemoteDatabase {
                 let next = visit(&row);
                 last = Some(row.place);
                 if next.is_break() {
-                    self.wait_for_reader(fetcher.source.source, listed, last, walk);
-                    return Ok(());
+                    return self.wait_for_reader(fetcher, listed, last, walk);
                 }
+            }
+            if !matches!(walk.next, Next::Done) {
+                may_go_on?;
             }
             is_at_end = !walk.turn(&fetcher)?;
         }
         // Who has a last place asks once more.
-        self.wait_for_reader(fetcher.source.source, listed, last, walk);
+        self.wait_for_reader(fetcher, listed, last, walk)
+    }
+
+    fn wait_for_reader(&self, fetcher: Fetcher, listed: &Listed, after: Option<Box<[u8]>>, walk: Walk) -> Result<(), Error> {
+        if let Some(after) = after {
+            let at_ms = self.options.clock.now_ms();
+            // Who comes too late for the walk goes on with what it cost.
+            self.tolls.keep(&fetcher.request, &keys_at(&Position(after.clone()))?, walk.toll);
+            self.walks.put(Waiting { source: fetcher.source.source, listed: listed.clone(), after, at_ms, walk });
+        }
         Ok(())
     }
 
-    fn wait_for_reader(&self, source: Source, listed: &Listed, after: Option<Box<[u8]>>, walk: Walk) {
-        if let Some(after) = after {
-            let at_ms = self.options.clock.now_ms();
-            self.walks.put(Waiting { source, listed: listed.clone(), after, at_ms, walk });
-        }
-    }
-
-    fn begin_walk(&self, source: &Readable, listed: &Listed, after: Option<&Position>) -> Result<Walk, Error> {
+    fn begin_walk(&self, fetcher: &Fetcher, listed: &Listed, after: Option<&Position>) -> Result<Walk, Error> {
+        let source = &fetcher.source;
         if !matches!(listed, Listed::Entries(Entries::Collection { .. })) {
             self.admit(source, None)?;
         }
         let start = after.map(keys_at).transpose()?;
-        let mut walk = Walk { rows: VecDeque::new(), next: Next::Done, pages: 0, seen: LruCache::unbounded() };
+        let toll = self.tolls.before(&ReadRequest { exclusive_start_key: start.clone(), ..fetcher.request.clone() });
+        let mut walk = Walk { rows: VecDeque::new(), next: Next::Done, pages: 0, toll, seen: LruCache::unbounded() };
         if let (Listed::Collections, Some(start)) = (listed, &start) {
             // The rest of that collection was listed.
             walk.is_new(&source.key_of(start)?);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::RemoteDatabase;
+use super::limit::Toll;
 use super::pages::{Stored, collection_place};
 use super::requests;
 use super::source::{Readable, base_entry, keys_at, position};
@@ -33,9 +34,10 @@ use crate::store::{Keeper, StoreInfo};
 
 /// What a service that grows with what is stored has room for, as far as `df` can show it.
 const FREE_BYTES: u64 = 1 << 50;
-/// Items of a look for an example, at most, and how long it is good: texts with examples are made again whenever somebody looks.
+/// Items of a look for an example, at most, how long it is good, and about how many bytes it reads: texts with examples are made again whenever somebody looks.
 const GLANCE_ITEMS: u32 = 16;
 const GLANCE_MS: u64 = 10_000;
+const GLANCE_BYTES: u64 = 64 * 1024;
 /// Records of a page of a sample.
 const SAMPLE_ITEMS: u32 = 1000;
 
@@ -135,12 +137,14 @@ impl RemoteDatabase {
     fn looked(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let source = Source { table: request.table_name.clone(), index: request.index_name.clone() };
         let Some(readable) = self.readable(&source)? else { return Ok(Page::nothing(source.table)) };
+        let toll = self.tolls.before(request);
         if let ReadRange::Scan { .. } = request.range {
             self.admit(&readable, request.limit)?;
+            self.go_on(&readable, toll)?;
         }
         let is_whole = request.projection.is_none() && request.select.is_none();
         let began = self.pages.begin();
-        requests::page(&*self.service, request, &mut |row| {
+        let page = requests::page(&*self.service, request, &mut |row| {
             if let (true, Ok(item)) = (is_whole, row.to_item())
                 && let Ok(key) = readable.key_of(&item)
             {
@@ -148,13 +152,26 @@ impl RemoteDatabase {
                 self.pages.keep(began, (source.clone(), key), Some(record), request.consistent_read);
             }
             rows(row);
-        })
+        })?;
+        if let Some(last) = &page.last_evaluated_key {
+            self.tolls.keep(request, last, toll.and(Toll::of(request, &page)));
+        }
+        Ok(page)
     }
 }
 
 impl RemoteDatabase {
+    /// The same for as many items as a few units show, by their mean size.
+    fn of_few(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
+        let source = Source { table: request.table_name.clone(), index: request.index_name.clone() };
+        let (count, bytes) = self.readable(&source)?.map(|readable| readable.counted()).unwrap_or_default();
+        let few = (GLANCE_BYTES * count).checked_div(bytes).map_or(GLANCE_ITEMS, |few| few.clamp(1, GLANCE_ITEMS.into()) as u32);
+        Ok(ReadRequest { limit: request.limit.map(|limit| limit.min(few)), ..request.clone() })
+    }
+
     /// A look at the first few, which are shown again for a while.
     fn glance(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
+        let request = &self.of_few(request)?;
         let now_ms = self.options.clock.now_ms();
         let held = self.beside.glance(request, now_ms.saturating_sub(GLANCE_MS));
         let (items, page) = match held {
@@ -298,9 +315,13 @@ impl Browse for RemoteDatabase {
         let Some(readable) = self.readable(source)? else { return Ok(None) };
         self.admit(&readable, None)?;
         let (segment, start) = strip(range)?;
+        let is_first = start.is_none() && segment.is_none_or(|segment| segment.index == 0);
+        // All strips are one sample.
+        let mut toll = if is_first { Toll::default() } else { self.tolls.of_sample(&source.table) };
         let mut request = ReadRequest { limit: Some(SAMPLE_ITEMS), exclusive_start_key: start, ..readable.scan() };
         request.range = ReadRange::Scan { segment };
         loop {
+            self.go_on(&readable, toll)?;
             let (mut ended_at, mut failed) = (None, None);
             let page = requests::page(&*self.service, &request, &mut |row| {
                 if ended_at.is_some() || failed.is_some() {
@@ -318,6 +339,8 @@ impl Browse for RemoteDatabase {
                     Err(error) => failed = Some(error),
                 }
             })?;
+            toll = toll.and(Toll::of(&request, &page));
+            self.tolls.keep_sample(&source.table, toll);
             match (failed, ended_at) {
                 (Some(error), _) => return Err(error.into()),
                 (None, Some(place)) => return Ok(Some(in_strip(segment, &place))),

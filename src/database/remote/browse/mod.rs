@@ -34,6 +34,7 @@ use std::time::Duration;
 
 use beside::Beside;
 use commits::Commits;
+use limit::Tolls;
 use pages::Pages;
 use readers::Readers;
 use tables::Tables;
@@ -88,6 +89,7 @@ pub struct RemoteDatabase {
     tables: Tables,
     pages: Arc<Pages>,
     walks: Walks,
+    tolls: Tolls,
     readers: Readers,
     beside: Arc<Beside>,
     commits: Arc<Commits>,
@@ -109,6 +111,7 @@ impl RemoteDatabase {
             tables: Tables::new(options.tables.clone(), options.ttl, clock()),
             pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
             walks: Walks::default(),
+            tolls: Tolls::default(),
             readers: Readers::default(),
             beside: Arc::default(),
             commits: Arc::new(Commits::new(options.ttl, clock())),

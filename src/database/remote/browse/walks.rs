@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use lru::LruCache;
 use parking_lot::Mutex;
 
+use super::limit::Toll;
 use super::pages::Pages;
 use super::requests;
 use super::source::{Readable, position};
@@ -44,7 +45,8 @@ pub struct Row {
     pub place: Box<[u8]>,
 }
 
-type Fetched = Result<(VecDeque<Row>, Option<Item>), Error>;
+/// The rows of a page, where the next one is, and what it cost.
+type Fetched = Result<(VecDeque<Row>, Option<Item>, Toll), Error>;
 
 /// Where the next page is.
 #[derive(Debug)]
@@ -60,6 +62,7 @@ pub struct Walk {
     pub rows: VecDeque<Row>,
     pub next: Next,
     pub pages: usize,
+    pub toll: Toll,
     pub seen: LruCache<Digest, ()>,
 }
 
@@ -122,7 +125,8 @@ impl Fetcher {
                 }
             }
         })?;
-        failed.map_or(Ok((rows, page.last_evaluated_key)), Err)
+        let toll = Toll::of(&self.request, &page);
+        failed.map_or(Ok((rows, page.last_evaluated_key, toll)), Err)
     }
 
     /// A row, its item held if it is whole. `None` of one that was deleted here and is not seen to be gone yet.
@@ -152,8 +156,8 @@ impl Walk {
             Next::From(start) => fetcher.clone().fetch(start),
             Next::Ahead(thread) => thread.join().unwrap_or(Err(StoreError::Closed.into())),
         };
-        let (rows, last) = fetched?;
-        (self.rows, self.pages) = (rows, self.pages + 1);
+        let (rows, last, toll) = fetched?;
+        (self.rows, self.pages, self.toll) = (rows, self.pages + 1, self.toll.and(toll));
         self.next = last.map_or(Next::Done, |last| Next::From(Some(last)));
         Ok(true)
     }

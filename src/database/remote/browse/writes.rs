@@ -103,10 +103,9 @@ enum Found {
 
 impl RemoteDatabase {
     /// # Errors
-    /// `Unavailable` where nothing may be written.
+    /// `ReadOnly`.
     pub(super) fn may_write(&self) -> Result<(), Error> {
-        let refused = "this mount only reads; mount with -o rw to write (and see --max-wcu and --budget)";
-        if self.options.is_writable { Ok(()) } else { Err(Error::Unavailable(refused)) }
+        if self.options.is_writable { Ok(()) } else { Err(Error::ReadOnly) }
     }
 
     /// The definition of a table that is written to.
