@@ -394,7 +394,8 @@ fn collections_are_distinct_and_listing_them_stays_below_the_limit() {
 /// consistent read) beyond the limit, in however many portions it is read.
 #[test]
 fn a_listing_ends_when_it_has_cost_the_limit_whatever_the_service_counted() {
-    let items: Vec<Item> = (0..60).map(|number| Item::from([("pk", s("a")), ("sk", n(&number.to_string())), ("fill", x(50_000))])).collect();
+    let items: Vec<Item> =
+        (0..60).map(|number| Item::from([("pk", s("a")), ("sk", n(&number.to_string())), ("fill", x(50_000))])).collect();
     let bed = Bed::tab(&items);
     for pk in 0..80 {
         bed.put_there(Item::from([("pk", s(&format!("u{pk}"))), ("sk", n("1")), ("fill", x(50_000))]));

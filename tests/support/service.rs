@@ -26,7 +26,14 @@ pub struct Service {
 
 impl Service {
     pub fn of(inner: Arc<LocalDatabase>) -> Arc<Self> {
-        Arc::new(Self { inner, counts: Mutex::default(), held: Mutex::default(), changed: Condvar::new(), counts_nothing: false.into(), units: 0.into() })
+        Arc::new(Self {
+            inner,
+            counts: Mutex::default(),
+            held: Mutex::default(),
+            changed: Condvar::new(),
+            counts_nothing: false.into(),
+            units: 0.into(),
+        })
     }
 
     /// Data requests since the last call, as `GetItem 2, Query 1`.
