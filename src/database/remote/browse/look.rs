@@ -165,7 +165,8 @@ impl RemoteDatabase {
     fn of_few(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
         let source = Source { table: request.table_name.clone(), index: request.index_name.clone() };
         let (count, bytes) = self.readable(&source)?.map(|readable| readable.counted()).unwrap_or_default();
-        let few = (GLANCE_BYTES * count).checked_div(bytes).map_or(GLANCE_ITEMS, |few| few.clamp(1, GLANCE_ITEMS.into()) as u32);
+        let few = GLANCE_BYTES.saturating_mul(count).checked_div(bytes).unwrap_or(GLANCE_ITEMS.into()).max(1);
+        let few = u32::try_from(few).unwrap_or(GLANCE_ITEMS);
         Ok(ReadRequest { limit: request.limit.map(|limit| limit.min(few)), ..request.clone() })
     }
 
