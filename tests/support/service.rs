@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ddbfs::database::admin::Administration;
 use ddbfs::database::local::LocalDatabase;
@@ -20,8 +20,8 @@ pub struct Service {
     changed: Condvar,
     /// It says of every table that it is empty, as a service does for hours of a new one.
     pub counts_nothing: AtomicBool,
-    /// Read units of pages, in hundredths.
-    units: AtomicU64,
+    /// Read units of pages.
+    units: Mutex<f64>,
 }
 
 impl Service {
@@ -32,7 +32,7 @@ impl Service {
             held: Mutex::default(),
             changed: Condvar::new(),
             counts_nothing: false.into(),
-            units: 0.into(),
+            units: Mutex::default(),
         })
     }
 
@@ -44,11 +44,11 @@ impl Service {
 
     /// Read units of pages since the last call.
     pub fn page_units(&self) -> f64 {
-        self.units.swap(0, Ordering::SeqCst) as f64 / 100.0
+        std::mem::take(&mut self.units.lock())
     }
 
     fn counted(&self, page: Result<Page, Error>) -> Result<Page, Error> {
-        page.inspect(|page| _ = self.units.fetch_add((page.consumed_capacity.total() * 100.0) as u64, Ordering::SeqCst))
+        page.inspect(|page| *self.units.lock() += page.consumed_capacity.total())
     }
 
     /// Holds back the answers of an operation from now on.
