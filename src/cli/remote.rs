@@ -35,7 +35,7 @@ pub struct ServiceArgs {
     /// Write units a second that may be consumed
     #[arg(long, value_name = "UNITS", value_parser = units)]
     max_wcu: Option<f64>,
-    /// What may be spent in all, such as '2 USD', by the prices of capacity on demand (--prices); then everything is refused
+    /// What may be spent in all, such as '2 USD', by the prices of capacity on demand (--prices); then all that costs anything is refused
     #[arg(long, value_name = "MONEY", value_parser = money)]
     pub budget: Option<f64>,
     /// How long a request may take with all its repeats [default: 10; of pull, push and diff 30]
