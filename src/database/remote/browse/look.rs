@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::RemoteDatabase;
-use super::limit::Toll;
 use super::pages::{Stored, collection_place};
 use super::requests;
 use super::source::{Readable, base_entry, keys_at, position};
+use super::toll::Toll;
 use super::walks::Listed;
 use crate::codec::digest::Digest;
 use crate::codec::record::Record;

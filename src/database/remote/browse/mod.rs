@@ -7,7 +7,7 @@
 //! control.rs   the control plane      ahead.rs  readers.rs   files that are read in order
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
 //! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
-//! limit.rs     what a scan costs      beside.rs    what only the mount knows
+//! limit.rs  toll.rs   what a scan would cost, and did      beside.rs    what only the mount knows
 //! ```
 //! No lock is held over a request.
 
@@ -25,6 +25,7 @@ mod readers;
 mod requests;
 mod source;
 mod tables;
+mod toll;
 mod version;
 mod walks;
 mod writes;
@@ -34,10 +35,10 @@ use std::time::Duration;
 
 use beside::Beside;
 use commits::Commits;
-use limit::Tolls;
 use pages::Pages;
 use readers::Readers;
 use tables::Tables;
+use toll::Tolls;
 use walks::Walks;
 
 use crate::database::Database;

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use super::limit::Toll;
 use super::pages::Pages;
 use super::requests;
 use super::source::{Readable, position};
+use super::toll::Toll;
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::codec::record::Record;
