@@ -3,8 +3,6 @@
 //!
 //! Programs that this machine lacks are named on standard error and left out.
 
-use std::sync::Arc;
-
 use crate::support::mounted::{Mount, create_table, memory};
 use serde_json::Value;
 
@@ -25,10 +23,8 @@ fn mounted() -> Mount {
 
 /// What happened to each item, in order, after everything that waited was done.
 fn history(mount: Mount) -> Vec<(String, String)> {
-    let db = Arc::clone(&mount.db);
     // Deletes that wait are carried out at the end of a mount.
-    mount.end();
-    let mount = Mount::of(db);
+    let mount = mount.again();
     let records = mount.sh("cat Log/stream/since/0.ndjson").ok().to_owned();
     let record = |line: &str| {
         let record: Value = serde_json::from_str(line).unwrap();

@@ -31,7 +31,7 @@ fn tab(change: impl FnOnce(&mut EngineOptions)) -> Mount {
 }
 
 fn run(mount: &Mount) {
-    mount.db.engine().run_background_work().unwrap();
+    mount.local.engine().run_background_work().unwrap();
 }
 
 /// The output of a script that succeeds.

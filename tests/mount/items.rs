@@ -305,7 +305,8 @@ fn folders_of_many_items_are_moved_at_once_up_to_a_hundred() {
         );
         mount.sh(&script).out
     };
-    assert!(rename("full", "moved").ends_with("100\n"));
+    let moved = rename("full", "moved");
+    assert!(moved.ends_with("100\n"), "{moved}");
     let refused = rename("over", "other");
     assert!(refused.contains("Invalid cross-device link") && refused.ends_with("0\n"), "{refused}");
     // mv then copies and removes.

@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ddbfs::database::Database as _;
 use ddbfs::model::TableName;
 use ddbfs::model::api::{DeleteItemRequest, DeleteTableRequest};
 use serde_json::Value;

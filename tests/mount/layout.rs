@@ -62,7 +62,7 @@ fn fill(mount: &Mount) {
         put(&*mount.db, "Orders", &item);
         put(&*mount.db, "Flat", &format!(r#"{{"id":"f{n}","fill":"{fill}"}}"#));
     }
-    mount.db.engine().run_background_work().unwrap();
+    mount.local.engine().run_background_work().unwrap();
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn heat_is_told_of_the_last_minute_hour_and_day() {
     let top = "sed 1,2d Orders/partitions/%.tsv | sort -t$'\\t' -k12,12nr | head -n 1 | cut -f13";
     assert_eq!(mount.sh(&top.replace('%', "heat")).ok(), "2023-11-14T22:13:20.000Z\n");
     clock.advance_ms(120_000);
-    mount.db.engine().run_background_work().unwrap();
+    mount.local.engine().run_background_work().unwrap();
     assert_eq!(mount.sh("sed 1,2d Orders/partitions/hot.tsv | wc -l").ok(), "0\n");
     for window in ["hour", "day"] {
         let hottest = mount

@@ -19,6 +19,8 @@ mod matrix;
 mod multi_attribute_keys;
 mod names;
 mod options;
+#[cfg(feature = "remote")]
+mod over_servers;
 mod pairs;
 mod programs;
 mod proofs;

@@ -134,7 +134,7 @@ fn every_program_with_every_text() {
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
-    assert!(ddbfs::engine::check::check(mount.db.engine()).unwrap().is_clean());
+    assert!(ddbfs::engine::check::check(mount.local.engine()).unwrap().is_clean());
 }
 
 fn write_once(mount: &Mount, input: &Path, item: &str, program: &Program, text: &Text) -> Result<(), String> {

@@ -4,7 +4,6 @@ use crate::support::control::Control;
 use crate::support::mounted::{Mount, put};
 use ddbfs::codec::json::document::Document;
 use ddbfs::codec::wire::create_table;
-use ddbfs::database::Database;
 use serde_json::{Value, json};
 
 const HASHES: [&str; 4] = ["h1", "h2", "h3", "h4"];

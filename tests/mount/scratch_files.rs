@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::daemon;
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, memory, put, s};
+use ddbfs::database::Browse;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Database};
 use ddbfs::engine::EngineOptions;
 use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
@@ -137,27 +137,27 @@ fn parked(db: &LocalDatabase, table: &str) -> Vec<String> {
 fn a_parked_file_is_kept_for_seven_days() {
     let (mount, clock) = with_clock();
     mount.sh("echo '{\"n\":1}' > Flat/items/a.json; mv Flat/items/a.json Flat/items/a.bak; echo flush > .ddb/ctl").ok();
-    until("it is parked", || parked(&mount.db, "Flat") == ["a.bak"]);
+    until("it is parked", || parked(&mount.local, "Flat") == ["a.bak"]);
     let until_then = mount.sh("jq -r .kept_until .ddb/scratch.ndjson; jq -r .text .ddb/warnings.ndjson").ok().to_owned();
     let (when, sentence) = until_then.split_once('\n').unwrap();
     assert!(when.starts_with("2023-11-21T22:13:20"), "{until_then}");
     assert!(sentence.contains(".ddb/scratch/Flat,items,a.bak until "), "{until_then}");
     clock.advance_ms(PARKED_KEPT_MS - 1);
-    mount.db.engine().run_background_work().unwrap();
+    mount.local.engine().run_background_work().unwrap();
     assert_eq!(mount.sh("cat Flat/items/a.bak; ls .ddb/scratch").ok(), "{\"id\":\"a\",\"n\":1}\nFlat,items,a.bak\n");
     clock.advance_ms(1);
     assert_eq!(mount.sh("ls .ddb/scratch; ls Flat/items/a.bak 2> /dev/null || echo gone").ok(), "gone\n");
-    mount.db.engine().run_background_work().unwrap();
+    mount.local.engine().run_background_work().unwrap();
     clock.set_ms(1_700_000_000_000);
     assert_eq!(mount.sh("ls .ddb/scratch").ok(), "", "its bytes are gone, not only its name");
-    assert!(check(mount.db.engine()).unwrap().is_clean());
+    assert!(check(mount.local.engine()).unwrap().is_clean());
 }
 
 #[test]
 fn a_parked_file_is_an_ordinary_file() {
     let mount = Mount::with_tables();
     mount.sh("mkdir Orders/items/u1; echo '{\"n\":1}' > Orders/items/u1/a.json; mv Orders/items/u1/a.json Orders/items/u1/a.bak; echo flush > .ddb/ctl").ok();
-    until("it is parked", || parked(&mount.db, "Orders") == ["a.bak"]);
+    until("it is parked", || parked(&mount.local, "Orders") == ["a.bak"]);
     // Read, copied, looked at; written, which is a copy in memory; the store has the item as it was.
     assert_eq!(
         mount.sh("cd Orders/items/u1; stat -c %s a.bak; cp a.bak b; cmp a.bak b && rm b; grep -c n a.bak; ls").ok(),
@@ -169,24 +169,24 @@ fn a_parked_file_is_an_ordinary_file() {
     mount
         .sh("echo '{\"n\":1}' > Orders/items/u1/c.json; mv Orders/items/u1/c.json Orders/items/u1/c.bak; echo flush > .ddb/ctl")
         .ok();
-    until("it is parked", || parked(&mount.db, "Orders") == ["a.bak", "c.bak"]);
+    until("it is parked", || parked(&mount.local, "Orders") == ["a.bak", "c.bak"]);
     assert_eq!(mount.sh(&format!("python3 -c \"{size}\"; rm Orders/items/u1/c.bak")).ok(), "32 32\n");
     // Its name and folder change, and it stays parked.
     mount.sh("mkdir Orders/items/u2; rm Orders/items/u1/a.bak; ! ls Orders/items/u1/a.bak 2> /dev/null").ok();
-    assert!(parked(&mount.db, "Orders").is_empty(), "rm of the copy is rm of both");
+    assert!(parked(&mount.local, "Orders").is_empty(), "rm of the copy is rm of both");
     mount
         .sh("echo '{\"n\":1}' > Orders/items/u1/a.json; mv Orders/items/u1/a.json Orders/items/u1/a.bak; echo flush > .ddb/ctl")
         .ok();
-    until("it is parked", || parked(&mount.db, "Orders") == ["a.bak"]);
+    until("it is parked", || parked(&mount.local, "Orders") == ["a.bak"]);
     mount
         .sh("mv Orders/items/u1/a.bak Orders/items/u2/b.bak; mv Orders/items/u2/b.bak Flat/items/c.bak; cat Flat/items/c.bak")
         .ok();
-    assert_eq!((parked(&mount.db, "Orders").len(), parked(&mount.db, "Flat")), (0, vec!["c.bak".to_owned()]));
+    assert_eq!((parked(&mount.local, "Orders").len(), parked(&mount.local, "Flat")), (0, vec!["c.bak".to_owned()]));
     // Another item takes its name.
     mount.sh("echo '{\"n\":9}' > Flat/items/x.json; mv Flat/items/x.json Flat/items/c.bak; echo flush > .ddb/ctl").ok();
     until("it is replaced", || mount.sh("jq -c .parked .ddb/scratch.ndjson").ok() == "true\n");
     assert_eq!(mount.sh("cat Flat/items/c.bak").ok(), "{\"id\":\"x\",\"n\":9}\n");
-    assert!(check(mount.db.engine()).unwrap().is_clean());
+    assert!(check(mount.local.engine()).unwrap().is_clean());
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn programs_that_keep_a_backup_park_nothing() {
             "{program}"
         );
     }
-    assert!(parked(&mount.db, "Flat").is_empty());
+    assert!(parked(&mount.local, "Flat").is_empty());
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_folder_whose_item_was_moved_aside_is_removed_at_once_and_the_text_is_kept()
     // Its table takes it along.
     mount.sh("mkdir 'Temp@pk:S'; echo '{\"n\":1}' > Temp/items/a.json; mv Temp/items/a.json Temp/items/a.bak; rmdir Temp; mkdir 'Temp@pk:S'").ok();
     assert_eq!(mount.sh("ls .ddb/scratch; ls Temp/items/a.bak 2> /dev/null || echo gone").ok(), "gone\n");
-    until("what the table left is removed", || check(mount.db.engine()).unwrap().is_clean());
+    until("what the table left is removed", || check(mount.local.engine()).unwrap().is_clean());
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn readers_always_find_a_whole_item_while_writers_replace_it() {
         }
     });
     assert!(reads.load(Ordering::Relaxed) > 0);
-    assert!(ddbfs::engine::check::check(mount.db.engine()).unwrap().is_clean());
+    assert!(ddbfs::engine::check::check(mount.local.engine()).unwrap().is_clean());
     mount.end();
 }
 

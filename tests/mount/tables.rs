@@ -374,6 +374,7 @@ fn a_whole_directory_is_copied_into_a_new_table() {
     for script in ["cp -r Orders Copy", "cp -a Orders Copy", "cp -R --preserve=all Orders/. Copy", "rsync -a Orders/ Copy/"] {
         mount.sh(script).ok();
         assert_eq!(contents(&mount, "Copy"), expected, "{script}");
+        println!("{script}");
         mount.sh("cmp Orders/queries/latest/items.ndjson Copy/queries/latest/items.ndjson; diff <(cd Orders; ls -R) <(cd Copy; ls -R)").ok();
         // The program is gone: derived files are what they were.
         for lie in ["echo lies > Copy/stats.json", "touch Copy/gsi/by-status/items/none", "cp Orders/stats.json Copy/stats.json"] {

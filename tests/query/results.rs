@@ -232,7 +232,6 @@ fn explain_tells_the_cost_and_what_would_be_cheaper() {
 
 #[test]
 fn live_hides_items_whose_time_is_over() {
-    use ddbfs::database::Database;
     use ddbfs::model::TableName;
     use ddbfs::model::api::{TimeToLiveSpecification, UpdateTimeToLiveRequest};
     let mount = readings();

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use super::elsewhere::Server;
+
 pub const DDBFS: &str = env!("CARGO_BIN_EXE_ddbfs");
 
 /// How long a mount may take to come up on a busy machine.
@@ -17,6 +19,8 @@ pub struct Mount {
     pub dir: tempfile::TempDir,
     data: PathBuf,
     child: Option<Child>,
+    /// What it is a mount of, unless of the data directory.
+    server: Option<Server>,
 }
 
 impl Mount {
@@ -33,6 +37,10 @@ impl Mount {
     /// Mounts the sample tables with further arguments of `ddbfs mount`.
     pub fn with_samples_and(args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
+        if let Some(server) = Server::wanted() {
+            super::mounted::load_samples(&*server.database());
+            return Self::in_dir(dir, args, &[], Some(server));
+        }
         let status =
             Command::new(DDBFS).arg("sample").arg("--data").arg(dir.path().join("data")).stdout(Stdio::null()).status().unwrap();
         assert!(status.success(), "ddbfs sample failed");
@@ -46,19 +54,18 @@ impl Mount {
 
     /// Mounts with further arguments and variables of the environment.
     pub fn with_env(args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
-        let data = dir.path().join("data");
-        let mut mount = Self { dir, data, child: None };
-        mount.start_with(args, variables);
-        mount
+        Self::in_dir(tempfile::tempdir().unwrap(), args, variables, Server::wanted())
     }
 
     fn at(dir: tempfile::TempDir, args: &[&str]) -> Self {
+        Self::in_dir(dir, args, &[], Server::wanted())
+    }
+
+    fn in_dir(dir: tempfile::TempDir, args: &[&str], variables: &[(&str, &str)], server: Option<Server>) -> Self {
         std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
         let data = dir.path().join("data");
-        let mut mount = Self { dir, data, child: None };
-        mount.start(args);
+        let mut mount = Self { dir, data, child: None, server };
+        mount.start_with(args, variables);
         mount
     }
 
@@ -66,7 +73,7 @@ impl Mount {
     pub fn beside(data: &Path) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("mnt")).unwrap();
-        let mut mount = Self { dir, data: data.to_owned(), child: None };
+        let mut mount = Self { dir, data: data.to_owned(), child: None, server: None };
         mount.start(&[]);
         mount
     }
@@ -77,16 +84,12 @@ impl Mount {
     }
 
     fn start_with(&mut self, args: &[&str], variables: &[(&str, &str)]) {
-        let mut child = Command::new(DDBFS)
-            .envs(variables.iter().copied())
-            .arg("mount")
-            .arg("--data")
-            .arg(self.data())
-            .args(args)
-            .arg(self.point())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(DDBFS);
+        command.arg("mount").arg("--data").arg(self.data());
+        if let Some(server) = &self.server {
+            server.apply(&mut command);
+        }
+        let mut child = command.envs(variables.iter().copied()).args(args).arg(self.point()).stdout(Stdio::null()).spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(MOUNT_SECONDS_MAX);
         while !self.point().join("README.md").exists() {
             if let Some(status) = child.try_wait().unwrap() {

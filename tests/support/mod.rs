@@ -4,6 +4,10 @@
 
 pub mod control;
 pub mod daemon;
+#[cfg(feature = "remote")]
+pub mod differences;
+#[cfg_attr(not(feature = "remote"), path = "nowhere.rs")]
+pub mod elsewhere;
 pub mod engine;
 pub mod golden_file;
 pub mod http;

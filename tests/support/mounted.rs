@@ -12,13 +12,15 @@ use ddbfs::database::samples::sample_tables;
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::View;
 use ddbfs::fs::view::ViewOptions;
-use ddbfs::fuse::{MountOptions, Mounted, mount};
+use ddbfs::fuse::{EVENT_THREADS_REMOTE, MountOptions, Mounted, mount};
 use ddbfs::model::api::{CreateTableRequest, PutItemRequest};
 use ddbfs::model::{AttributeValue, Item, TableName};
 use ddbfs::store::Store;
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
 use tempfile::TempDir;
+
+use super::elsewhere::Server;
 
 /// A database in memory.
 pub fn memory() -> Arc<LocalDatabase> {
@@ -94,11 +96,15 @@ pub fn load_samples(db: &dyn Browse) {
     }
 }
 
-/// A real mount in a temporary directory, ended when dropped.
+/// A real mount in a temporary directory, ended when dropped: of a database here, or of a service elsewhere with the same tables.
 pub struct Mount {
-    pub db: Arc<LocalDatabase>,
+    /// What is mounted.
+    pub db: Arc<dyn Browse>,
+    /// The database here.
+    pub local: Arc<LocalDatabase>,
     mounted: Option<Mounted>,
     directory: TempDir,
+    server: Option<Server>,
 }
 
 impl Mount {
@@ -109,20 +115,32 @@ impl Mount {
 
     /// Mounts a database with options.
     pub fn with(db: Arc<LocalDatabase>, options: ViewOptions) -> Self {
+        if let Some(server) = Server::wanted() {
+            return Self::of_service(server, db, options);
+        }
         let front = Arc::clone(&db) as Arc<dyn Browse>;
         Self::over(db, front, options, |mount| mount)
     }
 
+    /// Mounts a service with the tables of a database.
+    pub fn of_service(server: Server, local: Arc<LocalDatabase>, options: ViewOptions) -> Self {
+        server.fill(&(Arc::clone(&local) as _));
+        let db = server.database();
+        let threads = |mount| MountOptions { event_threads: EVENT_THREADS_REMOTE, ..mount };
+        let mount = Self::over(local, Arc::clone(&db), options, threads);
+        Self { db, server: Some(server), ..mount }
+    }
+
     /// Mounts what stands before a database.
     pub fn over(
-        db: Arc<LocalDatabase>,
+        local: Arc<LocalDatabase>,
         front: Arc<dyn Browse>,
         options: ViewOptions,
         change: impl FnOnce(MountOptions) -> MountOptions,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mounted = mount(&change(MountOptions::new(directory.path())), View::new(front, options)).unwrap();
-        Self { db, mounted: Some(mounted), directory }
+        Self { db: Arc::clone(&local) as _, local, mounted: Some(mounted), directory, server: None }
     }
 
     /// Mounts an empty database in memory with the tables `Orders` and `Flat`.
@@ -155,6 +173,13 @@ impl Mount {
     pub fn run_in(&self, directory: &Path, script: &str) -> Ran {
         let output = Command::new("timeout").args(["60", "bash", "-c", script]).current_dir(directory).output();
         Ran::from(output.unwrap())
+    }
+
+    /// Unmounts, and mounts the same again.
+    pub fn again(mut self) -> Self {
+        self.mounted.take().unwrap().end(Duration::from_secs(60)).unwrap();
+        let again = Self::over(self.local, Arc::clone(&self.db), ViewOptions::default(), |mount| mount);
+        Self { db: self.db, server: self.server, ..again }
     }
 
     /// Unmounts.

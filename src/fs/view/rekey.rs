@@ -21,7 +21,8 @@ use crate::model::api::{
     Precondition, ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
     Version,
 };
-use crate::model::error::{CancellationReason, TransactionError};
+
+use crate::model::error::{CancellationReason, RemoteCause, TransactionError};
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 
 /// Items of a folder that are renamed at once (docs/filesystem.md 4).
@@ -220,6 +221,8 @@ fn refusal(plan: &Plan, error: Error) -> Option<Failure> {
     let Error::TransactionCanceled(cancellation) = error else {
         return Some(match error {
             Error::Transaction(TransactionError::TooLarge) => plain(FsError::CrossDevice),
+            // A service without transactions: mv copies and removes then.
+            Error::Remote(error) if error.cause() == RemoteCause::Unserved => plain(FsError::CrossDevice),
             error => moved(error.into(), &[], UNCHANGED),
         });
     };

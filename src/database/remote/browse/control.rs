@@ -13,7 +13,9 @@ use crate::model::api::resource::{
 };
 use crate::model::api::transfer::{Export, ExportRequest, Import, ImportRequest, ListTransfersRequest, ListTransfersResponse};
 use crate::model::api::update_table::IndexForecast;
-use crate::model::api::{CreateTableRequest, IndexDefinition, TableDescription, UpdateTableRequest, UpdateTableResponse};
+use crate::model::api::{
+    CreateTableRequest, IndexDefinition, TableDescription, TableStatus, UpdateTableRequest, UpdateTableResponse,
+};
 use crate::model::{Error, TableName};
 
 impl RemoteDatabase {
@@ -39,6 +41,17 @@ impl Administration for RemoteDatabase {
         self.may_write().and_then(|()| self.control()).map_err(|error| (0, error))?.check_update_table(requests)
     }
 
+    fn update_table(&self, request: UpdateTableRequest) -> Result<UpdateTableResponse, Error> {
+        self.may_write()?;
+        let table = request.table_name.clone();
+        let updated = self.control()?.update_table(request);
+        // The next change is refused before.
+        if updated.is_ok() {
+            self.settle(&table, TableStatus::Updating);
+        }
+        self.changed(updated)
+    }
+
     fn forecast_index(&self, request: &UpdateTableRequest, index: &IndexDefinition) -> Result<Option<IndexForecast>, Error> {
         self.control()?.forecast_index(request, index)
     }
@@ -53,7 +66,6 @@ impl Administration for RemoteDatabase {
     }
 
     handed_on! {
-        writes update_table(request: UpdateTableRequest) -> UpdateTableResponse;
         reads check_create_table(request: CreateTableRequest) -> ();
         writes tag_resource(request: TagResourceRequest) -> ();
         writes untag_resource(request: UntagResourceRequest) -> ();

@@ -13,11 +13,13 @@ use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ExecuteStatementRequest, ExecuteStatementResponse,
     ExecuteTransactionRequest, ExecuteTransactionResponse, GetItemRequest, GetItemResponse, GetRecordsRequest, GetRecordsResponse,
     GetShardIteratorRequest, GetShardIteratorResponse, ListStreamsRequest, ListStreamsResponse, ListTablesRequest,
-    ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TransactAction,
-    TransactGetItemsRequest, TransactGetItemsResponse, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
-    UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTimeToLiveRequest, UpdateTimeToLiveResponse, WriteRequest,
+    ListTablesResponse, Page, PutItemRequest, PutItemResponse, QueryRequest, ReturnValues, ScanRequest, TableStatus,
+    TransactAction, TransactGetItemsRequest, TransactGetItemsResponse, TransactWrite, TransactWriteItemsRequest,
+    TransactWriteItemsResponse, UpdateItemRequest, UpdateItemResponse, UpdateReturnValues, UpdateTimeToLiveRequest,
+    UpdateTimeToLiveResponse, WriteRequest,
 };
-use crate::model::error::{Cancellation, CancellationReason};
+use crate::model::error::{Cancellation, CancellationReason, TransactionError};
+use crate::model::limits::TRANSACTION_ITEMS_MAX;
 use crate::model::{Error, TableName};
 
 impl Streams for RemoteDatabase {
@@ -124,8 +126,13 @@ impl Database for RemoteDatabase {
 
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error> {
         self.may_write()?;
-        self.pages.forget_table(&request.table_name);
-        self.changed(self.service.create_table(request))
+        let table = request.table_name.clone();
+        self.pages.forget_table(&table);
+        let created = self.service.create_table(request);
+        if created.is_ok() {
+            self.settle(&table, TableStatus::Creating);
+        }
+        self.changed(created)
     }
 
     fn describe_table(&self, request: DescribeTableRequest) -> Result<DescribeTableResponse, Error> {
@@ -142,6 +149,7 @@ impl Database for RemoteDatabase {
         let deleted = self.service.delete_table(request);
         self.pages.forget_table(&table);
         if deleted.is_ok() {
+            self.settle(&table, TableStatus::Deleting);
             self.beside.forget_table(&table);
         }
         self.changed(deleted)
@@ -278,6 +286,10 @@ impl Database for RemoteDatabase {
     fn transact_write_items_then(&self, mut request: TransactWriteItemsRequest, done: Done<TransactWriteItemsResponse>) {
         let prepare = || {
             self.may_write()?;
+            // A database here does what the mount itself asks for whatever it comes to.
+            if request.transact_items.len() > TRANSACTION_ITEMS_MAX {
+                return Err(TransactionError::TooLarge.into());
+            }
             let targets = self.guard_all(&mut request.transact_items)?;
             Ok((targets, request))
         };

@@ -47,7 +47,7 @@ const NO_EXPIRING: &str =
 const NO_PLACES: &str =
     "the partitions of a service elsewhere are not to be seen; `ddbfs pull` the table and look at the model of them there";
 const NO_ALIAS: &str =
-    "this shortened name says its key only after the mount listed it: list the directory, or name the key in a query path";
+    "this shortened name says its key only after the mount listed it, and --scan-limit forbids that: name the key in a query path";
 
 impl RemoteDatabase {
     fn readable(&self, source: &Source) -> Result<Option<Readable>, Error> {
@@ -262,8 +262,18 @@ impl Browse for RemoteDatabase {
     }
 
     fn partition_by_digest(&self, source: &Source, digest: Digest) -> Result<Option<PartitionKey>, Error> {
-        let partition = self.beside.partition(source, digest).ok_or(Error::Unavailable(NO_ALIAS))?;
-        Ok(self.collection(source, &partition)?.map(|collection| collection.partition))
+        if let Some(partition) = self.beside.partition(source, digest) {
+            return Ok(self.collection(source, &partition)?.map(|collection| collection.partition));
+        }
+        // Nobody listed it: the keys are read for it, where that may be. Each is learnt.
+        let listed = self.collections(source, None, &mut |_, _| match self.beside.partition(source, digest) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        });
+        match listed {
+            Err(Error::Budget(_)) => Err(Error::Unavailable(NO_ALIAS)),
+            listed => listed.map(|()| self.beside.partition(source, digest)),
+        }
     }
 
     fn collections(

@@ -23,6 +23,7 @@ mod look;
 mod pages;
 mod readers;
 mod requests;
+mod settle;
 mod source;
 mod tables;
 mod toll;

@@ -1,0 +1,70 @@
+//! These programs over mounts of services elsewhere, a server of its own for each mount.
+
+use std::time::{Duration, Instant};
+
+use crate::support::differences::run;
+use crate::support::elsewhere::{Kind, Server};
+use crate::support::mounted::{Mount, ORDERS, create_table, memory};
+use ddbfs::fs::view::ViewOptions;
+
+/// What is of the data directory, its processes and the kernel's cache of it is left out, and what asks for thousands of items to be slow:
+/// `kept`, `coherence`, `pairs`, `dead`, `layout`, `options`, `stress`, `structure`, `scratch_files`, `long_reads`, `looking`, `top`, most of
+/// `matrix` and `help`; `view` and `listing` have no mount; `remote` makes its own services.
+const TESTS: &[&str] = &[
+    "basics::",
+    "batch::",
+    "editors::",
+    "indexes::",
+    "items::",
+    "multi_attribute_keys::a_mount",
+    "names::",
+    "programs::",
+    "proofs::",
+    "service::",
+    "shells::the_last_error",
+    "streams::",
+    "tables::",
+];
+/// Thirty thousand lines; what `ddbfs load` puts into the data directory; and what depends on when a service counts its items.
+const LEFT_OUT: &[&str] = &[
+    "batch::a_bad_line_among_many",
+    "proofs::names_are_safe_in_three_shells",
+    "proofs::directories_are_read_in_every_manner",
+    "service::the_mount_tells_of_itself",
+    "tables::an_index_added_to_the_definition_is_made",
+];
+
+/// No machine takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn over_a_server_of_ours_that_checks_throttles_and_takes_its_time() {
+    run(Kind::Ddbfs, TESTS, LEFT_OUT);
+}
+
+#[test]
+fn over_dynalite() {
+    run(Kind::Dynalite, TESTS, LEFT_OUT);
+}
+
+#[test]
+fn over_moto() {
+    run(Kind::Moto, TESTS, LEFT_OUT);
+}
+
+/// The tests above read global indexes at once; those of a service follow when they can.
+#[test]
+fn an_index_that_lags_shows_what_was_written_a_little_later() {
+    let db = memory();
+    create_table(&*db, ORDERS);
+    let mount = Mount::of_service(Server::start(Kind::Ddbfs, &["--gsi-delay", "300ms"]), db, ViewOptions::default());
+    let item = "{\"pk\":\"u1\",\"sk\":\"o1\",\"created\":\"1\",\"status\":\"open\"}\n";
+    mount.sh("mkdir Orders/items/u1 && echo '{\"status\":\"open\",\"created\":\"1\"}' > Orders/items/u1/o1.json").ok();
+    assert_eq!(mount.sh("cat Orders/items/u1/o1.json").ok(), item);
+    let begun = Instant::now();
+    while mount.sh("cat Orders/gsi/by-status/items/open/1,u1,o1.base").out != item {
+        assert!(begun.elapsed() < PATIENCE, "the index does not follow");
+    }
+    assert_eq!(mount.sh("cat Orders/gsi/by-status/query/@pk=open/count").ok(), "1\n");
+    mount.end();
+}

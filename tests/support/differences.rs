@@ -1,0 +1,89 @@
+//! The tests of mounts over services elsewhere: which do not pass over which server, and why.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use super::elsewhere::{Kind, VARIABLE};
+
+/// A test, or all of a module; the servers over which it fails, and why.
+type Difference = (&'static str, &'static [Kind], &'static str);
+
+const ALL: &[Kind] = &Kind::ALL;
+const DDBFS: &[Kind] = &[Kind::Ddbfs];
+const DYNALITE: &[Kind] = &[Kind::Dynalite];
+const MOTO: &[Kind] = &[Kind::Moto];
+const NOT_DYNALITE: &[Kind] = &[Kind::Ddbfs, Kind::Moto];
+const EMULATORS: &[Kind] = &[Kind::Dynalite, Kind::Moto];
+
+/// docs/remote.md says what each means for who works with it.
+#[rustfmt::skip]
+const DIFFERENCES: &[Difference] = &[
+    ("mount::batch::atomic_does_all_or_nothing", DYNALITE, "dynalite has no transactions"),
+    ("mount::editors::what_a_process_writes_by_any_route_it_has_read", ALL,
+        "after a statement of PartiQL the mount does not know the item's version; dynalite has neither PartiQL nor transactions"),
+    ("mount::editors::each_save_is_one_change_and_no_removal", DYNALITE, "dynalite has no streams"),
+    ("mount::indexes::", DYNALITE, "dynalite adds no index to a table that is on demand: it wants units"),
+    ("mount::indexes::an_index_is_a_directory_that_is_made_and_removed", NOT_DYNALITE, "no service tells how far an index is"),
+    ("mount::indexes::commands_make_an_index_and_stop_its_propagation", NOT_DYNALITE, "no service lets the propagation of an index be paused"),
+    ("mount::indexes::a_bad_definition_makes_nothing", MOTO, "moto makes an index of an attribute that is not defined, and describes the table so"),
+    ("mount::items::folders_of_many_items_are_moved_at_once_up_to_a_hundred", ALL,
+        "a transaction of a service has 100 operations, two for each item: mv copies and removes folders of more than 50"),
+    ("mount::items::renames_exchange_and_do_not_replace", DYNALITE, "dynalite has no transactions"),
+    ("mount::items::patches_of_many_writers_all_arrive", DYNALITE, "no map or list is equal to itself in a condition of dynalite"),
+    ("mount::items::a_patch_is_merged_into_the_item", EMULATORS,
+        "no map or list is equal to itself in a condition of dynalite; moto takes an item with an attribute that does not fit an index"),
+    ("mount::multi_attribute_keys::a_mount_names_them_by_all_their_values", DYNALITE, "dynalite's keys have two attributes at most"),
+    ("mount::names::a_table_with_any_keys_is_cloned_by_tar_cp_and_rsync", DYNALITE, "dynalite counts items of a table only now and then"),
+    ("mount::service::a_request_of_megabytes_comes_in_pieces_and_one_over_16_mib_is_refused", DDBFS,
+        "a throttled service leaves items of a batch unprocessed"),
+    ("mount::service::transact_takes_both_kinds", DYNALITE, "dynalite has no transactions"),
+    ("mount::service::ttl_is_shown_and_set", ALL, "no service tells which items expire next"),
+    ("mount::service::writes_of_files_leave_their_answer_and_capacity_too", EMULATORS, "the emulators do not tell the capacity of indexes"),
+    ("mount::streams::", DYNALITE, "dynalite has no streams"),
+    ("mount::streams::follow_goes_on_with_a_new_stream", MOTO, "moto enables no second stream"),
+    ("mount::streams::tail_goes_on_across_a_rotation", MOTO, "moto enables no second stream"),
+    ("mount::tables::a_definition_is_changed_by_editing_its_file", ALL,
+        "tags are not changed through a remote mount; the emulators have no table class"),
+    ("mount::tables::a_plan_of_a_draft_checks_its_creation", ALL, "a service says what it refuses only when it is asked to do it"),
+    ("mount::tables::a_plan_shows_steps_counts_and_refusals_and_does_nothing", ALL, "a service says what it refuses only when it is asked to do it"),
+    ("mount::tables::a_whole_directory_is_copied_into_a_new_table", ALL,
+        "rsync makes the links in queries/ while the service still makes the table: they are lost"),
+    ("mount::tables::allow_drop_lets_recursive_deletes_through", DYNALITE, "dynalite has no deletion protection"),
+    ("mount::tables::whole_directories_are_restored_on_demand", DYNALITE, "dynalite counts items of a table only now and then"),
+    ("mount::tables::what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing", MOTO, "moto takes changes that DynamoDB refuses"),
+];
+
+/// Tests of this binary that run at a time: most of them wait for the server.
+const THREADS: &str = "3";
+
+/// Runs the tests whose names have one of `tests` and none of `left_out` over servers of that kind: each passes, or has a difference here and fails.
+pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
+    let binary = module_path!().split_once("::").unwrap().0;
+    let output = Command::new(std::env::current_exe().unwrap())
+        .env(VARIABLE, kind.name())
+        .args(["--test-threads", THREADS, "--skip", "over_servers"])
+        .args(left_out.iter().flat_map(|test| ["--skip", test]))
+        .args(tests)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let ended = text.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+    let ended: BTreeMap<String, bool> = ended.map(|(name, how)| (format!("{binary}::{name}"), how.starts_with("ok"))).collect();
+    let is_named = |test: &str, name: &str| name == test || test.ends_with("::") && name.starts_with(test);
+    let named = |name: &str| DIFFERENCES.iter().find(|(test, kinds, _)| kinds.contains(&kind) && is_named(test, name));
+    let mut wrong = Vec::new();
+    for (name, has_passed) in &ended {
+        match (has_passed, named(name)) {
+            (false, None) => wrong.push(format!("{name} fails")),
+            (true, Some((_, _, why))) => wrong.push(format!("{name} passes, though: {why}")),
+            _ => {}
+        }
+    }
+    let gone = DIFFERENCES.iter().filter(|(test, kinds, _)| kinds.contains(&kind) && test.starts_with(binary));
+    wrong.extend(
+        gone.filter(|(test, ..)| !ended.keys().any(|name| is_named(test, name))).map(|(test, ..)| format!("{test} is no test")),
+    );
+    let passed = ended.values().filter(|has_passed| **has_passed).count();
+    println!("{}: {passed} of {} pass", kind.name(), ended.len());
+    assert!(!ended.is_empty() && wrong.is_empty(), "over {}:\n{}\n\n{text}", kind.name(), wrong.join("\n"));
+}
