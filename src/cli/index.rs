@@ -13,6 +13,7 @@ use super::outcome::{CliError, Outcome, say};
 use super::progress::BackfillProgress;
 use crate::database::Browse;
 use crate::fs::write::index_draft;
+use crate::model::Word;
 use crate::model::api::update_table::IndexUpdate;
 use crate::model::api::{IndexDescription, TableDescription, TableStatus, UpdateTableRequest};
 use crate::model::{Error, IndexKind, IndexName, TableName};
@@ -203,7 +204,7 @@ fn report(database: &dyn Browse, table: &TableName, index: &str) -> Result<Outco
         return Ok(Outcome::Done);
     };
     let of = state.progress.map(|of| format!(", {} % of the backfill", of.percent())).unwrap_or_default();
-    say!("{index}: {}{of}, {} entries", word(state.status), state.item_count)?;
+    say!("{index}: {}{of}, {} entries", state.status.word(), state.item_count)?;
     if state.violations > 0 {
         say!("{} items are kept out by a value that cannot be its key: ddbfs violations tells which", state.violations)?;
     }
@@ -216,7 +217,7 @@ fn status(database: &dyn Browse, table: &TableName) -> Result<Outcome, CliError>
         let kind = if schema.kind == IndexKind::Global { "global" } else { "local" };
         let percent = state.progress.map(|of| format!("  {} %", of.percent())).unwrap_or_default();
         let violations = if state.violations > 0 { format!("  {} violations", state.violations) } else { String::new() };
-        let (status, entries, bytes) = (word(state.status), state.item_count, state.index_size_bytes);
+        let (status, entries, bytes) = (state.status.word(), state.item_count, state.index_size_bytes);
         say!("{:<24} {kind:<6} {status:<8} {entries:>10} entries {bytes:>12} bytes{percent}{violations}", schema.name.as_str())?;
     }
     if let Some(lag) = description.index_lag {
@@ -224,13 +225,4 @@ fn status(database: &dyn Browse, table: &TableName) -> Result<Outcome, CliError>
         say!("the global indexes lag by {} ms, {} writes{paused}", lag.lag_ms, lag.pending)?;
     }
     Ok(Outcome::Done)
-}
-
-fn word(status: TableStatus) -> &'static str {
-    match status {
-        TableStatus::Creating => "CREATING",
-        TableStatus::Active => "ACTIVE",
-        TableStatus::Deleting => "DELETING",
-        TableStatus::Updating => "UPDATING",
-    }
 }

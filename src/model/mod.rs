@@ -17,6 +17,7 @@ pub mod place;
 pub mod prices;
 pub mod schema;
 pub mod settings;
+pub mod word;
 
 pub use attribute_value::{AttributeType, AttributeValue};
 pub use document_path::{DocumentPath, PathElement};
@@ -26,3 +27,4 @@ pub use names::{IndexName, TableName};
 pub use number::Number;
 pub use schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema};
 pub use settings::TableSettings;
+pub use word::Word;

@@ -57,25 +57,6 @@ pub enum TableClass {
     StandardInfrequentAccess,
 }
 
-impl TableClass {
-    pub const ALL: [Self; 2] = [Self::Standard, Self::StandardInfrequentAccess];
-
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Standard => "STANDARD",
-            Self::StandardInfrequentAccess => "STANDARD_INFREQUENT_ACCESS",
-        }
-    }
-
-    /// The class that the API spells so.
-    #[must_use]
-    pub fn of_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.text() == text)
-    }
-}
-
 /// Which images of an item its stream records hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -87,25 +68,6 @@ pub enum StreamViewType {
 }
 
 impl StreamViewType {
-    pub const ALL: [Self; 4] = [Self::KeysOnly, Self::NewImage, Self::OldImage, Self::NewAndOldImages];
-
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::KeysOnly => "KEYS_ONLY",
-            Self::NewImage => "NEW_IMAGE",
-            Self::OldImage => "OLD_IMAGE",
-            Self::NewAndOldImages => "NEW_AND_OLD_IMAGES",
-        }
-    }
-
-    /// The view type that the API spells so.
-    #[must_use]
-    pub fn of_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|view| view.text() == text)
-    }
-
     #[must_use]
     pub fn has_new_image(self) -> bool {
         matches!(self, Self::NewImage | Self::NewAndOldImages)

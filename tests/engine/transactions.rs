@@ -14,7 +14,7 @@ use ddbfs::engine::check::check;
 use ddbfs::engine::clock::ManualClock;
 use ddbfs::engine::keys;
 use ddbfs::model::api::*;
-use ddbfs::model::error::{Cancellation, CancellationReason};
+use ddbfs::model::error::{Cancellation, CancellationReason, RemoteCause, TransactionError};
 use ddbfs::model::{Error, Item};
 use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
@@ -528,11 +528,14 @@ fn short(outcome: Result<TransactWriteItemsResponse, Error>) -> String {
     match outcome {
         Ok(_) => "done".to_owned(),
         Err(Error::Transaction(_)) => "several".to_owned(),
+        // In the words of a service.
+        Err(Error::Remote(told)) if told.message == TransactionError::SeveralOperations.to_string() => "several".to_owned(),
         Err(Error::TransactionCanceled(Cancellation(reasons))) => {
             let code = |reason: &CancellationReason| match reason {
                 CancellationReason::None => "-",
                 CancellationReason::ConditionalCheckFailed { .. } => "C",
                 CancellationReason::ValidationError(_) => "V",
+                CancellationReason::Remote(told) if told.cause() == RemoteCause::Invalid => "V",
                 CancellationReason::ItemCollectionSizeLimitExceeded => "F",
                 CancellationReason::DuplicateItem => "D",
                 CancellationReason::Throttled(_) => "T",
@@ -551,17 +554,23 @@ fn thread_database(store: Arc<dyn Store>) -> LocalDatabase {
     database
 }
 
-fn run_generated(store: &dyn Fn() -> Arc<dyn Store>, cases: u32) {
+/// What stands before a database.
+type Front = fn(&LocalDatabase) -> Arc<dyn Database>;
+
+const ITSELF: Front = |database| Arc::new(database.clone());
+
+fn run_generated(store: &dyn Fn() -> Arc<dyn Store>, front: Front, cases: u32) {
     let transactions = prop::collection::vec(prop::collection::vec(any_action(), 1..5), 1..30);
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&transactions, |transactions| {
         let database = thread_database(store());
+        let asked = front(&database);
         let mut model = BTreeMap::new();
         for actions in &transactions {
             let expected = apply_to_model(&mut model, actions);
-            let found = short(database.transact_write_items(request(actions.iter().map(Action::write).collect())));
+            let found = short(asked.transact_write_items(request(actions.iter().map(Action::write).collect())));
             prop_assert_eq!(found, expected, "{:?}", actions);
-            let mut items = database.scan(&scan_request("Thread")).unwrap().items.unwrap();
+            let mut items = asked.scan(&scan_request("Thread")).unwrap().items.unwrap();
             items.sort_by_key(|item| text(item.get("Subject").unwrap()));
             let expected: Vec<Item> = model.iter().map(|(item, stored)| post(*item, *stored)).collect();
             prop_assert_eq!(items, expected);
@@ -574,7 +583,14 @@ fn run_generated(store: &dyn Fn() -> Arc<dyn Store>, cases: u32) {
 
 #[test]
 fn generated_transactions_do_what_the_reference_does_in_memory() {
-    run_generated(&|| Arc::new(MemoryStore::new().unwrap()), 200);
+    run_generated(&|| Arc::new(MemoryStore::new().unwrap()), ITSELF, 200);
+}
+
+#[cfg(feature = "remote")]
+#[test]
+fn generated_transactions_through_a_client_do_what_the_reference_does() {
+    let front: Front = |database| Arc::new(crate::support::through::client(database));
+    run_generated(&|| Arc::new(MemoryStore::new().unwrap()), front, 100);
 }
 
 #[test]
@@ -585,7 +601,7 @@ fn generated_transactions_do_what_the_reference_does_on_lmdb() {
         count.set(count.get() + 1);
         Arc::new(LmdbStore::open(&dir.path().join(count.get().to_string()), LmdbOptions::default()).unwrap())
     };
-    run_generated(&store, 12);
+    run_generated(&store, ITSELF, 12);
 }
 
 /// Transfers between accounts by many threads at once: conditional on what was read, so none is lost, and a reader of all

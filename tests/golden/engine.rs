@@ -1,6 +1,8 @@
 //! Operations of the engine on `Tab` of the engine's tests (pk S, sk N; glob on a, loc on b), each on a database of its own with the items
 //! given before.
 
+use std::sync::Arc;
+
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::{Browse, Database};
 use ddbfs::engine::check::check;
@@ -14,9 +16,18 @@ use crate::support::golden_file::parts;
 /// The key of the item that is updated.
 const KEY: &str = r#""pk":"k","sk":1"#;
 
-#[derive(Default)]
+/// What stands before a database.
+type Front = fn(&LocalDatabase) -> Arc<dyn Database>;
+
 pub struct Session {
     items: Vec<String>,
+    front: Front,
+}
+
+/// A database, and what is asked for it.
+struct Bed {
+    itself: LocalDatabase,
+    asked: Arc<dyn Database>,
 }
 
 impl script::Session for Session {
@@ -27,28 +38,44 @@ impl script::Session for Session {
             self.items.push(rest);
             return String::new();
         }
-        let database = self.database();
+        let bed = self.bed();
         let answer = match word {
-            "put" => put_if(&database, &parts(&rest)),
-            "delete" => delete_if(&database, &parts(&rest)),
-            "query" => queried(&database, &parts(&rest)),
-            "scan" => scanned(&database, &parts(&rest)),
-            "update" => updated(&parts(&rest)),
-            "returned" => returned(&parts(&rest)),
-            "units" => units(&parts(&rest)),
+            "put" => put_if(&bed, &parts(&rest)),
+            "delete" => delete_if(&bed, &parts(&rest)),
+            "query" => queried(&bed, &parts(&rest)),
+            "scan" => scanned(&bed, &parts(&rest)),
+            "update" => updated(self.front, &parts(&rest)),
+            "returned" => returned(self.front, &parts(&rest)),
+            "units" => units(self.front, &parts(&rest)),
             _ => panic!("{word}: item, put, delete, query, scan, update, returned or units"),
         };
-        assert!(check(database.engine()).unwrap().is_clean(), "{asked}");
-        answer.unwrap_or_else(|error| format!("error: {error}"))
+        assert!(check(bed.itself.engine()).unwrap().is_clean(), "{asked}");
+        answer.unwrap_or_else(|error| format!("error: {}", said(&error)))
     }
 }
 
 impl Session {
-    fn database(&self) -> LocalDatabase {
-        let database = tab();
-        self.items.iter().for_each(|item| drop(put(&database, "Tab", json(item)).unwrap()));
-        database
+    pub fn of(front: Front) -> Self {
+        Self { items: Vec::new(), front }
     }
+
+    fn bed(&self) -> Bed {
+        let bed = Bed::new(self.front);
+        self.items.iter().for_each(|item| drop(put(&bed.itself, "Tab", json(item)).unwrap()));
+        bed
+    }
+}
+
+impl Bed {
+    fn new(front: Front) -> Self {
+        let itself = tab();
+        Self { asked: front(&itself), itself }
+    }
+}
+
+/// In the same words, whoever says them: a service puts these before some.
+fn said(error: &Error) -> String {
+    error.to_string().trim_start_matches("1 validation error detected: ").to_owned()
 }
 
 fn condition(text: &str) -> ConditionParameter {
@@ -56,21 +83,21 @@ fn condition(text: &str) -> ConditionParameter {
 }
 
 /// A check of the put says the same as the put.
-fn put_if(database: &LocalDatabase, [item, text, values]: &[String; 3]) -> Result<String, Error> {
+fn put_if(bed: &Bed, [item, text, values]: &[String; 3]) -> Result<String, Error> {
     let mut request = PutItemRequest::new(table("Tab"), json(item));
     request.condition = condition(text);
     request.placeholders = placeholders_of(values);
-    let checked = database.check_put(&request);
-    let outcome = database.put_item(request);
-    assert_eq!(checked.err(), outcome.as_ref().err().cloned(), "{item} {text}");
+    let checked = bed.itself.check_put(&request);
+    let outcome = bed.asked.put_item(request);
+    assert_eq!(checked.as_ref().err().map(said), outcome.as_ref().err().map(said), "{item} {text}");
     outcome.map(|_| "ok".to_owned())
 }
 
-fn delete_if(database: &LocalDatabase, [key, text, values]: &[String; 3]) -> Result<String, Error> {
+fn delete_if(bed: &Bed, [key, text, values]: &[String; 3]) -> Result<String, Error> {
     let mut request = DeleteItemRequest::new(table("Tab"), json(key));
     request.condition = condition(text);
     request.placeholders = placeholders_of(values);
-    database.delete_item(request).map(|_| "ok".to_owned())
+    bed.asked.delete_item(request).map(|_| "ok".to_owned())
 }
 
 /// The sort keys of the items of a page, how many were looked at, and what the table is charged.
@@ -82,21 +109,21 @@ fn page(items: Option<Vec<Item>>, page: &Page) -> String {
 }
 
 /// The partition `pk = k`, of the global index `a = x`.
-fn queried(database: &LocalDatabase, [source, filter, values]: &[String; 3]) -> Result<String, Error> {
+fn queried(bed: &Bed, [source, filter, values]: &[String; 3]) -> Result<String, Error> {
     let (key, value) = if source.ends_with("glob") { ("a", "x") } else { ("pk", "k") };
     let mut request = query_request(source, &format!("{key} = :pk"), &[(":pk", s(value))]);
     let given = placeholders_of(values);
     request.placeholders.names = given.names;
     request.placeholders.values.get_or_insert_default().extend(given.values.unwrap_or_default());
     request.filter = condition(filter);
-    database.query(&request).map(|response| page(response.items, &response.page))
+    bed.asked.query(&request).map(|response| page(response.items, &response.page))
 }
 
-fn scanned(database: &LocalDatabase, [source, filter, values]: &[String; 3]) -> Result<String, Error> {
+fn scanned(bed: &Bed, [source, filter, values]: &[String; 3]) -> Result<String, Error> {
     let mut request = scan_request(source);
     request.placeholders = placeholders_of(values);
     request.filter = condition(filter);
-    database.scan(&request).map(|response| page(response.items, &response.page))
+    bed.asked.scan(&request).map(|response| page(response.items, &response.page))
 }
 
 fn update_request(update: &str, values: &str) -> UpdateItemRequest {
@@ -105,13 +132,13 @@ fn update_request(update: &str, values: &str) -> UpdateItemRequest {
 }
 
 /// A database with an item of these attributes beside its key; with no item for `-`.
-fn with_item(old: &str) -> LocalDatabase {
-    let database = tab();
+fn with_item(front: Front, old: &str) -> Bed {
+    let bed = Bed::new(front);
     if old != "-" {
         let attributes = if old.is_empty() { String::new() } else { format!(",{old}") };
-        put(&database, "Tab", json(&format!("{KEY}{attributes}"))).unwrap();
+        put(&bed.itself, "Tab", json(&format!("{KEY}{attributes}"))).unwrap();
     }
-    database
+    bed
 }
 
 /// The attributes of the item beside its key; `-` when there is none.
@@ -122,30 +149,30 @@ fn now(database: &LocalDatabase) -> String {
 }
 
 /// The item afterwards; one that is refused changes nothing.
-fn updated([old, update, values]: &[String; 3]) -> Result<String, Error> {
-    let database = with_item(old);
-    let before = now(&database);
-    let outcome = database.update_item(update_request(update, values));
-    let after = now(&database);
-    assert!(check(database.engine()).unwrap().is_clean(), "{update}");
+fn updated(front: Front, [old, update, values]: &[String; 3]) -> Result<String, Error> {
+    let bed = with_item(front, old);
+    let before = now(&bed.itself);
+    let outcome = bed.asked.update_item(update_request(update, values));
+    let after = now(&bed.itself);
+    assert!(check(bed.itself.engine()).unwrap().is_clean(), "{update}");
     assert!(outcome.is_ok() || before == after, "{update}");
     outcome.map(|_| after)
 }
 
 /// What each kind of return values returns; none returns nothing.
-fn returned([old, update, values]: &[String; 3]) -> Result<String, Error> {
+fn returned(front: Front, [old, update, values]: &[String; 3]) -> Result<String, Error> {
     use UpdateReturnValues::{AllNew, AllOld, None, UpdatedNew, UpdatedOld};
     let mut lines = Vec::new();
     for return_values in [AllOld, AllNew, UpdatedOld, UpdatedNew, None] {
         let request = UpdateItemRequest { return_values, ..update_request(update, values) };
-        let attributes = with_item(old).update_item(request)?.attributes;
+        let attributes = with_item(front, old).asked.update_item(request)?.attributes;
         lines.push(format!("{return_values:?} {}", attributes.map_or("-".to_owned(), |item| line(&item))));
     }
     Ok(lines.join("\n"))
 }
 
-fn units([old, update, values]: &[String; 3]) -> Result<String, Error> {
-    let consumed = with_item(old).update_item(update_request(update, values))?.consumed_capacity;
+fn units(front: Front, [old, update, values]: &[String; 3]) -> Result<String, Error> {
+    let consumed = with_item(front, old).asked.update_item(update_request(update, values))?.consumed_capacity;
     let indexes = consumed.global_indexes.iter().chain(&consumed.local_indexes).map(|(name, units)| format!(", {name} {units}"));
     Ok(format!("table {}{}", consumed.table, indexes.collect::<String>()))
 }

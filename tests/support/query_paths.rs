@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ddbfs::codec::plain_json;
 use ddbfs::database::local::LocalDatabase;
-use ddbfs::database::{Browse, Database, Position};
+use ddbfs::database::{Browse, Position};
 use ddbfs::engine::EngineOptions;
 use ddbfs::fs::FsError;
 use ddbfs::fs::query::{Child, QueryKind, QueryPath};
@@ -38,7 +38,7 @@ fn keys(text: &str) -> (Vec<KeyAttribute>, Vec<KeySchemaElement>) {
 }
 
 /// `indexes`: kind, name, key, projection (`all`, `keys`, or attributes).
-pub fn create(db: &LocalDatabase, name: &str, key: &str, indexes: &[(IndexKind, &str, &str, &str)]) {
+pub fn create(db: &dyn Browse, name: &str, key: &str, indexes: &[(IndexKind, &str, &str, &str)]) {
     let (mut definitions, key_schema) = keys(key);
     let mut global = Vec::new();
     let mut local = Vec::new();
@@ -76,7 +76,7 @@ pub fn create(db: &LocalDatabase, name: &str, key: &str, indexes: &[(IndexKind, 
     db.create_table(request).expect("a table");
 }
 
-pub fn put(db: &LocalDatabase, table: &str, lines: &[&str]) {
+pub fn put(db: &dyn Browse, table: &str, lines: &[&str]) {
     for line in lines {
         let item = plain_json::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
         let request = PutItemRequest::new(TableName::new(table).expect("a table name"), item);
@@ -85,7 +85,7 @@ pub fn put(db: &LocalDatabase, table: &str, lines: &[&str]) {
 }
 
 /// What `Table/query/…` or `Table/gsi/index/scan/…` is.
-pub fn walk(db: &LocalDatabase, path: &str) -> Result<Child, FsError> {
+pub fn walk(db: &dyn Browse, path: &str) -> Result<Child, FsError> {
     let mut names: Vec<&str> = path.split('/').collect();
     let table = TableName::new(names.remove(0)).expect("a table name");
     let schema = db.schema(&table).expect("a schema").expect("a table");
@@ -103,7 +103,7 @@ pub fn walk(db: &LocalDatabase, path: &str) -> Result<Child, FsError> {
     Ok(child)
 }
 
-pub fn directory(db: &LocalDatabase, path: &str) -> QueryPath {
+pub fn directory(db: &dyn Browse, path: &str) -> QueryPath {
     match walk(db, path) {
         Ok(Child::Dir(path)) => path,
         other => panic!("{path}: {other:?}"),
@@ -111,7 +111,7 @@ pub fn directory(db: &LocalDatabase, path: &str) -> QueryPath {
 }
 
 /// `cat path`, or the error's text.
-pub fn cat(db: &LocalDatabase, path: &str) -> String {
+pub fn cat(db: &dyn Browse, path: &str) -> String {
     let file = match walk(db, path) {
         Ok(Child::Result(path, kind)) => path.render(db, kind),
         Ok(other) => panic!("{path}: {other:?}"),
@@ -121,7 +121,7 @@ pub fn cat(db: &LocalDatabase, path: &str) -> String {
 }
 
 /// `ls path`, in batches of `batch` names, each begun from the position where the one before ended.
-pub fn ls(db: &LocalDatabase, path: &str, batch: usize) -> Vec<String> {
+pub fn ls(db: &dyn Browse, path: &str, batch: usize) -> Vec<String> {
     let path = directory(db, path);
     let mut names = Vec::new();
     let mut after: Option<Position> = None;

@@ -2,8 +2,9 @@
 
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json::{write_item, write_value};
-use crate::model::api::legacy::{AttributeAction, AttributeUpdate, ConditionalOperator, LegacyCondition};
-use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, Select};
+use crate::model::Word;
+use crate::model::api::legacy::{AttributeUpdate, ConditionalOperator, LegacyCondition};
+use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity};
 use crate::model::{AttributeValue, Item};
 
 impl ObjectWriter<'_> {
@@ -38,6 +39,13 @@ impl ObjectWriter<'_> {
         write_item(item, self.member(name));
     }
 
+    /// The word of a value, unless it is the one that is meant where none is said.
+    pub fn word_unless<T: Word + PartialEq>(&mut self, absent: T, name: &str, value: T) {
+        if value != absent {
+            self.text(name, value.word());
+        }
+    }
+
     /// `member` is ALL_OLD, SIZE, …, where it is asked for.
     pub fn word_if(&mut self, name: &str, is_asked: bool, word: &str) {
         self.text_if(name, is_asked.then_some(word));
@@ -46,11 +54,7 @@ impl ObjectWriter<'_> {
 
 /// `ReturnConsumedCapacity`.
 pub fn capacity(detail: ReturnConsumedCapacity, object: &mut ObjectWriter<'_>) {
-    match detail {
-        ReturnConsumedCapacity::Indexes => object.text("ReturnConsumedCapacity", "INDEXES"),
-        ReturnConsumedCapacity::Total => object.text("ReturnConsumedCapacity", "TOTAL"),
-        ReturnConsumedCapacity::None => {}
-    }
+    object.word_unless(ReturnConsumedCapacity::None, "ReturnConsumedCapacity", detail);
 }
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`.
@@ -72,19 +76,6 @@ pub fn attributes_to_get(names: Option<&Vec<String>>, object: &mut ObjectWriter<
     if let Some(names) = names {
         write::list(names.iter(), object.member("AttributesToGet"), |name, out| write::string(name, out));
     }
-}
-
-/// `Select`.
-pub fn select(select: Option<Select>, object: &mut ObjectWriter<'_>) {
-    object.text_if(
-        "Select",
-        select.map(|select| match select {
-            Select::AllAttributes => "ALL_ATTRIBUTES",
-            Select::AllProjectedAttributes => "ALL_PROJECTED_ATTRIBUTES",
-            Select::Count => "COUNT",
-            Select::SpecificAttributes => "SPECIFIC_ATTRIBUTES",
-        }),
-    );
 }
 
 /// A condition under one of its two names: of an expression, or of the parameter from before expressions.
@@ -123,12 +114,7 @@ pub fn attribute_updates(updates: &[AttributeUpdate], object: &mut ObjectWriter<
     let mut map = ObjectWriter::start(object.member("AttributeUpdates"));
     for update in updates {
         let mut entry = ObjectWriter::start(map.member(&update.attribute));
-        let action = match update.action {
-            AttributeAction::Put => "PUT",
-            AttributeAction::Add => "ADD",
-            AttributeAction::Delete => "DELETE",
-        };
-        entry.text("Action", action);
+        entry.text("Action", update.action.word());
         value_if(update.value.as_ref(), &mut entry);
         entry.end();
     }

@@ -11,14 +11,15 @@ use super::table_description::{self, add_failure, timestamp};
 use super::table_members;
 use super::table_settings;
 use crate::codec::json::document::{Document, Json};
+use crate::model::Word;
 use crate::model::api::TableDescription;
 use crate::model::api::backup::{
-    Backup, BackupType, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
+    Backup, CreateBackupRequest, ListBackupsRequest, ListBackupsResponse, RecoveryWindow, RestoreFromBackupRequest,
     RestoreOverrides, RestoreToPointInTimeRequest, UpdateContinuousBackupsRequest,
 };
 use crate::model::arn;
 use crate::model::error::RecoveryError;
-use crate::model::schema::{BillingMode, IndexKind};
+use crate::model::schema::IndexKind;
 use crate::model::{TableName, TableSchema};
 
 const ARN_RULES: &[Rule] = &[Rule::LengthMin(37), Rule::LengthMax(1024)];
@@ -125,12 +126,7 @@ pub fn list_request(json: Json<'_>) -> Result<ListBackupsRequest, WireError> {
         lower_ms: members.time_ms("TimeRangeLowerBound"),
         upper_ms: members.time_ms("TimeRangeUpperBound"),
         exclusive_start_arn: members.owned("ExclusiveStartBackupArn"),
-        backup_type: match members.string("BackupType") {
-            Some("SYSTEM") => BackupType::System,
-            Some("AWS_BACKUP") => BackupType::AwsBackup,
-            Some("ALL") => BackupType::All,
-            _ => BackupType::User,
-        },
+        backup_type: members.word("BackupType").unwrap_or_default(),
     })
 }
 
@@ -147,11 +143,7 @@ fn overrides(members: Members<'_>) -> Result<RestoreOverrides, WireError> {
         Members::of(document.root()).ok_or(WireError::NotAnObject)
     }
     Ok(RestoreOverrides {
-        billing_mode: match members.string("BillingModeOverride") {
-            Some("PROVISIONED") => Some(BillingMode::Provisioned),
-            Some("PAY_PER_REQUEST") => Some(BillingMode::PayPerRequest),
-            _ => None,
-        },
+        billing_mode: members.word("BillingModeOverride"),
         throughput: table_members::throughput(of(&throughput)?),
         on_demand: table_settings::on_demand(of(&maxima)?),
         encryption: table_settings::encryption(of(&sse)?)?,
@@ -229,7 +221,7 @@ fn details(backup: &Backup) -> Value {
         "BackupArn": backup.arn,
         "BackupName": backup.name,
         "BackupSizeBytes": backup.size_bytes,
-        "BackupStatus": backup.status.text(),
+        "BackupStatus": backup.status.word(),
         "BackupType": if backup.is_system { "SYSTEM" } else { "USER" },
         "BackupCreationDateTime": timestamp(backup.created_ms),
     });
@@ -262,7 +254,7 @@ fn source_details(table: &TableDescription) -> Value {
         "TableCreationDateTime": timestamp(table.created_ms),
         "ProvisionedThroughput": { "ReadCapacityUnits": units.0, "WriteCapacityUnits": units.1 },
         "ItemCount": table.item_count,
-        "BillingMode": table_description::billing_mode(schema.billing_mode),
+        "BillingMode": schema.billing_mode.word(),
     });
     if let Some(members) = out.as_object_mut() {
         table_settings::on_demand_to_json(&schema.settings.throughput.on_demand, members);

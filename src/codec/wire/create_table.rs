@@ -8,7 +8,7 @@ use super::names::{self, NAME_RULES};
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::{answer, table_answer, table_description, table_members, table_settings};
 use crate::codec::json::document::Json;
-use crate::model::api::create_table::ProjectionType;
+use crate::model::Word;
 use crate::model::api::{CreateTableRequest, CreateTableResponse, IndexDefinition};
 use crate::model::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_CHARS_MAX, NON_KEY_ATTRIBUTES_MAX};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, ProvisionedThroughput};
@@ -124,7 +124,7 @@ pub fn request(json: Json<'_>) -> Result<CreateTableRequest, WireError> {
     let table_name = names::new_table(members)?;
     members::constrained(json, &SHAPE)?;
     members::refuse(members, &["GlobalTableSourceArn", "GlobalTableSettingsReplicationMode", "VectorIndexes"])?;
-    let billing_mode = table_members::billing_mode(members);
+    let billing_mode = members.word("BillingMode");
     table_settings::check(members, billing_mode.unwrap_or(BillingMode::Provisioned))?;
     Ok(CreateTableRequest {
         table_name,
@@ -147,10 +147,7 @@ pub(super) fn attribute_definitions(members: Members<'_>) -> Option<Vec<KeyAttri
 }
 
 fn key_attribute(members: Members<'_>) -> Option<KeyAttribute> {
-    Some(KeyAttribute {
-        attribute_type: table_members::attribute_type(members.string("AttributeType")?)?,
-        name: members.owned("AttributeName")?,
-    })
+    Some(KeyAttribute { attribute_type: members.word("AttributeType")?, name: members.owned("AttributeName")? })
 }
 
 pub(super) fn indexes(members: Members<'_>, name: &str, kind: IndexKind) -> Result<Option<Vec<IndexDefinition>>, WireError> {
@@ -190,7 +187,7 @@ pub fn to_json(schema: &TableSchema) -> Value {
             out.insert(name.to_owned(), Value::Array(indexes));
         }
     }
-    out.insert("BillingMode".to_owned(), json!(table_description::billing_mode(schema.billing_mode)));
+    out.insert("BillingMode".to_owned(), json!(schema.billing_mode.word()));
     if let Some(throughput) = schema.throughput {
         out.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
     }
@@ -250,7 +247,7 @@ pub(super) fn add_billing(
     members: &mut Map<String, Value>,
 ) {
     if let Some(mode) = mode {
-        members.insert("BillingMode".to_owned(), json!(table_description::billing_mode(mode)));
+        members.insert("BillingMode".to_owned(), json!(mode.word()));
     }
     if let Some(throughput) = throughput {
         members.insert("ProvisionedThroughput".to_owned(), throughput_to_json(throughput));
@@ -264,12 +261,7 @@ pub(super) fn definition_to_json(index: &IndexDefinition) -> Value {
     out.insert("KeySchema".to_owned(), table_description::key_schema_to_json(&index.key_schema));
     let mut projection = Map::new();
     if let Some(projection_type) = index.projection.projection_type {
-        let text = match projection_type {
-            ProjectionType::All => "ALL",
-            ProjectionType::Include => "INCLUDE",
-            ProjectionType::KeysOnly => "KEYS_ONLY",
-        };
-        projection.insert("ProjectionType".to_owned(), json!(text));
+        projection.insert("ProjectionType".to_owned(), json!(projection_type.word()));
     }
     if let Some(names) = &index.projection.non_key_attributes {
         projection.insert("NonKeyAttributes".to_owned(), json!(names));

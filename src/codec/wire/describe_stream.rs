@@ -7,10 +7,10 @@ use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::write::ObjectWriter;
 use super::{answer, members, stream_arn, table_description, table_members};
 use crate::codec::json::document::Json;
+use crate::model::Word;
 use crate::model::api::{DescribeStreamRequest, DescribeStreamResponse, SequenceNumber, Shard, StreamStatus};
 use crate::model::error::StreamError;
 use crate::model::limits::LIST_STREAMS_MAX;
-use crate::model::settings::StreamViewType;
 use crate::model::{Error, arn};
 
 static SHARD_FILTER: Structure = Structure {
@@ -57,8 +57,8 @@ pub fn to_json(response: &DescribeStreamResponse) -> Value {
     };
     add("StreamArn", json!(arn::stream(&response.stream)));
     add("StreamLabel", json!(response.stream.label));
-    add("StreamStatus", json!(status(response.status)));
-    add("StreamViewType", json!(response.view_type.text()));
+    add("StreamStatus", json!(response.status.word()));
+    add("StreamViewType", json!(response.view_type.word()));
     add("CreationRequestDateTime", table_description::timestamp(response.created_ms));
     add("TableName", json!(response.stream.table_name.as_str()));
     add("KeySchema", table_description::key_schema_to_json(&response.key_schema));
@@ -67,13 +67,6 @@ pub fn to_json(response: &DescribeStreamResponse) -> Value {
         add("LastEvaluatedShardId", json!(last));
     }
     json!({ "StreamDescription": out })
-}
-
-fn status(status: StreamStatus) -> &'static str {
-    match status {
-        StreamStatus::Enabled => "ENABLED",
-        StreamStatus::Disabled => "DISABLED",
-    }
 }
 
 fn shard(shard: &Shard) -> Value {
@@ -113,7 +106,7 @@ pub fn write_request(request: &DescribeStreamRequest, home: &str, out: &mut Vec<
 pub fn read_response(json: Json<'_>) -> Result<DescribeStreamResponse, Error> {
     let members = answer::structure(answer::members(json)?, "StreamDescription")?;
     let shards = members.list("Shards").unwrap_or_default().map(read_shard);
-    let view_type = members.string("StreamViewType").and_then(StreamViewType::of_text);
+    let view_type = members.word("StreamViewType");
     Ok(DescribeStreamResponse {
         stream: stream_arn::read_answer(members, "StreamArn")?,
         status: match members.string("StreamStatus") {

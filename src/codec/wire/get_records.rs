@@ -8,7 +8,8 @@ use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::Error;
-use crate::model::api::{GetRecordsRequest, GetRecordsResponse, Origin, SequenceNumber, StreamEvent, StreamRecord};
+use crate::model::Word;
+use crate::model::api::{GetRecordsRequest, GetRecordsResponse, Origin, SequenceNumber, StreamRecord};
 use crate::model::arn::REGION;
 use crate::model::limits::STREAM_RECORDS_MAX;
 use crate::model::settings::StreamViewType;
@@ -57,13 +58,8 @@ pub fn response(response: &GetRecordsResponse, out: &mut Vec<u8>) {
 /// One record with its newline-free JSON object.
 pub fn write_record(record: &StreamRecord, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
-    let event = match record.event {
-        StreamEvent::Insert => "INSERT",
-        StreamEvent::Modify => "MODIFY",
-        StreamEvent::Remove => "REMOVE",
-    };
     write::string(&record.event_id, object.member("eventID"));
-    write::string(event, object.member("eventName"));
+    write::string(record.event.word(), object.member("eventName"));
     write::string(EVENT_VERSION, object.member("eventVersion"));
     write::string("aws:dynamodb", object.member("eventSource"));
     write::string(REGION, object.member("awsRegion"));
@@ -90,7 +86,7 @@ fn write_change(record: &StreamRecord, out: &mut Vec<u8>) {
     }
     write::string(&record.sequence_number.to_string(), object.member("SequenceNumber"));
     write::whole(record.size_bytes, object.member("SizeBytes"));
-    write::string(record.view_type.text(), object.member("StreamViewType"));
+    write::string(record.view_type.word(), object.member("StreamViewType"));
     object.end();
 }
 
@@ -121,15 +117,11 @@ fn read_record(json: Json<'_>) -> Result<StreamRecord, Error> {
     let number = change.string("SequenceNumber").and_then(SequenceNumber::of_digits);
     Ok(StreamRecord {
         event_id: members.owned("eventID").unwrap_or_default(),
-        event: match answer::text(members, "eventName")? {
-            "INSERT" => StreamEvent::Insert,
-            "REMOVE" => StreamEvent::Remove,
-            _ => StreamEvent::Modify,
-        },
+        event: members.word("eventName").ok_or_else(|| answer::missing("eventName"))?,
         origin: if principal == Some(SERVICE) { Origin::TimeToLive } else { Origin::Client },
         sequence_number: number.ok_or_else(|| answer::missing("SequenceNumber"))?,
         created_ms: change.time_ms("ApproximateCreationDateTime").unwrap_or(0),
-        view_type: change.string("StreamViewType").and_then(StreamViewType::of_text).unwrap_or(StreamViewType::KeysOnly),
+        view_type: change.word("StreamViewType").unwrap_or(StreamViewType::KeysOnly),
         keys: answer::item(change, "Keys")?.unwrap_or_default(),
         new_image: answer::item(change, "NewImage")?,
         old_image: answer::item(change, "OldImage")?,

@@ -43,7 +43,7 @@ impl ItemWrite {
         members::check_placeholders_wanted(members, ExpressionParameter::OF_CONDITION)?;
         let item = members::item(members, member)?;
         // After the item: a bad value in it is told before a ReturnValues that only UpdateItem takes.
-        let return_values = members::return_values(members)?;
+        let return_values = members::return_values(members, WireError::ReturnValues)?;
         Ok(Self {
             table_name,
             item,

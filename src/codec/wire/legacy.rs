@@ -6,9 +6,7 @@ use super::error::WireError;
 use super::shape::Members;
 use crate::codec::json::document::Json;
 use crate::model::AttributeValue;
-use crate::model::api::legacy::{
-    AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions,
-};
+use crate::model::api::legacy::{AttributeUpdate, ComparisonOperator, ConditionalOperator, LegacyCondition, LegacyConditions};
 use crate::model::api::{ConditionParameter, UpdateParameter};
 use crate::model::attribute_value::check_attribute_name;
 
@@ -65,11 +63,7 @@ fn attribute_update(attribute: &str, json: Json<'_>) -> Result<AttributeUpdate, 
     let Some(members) = Members::of(json) else { return Ok(AttributeUpdate { attribute, ..AttributeUpdate::default() }) };
     Ok(AttributeUpdate {
         attribute,
-        action: match members.string("Action") {
-            Some("ADD") => AttributeAction::Add,
-            Some("DELETE") => AttributeAction::Delete,
-            _ => AttributeAction::Put,
-        },
+        action: members.word("Action").unwrap_or_default(),
         value: members.get("Value").map(attribute_value::value).transpose()?,
     })
 }

@@ -5,7 +5,8 @@ use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::{constraint, json_type, legacy};
 use crate::codec::json::document::Json;
-use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, ReturnValues, Select};
+use crate::model::Word;
+use crate::model::api::{ConditionParameter, Placeholders, ReturnConsumedCapacity, ReturnValues};
 use crate::model::attribute_value::check_attribute_name;
 use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{ExpressionError, ValueError};
@@ -114,7 +115,7 @@ pub fn constrained_write(json: Json<'_>, shape: &Structure) -> Result<(), WireEr
     }
     found?;
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
-    return_values(members).map(drop).map_err(|_| WireError::OlderReturnValues)
+    return_values::<ReturnValues>(members, WireError::OlderReturnValues).map(drop)
 }
 
 /// Refuses members that this version does not serve: better an error than a request that does something else.
@@ -200,30 +201,12 @@ pub fn item(members: Members<'_>, name: &str) -> Result<Item, WireError> {
 }
 
 pub fn return_consumed_capacity(members: Members<'_>) -> ReturnConsumedCapacity {
-    match members.string("ReturnConsumedCapacity") {
-        Some("INDEXES") => ReturnConsumedCapacity::Indexes,
-        Some("TOTAL") => ReturnConsumedCapacity::Total,
-        _ => ReturnConsumedCapacity::None,
-    }
+    members.word("ReturnConsumedCapacity").unwrap_or_default()
 }
 
-/// `ReturnValues` of PutItem and DeleteItem.
-pub fn return_values(members: Members<'_>) -> Result<ReturnValues, WireError> {
-    match members.string("ReturnValues") {
-        None | Some("NONE") => Ok(ReturnValues::None),
-        Some("ALL_OLD") => Ok(ReturnValues::AllOld),
-        Some(_) => Err(WireError::ReturnValues),
-    }
-}
-
-pub fn select(members: Members<'_>) -> Option<Select> {
-    match members.string("Select")? {
-        "ALL_ATTRIBUTES" => Some(Select::AllAttributes),
-        "ALL_PROJECTED_ATTRIBUTES" => Some(Select::AllProjectedAttributes),
-        "COUNT" => Some(Select::Count),
-        "SPECIFIC_ATTRIBUTES" => Some(Select::SpecificAttributes),
-        _ => None,
-    }
+/// `ReturnValues`; another word is the error `other`.
+pub fn return_values<T: Word + Default>(members: Members<'_>, other: WireError) -> Result<T, WireError> {
+    members.string("ReturnValues").map_or(Ok(T::default()), |word| T::of_word(word).ok_or(other))
 }
 
 /// Names and values may only come with an expression that can use them. Told before the values of Key, Item and ExclusiveStartKey

@@ -7,6 +7,7 @@ use super::{answer, ask, attribute_value};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::codec::row::{Row, Rows};
+use crate::model::Word;
 use crate::model::api::{ConditionParameter, Page, Placeholders, QueryRequest, ReturnConsumedCapacity, ScanRequest, Select};
 use crate::model::error::{StoreError, ValueError};
 use crate::model::{Error, IndexName, Item, TableName};
@@ -129,7 +130,7 @@ impl<'r> Asked<'r> {
         object.text_if("ProjectionExpression", self.projection_expression);
         ask::attributes_to_get(self.attributes_to_get, object);
         ask::placeholders(self.placeholders, object);
-        ask::select(self.select, object);
+        object.text_if("Select", self.select.map(Word::word));
         object.count("Limit", self.limit);
         object.flag("ConsistentRead", self.consistent_read);
         if let Some(key) = self.exclusive_start_key {

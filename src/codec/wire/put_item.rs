@@ -54,7 +54,7 @@ pub fn response(response: &PutItemResponse, reporting: &Reporting, out: &mut Vec
 pub fn write_request(request: &PutItemRequest, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::start(out);
     item_write::write_item_members(&request.table_name, ("Item", &request.item), &mut object);
-    object.word_if("ReturnValues", request.return_values == ReturnValues::AllOld, "ALL_OLD");
+    object.word_unless(ReturnValues::None, "ReturnValues", request.return_values);
     let returned = (request.return_old_on_condition_failure, request.return_item_collection_metrics);
     let (condition, placeholders) = (&request.condition, &request.placeholders);
     item_write::write_options(condition, placeholders, returned, request.return_consumed_capacity, &mut object);

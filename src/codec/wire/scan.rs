@@ -57,7 +57,7 @@ pub fn request(json: Json<'_>) -> Result<ScanRequest, WireError> {
         projection_expression: members.owned("ProjectionExpression"),
         attributes_to_get: members::attributes_to_get(members)?,
         placeholders: members::placeholders(members)?,
-        select: members::select(members),
+        select: members.word("Select"),
         limit: members.count("Limit"),
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         segment,

@@ -7,6 +7,7 @@
 //! its model's members in the model's order, once for types and once for constraints, and clients match on its texts.
 
 use crate::codec::json::document::{Json, Kind, List, Object};
+use crate::model::Word;
 
 /// The type of a member.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +98,11 @@ impl<'a> Members<'a> {
 
     pub fn string(self, name: &str) -> Option<&'a str> {
         self.get(name).and_then(Json::as_str)
+    }
+
+    /// A value that the API names by a word; `None` for another word too.
+    pub fn word<T: Word>(self, name: &str) -> Option<T> {
+        self.string(name).and_then(T::of_word)
     }
 
     pub fn owned(self, name: &str) -> Option<String> {

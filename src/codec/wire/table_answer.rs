@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::shape::Members;
 use super::{answer, table_members, table_settings};
 use crate::codec::json::document::Json;
+use crate::model::Word;
 use crate::model::api::common::Failure;
 use crate::model::api::create_table::ProjectionType;
 use crate::model::api::table_control::{RestoreSummary, ThroughputHistory};
@@ -14,7 +15,7 @@ use crate::model::api::{IndexDescription, KeySchemaElement, TableControl, TableD
 use crate::model::schema::{
     BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ON_DEMAND_WARM, ProvisionedThroughput,
 };
-use crate::model::settings::{Encryption, OnDemandThroughput, StreamViewType, TableClass, ThroughputSettings, WarmThroughput};
+use crate::model::settings::{Encryption, OnDemandThroughput, TableClass, ThroughputSettings, WarmThroughput};
 use crate::model::{Error, IndexSchema, KeySchema, Projection, TableSchema, TableSettings};
 
 /// What the key of KMS is called that a table has without naming one.
@@ -26,7 +27,7 @@ const OWN_KEY: &str = ":alias/aws/dynamodb";
 /// A name or the key schema is missing or wrong.
 pub fn read(members: Members<'_>, at_ms: u64) -> Result<TableDescription, Error> {
     let billing = members.structure("BillingModeSummary");
-    let billing_mode = billing.and_then(table_members::billing_mode).unwrap_or(BillingMode::Provisioned);
+    let billing_mode = billing.and_then(|billing| billing.word("BillingMode")).unwrap_or(BillingMode::Provisioned);
     let created_ms = members.time_ms("CreationDateTime").unwrap_or(0);
     let status = status(members, "TableStatus");
     let types = Types::of(members);
@@ -69,7 +70,7 @@ struct Types<'a>(BTreeMap<&'a str, KeyAttributeType>);
 impl<'a> Types<'a> {
     fn of(members: Members<'a>) -> Self {
         let one = |members: Members<'a>| {
-            let attribute_type = table_members::attribute_type(members.string("AttributeType")?)?;
+            let attribute_type = members.word("AttributeType")?;
             Some((members.string("AttributeName")?, attribute_type))
         };
         Self(members.list("AttributeDefinitions").unwrap_or_default().filter_map(Members::of).filter_map(one).collect())
@@ -137,12 +138,7 @@ fn projection(members: Members<'_>) -> Projection {
 
 /// States that we have none of are those in which a table is not to be changed.
 fn status(members: Members<'_>, name: &str) -> TableStatus {
-    match members.string(name) {
-        Some("CREATING") => TableStatus::Creating,
-        Some("DELETING") => TableStatus::Deleting,
-        Some("ACTIVE") | None => TableStatus::Active,
-        Some(_) => TableStatus::Updating,
-    }
+    members.string(name).map_or(TableStatus::Active, |word| TableStatus::of_word(word).unwrap_or(TableStatus::Updating))
 }
 
 /// On demand the members are there and zero; while a table becomes so, they are what they were.
@@ -154,9 +150,9 @@ fn settings(members: Members<'_>, mode: BillingMode) -> TableSettings {
     let stream = members.structure("StreamSpecification").filter(|stream| stream.boolean("StreamEnabled") == Some(true));
     let class = members.structure("TableClassSummary").and_then(|class| class.string("TableClass"));
     TableSettings {
-        stream: stream.and_then(|stream| stream.string("StreamViewType")).and_then(StreamViewType::of_text),
+        stream: stream.and_then(|stream| stream.word("StreamViewType")),
         encryption: members.structure("SSEDescription").and_then(encryption),
-        table_class: class.and_then(TableClass::of_text),
+        table_class: class.and_then(TableClass::of_word),
         tags: Vec::new(),
         resource_policy: None,
         throughput: throughput_settings(members, mode),

@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::table_settings;
+use crate::model::Word;
 use crate::model::api::common::Failure;
 use crate::model::api::table_control::ThroughputHistory;
 use crate::model::api::{IndexDescription, KeySchemaElement, StreamName, TableDescription, TableStatus};
 use crate::model::arn::{self, ACCOUNT, REGION};
-use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, ProvisionedThroughput};
 use crate::model::settings::Encryption;
 use crate::model::{IndexSchema, Projection, TableSchema};
 
@@ -22,7 +23,7 @@ pub fn to_json(table: &TableDescription) -> Value {
     add("AttributeDefinitions", attribute_definitions(schema));
     add("TableName", json!(schema.name.as_str()));
     add("KeySchema", table_key_schema(schema));
-    add("TableStatus", json!(status(table.status)));
+    add("TableStatus", json!(table.status.word()));
     add("CreationDateTime", timestamp(table.created_ms));
     add("ProvisionedThroughput", throughput(schema.throughput, &table.control.throughput, table.at_ms));
     add("TableSizeBytes", json!(table.table_size_bytes));
@@ -48,7 +49,7 @@ fn billing_mode_summary(table: &TableDescription) -> Option<Value> {
     let mode = table.schema.billing_mode;
     let created_on_demand = (mode == BillingMode::PayPerRequest).then_some(table.created_ms);
     let since = table.control.on_demand_since_ms.or(created_on_demand)?;
-    Some(json!({ "BillingMode": billing_mode(mode), "LastUpdateToPayPerRequestDateTime": timestamp(since) }))
+    Some(json!({ "BillingMode": mode.word(), "LastUpdateToPayPerRequestDateTime": timestamp(since) }))
 }
 
 /// The description of a table that is going: without keys, definitions, indexes and creation time.
@@ -57,7 +58,7 @@ pub fn deleted_to_json(table: &TableDescription) -> Value {
     let schema = &table.schema;
     let mut out = json!({
         "TableName": schema.name.as_str(),
-        "TableStatus": status(table.status),
+        "TableStatus": table.status.word(),
         "ProvisionedThroughput": throughput(schema.throughput, &table.control.throughput, table.at_ms),
         "TableSizeBytes": table.table_size_bytes,
         "ItemCount": table.item_count,
@@ -90,7 +91,7 @@ fn add_options(table: &TableDescription, out: &mut Map<String, Value>) {
         );
     }
     if let Some(class) = schema.settings.table_class {
-        let mut summary = json!({ "TableClass": class.text() });
+        let mut summary = json!({ "TableClass": class.word() });
         if let (Some(changed), Some(members)) = (table.control.class_changed_ms, summary.as_object_mut()) {
             members.insert("LastUpdateDateTime".to_owned(), timestamp(changed));
         }
@@ -119,7 +120,7 @@ fn indexes(table: &TableDescription, kind: IndexKind) -> Vec<Value> {
         .map(|(index, state)| {
             let mut out = index_to_json(&table.schema, index, state);
             if kind == IndexKind::Global {
-                out.insert("IndexStatus".to_owned(), json!(status(state.status)));
+                out.insert("IndexStatus".to_owned(), json!(state.status.word()));
                 if let Some(backfilling) = state.backfilling {
                     out.insert("Backfilling".to_owned(), json!(backfilling));
                 }
@@ -154,26 +155,15 @@ pub(super) fn attribute_definitions(schema: &TableSchema) -> Value {
 
 /// `AttributeDefinitions` in this order.
 pub(super) fn definitions_to_json(attributes: &[KeyAttribute]) -> Value {
-    let definition = |attribute: &KeyAttribute| {
-        let attribute_type = match attribute.attribute_type {
-            KeyAttributeType::S => "S",
-            KeyAttributeType::N => "N",
-            KeyAttributeType::B => "B",
-        };
-        json!({ "AttributeName": attribute.name, "AttributeType": attribute_type })
-    };
+    let definition =
+        |attribute: &KeyAttribute| json!({ "AttributeName": attribute.name, "AttributeType": attribute.attribute_type.word() });
     attributes.iter().map(definition).collect()
 }
 
 /// `KeySchema` as it was sent.
 pub(super) fn key_schema_to_json(elements: &[KeySchemaElement]) -> Value {
-    let element = |element: &KeySchemaElement| {
-        let key_type = match element.key_type {
-            KeyType::Hash => "HASH",
-            KeyType::Range => "RANGE",
-        };
-        json!({ "AttributeName": element.attribute_name, "KeyType": key_type })
-    };
+    let element =
+        |element: &KeySchemaElement| json!({ "AttributeName": element.attribute_name, "KeyType": element.key_type.word() });
     elements.iter().map(element).collect()
 }
 
@@ -199,22 +189,6 @@ pub(super) fn projection(projection: &Projection) -> Value {
     }
 }
 
-pub(super) fn billing_mode(mode: BillingMode) -> &'static str {
-    match mode {
-        BillingMode::Provisioned => "PROVISIONED",
-        BillingMode::PayPerRequest => "PAY_PER_REQUEST",
-    }
-}
-
-fn status(status: TableStatus) -> &'static str {
-    match status {
-        TableStatus::Creating => "CREATING",
-        TableStatus::Active => "ACTIVE",
-        TableStatus::Deleting => "DELETING",
-        TableStatus::Updating => "UPDATING",
-    }
-}
-
 /// `ProvisionedThroughputDescription`; all zero on demand.
 fn throughput(throughput: Option<ProvisionedThroughput>, history: &ThroughputHistory, at_ms: u64) -> Value {
     let mut out = Map::new();
@@ -235,7 +209,7 @@ fn warm_throughput(schema: &TableSchema, index: Option<&str>, state: TableStatus
     json!({
         "ReadUnitsPerSecond": warm.read_capacity_units,
         "WriteUnitsPerSecond": warm.write_capacity_units,
-        "Status": status(state),
+        "Status": state.word(),
     })
 }
 

@@ -2,45 +2,20 @@
 
 use super::shape::Members;
 use crate::codec::json::document::Json;
-use crate::model::api::create_table::ProjectionType;
 use crate::model::api::{KeySchemaElement, ProjectionDefinition};
-use crate::model::schema::{BillingMode, KeyAttributeType, KeyType, ProvisionedThroughput};
+use crate::model::schema::ProvisionedThroughput;
 
 /// The structures in the list `name`; their types and constraints were checked.
 pub fn structures<'a>(members: Members<'a>, name: &str) -> impl Iterator<Item = Members<'a>> {
     members.list(name).unwrap_or_default().filter_map(Members::of)
 }
 
-/// `AttributeType`.
-pub fn attribute_type(text: &str) -> Option<KeyAttributeType> {
-    match text {
-        "S" => Some(KeyAttributeType::S),
-        "N" => Some(KeyAttributeType::N),
-        "B" => Some(KeyAttributeType::B),
-        _ => None,
-    }
-}
-
 /// `KeySchema`.
 pub fn key_schema(members: Members<'_>) -> Vec<KeySchemaElement> {
     let element = |members: Members<'_>| {
-        let key_type = match members.string("KeyType")? {
-            "HASH" => KeyType::Hash,
-            "RANGE" => KeyType::Range,
-            _ => return None,
-        };
-        Some(KeySchemaElement { attribute_name: members.owned("AttributeName")?, key_type })
+        Some(KeySchemaElement { attribute_name: members.owned("AttributeName")?, key_type: members.word("KeyType")? })
     };
     structures(members, "KeySchema").filter_map(element).collect()
-}
-
-/// `BillingMode`.
-pub fn billing_mode(members: Members<'_>) -> Option<BillingMode> {
-    match members.string("BillingMode")? {
-        "PROVISIONED" => Some(BillingMode::Provisioned),
-        "PAY_PER_REQUEST" => Some(BillingMode::PayPerRequest),
-        _ => None,
-    }
 }
 
 /// `ProvisionedThroughput`.
@@ -55,13 +30,7 @@ pub fn throughput(members: Members<'_>) -> Option<ProvisionedThroughput> {
 
 /// The members of `Projection`.
 pub fn projection(members: Members<'_>) -> ProjectionDefinition {
-    let projection_type = match members.string("ProjectionType") {
-        Some("ALL") => Some(ProjectionType::All),
-        Some("INCLUDE") => Some(ProjectionType::Include),
-        Some("KEYS_ONLY") => Some(ProjectionType::KeysOnly),
-        _ => None,
-    };
     let names = members.list("NonKeyAttributes");
     let non_key_attributes = names.map(|names| names.filter_map(Json::as_str).map(str::to_owned).collect());
-    ProjectionDefinition { projection_type, non_key_attributes }
+    ProjectionDefinition { projection_type: members.word("ProjectionType"), non_key_attributes }
 }

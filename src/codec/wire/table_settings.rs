@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::error::WireError;
 use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use crate::model::TableSettings;
+use crate::model::Word;
 use crate::model::error::{ResourceError, SchemaError};
 use crate::model::limits::{POLICY_BYTES_MAX, TAG_KEY_CHARS_MAX, TAG_VALUE_CHARS_MAX, TAGS_MAX};
 use crate::model::schema::{BillingMode, ON_DEMAND_WARM};
@@ -206,7 +207,7 @@ fn global_indexes<'a>(members: Members<'a>) -> impl Iterator<Item = Members<'a>>
 pub fn read(members: Members<'_>) -> TableSettings {
     let stream = members.structure("StreamSpecification").filter(|stream| stream.boolean("StreamEnabled") == Some(true));
     TableSettings {
-        stream: stream.and_then(|stream| stream.string("StreamViewType")).and_then(StreamViewType::of_text),
+        stream: stream.and_then(|stream| stream.word("StreamViewType")),
         encryption: encryption(members).ok().flatten().filter(|encryption| encryption.enabled),
         table_class: table_class(members).ok().flatten(),
         tags: tags(members),
@@ -242,7 +243,7 @@ pub fn warm(members: Members<'_>) -> Option<WarmThroughput> {
 /// A class that there is not.
 pub fn table_class(members: Members<'_>) -> Result<Option<TableClass>, SchemaError> {
     let text = members.string("TableClass");
-    text.map(|text| TableClass::of_text(text).ok_or(SchemaError::TableClass)).transpose()
+    text.map(|text| TableClass::of_word(text).ok_or(SchemaError::TableClass)).transpose()
 }
 
 /// `Tags` as key and value.
@@ -257,7 +258,7 @@ pub fn to_json(settings: &TableSettings, out: &mut Map<String, Value>) {
     add("StreamSpecification", settings.stream.map(stream_to_json));
     add("SSESpecification", settings.encryption.as_ref().map(encryption_to_json));
     add("Tags", (!settings.tags.is_empty()).then(|| tags_to_json(&settings.tags)));
-    add("TableClass", settings.table_class.map(|class| json!(class.text())));
+    add("TableClass", settings.table_class.map(|class| json!(class.word())));
     throughput_to_json(&settings.throughput, out);
     if let Some(policy) = &settings.resource_policy {
         out.insert("ResourcePolicy".to_owned(), json!(policy));
@@ -274,7 +275,7 @@ pub fn encryption_to_json(encryption: &Encryption) -> Value {
 }
 
 pub fn stream_to_json(view_type: StreamViewType) -> Value {
-    json!({ "StreamEnabled": true, "StreamViewType": view_type.text() })
+    json!({ "StreamEnabled": true, "StreamViewType": view_type.word() })
 }
 
 pub fn tags_to_json(tags: &[(String, String)]) -> Value {

@@ -8,6 +8,7 @@ use super::write::ObjectWriter;
 use super::{answer, describe_table, members, names};
 use crate::codec::json::document::Json;
 use crate::model::Error;
+use crate::model::Word;
 use crate::model::api::{
     DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
     UpdateTimeToLiveResponse,
@@ -62,14 +63,8 @@ pub fn describe_request(json: Json<'_>) -> Result<DescribeTimeToLiveRequest, Wir
 /// The body of DescribeTimeToLive's answer as a tree.
 #[must_use]
 pub fn describe_to_json(response: &DescribeTimeToLiveResponse) -> Value {
-    let status = match response.status {
-        TimeToLiveStatus::Enabling => "ENABLING",
-        TimeToLiveStatus::Enabled => "ENABLED",
-        TimeToLiveStatus::Disabling => "DISABLING",
-        TimeToLiveStatus::Disabled => "DISABLED",
-    };
     let mut out = Map::new();
-    out.insert("TimeToLiveStatus".to_owned(), json!(status));
+    out.insert("TimeToLiveStatus".to_owned(), json!(response.status.word()));
     if let Some(name) = &response.attribute_name {
         out.insert("AttributeName".to_owned(), json!(name));
     }
@@ -109,11 +104,6 @@ pub fn write_describe_request(request: &DescribeTimeToLiveRequest, out: &mut Vec
 /// It is none.
 pub fn read_describe_response(json: Json<'_>) -> Result<DescribeTimeToLiveResponse, Error> {
     let members = answer::structure(answer::members(json)?, "TimeToLiveDescription")?;
-    let status = match members.string("TimeToLiveStatus") {
-        Some("ENABLING") => TimeToLiveStatus::Enabling,
-        Some("ENABLED") => TimeToLiveStatus::Enabled,
-        Some("DISABLING") => TimeToLiveStatus::Disabling,
-        _ => TimeToLiveStatus::Disabled,
-    };
+    let status = members.word("TimeToLiveStatus").unwrap_or(TimeToLiveStatus::Disabled);
     Ok(DescribeTimeToLiveResponse { status, attribute_name: members.owned("AttributeName") })
 }

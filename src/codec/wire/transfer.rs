@@ -10,6 +10,7 @@ use super::shape::{Element, Member, Members, Rule, Shape, Structure};
 use super::table_description::{add_failure, timestamp};
 use crate::codec::digest::{hex, unhex};
 use crate::codec::json::document::Json;
+use crate::model::Word;
 use crate::model::api::transfer::{
     Compression, Export, ExportFilter, ExportRequest, ExportView, Import, ImportRequest, InputFormat, ListTransfersRequest,
     ListTransfersResponse, WindowRequest,
@@ -156,12 +157,11 @@ fn window(members: Members<'_>) -> Result<Option<WindowRequest>, RecoveryError> 
         return Err(RecoveryError::Parameter("ExportTime is of full exports: give ExportFromTime and ExportToTime"));
     }
     let from_ms = specification.and_then(|of| of.time_ms("ExportFromTime"));
-    let view = specification.and_then(|of| of.string("ExportViewType"));
     Ok(Some(WindowRequest {
         from_ms: from_ms
             .ok_or(RecoveryError::Parameter("INCREMENTAL_EXPORT needs IncrementalExportSpecification.ExportFromTime"))?,
         to_ms: specification.and_then(|of| of.time_ms("ExportToTime")),
-        view: ExportView::ALL.into_iter().find(|known| Some(known.text()) == view).unwrap_or(ExportView::NewAndOldImages),
+        view: specification.and_then(|of| of.word("ExportViewType")).unwrap_or(ExportView::NewAndOldImages),
     }))
 }
 
@@ -231,16 +231,8 @@ pub fn import_request(json: Json<'_>) -> Result<ImportRequest, WireError> {
         table: create_table::request(members.get("TableCreationParameters").ok_or(WireError::NotAnObject)?)?,
         bucket: bucket(source)?,
         prefix: source.owned("S3KeyPrefix"),
-        format: match members.string("InputFormat") {
-            Some("CSV") => InputFormat::Csv,
-            Some("ION") => InputFormat::Ion,
-            _ => InputFormat::DynamoDbJson,
-        },
-        compression: match members.string("InputCompressionType") {
-            Some("GZIP") => Compression::Gzip,
-            Some("ZSTD") => Compression::Zstd,
-            _ => Compression::None,
-        },
+        format: members.word("InputFormat").unwrap_or(InputFormat::DynamoDbJson),
+        compression: members.word("InputCompressionType").unwrap_or(Compression::None),
         delimiter: options.and_then(|csv| csv.string("Delimiter")).and_then(|text| text.bytes().next()).unwrap_or(b','),
         header: header.map(|names| names.filter_map(Json::as_str).map(str::to_owned).collect()),
         client_token: members.owned("ClientToken"),
@@ -268,7 +260,7 @@ fn echoed(echo: &str, names: &[&str], out: &mut Map<String, Value>) {
 pub fn export_to_json(export: &Export) -> Value {
     let mut out = Map::new();
     out.insert("ExportArn".to_owned(), json!(export.arn));
-    out.insert("ExportStatus".to_owned(), json!(export.status.text()));
+    out.insert("ExportStatus".to_owned(), json!(export.status.word()));
     out.insert("StartTime".to_owned(), timestamp(export.start_ms));
     out.insert("TableArn".to_owned(), json!(table_arn(&export.arn)));
     out.insert("TableId".to_owned(), json!(export.table_id));
@@ -278,11 +270,11 @@ pub fn export_to_json(export: &Export) -> Value {
             "IncrementalExportSpecification".to_owned(),
             json!({
                 "ExportFromTime": timestamp(window.from_ms), "ExportToTime": timestamp(window.to_ms),
-                "ExportViewType": window.view.text(),
+                "ExportViewType": window.view.word(),
             }),
         ),
     };
-    out.insert("ExportFormat".to_owned(), json!(export.format().text()));
+    out.insert("ExportFormat".to_owned(), json!(export.format().word()));
     out.insert("ExportType".to_owned(), json!(export.type_text()));
     echoed(
         &export.echo,
@@ -304,7 +296,7 @@ pub fn export_to_json(export: &Export) -> Value {
 /// The body of ListExports.
 #[must_use]
 pub fn exports_to_json(response: &ListTransfersResponse<Export>) -> Value {
-    let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.text(), "ExportType": of.type_text() });
+    let summary = |of: &Export| json!({ "ExportArn": of.arn, "ExportStatus": of.status.word(), "ExportType": of.type_text() });
     list("ExportSummaries", response.transfers.iter().map(summary).collect(), response.next.as_deref())
 }
 
@@ -339,7 +331,7 @@ pub fn import_to_json(import: &Import) -> Value {
 fn import_summary(import: &Import) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("ImportArn".to_owned(), json!(import.arn));
-    out.insert("ImportStatus".to_owned(), json!(import.status.text()));
+    out.insert("ImportStatus".to_owned(), json!(import.status.word()));
     out.insert("TableArn".to_owned(), json!(table_arn(&import.arn)));
     out.insert("CloudWatchLogGroupArn".to_owned(), log_group());
     out.insert("StartTime".to_owned(), timestamp(import.start_ms));

@@ -7,7 +7,7 @@ use super::item_write::{self, ItemAnswer};
 use super::legacy;
 use super::members;
 use super::names;
-use super::shape::{Member, Members, Rule, Shape, Structure};
+use super::shape::{Member, Rule, Shape, Structure};
 use super::write::ObjectWriter;
 use crate::codec::json::document::Json;
 use crate::model::Error;
@@ -57,7 +57,8 @@ pub fn request(json: Json<'_>) -> Result<UpdateItemRequest, WireError> {
         members::constrained(json, &OLDER_CHECKS)?;
     }
     let table_name = names::data_table(members)?;
-    let return_values = return_values(members)?;
+    // Another word is reported alone, whatever else is wrong.
+    let return_values = members::return_values(members, WireError::UpdateReturnValues)?;
     members::constrained(json, &SHAPE).map_err(WireError::first_rule_only)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix(
@@ -78,18 +79,6 @@ pub fn request(json: Json<'_>) -> Result<UpdateItemRequest, WireError> {
     })
 }
 
-/// Another value is reported alone, whatever else is wrong.
-fn return_values(members: Members<'_>) -> Result<UpdateReturnValues, WireError> {
-    match members.string("ReturnValues") {
-        None | Some("NONE") => Ok(UpdateReturnValues::None),
-        Some("ALL_OLD") => Ok(UpdateReturnValues::AllOld),
-        Some("ALL_NEW") => Ok(UpdateReturnValues::AllNew),
-        Some("UPDATED_OLD") => Ok(UpdateReturnValues::UpdatedOld),
-        Some("UPDATED_NEW") => Ok(UpdateReturnValues::UpdatedNew),
-        Some(_) => Err(WireError::UpdateReturnValues),
-    }
-}
-
 /// Appends the body.
 pub fn response(response: &UpdateItemResponse, reporting: &Reporting, out: &mut Vec<u8>) {
     let metrics = response.item_collection_metrics.as_ref();
@@ -105,14 +94,7 @@ pub fn write_request(request: &UpdateItemRequest, out: &mut Vec<u8>) {
         UpdateParameter::Expression(text) => object.text("UpdateExpression", text),
         UpdateParameter::AttributeUpdates(updates) => ask::attribute_updates(updates, &mut object),
     }
-    let return_values = match request.return_values {
-        UpdateReturnValues::None => None,
-        UpdateReturnValues::AllOld => Some("ALL_OLD"),
-        UpdateReturnValues::AllNew => Some("ALL_NEW"),
-        UpdateReturnValues::UpdatedOld => Some("UPDATED_OLD"),
-        UpdateReturnValues::UpdatedNew => Some("UPDATED_NEW"),
-    };
-    object.text_if("ReturnValues", return_values);
+    object.word_unless(UpdateReturnValues::None, "ReturnValues", request.return_values);
     let returned = (request.return_old_on_condition_failure, request.return_item_collection_metrics);
     let (condition, placeholders) = (&request.condition, &request.placeholders);
     item_write::write_options(condition, placeholders, returned, request.return_consumed_capacity, &mut object);

@@ -14,8 +14,9 @@ use super::table_members;
 use super::table_settings;
 use crate::codec::json::document::Json;
 use crate::model::Error;
+use crate::model::Word;
+use crate::model::api::UpdateTableResponse;
 use crate::model::api::update_table::{IndexChange, IndexUpdate, StreamSpecification, UpdateTableRequest};
-use crate::model::api::{StreamViewType, UpdateTableResponse};
 use crate::model::error::UpdateTableError;
 use crate::model::schema::IndexKind;
 use crate::model::settings::{OnDemandThroughput, ThroughputSettings, WarmThroughput};
@@ -84,7 +85,7 @@ pub fn request(json: Json<'_>) -> Result<UpdateTableRequest, WireError> {
     Ok(UpdateTableRequest {
         table_name,
         attribute_definitions: create_table::attribute_definitions(members),
-        billing_mode: table_members::billing_mode(members),
+        billing_mode: members.word("BillingMode"),
         throughput: table_members::throughput(members),
         index_updates: updates.transpose()?,
         stream: stream(members)?,
@@ -120,10 +121,8 @@ fn index_update(members: Members<'_>) -> Result<IndexUpdate, WireError> {
 
 fn stream(members: Members<'_>) -> Result<Option<StreamSpecification>, WireError> {
     let Some(stream) = members.structure("StreamSpecification") else { return Ok(None) };
-    let change = StreamSpecification {
-        enabled: stream.boolean("StreamEnabled").unwrap_or(false),
-        view_type: stream.string("StreamViewType").and_then(StreamViewType::of_text),
-    };
+    let change =
+        StreamSpecification { enabled: stream.boolean("StreamEnabled").unwrap_or(false), view_type: stream.word("StreamViewType") };
     match (change.enabled, change.view_type) {
         (true, None) => Err(UpdateTableError::StreamViewTypeMissing.into()),
         (false, Some(_)) => Err(UpdateTableError::StreamViewTypeUnwanted.into()),
@@ -146,7 +145,7 @@ pub fn write_request(request: &UpdateTableRequest, out: &mut Vec<u8>) {
     add("GlobalSecondaryIndexUpdates", request.index_updates.as_ref().map(|all| all.iter().map(index_update_to_json).collect()));
     add("StreamSpecification", request.stream.as_ref().map(stream_to_json));
     add("SSESpecification", request.encryption.as_ref().map(table_settings::encryption_to_json));
-    add("TableClass", request.table_class.map(|class| json!(class.text())));
+    add("TableClass", request.table_class.map(|class| json!(class.word())));
     add("DeletionProtectionEnabled", request.deletion_protection.map(|protection| json!(protection)));
     create_table::add_billing((request.billing_mode, request.throughput), &mut members);
     add_throughput((request.on_demand, request.warm), &mut members);

@@ -11,7 +11,8 @@ use crate::fs::node::Node;
 use crate::fs::node::attr::Attr;
 use crate::fs::path::kind_name;
 use crate::model::IndexKind;
-use crate::model::api::{IndexDescription, TableDescription, TableStatus};
+use crate::model::Word;
+use crate::model::api::{IndexDescription, TableDescription};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
@@ -36,7 +37,7 @@ pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
 fn table_json(table: &TableDescription, bytes: u64, partition_keys: u64) -> Value {
     json!({
         "name": table.schema.name.as_str(),
-        "status": status(table.status),
+        "status": table.status.word(),
         "items": table.item_count,
         "bytes": bytes,
         "billed_bytes": table.table_size_bytes,
@@ -59,7 +60,7 @@ fn index_json(table: &TableDescription, place: usize, index: &IndexDescription, 
     json!({
         "name": schema.name.as_str(),
         "kind": kind_name(schema.kind),
-        "status": status(index.status),
+        "status": index.status.word(),
         "backfilling": index.backfilling,
         "progress": progress,
         "lag": lag,
@@ -82,13 +83,4 @@ fn counted(partition_keys: u64, items: u64) -> Option<u64> {
 
 fn average(bytes: u64, items: u64) -> u64 {
     bytes.checked_div(items).unwrap_or(0)
-}
-
-fn status(status: TableStatus) -> &'static str {
-    match status {
-        TableStatus::Creating => "CREATING",
-        TableStatus::Active => "ACTIVE",
-        TableStatus::Deleting => "DELETING",
-        TableStatus::Updating => "UPDATING",
-    }
 }

@@ -13,9 +13,8 @@ use crate::fs::node::special::Special;
 use crate::fs::open::host::Host;
 use crate::fs::path::names;
 use crate::fs::process::Caller;
-use crate::model::api::{
-    DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, TimeToLiveStatus, UpdateTimeToLiveRequest,
-};
+use crate::model::Word;
+use crate::model::api::{DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, TimeToLiveSpecification, UpdateTimeToLiveRequest};
 use crate::model::{Error, TableName};
 
 /// Items shown that go next.
@@ -33,20 +32,11 @@ pub fn text(mount: &Mount, at: &Special, _caller: Caller) -> Result<Vec<u8>, FsE
         Err(Error::Unavailable(_)) => None,
         next => Some(next?.into_iter().map(shown).collect()),
     };
-    Ok(pretty(&json!({"status": status(described.status), "attribute": described.attribute_name, "next": next})))
+    Ok(pretty(&json!({"status": described.status.word(), "attribute": described.attribute_name, "next": next})))
 }
 
 fn describe(mount: &Mount, table: &TableName) -> Result<DescribeTimeToLiveResponse, FsError> {
     Ok(mount.db.describe_time_to_live(DescribeTimeToLiveRequest { table_name: table.clone() })?)
-}
-
-fn status(status: TimeToLiveStatus) -> &'static str {
-    match status {
-        TimeToLiveStatus::Enabling => "ENABLING",
-        TimeToLiveStatus::Enabled => "ENABLED",
-        TimeToLiveStatus::Disabling => "DISABLING",
-        TimeToLiveStatus::Disabled => "DISABLED",
-    }
 }
 
 /// Does what one write says.

@@ -24,19 +24,6 @@ pub enum BackupStatus {
     Failed,
 }
 
-impl BackupStatus {
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Creating => "CREATING",
-            Self::Available => "AVAILABLE",
-            Self::Deleted => "DELETED",
-            Self::Failed => "FAILED",
-        }
-    }
-}
-
 /// A backup with the table as it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Backup {

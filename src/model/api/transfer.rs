@@ -59,35 +59,11 @@ pub enum ExportView {
     NewAndOldImages,
 }
 
-impl ExportView {
-    pub const ALL: [Self; 2] = [Self::NewImage, Self::NewAndOldImages];
-
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::NewImage => "NEW_IMAGE",
-            Self::NewAndOldImages => "NEW_AND_OLD_IMAGES",
-        }
-    }
-}
-
 /// `ExportFormat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     DynamoDbJson,
     Ion,
-}
-
-impl ExportFormat {
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::DynamoDbJson => "DYNAMODB_JSON",
-            Self::Ion => "ION",
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,18 +72,6 @@ pub enum TransferStatus {
     InProgress,
     Completed,
     Failed,
-}
-
-impl TransferStatus {
-    /// As the API spells it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::InProgress => "IN_PROGRESS",
-            Self::Completed => "COMPLETED",
-            Self::Failed => "FAILED",
-        }
-    }
 }
 
 /// An export as it is.
@@ -165,8 +129,7 @@ impl Export {
     #[must_use]
     pub fn format(&self) -> ExportFormat {
         let request: serde_json::Value = serde_json::from_str(&self.echo).unwrap_or_default();
-        let is_ion = request.get("ExportFormat").and_then(serde_json::Value::as_str) == Some(ExportFormat::Ion.text());
-        if is_ion { ExportFormat::Ion } else { ExportFormat::DynamoDbJson }
+        if request["ExportFormat"] == "ION" { ExportFormat::Ion } else { ExportFormat::DynamoDbJson }
     }
 
     /// `ExportType`.

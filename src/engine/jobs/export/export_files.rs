@@ -20,6 +20,7 @@ use crate::engine::account::ExportRecord;
 use crate::engine::base::keys;
 use crate::engine::jobs::buckets;
 use crate::engine::runtime::Shared;
+use crate::model::Word;
 use crate::model::api::transfer::{Export, ExportFormat};
 use crate::model::error::StoreError;
 use crate::model::{Error, arn};
@@ -119,7 +120,7 @@ pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteErr
         "manifestFilesS3Key": format!("{key}/manifest-files.json"),
         "billedSizeBytes": bytes,
         "itemCount": items,
-        "outputFormat": record.export.format().text(),
+        "outputFormat": record.export.format().word(),
         "exportType": record.export.type_text(),
         "region": arn::REGION,
     });
@@ -129,7 +130,7 @@ pub fn write(shared: &Shared, record: &ExportRecord) -> Result<Written, WriteErr
             summary["version"] = json!(INCREMENTAL_MANIFEST_VERSION);
             summary["exportFromTime"] = json!(calendar::iso(window.from_ms));
             summary["exportToTime"] = json!(calendar::iso(window.to_ms));
-            summary["outputView"] = json!(window.view.text());
+            summary["outputView"] = json!(window.view.word());
         }
     }
     with_checksum(&directory, "manifest-summary", summary.to_string().as_bytes())?;

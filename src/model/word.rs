@@ -1,0 +1,73 @@
+//! Values that the API names by a word: each word stands once, for both directions of the wire and whatever else shows it.
+
+use super::api::backup::{BackupStatus, BackupType};
+use super::api::common::{ReturnConsumedCapacity, ReturnValues, Select, UpdateReturnValues};
+use super::api::create_table::ProjectionType;
+use super::api::describe_stream::StreamStatus;
+use super::api::describe_table::TableStatus;
+use super::api::legacy::AttributeAction;
+use super::api::streams::StreamEvent;
+use super::api::time_to_live::TimeToLiveStatus;
+use super::api::transfer::{Compression, ExportFormat, ExportView, InputFormat, TransferStatus};
+use super::schema::{BillingMode, KeyAttributeType, KeyType};
+use super::settings::{StreamViewType, TableClass};
+
+/// A value that has a word.
+pub trait Word: Sized {
+    /// As the API spells it.
+    fn word(self) -> &'static str;
+
+    /// What the API spells so.
+    fn of_word(word: &str) -> Option<Self>;
+}
+
+macro_rules! words {
+    ($($kind:ident { $($value:ident = $word:literal),+ $(,)? })+) => {
+        $(impl Word for $kind {
+            fn word(self) -> &'static str {
+                match self { $(Self::$value => $word),+ }
+            }
+
+            fn of_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$value),)+ _ => None }
+            }
+        })+
+    };
+}
+
+words! {
+    AttributeAction { Put = "PUT", Add = "ADD", Delete = "DELETE" }
+    // Failed is of this engine.
+    BackupStatus { Creating = "CREATING", Available = "AVAILABLE", Deleted = "DELETED", Failed = "FAILED" }
+    BackupType { User = "USER", System = "SYSTEM", AwsBackup = "AWS_BACKUP", All = "ALL" }
+    BillingMode { Provisioned = "PROVISIONED", PayPerRequest = "PAY_PER_REQUEST" }
+    Compression { None = "NONE", Gzip = "GZIP", Zstd = "ZSTD" }
+    ExportFormat { DynamoDbJson = "DYNAMODB_JSON", Ion = "ION" }
+    ExportView { NewImage = "NEW_IMAGE", NewAndOldImages = "NEW_AND_OLD_IMAGES" }
+    InputFormat { DynamoDbJson = "DYNAMODB_JSON", Ion = "ION", Csv = "CSV" }
+    KeyAttributeType { S = "S", N = "N", B = "B" }
+    KeyType { Hash = "HASH", Range = "RANGE" }
+    ProjectionType { All = "ALL", Include = "INCLUDE", KeysOnly = "KEYS_ONLY" }
+    ReturnConsumedCapacity { Indexes = "INDEXES", Total = "TOTAL", None = "NONE" }
+    ReturnValues { None = "NONE", AllOld = "ALL_OLD" }
+    Select {
+        AllAttributes = "ALL_ATTRIBUTES",
+        AllProjectedAttributes = "ALL_PROJECTED_ATTRIBUTES",
+        Count = "COUNT",
+        SpecificAttributes = "SPECIFIC_ATTRIBUTES",
+    }
+    StreamEvent { Insert = "INSERT", Modify = "MODIFY", Remove = "REMOVE" }
+    StreamStatus { Enabled = "ENABLED", Disabled = "DISABLED" }
+    StreamViewType { KeysOnly = "KEYS_ONLY", NewImage = "NEW_IMAGE", OldImage = "OLD_IMAGE", NewAndOldImages = "NEW_AND_OLD_IMAGES" }
+    TableClass { Standard = "STANDARD", StandardInfrequentAccess = "STANDARD_INFREQUENT_ACCESS" }
+    TableStatus { Creating = "CREATING", Active = "ACTIVE", Deleting = "DELETING", Updating = "UPDATING" }
+    TimeToLiveStatus { Enabling = "ENABLING", Enabled = "ENABLED", Disabling = "DISABLING", Disabled = "DISABLED" }
+    TransferStatus { InProgress = "IN_PROGRESS", Completed = "COMPLETED", Failed = "FAILED" }
+    UpdateReturnValues {
+        None = "NONE",
+        AllOld = "ALL_OLD",
+        AllNew = "ALL_NEW",
+        UpdatedOld = "UPDATED_OLD",
+        UpdatedNew = "UPDATED_NEW",
+    }
+}
