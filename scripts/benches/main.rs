@@ -4,6 +4,8 @@
 //! Absolute figures drift with the machine; compare ratios within one run. `--durability kill` measures that; `--items N` is how many
 //! the large directory has.
 
+#[cfg(feature = "remote")]
+mod distance;
 mod engine;
 mod in_memory;
 mod mount;
@@ -42,6 +44,8 @@ fn main() -> Fallible<()> {
     match args.first().map(String::as_str) {
         Some("engine") => engine::engine(&scale),
         Some("mount") => mount::mount(&scale),
+        #[cfg(feature = "remote")]
+        Some("distance") => distance::distance(value("--only").map(String::as_str)),
         Some(mount::IN_MEMORY) => mount::serve_in_memory(&args),
         _ => engine::engine(&scale).and_then(|()| mount::mount(&scale)),
     }

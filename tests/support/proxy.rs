@@ -1,7 +1,7 @@
 //! A proxy of HTTP/1.1 before a server, which makes the trouble that networks and services make.
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -120,7 +120,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// Head and body of the next message; `None` at the end of the connection.
-fn read_message(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
+fn read_message(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Vec<u8>>> {
     let (mut message, mut byte) = (Vec::new(), [0]);
     while !message.ends_with(b"\r\n\r\n") {
         if stream.read(&mut byte)? == 0 {
@@ -143,7 +143,10 @@ fn field(message: &[u8], name: &str) -> Option<String> {
 
 fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut server = TcpStream::connect(shared.server)?;
-    while let Some(request) = read_message(&mut client)? {
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (mut asked, mut answers) = (BufReader::new(client.try_clone()?), BufReader::new(server.try_clone()?));
+    while let Some(request) = read_message(&mut asked)? {
         let trouble = {
             let mut state = shared.state.lock().unwrap();
             let target = field(&request, "x-amz-target").unwrap_or_default();
@@ -165,7 +168,7 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
             _ => {}
         }
         server.write_all(&request)?;
-        let Some(mut answered) = read_message(&mut server)? else { return Ok(()) };
+        let Some(mut answered) = read_message(&mut answers)? else { return Ok(()) };
         match trouble {
             Some(Trouble::CutAfter) => return client.shutdown(Shutdown::Both),
             Some(Trouble::CutInside) => {

@@ -9,18 +9,15 @@ use crate::expr::SortRange;
 use crate::expr::read_request::ReadRequest;
 use crate::model::{Error, Item, Key};
 
-/// Files one after the other before any is asked for ahead.
-const IN_ORDER_MIN: u32 = 8;
 /// Items asked for at a time.
 const ITEMS_MAX: u32 = 1000;
 
 impl RemoteDatabase {
     /// How many items from this one on are worth asking for, if it is one of many that were listed and are read in order.
     pub(super) fn worth_reading(&self, place: &Place) -> Option<u32> {
-        let in_order = self.readers.follow(place, self.options.clock.now_ms());
-        let is_worth = self.options.reads_ahead && in_order >= IN_ORDER_MIN;
+        let worth = self.readers.follow(place, self.options.clock.now_ms());
         // No more than as many again: whoever ends here has cost no more than twice what was read.
-        is_worth.then(|| in_order.min(ITEMS_MAX))
+        (self.options.reads_ahead && worth > 0).then(|| worth.min(ITEMS_MAX))
     }
 
     /// An item, those that come after it being held.

@@ -27,6 +27,11 @@ impl Commits {
         *self.own.lock() + self.clock.now_ms() / self.ttl_ms
     }
 
+    /// Own writes so far.
+    pub fn own(&self) -> u64 {
+        *self.own.lock()
+    }
+
     pub fn add(&self) {
         *self.own.lock() += 1;
         self.wrote.notify_all();

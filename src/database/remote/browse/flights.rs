@@ -3,11 +3,16 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::database::caller;
 use crate::model::Error;
 use crate::model::error::StoreError;
+
+/// How often who waits is asked whether it still wants the answer.
+const SLICE: Duration = Duration::from_millis(100);
 
 type Answer<V> = Result<V, Error>;
 
@@ -36,14 +41,34 @@ struct Landing<'f, K: Eq + Hash, V> {
 
 impl<K: Eq + Hash, V> Drop for Landing<'_, K, V> {
     fn drop(&mut self) {
-        let mut flights = self.flights.0.lock();
-        // One that was let go of may have been followed by another.
-        if flights.get(self.key).is_some_and(|flight| Arc::ptr_eq(flight, self.flight)) {
-            flights.remove(self.key);
-        }
-        drop(flights);
+        self.flights.end(self.key, self.flight);
         self.flight.answer.lock().get_or_insert(Err(StoreError::Closed.into()));
         self.flight.landed.notify_all();
+    }
+}
+
+impl<V: Clone> Flight<V> {
+    /// Its answer, as long as somebody wants it.
+    fn wait(&self) -> Answer<V> {
+        let mut answer = self.answer.lock();
+        loop {
+            if let Some(answer) = &*answer {
+                return answer.clone();
+            }
+            if self.landed.wait_for(&mut answer, SLICE).timed_out() && !caller::is_waiting() {
+                return Err(Error::Interrupted);
+            }
+        }
+    }
+}
+
+impl<K: Eq + Hash, V> Flights<K, V> {
+    /// It is over. One that was let go of may have been followed by another.
+    fn end(&self, key: &K, flight: &Arc<Flight<V>>) {
+        let mut flights = self.0.lock();
+        if flights.get(key).is_some_and(|of_key| Arc::ptr_eq(of_key, flight)) {
+            flights.remove(key);
+        }
     }
 }
 
@@ -51,11 +76,14 @@ impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
     /// The answer of the request in flight for `key`, else of `ask`. No lock is held while it is under way.
     pub fn run(&self, key: &K, ask: impl FnOnce() -> Answer<V>) -> Answer<V> {
         let mut flights = self.0.lock();
-        if let Some(flight) = flights.get(key).cloned() {
+        while let Some(flight) = flights.get(key).cloned() {
             drop(flights);
-            let mut answer = flight.answer.lock();
-            flight.landed.wait_while(&mut answer, |answer| answer.is_none());
-            return answer.clone().unwrap_or(Err(StoreError::Closed.into()));
+            match flight.wait() {
+                // Who asked was interrupted, which is nothing to who waits.
+                Err(Error::Interrupted) if caller::is_waiting() => self.end(key, &flight),
+                answer => return answer,
+            }
+            flights = self.0.lock();
         }
         let flight = Arc::new(Flight { answer: Mutex::new(None), landed: Condvar::new() });
         flights.insert(key.clone(), Arc::clone(&flight));

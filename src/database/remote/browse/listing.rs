@@ -1,16 +1,13 @@
 //! Listings: page after page, whoever asks in whatever portions. What a page has beyond a portion waits for the next one, and the page after
 //! it is asked for while the reader reads.
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-
-use lru::LruCache;
 
 use super::RemoteDatabase;
 use super::source::{Readable, keys_at};
 use super::walks::{Fetcher, Listed, Next, Row, Waiting, Walk};
-use crate::database::{Entries, Position};
+use crate::database::{Entries, Position, Source};
 use crate::expr::read_request::ReadRequest;
 use crate::model::Error;
 
@@ -23,9 +20,8 @@ impl RemoteDatabase {
         after: Option<&Position>,
         visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let now_ms = self.options.clock.now_ms();
-        let waiting = after.and_then(|after| self.walks.take(&source.source, listed, after, now_ms));
-        let is_going_on = waiting.is_some();
+        let waiting = self.going_on(&source.source, listed, after);
+        let is_going_on = after.is_some() && waiting.is_some();
         let fetcher = Fetcher { service: Arc::clone(&self.service), pages: Arc::clone(&self.pages), source, request };
         let mut walk = match waiting {
             Some(walk) => walk,
@@ -61,9 +57,22 @@ impl RemoteDatabase {
             let at_ms = self.options.clock.now_ms();
             // Who comes too late for the walk goes on with what it cost.
             self.tolls.keep(&fetcher.request, &keys_at(&Position(after.clone()))?, walk.toll);
-            self.walks.put(Waiting { source: fetcher.source.source, listed: listed.clone(), after, at_ms, walk });
+            let (source, own_writes) = (fetcher.source.source, self.commits.own());
+            self.walks.put(Waiting { source, listed: listed.clone(), after: Some(after), at_ms, own_writes, walk });
         }
         Ok(())
+    }
+
+    /// The listing that waits there. One that nobody has begun is as good as what is held: for a while, and until something is written.
+    fn going_on(&self, source: &Source, listed: &Listed, after: Option<&Position>) -> Option<Walk> {
+        let now_ms = self.options.clock.now_ms();
+        let waiting = self.walks.take(source, listed, after, now_ms)?;
+        let is_good = now_ms < waiting.at_ms.saturating_add(self.pages.ttl_ms()) && waiting.own_writes == self.commits.own();
+        if after.is_none() && !is_good {
+            self.siblings.give_up(source);
+            return None;
+        }
+        Some(waiting.walk)
     }
 
     fn begin_walk(&self, fetcher: &Fetcher, listed: &Listed, after: Option<&Position>) -> Result<Walk, Error> {
@@ -73,7 +82,7 @@ impl RemoteDatabase {
         }
         let start = after.map(keys_at).transpose()?;
         let toll = self.tolls.before(&ReadRequest { exclusive_start_key: start.clone(), ..fetcher.request.clone() });
-        let mut walk = Walk { rows: VecDeque::new(), next: Next::Done, pages: 0, toll, seen: LruCache::unbounded() };
+        let mut walk = Walk { toll, ..Walk::default() };
         if let (Listed::Collections, Some(start)) = (listed, &start) {
             // The rest of that collection was listed.
             walk.is_new(&source.key_of(start)?);

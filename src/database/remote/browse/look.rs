@@ -285,9 +285,13 @@ impl Browse for RemoteDatabase {
         let Some(readable) = self.readable(source)? else { return Ok(()) };
         let request = ReadRequest { projection: Some(readable.keys_alone()), ..readable.scan() };
         let (of, began) = (readable.clone(), self.pages.begin());
+        if after.is_none() {
+            self.siblings.begin(source);
+        }
         self.walk((readable, &Listed::Collections), request, after, &mut |row| {
             let partition = row.key.index.as_ref().map_or_else(|| vec![row.key.base.partition.clone()], |(key, _)| key.clone());
             self.beside.learn(source, &partition);
+            self.siblings.show(source, &partition);
             self.pages.keep(began, collection_place(source, &partition), Some(Stored::default()), false);
             visit(Self::collection_of(&of, partition), Position(row.place.clone()))
         })
@@ -304,6 +308,9 @@ impl Browse for RemoteDatabase {
             }
             Entries::Within(_) => return Err(Error::Unavailable(NO_PLACES)),
         };
+        if let (Entries::Collection { partition, sort_prefix: None }, None) = (range, after) {
+            self.ask_siblings(&readable, partition);
+        }
         let is_flat = !readable.is_grouped();
         self.walk((readable, &Listed::Entries(range.clone())), request, after, &mut |row| {
             if is_flat {

@@ -5,6 +5,7 @@
 //! look.rs      impl Browse            listing.rs  walks.rs   listings, page by page, the next page ahead
 //! hand_on.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
 //! control.rs   the control plane      ahead.rs  readers.rs   files that are read in order
+//!                        siblings.rs             folders that are listed in order
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
 //! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
 //! limit.rs  toll.rs   what a scan would cost, and did      beside.rs    what only the mount knows
@@ -24,6 +25,7 @@ mod pages;
 mod readers;
 mod requests;
 mod settle;
+mod siblings;
 mod source;
 mod tables;
 mod toll;
@@ -38,6 +40,7 @@ use beside::Beside;
 use commits::Commits;
 use pages::Pages;
 use readers::Readers;
+use siblings::Siblings;
 use tables::Tables;
 use toll::Tolls;
 use walks::Walks;
@@ -93,6 +96,7 @@ pub struct RemoteDatabase {
     walks: Walks,
     tolls: Tolls,
     readers: Readers,
+    siblings: Siblings,
     beside: Arc<Beside>,
     commits: Arc<Commits>,
     layout: Option<Arc<dyn Layout>>,
@@ -115,6 +119,7 @@ impl RemoteDatabase {
             walks: Walks::default(),
             tolls: Tolls::default(),
             readers: Readers::default(),
+            siblings: Siblings::default(),
             beside: Arc::default(),
             commits: Arc::new(Commits::new(options.ttl, clock())),
             layout: None,

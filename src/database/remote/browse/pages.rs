@@ -120,6 +120,11 @@ impl Pages {
         Self { state, seen, flights: Flights::default(), ttl_ms, bytes_max, clock }
     }
 
+    /// How long what is held is good.
+    pub fn ttl_ms(&self) -> u64 {
+        self.ttl_ms
+    }
+
     /// A read begins now.
     pub fn begin(&self) -> Began {
         self.state.lock().next(self.clock.now_ms())
@@ -208,11 +213,20 @@ impl Pages {
             if let Some(found) = self.fresh(place) {
                 return Ok(found);
             }
-            let began = self.begin();
-            let found = ask()?;
-            self.keep(began, place.clone(), found.clone(), true);
-            Ok(found)
+            self.asked(place, ask)
         })
+    }
+
+    /// What `ask` finds, whatever is held: who looks meanwhile waits for it.
+    pub fn ask(&self, place: &Place, ask: impl FnOnce() -> Result<Option<Stored>, Error>) -> Result<Option<Stored>, Error> {
+        self.flights.run(place, || self.asked(place, ask))
+    }
+
+    fn asked(&self, place: &Place, ask: impl FnOnce() -> Result<Option<Stored>, Error>) -> Result<Option<Stored>, Error> {
+        let began = self.begin();
+        let found = ask()?;
+        self.keep(began, place.clone(), found.clone(), true);
+        Ok(found)
     }
 
     /// An own write of these begins.

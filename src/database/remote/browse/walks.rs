@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -15,7 +16,7 @@ use super::toll::Toll;
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
 use crate::codec::record::Record;
-use crate::database::{Database, Entries, EntryKey, EntryStat, Position, Source};
+use crate::database::{Database, Entries, EntryKey, EntryStat, Position, Source, caller};
 use crate::expr::read_request::ReadRequest;
 use crate::model::error::StoreError;
 use crate::model::{Error, Item};
@@ -26,6 +27,8 @@ const WALKS_MAX: usize = 64;
 const WALK_MS: u64 = 10_000;
 /// Pages asked for ahead at a time.
 const AHEAD_MAX: usize = 8;
+/// How often who waits for one is asked whether it still wants it.
+const SLICE: Duration = Duration::from_millis(100);
 /// Collections of which it is remembered that a listing gave them: items of one come one after the other.
 const COLLECTIONS_SEEN_MAX: usize = 10_000;
 
@@ -46,13 +49,14 @@ pub struct Row {
 }
 
 /// The rows of a page, where the next one is, and what it cost.
-type Fetched = Result<(VecDeque<Row>, Option<Item>, Toll), Error>;
+pub type Fetched = Result<(VecDeque<Row>, Option<Item>, Toll), Error>;
 
 /// Where the next page is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub enum Next {
     From(Option<Item>),
-    Ahead(JoinHandle<Fetched>),
+    Ahead(Receiver<Fetched>),
+    #[default]
     Done,
 }
 
@@ -66,13 +70,22 @@ pub struct Walk {
     pub seen: LruCache<Digest, ()>,
 }
 
+impl Default for Walk {
+    fn default() -> Self {
+        Self { rows: VecDeque::new(), next: Next::Done, pages: 0, toll: Toll::default(), seen: LruCache::unbounded() }
+    }
+}
+
 /// Who goes on: what is listed, after this place, since then in milliseconds of the clock.
 #[derive(Debug)]
 pub struct Waiting {
     pub source: Source,
     pub listed: Listed,
-    pub after: Box<[u8]>,
+    /// `None` where nobody has begun yet.
+    pub after: Option<Box<[u8]>>,
     pub at_ms: u64,
+    /// Of this mount, before it was asked for.
+    pub own_writes: u64,
     pub walk: Walk,
 }
 
@@ -84,11 +97,14 @@ pub struct Walks {
 }
 
 impl Walks {
-    pub fn take(&self, source: &Source, listed: &Listed, after: &Position, now_ms: u64) -> Option<Walk> {
+    pub fn take(&self, source: &Source, listed: &Listed, after: Option<&Position>, now_ms: u64) -> Option<Waiting> {
         let mut waiting = self.waiting.lock();
         waiting.retain(|one| now_ms < one.at_ms.saturating_add(WALK_MS));
-        let at = waiting.iter().position(|one| one.after == after.0 && one.source == *source && one.listed == *listed)?;
-        waiting.remove(at).map(|one| one.walk)
+        let is_it = |one: &Waiting| {
+            one.after.as_ref() == after.map(|after| &after.0) && one.source == *source && one.listed == *listed
+        };
+        let at = waiting.iter().position(is_it)?;
+        waiting.remove(at)
     }
 
     pub fn put(&self, one: Waiting) {
@@ -111,7 +127,7 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    fn fetch(mut self, start: Option<Item>) -> Fetched {
+    pub fn fetch(mut self, start: Option<Item>) -> Fetched {
         let began = self.pages.begin();
         self.request.exclusive_start_key = start;
         let (mut rows, mut failed) = (VecDeque::new(), None);
@@ -148,13 +164,53 @@ impl Fetcher {
     }
 }
 
+/// Counts a thread until it ends, however it does.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Fetches a page on a thread of its own; `None` if there is none for it.
+pub fn on_thread(ahead: &Arc<AtomicUsize>, fetch: impl FnOnce() -> Fetched + Send + 'static) -> Option<Receiver<Fetched>> {
+    let is_full = ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX;
+    let counted = Counted(Arc::clone(ahead));
+    if is_full {
+        return None;
+    }
+    let (sender, fetched) = sync_channel(1);
+    let work = move || {
+        let page = fetch();
+        drop(counted);
+        // Nobody wants it any more if who listed has given up.
+        let _ = sender.send(page);
+    };
+    std::thread::Builder::new().name("ddbfs-ahead".to_owned()).spawn(work).ok()?;
+    Some(fetched)
+}
+
+/// Waits for a page as long as somebody wants it.
+fn wait(fetched: &Receiver<Fetched>) -> Fetched {
+    loop {
+        match fetched.recv_timeout(SLICE) {
+            Ok(page) => return page,
+            Err(RecvTimeoutError::Timeout) if caller::is_waiting() => {}
+            Err(RecvTimeoutError::Timeout) => return Err(Error::Interrupted),
+            // Its thread panicked.
+            Err(RecvTimeoutError::Disconnected) => return Err(StoreError::Closed.into()),
+        }
+    }
+}
+
 impl Walk {
     /// The next page; is there one?
     pub fn turn(&mut self, fetcher: &Fetcher) -> Result<bool, Error> {
         let fetched = match std::mem::replace(&mut self.next, Next::Done) {
             Next::Done => return Ok(false),
             Next::From(start) => fetcher.clone().fetch(start),
-            Next::Ahead(thread) => thread.join().unwrap_or(Err(StoreError::Closed.into())),
+            Next::Ahead(fetched) => wait(&fetched),
         };
         let (rows, last, toll) = fetched?;
         (self.rows, self.pages, self.toll) = (rows, self.pages + 1, self.toll.and(toll));
@@ -165,21 +221,9 @@ impl Walk {
     /// Begins to fetch the next page, if there is a thread for it.
     pub fn look_ahead(&mut self, fetcher: &Fetcher, ahead: &Arc<AtomicUsize>) {
         let Next::From(start) = &self.next else { return };
-        if ahead.fetch_add(1, Ordering::AcqRel) >= AHEAD_MAX {
-            ahead.fetch_sub(1, Ordering::AcqRel);
-            return;
-        }
-        let (fetcher, start, count) = (fetcher.clone(), start.clone(), Arc::clone(ahead));
-        let thread = std::thread::Builder::new().name("ddbfs-ahead".to_owned()).spawn(move || {
-            let fetched = fetcher.fetch(start);
-            count.fetch_sub(1, Ordering::AcqRel);
-            fetched
-        });
-        match thread {
-            Ok(thread) => self.next = Next::Ahead(thread),
-            Err(_) => {
-                ahead.fetch_sub(1, Ordering::AcqRel);
-            }
+        let (fetcher, start) = (fetcher.clone(), start.clone());
+        if let Some(fetched) = on_thread(ahead, move || fetcher.fetch(start)) {
+            self.next = Next::Ahead(fetched);
         }
     }
 

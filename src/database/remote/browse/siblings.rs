@@ -1,0 +1,169 @@
+//! Folders that are listed one after the other, in the order in which they were shown (`tar`, `find`, `grep -r`): those that come next are
+//! asked for meanwhile, never more of them than were listed so.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use super::RemoteDatabase;
+use super::pages::{Stored, collection_place};
+use super::source::Readable;
+use super::walks::{Fetcher, Listed, Next, Waiting, Walk, on_thread};
+use crate::codec::digest::Digest;
+use crate::codec::key::partition_digest;
+use crate::database::{Entries, PartitionKey, Source};
+
+/// Sources whose readers are followed.
+const SOURCES_MAX: usize = 8;
+/// Folders of a source whose order is remembered.
+const SHOWN_MAX: usize = 4096;
+/// Folders listed in order before any is asked for ahead, beside the first.
+const IN_ORDER_MIN: usize = 2;
+/// Folders asked for ahead at a time.
+const FOLDERS_MAX: usize = 8;
+
+/// The folders of a source in the order in which they were shown, and who goes through them.
+#[derive(Debug, Default)]
+struct Shown {
+    order: Vec<PartitionKey>,
+    places: HashMap<Digest, usize>,
+    last: usize,
+    is_backwards: bool,
+    /// Neighbours in the same direction, one after the other.
+    in_order: usize,
+    /// Asked for and not listed yet.
+    asked: HashSet<usize>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Siblings(Mutex<LruCache<Source, Shown>>);
+
+impl Default for Siblings {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::unbounded()))
+    }
+}
+
+fn digest(partition: &PartitionKey) -> Digest {
+    partition_digest(&partition.iter().collect::<Vec<_>>())
+}
+
+impl Siblings {
+    /// The folders of a source are shown from the first one on.
+    pub fn begin(&self, source: &Source) {
+        let mut sources = self.0.lock();
+        sources.put(source.clone(), Shown::default());
+        if sources.len() > SOURCES_MAX {
+            sources.pop_lru();
+        }
+    }
+
+    /// The next folder that is shown.
+    pub fn show(&self, source: &Source, partition: &PartitionKey) {
+        if let Some(shown) = self.0.lock().get_mut(source)
+            && shown.order.len() < SHOWN_MAX
+        {
+            let place = shown.order.len();
+            shown.places.insert(digest(partition), place);
+            shown.order.push(partition.clone());
+        }
+    }
+
+    /// A folder is listed: which to ask for ahead.
+    fn follow(&self, source: &Source, partition: &PartitionKey) -> Vec<PartitionKey> {
+        let mut sources = self.0.lock();
+        let Some(shown) = sources.get_mut(source) else { return Vec::new() };
+        let Some(place) = shown.places.get(&digest(partition)).copied() else { return Vec::new() };
+        shown.follow(place)
+    }
+
+    /// What was asked for ahead was of no use.
+    pub fn give_up(&self, source: &Source) {
+        if let Some(shown) = self.0.lock().get_mut(source) {
+            shown.in_order = 0;
+            shown.asked.clear();
+        }
+    }
+}
+
+impl Shown {
+    fn follow(&mut self, place: usize) -> Vec<PartitionKey> {
+        self.asked.remove(&place);
+        if place == self.last {
+            return Vec::new();
+        }
+        let is_backwards = place < self.last;
+        let is_next = place.abs_diff(self.last) == 1;
+        self.in_order = match is_next {
+            true if is_backwards == self.is_backwards => self.in_order + 1,
+            true => 1,
+            false => 0,
+        };
+        (self.last, self.is_backwards) = (place, is_backwards);
+        if self.in_order < IN_ORDER_MIN {
+            return Vec::new();
+        }
+        let step = |by: usize| if is_backwards { place.checked_sub(by) } else { Some(place + by) };
+        let next = (1..=self.in_order.min(FOLDERS_MAX)).filter_map(step);
+        let next: Vec<usize> = next.filter(|place| *place < self.order.len() && self.asked.insert(*place)).collect();
+        next.into_iter().filter_map(|place| self.order.get(place).cloned()).collect()
+    }
+}
+
+impl RemoteDatabase {
+    /// A folder is about to be listed: asks for those that come next.
+    pub(super) fn ask_siblings(&self, readable: &Readable, partition: &PartitionKey) {
+        if self.options.reads_ahead && !self.options.ttl.is_zero() {
+            self.siblings.follow(&readable.source, partition).into_iter().for_each(|next| self.ask_ahead(readable, next));
+        }
+    }
+
+    /// The first page of a folder, for whoever looks whether it is there and for whoever lists it.
+    fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
+        let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
+        let (service, pages) = (Arc::clone(&self.service), Arc::clone(&self.pages));
+        let (source, place) = (readable.source.clone(), collection_place(&readable.source, &partition));
+        let request = readable.query(&partition, None);
+        let fetcher = Fetcher { service, pages: Arc::clone(&pages), source: readable.clone(), request };
+        let fetched = on_thread(&self.walks.ahead, move || {
+            let mut fetched = None;
+            pages.ask(&place, || {
+                let page = fetcher.clone().fetch(None)?;
+                let has_entries = !page.0.is_empty();
+                fetched = Some(page);
+                Ok(has_entries.then(Stored::default))
+            })?;
+            // Somebody may have been asking already whether it is there.
+            fetched.map_or_else(|| fetcher.fetch(None), Ok)
+        });
+        let Some(fetched) = fetched else { return self.siblings.give_up(&source) };
+        let listed = Listed::Entries(Entries::Collection { partition, sort_prefix: None });
+        let walk = Walk { next: Next::Ahead(fetched), ..Walk::default() };
+        self.walks.put(Waiting { source, listed, after: None, at_ms, own_writes, walk });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_more_folders_are_asked_for_than_were_listed_in_order() {
+        let mut shown = Shown { order: vec![PartitionKey::new(); 100], ..Shown::default() };
+        let mut asked = 0;
+        let counts: Vec<usize> = (0..20).map(|place| shown.follow(place).len()).collect();
+        assert_eq!(counts[..8], [0, 0, 2, 2, 2, 2, 2, 2]);
+        for (listed, count) in (1..).zip(&counts) {
+            asked += count;
+            assert!(asked <= listed + FOLDERS_MAX && asked - listed.min(asked) <= listed, "{listed}: {counts:?}");
+        }
+        // Elsewhere, and back from there.
+        let counts: Vec<usize> = [50, 70, 69, 68, 67].into_iter().map(|place| shown.follow(place).len()).collect();
+        assert_eq!(counts, [0, 0, 0, 2, 2]);
+        let mut few = Shown { order: vec![PartitionKey::new(); 4], ..Shown::default() };
+        assert_eq!((0..4).map(|place| few.follow(place).len()).sum::<usize>(), 1);
+    }
+}
