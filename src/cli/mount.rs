@@ -118,8 +118,10 @@ fn is_background_child() -> bool {
 }
 
 fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outcome, CliError> {
-    // Caught before there is a mount that the default action would leave behind, dead.
-    let signals = Signals::new()?;
+    let is_remote = args.remote.is_wanted();
+    // Caught before there is a mount that the default action would leave behind, dead; but who waits for a service's first answer ends at
+    // once.
+    let signals = (!is_remote).then(Signals::new).transpose()?;
     if let Answer::Silent(silence) = stuck::ask(&args.mountpoint, VERSION)? {
         return Err(CliError::Message(format!(
             "cannot mount at {}: a ddbfs is mounted there, and {silence}",
@@ -127,7 +129,6 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         )));
     }
     let durability = options.durability.unwrap_or(args.durability.durability);
-    let is_remote = args.remote.is_wanted();
     let mut mount_options =
         MountOptions { data: Some(data_dir.to_owned()), read_only: is_remote, ..MountOptions::new(&args.mountpoint) };
     if is_remote {
@@ -135,6 +136,7 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
     }
     options.apply(&mut mount_options);
     let source = Source::open(args, durability, data_dir, !mount_options.read_only)?;
+    let signals = signals.map_or_else(Signals::new, Ok)?;
     let view = View::new(source.database.clone(), options.view);
     view.keep_results_in(source.dir.clone());
     // Before the mount: who sees the mount may call the API.

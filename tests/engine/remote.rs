@@ -181,6 +181,59 @@ fn files_read_in_order_are_asked_for_together_when_their_listing_is_too_old() {
     assert_eq!(bed.service.requests(), "GetItem 20");
 }
 
+/// Folders `00` to `19` of `Tab`, as a listing shows them.
+fn folders() -> (Bed, Vec<String>) {
+    let local = tab();
+    for folder in 0..20 {
+        put(&local, "Tab", Item::from([("pk", s(&format!("{folder:02}"))), ("sk", n("1"))])).unwrap();
+    }
+    let bed = Bed::of(local, |options| options);
+    let shown = bed.collections(&base()).unwrap();
+    bed.service.requests();
+    (bed, shown)
+}
+
+impl Bed {
+    /// Looks whether a folder is there, and lists it; how many items it has.
+    fn visit(&self, folder: &str) -> usize {
+        let partition = vec![s(folder)];
+        if self.remote.collection(&base(), &partition).unwrap().is_none() {
+            return 0;
+        }
+        self.list(&base(), &Entries::Collection { partition, sort_prefix: None }, 100).len()
+    }
+}
+
+#[test]
+fn folders_that_are_listed_in_order_are_asked_for_once_and_ahead() {
+    let (bed, shown) = folders();
+    assert!(shown.iter().rev().chain(&shown).all(|folder| bed.visit(folder) == 1));
+    // The first three of each direction are listed when they are asked for, the others were asked for before.
+    assert_eq!(bed.service.requests(), "Query 40");
+    // When nothing is held, the first three take a look and a listing each, all others one request.
+    let (bed, shown) = folders();
+    bed.wait();
+    assert!(shown.iter().all(|folder| bed.visit(folder) == 1));
+    assert_eq!(bed.service.requests(), "Query 23");
+    // Who lists two of them, or in no order, has only those asked for.
+    let (bed, shown) = folders();
+    assert!([5, 6, 9, 1, 3, 2].iter().all(|folder| bed.visit(&shown[*folder]) == 1));
+    assert_eq!(bed.service.requests(), "Query 6");
+}
+
+#[test]
+fn folders_that_were_asked_for_ahead_show_own_writes_and_those_of_others_after_a_second() {
+    let (bed, shown) = folders();
+    assert!(shown[..5].iter().all(|folder| bed.visit(folder) == 1));
+    let another = |folder: &str| Item::from([("pk", s(folder)), ("sk", n("2"))]);
+    bed.put_here(another(&shown[5]), None).unwrap();
+    assert_eq!(bed.visit(&shown[5]), 2);
+    assert!(shown[6..9].iter().all(|folder| bed.visit(folder) == 1));
+    bed.put_there(another(&shown[9]));
+    bed.wait();
+    assert_eq!(bed.visit(&shown[9]), 2);
+}
+
 #[test]
 fn entries_of_indexes_are_read_from_their_pages_and_by_their_keys() {
     let bed = Bed::tab(&[]);

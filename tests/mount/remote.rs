@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, load_samples, memory, put, s};
+use crate::support::seeded::Numbers;
 use crate::support::service::Service;
 use crate::support::through::client;
 use ddbfs::database::Database;
@@ -248,4 +249,115 @@ fn a_mount_that_may_not_write_says_so() {
     let refused = mount.sh("echo '{}' > Flat/items/x.json; cat .ddb/errors/last");
     assert!(refused.err.contains("Read-only file system") && refused.out.contains("mount with -o rw"), "{refused:#?}");
     mount.end();
+}
+
+const INDEXED: &str = r#"{
+    "TableName": "Tab",
+    "AttributeDefinitions": [
+        {"AttributeName": "p", "AttributeType": "S"}, {"AttributeName": "s", "AttributeType": "S"}, {"AttributeName": "v", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "s", "KeyType": "RANGE"}],
+    "LocalSecondaryIndexes": [{
+        "IndexName": "local", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "v", "KeyType": "RANGE"}]}],
+    "GlobalSecondaryIndexes": [{
+        "IndexName": "global", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "v", "KeyType": "HASH"}, {"AttributeName": "s", "KeyType": "RANGE"}]}],
+    "BillingMode": "PAY_PER_REQUEST"
+}"#;
+
+/// Every way to write an item or a folder: `P` and `Q` are folders, `S` and `T` names of items, `V` is what is new.
+const WRITES: [&str; 27] = [
+    "echo '{\"v\":\"V\"}' > Tab/items/P/S.json",
+    "set -C; echo '{\"v\":\"V\"}' > Tab/items/P/S.json",
+    "jq -nc '{v:\"V\",n:1}' > Tab/items/P/S.json",
+    "echo '{\"p\":{\"S\":\"P\"},\"s\":{\"S\":\"S\"},\"v\":{\"S\":\"V\"}}' > Tab/items/P/S.ddbjson",
+    "printf '{\"v\":' >> Tab/items/P/new.json; printf '\"V\"}' | tee -a Tab/items/P/T.json",
+    "sed -i 's/\"v\":\"[a-z0-9]*\"/\"v\":\"V\"/' Tab/items/P/*.json",
+    "sed -i.bak 's/\"v\":\"[a-z0-9]*\"/\"v\":\"V\"/' Tab/items/P/S.json",
+    "jq -c '.v = \"V\"' Tab/items/P/S.json > Tab/items/P/S.json",
+    "echo '{\"v\":\"V\",\"extra\":[1]}' > Tab/items/P/S.patch",
+    "echo 'SET v = \"V\" REMOVE extra' > Tab/items/P/S.update",
+    "echo V > Tab/items/P/S.d/v",
+    "rm Tab/items/P/S.d/v",
+    "cp Tab/items/P/S.json Tab/items/Q/T.json",
+    "mkdir -p Tab/items/Q; cp -r Tab/items/P/. Tab/items/Q/",
+    "mv Tab/items/P/S.json Tab/items/P/T.json",
+    "mv Tab/items/P/S.json Tab/items/Q/",
+    "mv Tab/items/P Tab/items/V",
+    "rm Tab/items/P/S.json",
+    "rm -r Tab/items/P",
+    "printf '%s\n' '{\"p\":\"P\",\"s\":\"S\",\"v\":\"V\"}' '{\"p\":\"Q\",\"s\":\"T\",\"v\":\"V\"}' > Tab/batch/put",
+    "printf '%s\n' '{\"p\":\"P\",\"s\":\"S\"}' > Tab/batch/delete",
+    "printf '%s\n' '{\"p\":\"P\",\"s\":\"S\",\"v\":\"V\"}' '{\"$delete\":{\"p\":\"Q\",\"s\":\"T\"}}' > Tab/batch/atomic",
+    "echo '{\"TableName\":\"Tab\",\"Item\":{\"p\":{\"S\":\"P\"},\"s\":{\"S\":\"S\"},\"v\":{\"S\":\"V\"}}}' > .ddb/api/PutItem",
+    "echo '{\"TableName\":\"Tab\",\"Key\":{\"p\":{\"S\":\"P\"},\"s\":{\"S\":\"S\"}}}' > .ddb/api/DeleteItem",
+    "echo '{\"TableName\":\"Tab\",\"Key\":{\"p\":{\"S\":\"P\"},\"s\":{\"S\":\"S\"}},\"UpdateExpression\":\"SET v = :v\",\"ExpressionAttributeValues\":{\":v\":{\"S\":\"V\"}}}' > .ddb/api/UpdateItem",
+    "echo '{\"Statement\":\"UPDATE Tab SET v = '\\''V'\\'' WHERE p = '\\''P'\\'' AND s = '\\''S'\\''\"}' > .ddb/api/ExecuteStatement",
+    "echo '{\"TransactItems\":[{\"Update\":{\"TableName\":\"Tab\",\"Key\":{\"p\":{\"S\":\"P\"},\"s\":{\"S\":\"S\"}},\"UpdateExpression\":\"SET v = :v\",\"ExpressionAttributeValues\":{\":v\":{\"S\":\"V\"}}}}]}' > .ddb/transact",
+];
+
+/// Every path that shows what was written.
+const SHOWN: [&str; 12] = [
+    "ls Tab/items",
+    "ls Tab/items/*",
+    "cat Tab/items/*/*.json",
+    "stat -c '%n %s' Tab/items/*/*.json",
+    "for file in Tab/items/{a,b,c}/{x,y,z}; do cat $file.json; cat $file.ddbjson; cat $file.d/v; stat -c %s $file.json; done 2>&1",
+    "for folder in a b c; do stat -c %F Tab/items/$folder; done 2>&1",
+    "find Tab/gsi/global/items -name '*.json' | sort | xargs -r cat",
+    "find Tab/lsi/local/items -name '*.json' | sort | xargs -r stat -c '%n %s'",
+    "for v in k0 k1 k2 k3; do ls Tab/gsi/global/items/$v; cat Tab/gsi/global/query/v=$v/items.ndjson; done 2>&1",
+    "cat Tab/query/p=a/items.ndjson Tab/query/p=b/count Tab/query/p=c/desc/limit=2/items.csv",
+    "cat Tab/query/p=a/v.ge=k/items.ndjson Tab/lsi/local/query/p=a/v.begins=k/items.ndjson 2>&1",
+    "cat Tab/scan/items.ndjson | sort; cat Tab/scan/where=\"contains(v, 'k1')\"/count",
+];
+
+#[test]
+fn own_writes_by_any_route_are_seen_at_once_by_every_path() {
+    for seed in 0..2 {
+        let db = memory();
+        create_table(&*db, INDEXED);
+        let local = Mount::of(Arc::clone(&db));
+        let (remote, _) = over(Service::of(db), |options| options);
+        let (mut numbers, mut done) = (Numbers(seed), Vec::new());
+        for step in 0..30 {
+            let [folder, other] = [(); 2].map(|()| numbers.one(&["a", "b", "c"]));
+            let [name, another] = [(); 2].map(|()| numbers.one(&["x", "y", "z"]));
+            // Each route in its turn, from another one on by each seed; the first ones make something to write to.
+            let route = if step < 4 { 0 } else { (seed as usize * 13 + step) % WRITES.len() };
+            let script = fill(WRITES[route], [folder, other, name, another], &format!("k{}", step % 4));
+            // Folders without items are each mount's own.
+            remote.sh(&format!("mkdir -p Tab/items/{folder} Tab/items/{other} 2> /dev/null"));
+            let ran = remote.sh(&script);
+            remote.sh("rmdir Tab/items/* 2> /dev/null");
+            done.push(format!("{script} => {}", ran.status));
+            for path in SHOWN {
+                let (expected, found) = (local.sh(path), remote.sh(path));
+                assert_eq!(found, expected, "after {}:\n{path}", done.join("\n"));
+            }
+        }
+        // Nothing above is shown to be right by everything failing.
+        let failed = done.iter().filter(|line| !line.ends_with("=> 0")).count();
+        assert!(failed * 2 < done.len(), "{}", done.join("\n"));
+        remote.end();
+        local.end();
+    }
+}
+
+/// A route of [`WRITES`] with names in it: its capitals that stand alone.
+fn fill(route: &str, [folder, other, name, another]: [&str; 4], value: &str) -> String {
+    let stands_alone = |at: usize| {
+        let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '-');
+        !is_letter(route[..at].chars().next_back()) && !is_letter(route[at + 1..].chars().next())
+    };
+    let of = |c: char, at: usize| match c {
+        'P' if stands_alone(at) => folder.to_owned(),
+        'Q' if stands_alone(at) => other.to_owned(),
+        // `{"S":` is a type.
+        'S' if stands_alone(at) && !route[at + 1..].starts_with("\":") => name.to_owned(),
+        'T' if stands_alone(at) => another.to_owned(),
+        'V' if stands_alone(at) => value.to_owned(),
+        c => c.to_string(),
+    };
+    route.char_indices().map(|(at, c)| of(c, at)).collect()
 }

@@ -1,14 +1,15 @@
 //! `ddbfs mount --remote`: the command line, and what may be spent against programs that look at everything.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use ddbfs::http::RunningServer;
 use serde_json::json;
 
 use crate::support::daemon::{DDBFS, Mount, free_address, texts};
-use crate::support::proxy::{Proxy, Trouble};
-use crate::transport::{PATIENT, ok, put, server, service};
+use crate::support::proxy::{Proxy, Trouble, until};
+use crate::transport::{PATIENT, THROTTLED, ok, put, server, service};
 
 const KEYS: [(&str, &str); 3] = [
     ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
@@ -63,7 +64,11 @@ fn what_is_wrong_with_the_arguments_is_said() {
     check(&["--remote", "--region", "eu-central-1"], &[], 1, "there are no credentials");
     let nobody = format!("http://{}", free_address());
     check(&["--remote", "--endpoint", &nobody, "--timeout", "0.3"], &KEYS, 1, &format!("{nobody} (us-east-1) does not let us in"));
+    check(&["--remote", "--endpoint", "http://no-such-host.invalid:8000", "--timeout", "0.5"], &KEYS, 1, "no-such-host.invalid");
     let (server, proxy) = pets();
+    // What answers does not speak TLS.
+    let encrypted = format!("https://{}", proxy.address);
+    check(&["--remote", "--endpoint", &encrypted, "--timeout", "0.5"], &KEYS, 1, "there is no answer of the service");
     let stranger = [KEYS[0], ("AWS_SECRET_ACCESS_KEY", "another")];
     check(&["--remote", "--endpoint", &proxy.url()], &stranger, 1, "signature we calculated does not match");
     server.shutdown();
@@ -125,18 +130,148 @@ fn an_endpoint_that_is_gone_is_an_error_until_it_is_back() {
     server.shutdown();
 }
 
+/// Longer than any of these tests: who waits for it is found by that.
+const NEVER: &str = "3600";
+/// For what ends at once, on a busy machine.
+const SOON: Duration = Duration::from_secs(120);
+
+/// What waits for the service in every way: a file, a folder, a tree, a query, a long scan.
+const WAITING: [&str; 5] = [
+    "cat Pets/items/Fido.json",
+    "ls -l Pets/items",
+    "tar -cf - Pets/items",
+    "cat Pets/query/p=Rex/items.ndjson",
+    "cat 'Pets/scan/where=age > 1/items.ndjson'",
+];
+
+fn threads_of(mounted: &Mount) -> usize {
+    std::fs::read_dir(format!("/proc/{}/task", mounted.pid())).unwrap().count()
+}
+
 #[test]
-fn who_is_interrupted_does_not_wait_for_the_service() {
+fn who_gets_a_signal_does_not_wait_for_the_service_and_leaves_nothing() {
     let (server, proxy) = pets();
-    let mut mounted = mount(&proxy, &["--timeout", "600", "--remote-ttl", "0"]);
+    let mut mounted = mount(&proxy, &["--timeout", NEVER, "--remote-ttl", "0"]);
     mounted.ok("cat Pets/items/Rex.json > /dev/null");
-    proxy.always(Some(Trouble::Silence));
-    let begun = std::time::Instant::now();
-    // TERM after a moment; KILL would tell nothing, and --timeout is far away.
-    mounted.bash("timeout 1 cat Pets/items/Fido.json");
-    assert!(begun.elapsed() < std::time::Duration::from_secs(120));
-    proxy.always(None);
+    let begun = Instant::now();
+    for script in WAITING {
+        // What is not there for the asking waits for the table's definition, then for itself.
+        for passing in [0, 2] {
+            for signal in ["INT", "TERM", "KILL"] {
+                proxy.pass(passing);
+                proxy.always(Some(Trouble::Silence));
+                mounted.bash(&format!("timeout -s {signal} 0.5 {script} > /dev/null"));
+                assert!(begun.elapsed() < SOON, "{signal} {script}");
+                proxy.forget_next();
+                proxy.always(None);
+                mounted.ok(&format!("{script} > /dev/null"));
+            }
+        }
+    }
+    let mut most = 0;
+    for _ in 0..3 {
+        most = threads_of(&mounted).max(most);
+        mounted.ok("ls Pets/items; cat Pets/items/*");
+    }
+    // A thread or a place of a request that was left behind by each of the thirty would show.
+    assert!(most < 80, "{most} threads");
     mounted.unmount();
+    server.shutdown();
+}
+
+#[test]
+fn who_waits_for_units_hears_signals_too() {
+    let (server, proxy) = pets();
+    let mut mounted = mount(&proxy, &["--timeout", NEVER, "--remote-ttl", "0", "--max-rcu", "0.2"]);
+    let begun = Instant::now();
+    for signal in ["INT", "TERM", "KILL"] {
+        mounted.bash(&format!("for i in 1 2 3; do timeout -s {signal} 0.5 cat Pets/items/Rex.json; done"));
+    }
+    assert!(begun.elapsed() < SOON);
+    // What costs nothing is still there.
+    mounted.ok("ls");
+    mounted.unmount();
+    server.shutdown();
+}
+
+#[test]
+fn every_trouble_of_an_endpoint_is_an_error_in_time_and_heals() {
+    let (server, proxy) = pets();
+    let mut mounted = mount(&proxy, &["--timeout", "1", "--remote-ttl", "0"]);
+    let troubles = [
+        Trouble::Silence,
+        Trouble::CutBefore,
+        Trouble::CutInside,
+        Trouble::Garbled,
+        Trouble::Answer(500, "{}"),
+        Trouble::Answer(200, "\u{15}\u{3}\u{3} not JSON"),
+        Trouble::Answer(302, "<html>log in to this network</html>"),
+    ];
+    for trouble in troubles {
+        proxy.always(Some(trouble.clone()));
+        let begun = Instant::now();
+        for script in WAITING {
+            let output = mounted.bash(&format!("timeout -s KILL 100 {script} > /dev/null"));
+            assert!(!output.status.success(), "{trouble:?} {script}");
+            assert!(output.status.code() != Some(137), "{trouble:?} {script}: it hangs");
+        }
+        assert!(begun.elapsed() < SOON, "{trouble:?}");
+        proxy.always(None);
+        // Nobody is punished for what was before.
+        WAITING.iter().for_each(|script| drop(mounted.ok(&format!("{script} > /dev/null"))));
+    }
+    // While it is listed, and after a page.
+    proxy.be_gone(true);
+    assert!(mounted.fails("ls Pets/items").contains("Input/output error"));
+    proxy.be_gone(false);
+    assert_eq!(mounted.ok("ls Pets/items | wc -l"), "3\n");
+    mounted.unmount();
+    server.shutdown();
+}
+
+#[test]
+fn a_mount_whose_service_is_silent_ends_when_it_is_told_to() {
+    let (server, proxy) = pets();
+    for signal in ["", "-INT", "-TERM"] {
+        proxy.always(None);
+        let mut mounted = mount(&proxy, &["--timeout", NEVER, "--remote-ttl", "0"]);
+        proxy.always(Some(Trouble::Silence));
+        let begun = Instant::now();
+        if signal.is_empty() {
+            mounted.unmount();
+        } else {
+            // Somebody waits for it.
+            let file = mounted.point().join("Pets/items/Rex.json");
+            let mut reader = Command::new("cat").arg(file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            proxy.take_operations();
+            until("the reader waits", || !proxy.take_operations().is_empty());
+            mounted.signal(signal);
+            mounted.wait();
+            assert!(!reader.wait().unwrap().success());
+        }
+        assert!(begun.elapsed() < SOON, "{signal}");
+    }
+    server.shutdown();
+}
+
+#[test]
+fn a_mount_that_waits_for_its_first_answer_ends_by_a_signal() {
+    let (server, proxy) = pets();
+    proxy.always(Some(Trouble::Silence));
+    for signal in ["-INT", "-TERM"] {
+        proxy.take_operations();
+        let dir = tempfile::tempdir().unwrap();
+        let (point, data) = (dir.path().join("mnt"), dir.path().join("data"));
+        std::fs::create_dir(&point).unwrap();
+        let mut command = Command::new(DDBFS);
+        command.args(["mount", "--remote", "--timeout", NEVER, "--endpoint", &proxy.url(), "--data"]).arg(data).arg(point);
+        let mut child = command.envs(KEYS).stderr(Stdio::null()).spawn().unwrap();
+        until("it asks", || !proxy.take_operations().is_empty());
+        let begun = Instant::now();
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert!(!child.wait().unwrap().success());
+        assert!(begun.elapsed() < SOON, "{signal}");
+    }
     server.shutdown();
 }
 
@@ -145,9 +280,11 @@ fn who_is_interrupted_does_not_wait_for_the_service() {
 fn what_was_spent_is_in_the_tree() {
     let (server, proxy) = pets();
     let mut mounted = mount(&proxy, &["--budget", "2 USD"]);
-    mounted.ok("cat Pets/items/Rex.json > /dev/null");
+    proxy.next(&[THROTTLED, THROTTLED]);
+    mounted.ok("cat Pets/query/p=Rex/items.ndjson > /dev/null");
     let spent: serde_json::Value = serde_json::from_str(&mounted.ok("cat .ddb/capacity.json")).unwrap();
     assert!(spent["since_start"]["read_units"].as_f64().unwrap() >= 1.0 && spent["limits"]["budget"] == 2.0, "{spent}");
+    assert_eq!(spent["since_start"]["throttles"], 2, "{spent}");
     let table: serde_json::Value = serde_json::from_str(&mounted.ok("cat Pets/capacity.json")).unwrap();
     assert!(table["sources"][0]["since_start"]["read_units"].as_f64().unwrap() >= 1.0, "{table}");
     let once = Command::new(DDBFS).arg("top").arg("--once").arg(mounted.point()).output().unwrap();

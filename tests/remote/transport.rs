@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::support::http;
 use crate::support::proxy::{Proxy, Trouble};
 
-const THROTTLED: Trouble = Trouble::Answer(
+pub const THROTTLED: Trouble = Trouble::Answer(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"Slow down."}"#,
 );
@@ -241,6 +241,25 @@ fn nobody_at_the_address_is_an_error_that_names_it() {
     let aws = service(&format!("http://{address}"), Duration::from_millis(300));
     let error = call(&aws, "UpdateItem", &older("Rex")).unwrap_err().to_string();
     assert!(error.contains("refused") && error.contains(&address) && !error.contains("not known"), "{error}");
+}
+
+#[test]
+fn a_clock_that_is_wrong_is_corrected_by_the_service_s() {
+    const EXPIRED: &str = r#"{"__type":"com.amazon.coral.service#InvalidSignatureException","message":"Signature expired: x is now earlier than y"}"#;
+    let server = server();
+    let proxy = Proxy::before(server.local_addr());
+    let aws = service(&proxy.url(), PATIENT);
+    ok(&aws, "PutItem", &put("Rex", 1));
+    proxy.take_operations();
+    // Who says so is believed: the next try is of that time, which is too late for the server.
+    proxy.next(&[Trouble::AnswerAt("Fri, 01 Jan 2100 00:00:00 GMT", 403, EXPIRED)]);
+    let error = call(&aws, "UpdateItem", &older("Rex")).unwrap_err().to_string();
+    assert!(error.contains("Signature not yet current: 2") && error.contains("is still later than"), "{error}");
+    // It says its own time with that.
+    ok(&aws, "UpdateItem", &older("Rex"));
+    assert_eq!(age(&aws, "Rex"), "2");
+    assert_eq!(proxy.take_operations(), ["UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem", "GetItem"]);
+    server.shutdown();
 }
 
 /// Set by the test below alone.

@@ -23,6 +23,8 @@ pub enum Trouble {
     Instead(u16, &'static str),
     /// The server does not see it; this is the answer.
     Answer(u16, &'static str),
+    /// The same by a service whose clock says this.
+    AnswerAt(&'static str, u16, &'static str),
     /// Nothing more is ever heard.
     Silence,
     /// A byte of the answer is another one.
@@ -74,6 +76,11 @@ impl Proxy {
     /// Requests that nothing happens to, before what is to happen next.
     pub fn pass(&self, count: usize) {
         self.shared.state.lock().unwrap().next.extend(std::iter::repeat_n(None, count));
+    }
+
+    /// Nothing is to happen next any more.
+    pub fn forget_next(&self) {
+        self.shared.state.lock().unwrap().next.clear();
     }
 
     /// What happens to every request that nothing else is said of.
@@ -156,7 +163,11 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
         match &trouble {
             Some(Trouble::CutBefore) => return client.shutdown(Shutdown::Both),
             Some(Trouble::Answer(status, body)) => {
-                client.write_all(&answer(*status, body))?;
+                client.write_all(&answer("", *status, body))?;
+                continue;
+            }
+            Some(Trouble::AnswerAt(date, status, body)) => {
+                client.write_all(&answer(&format!("Date: {date}\r\n"), *status, body))?;
                 continue;
             }
             Some(Trouble::Silence) => {
@@ -176,7 +187,7 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
                 return client.shutdown(Shutdown::Both);
             }
             Some(Trouble::Garbled) => *answered.last_mut().unwrap() = b' ',
-            Some(Trouble::Instead(status, body)) => answered = answer(status, body),
+            Some(Trouble::Instead(status, body)) => answered = answer("", status, body),
             _ => {}
         }
         client.write_all(&answered)?;
@@ -184,8 +195,8 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
     Ok(())
 }
 
-fn answer(status: u16, body: &str) -> Vec<u8> {
-    format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+fn answer(fields: &str, status: u16, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status} x\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// Waits until something is so; generous, against a hang alone.

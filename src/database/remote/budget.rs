@@ -125,7 +125,7 @@ impl Meter {
             since_ms: self.since_ms,
             read: spent.read,
             write: spent.write,
-            throttles: self.state.lock().throttles,
+            throttles: self.state.lock().throttles + self.service.throttles(),
             money: self.money(spent),
             reads_max: self.limits.reads,
             writes_max: self.limits.writes,

@@ -9,6 +9,11 @@ pub trait Service: Send + Sync {
     /// # Errors
     /// What the service answered instead, as [`crate::codec::wire::fault::read`] tells it, or why there is no answer.
     fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error>;
+
+    /// How often the service throttled what was then asked again, so far.
+    fn throttles(&self) -> u64 {
+        0
+    }
 }
 
 /// Does the operation leave everything as it is, by its name? One that nobody knows may write. What PartiQL does is in its statements.

@@ -7,10 +7,13 @@ use aws_sigv4::sign::v4;
 use aws_smithy_runtime_api::client::identity::Identity;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::DATE;
 use hyper::{HeaderMap, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::{Client, ResponseFuture};
+use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::message::{Answer, Fault, Request};
@@ -27,10 +30,55 @@ const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 const CHECKSUM: &str = "x-amz-crc32";
 const PROGRAM: &str = concat!("ddbfs/", env!("CARGO_PKG_VERSION"));
 
+/// A client whose connections are made so.
+type Over<C> = Client<HttpsConnector<C>, Full<Bytes>>;
+
+/// How a place is reached.
+#[derive(Debug)]
+enum Way {
+    Straight(Over<HttpConnector>),
+    /// Through a proxy that is asked to CONNECT.
+    Tunnel(Over<Tunnel<HttpConnector>>),
+}
+
+impl Way {
+    /// # Errors
+    /// `https://` without certificates of authorities.
+    fn to(place: &Place, tcp: HttpConnector) -> Result<Self, OpenError> {
+        let builder = HttpsConnectorBuilder::new();
+        if !place.is_encrypted() {
+            return Ok(Self::Straight(client(builder.with_webpki_roots().https_or_http().enable_http1().wrap_connector(tcp))));
+        }
+        let builder = builder.with_native_roots().map_err(OpenError::Certificates)?.https_only().enable_http1();
+        let Some(proxy) = Matcher::from_env().intercept(place.uri()) else {
+            return Ok(Self::Straight(client(builder.wrap_connector(tcp))));
+        };
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+        if let Some(login) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(login.clone());
+        }
+        Ok(Self::Tunnel(client(builder.wrap_connector(tunnel))))
+    }
+
+    fn request(&self, request: hyper::Request<Full<Bytes>>) -> ResponseFuture {
+        match self {
+            Self::Straight(client) => client.request(request),
+            Self::Tunnel(client) => client.request(request),
+        }
+    }
+}
+
+fn client<C>(connector: HttpsConnector<C>) -> Over<C>
+where
+    HttpsConnector<C>: hyper_util::client::legacy::connect::Connect + Clone,
+{
+    Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector)
+}
+
 /// The connections to one place.
 #[derive(Debug)]
 pub struct Connections {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    way: Way,
     /// So long may pass without a byte.
     silence: Duration,
 }
@@ -44,15 +92,7 @@ impl Connections {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT.min(silence)));
-        let builder = HttpsConnectorBuilder::new();
-        let builder = if place.is_encrypted() {
-            builder.with_native_roots().map_err(OpenError::Certificates)?
-        } else {
-            builder.with_webpki_roots()
-        };
-        let connector = builder.https_or_http().enable_http1().wrap_connector(tcp);
-        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).build(connector);
-        Ok(Self { client, silence })
+        Ok(Self { way: Way::to(place, tcp)?, silence })
     }
 
     /// Sends a request and reads its answer.
@@ -60,16 +100,17 @@ impl Connections {
     /// # Errors
     /// There is none.
     pub async fn send(&self, request: hyper::Request<Full<Bytes>>) -> Result<Answer, Fault> {
-        let answered = tokio::time::timeout(self.silence, self.client.request(request)).await.map_err(|_| self.silent())?;
+        let answered = tokio::time::timeout(self.silence, self.way.request(request)).await.map_err(|_| self.silent())?;
         let response = answered.map_err(|error| {
             let why = with_cause(&error);
             if error.is_connect() { Fault::Unsent(why) } else { Fault::Lost(why) }
         })?;
         let (status, checksum) = (response.status().as_u16(), checksum(response.headers()));
+        let time = time(response.headers());
         let body = self.read(response).await?;
         match checksum {
             Some(told) if told != crc32fast::hash(&body) => Err(Fault::Lost("the answer's checksum is wrong".to_owned())),
-            _ => Ok(Answer { status, body }),
+            _ => Ok(Answer { status, body, time }),
         }
     }
 
@@ -94,6 +135,12 @@ impl Connections {
 
 fn checksum(headers: &HeaderMap) -> Option<u32> {
     headers.get(CHECKSUM)?.to_str().ok()?.parse().ok()
+}
+
+/// When the service answered, by its own clock.
+fn time(headers: &HeaderMap) -> Option<SystemTime> {
+    let text = headers.get(DATE)?.to_str().ok()?;
+    Some(jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?.into())
 }
 
 /// What hyper says, and what caused it, which says more.

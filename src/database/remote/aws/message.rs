@@ -1,6 +1,7 @@
 //! Requests, answers and what comes in their place.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::time::SystemTime;
 
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
@@ -81,6 +82,8 @@ pub fn random() -> u64 {
 pub struct Answer {
     pub status: u16,
     pub body: Vec<u8>,
+    /// By the service's clock, if it tells.
+    pub time: Option<SystemTime>,
 }
 
 /// Why nothing came back.

@@ -6,6 +6,7 @@
 //! | a lost answer leaves open whether a write was done | `repeat`: what may be asked twice, and how a write that was done is told from one that was refused |
 //! | an endpoint that hangs | every request, with all its repeats, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
 //! | who asked may be killed meanwhile | [`crate::database::caller`] is asked while it waits |
+//! | the clock of this machine is wrong | a refusal for that says the right time, by which requests are signed from then on |
 //! | credentials end | `identity` fetches them again a minute before, and after the service called them expired |
 //!
 //! ```text
@@ -25,6 +26,7 @@ mod throttling;
 pub use options::{AwsOptions, OpenError, TIMEOUT};
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, SystemTime};
 
@@ -59,6 +61,29 @@ struct Asked {
     connections: Connections,
     timeout: Duration,
     throttling: Throttling,
+    skew: Skew,
+}
+
+/// Seconds that the service's clock is ahead of ours, as far as it matters to it.
+#[derive(Debug, Default)]
+struct Skew(AtomicI64);
+
+impl Skew {
+    fn learn(&self, service_time: SystemTime) {
+        let now = SystemTime::now();
+        let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
+        let ahead = service_time.duration_since(now).map_or_else(|error| -seconds(error.duration()), seconds);
+        log::warn!("the clock of this machine is {} seconds off the service's; requests are signed by its time", -ahead);
+        self.0.store(ahead, Ordering::Relaxed);
+    }
+
+    /// By the service's clock.
+    fn now(&self) -> SystemTime {
+        let (now, ahead) = (SystemTime::now(), self.0.load(Ordering::Relaxed));
+        let span = Duration::from_secs(ahead.unsigned_abs());
+        let shifted = if ahead < 0 { now.checked_sub(span) } else { now.checked_add(span) };
+        shifted.unwrap_or(now)
+    }
 }
 
 impl Aws {
@@ -75,7 +100,7 @@ impl Aws {
             .map_err(OpenError::Runtime)?;
         let (place, identities) = runtime.block_on(identity::find(options))?;
         let connections = Connections::new(&place, options.timeout)?;
-        let asked = Asked { place, identities, connections, timeout: options.timeout, throttling: Throttling::default() };
+        let asked = Asked { place, identities, connections, timeout: options.timeout, throttling: Throttling::default(), skew: Skew::default() };
         Ok(Self { runtime: Some(runtime), asked: Arc::new(asked) })
     }
 
@@ -111,6 +136,10 @@ impl Service for Aws {
             let _ = sender.send(asked.ask(request).await);
         });
         wait(&receiver, &task.abort_handle())
+    }
+
+    fn throttles(&self) -> u64 {
+        self.asked.throttling.repeats()
     }
 }
 
@@ -150,6 +179,10 @@ impl Asked {
                     if Instant::now() + delay >= deadline {
                         return Err(why.error(&self.place, &attempts, self.timeout, &request));
                     }
+                    self.throttling.count(&why);
+                    if let Some(time) = why.service_time() {
+                        self.skew.learn(time);
+                    }
                     if why.is_expired() {
                         self.identities.forget().await;
                     }
@@ -163,7 +196,7 @@ impl Asked {
     /// Asks once.
     async fn attempt(&self, request: &Request) -> Result<Answer, Fault> {
         let identity = self.identities.get().await.map_err(Fault::Unsent)?;
-        let signed = exchange::sign(request, &self.place, &identity, SystemTime::now()).map_err(Fault::Unsent)?;
+        let signed = exchange::sign(request, &self.place, &identity, self.skew.now()).map_err(Fault::Unsent)?;
         self.connections.send(signed).await
     }
 }

@@ -55,6 +55,11 @@ impl Place {
         Ok(Self { database: uri(&format!("dynamodb{fips}"))?, streams: uri(&format!("streams.dynamodb{fips}"))?, region })
     }
 
+    /// Of the database; streams may have another.
+    pub fn uri(&self) -> &Uri {
+        &self.database
+    }
+
     /// Where an operation is asked for, and what `X-Amz-Target` begins with.
     pub fn of_operation(&self, operation: &str) -> (&Uri, &'static str) {
         match operation {

@@ -12,7 +12,7 @@
 //! | PutItem, DeleteItem, BatchWriteItem | yes: the item is what it was to be. If the condition fails then, the item tells: one that is as it was put, or gone as it was deleted, was written by the first try |
 //! | UpdateItem, a PartiQL statement, what changes tables | no: `ADD` would add twice. The error says that it is not known whether it was done |
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -27,6 +27,9 @@ const MAX_MS: u64 = 20_000;
 const THROTTLES: [&str; 4] =
     ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionInProgressException"];
 const EXPIRED: [&str; 2] = ["ExpiredTokenException", "ExpiredToken"];
+/// What a service calls a request that was signed at another time than its own, and the words of it among those of other bad signatures.
+const SKEWED: [&str; 3] = ["RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"];
+const SKEWED_WORDS: [&str; 2] = ["Signature expired", "Signature not yet current"];
 
 /// How a request fared so far.
 #[derive(Debug, Default)]
@@ -37,6 +40,7 @@ pub struct Attempts {
     /// The item is shown though nobody asked for it.
     shows_item: bool,
     was_expired: bool,
+    was_skewed: bool,
 }
 
 /// Why a request is asked again, or not any more.
@@ -44,6 +48,8 @@ pub struct Attempts {
 pub enum Why {
     Throttled(u16, Words),
     Expired(u16, Words),
+    /// Our clock is another than the service's, which says this.
+    Skewed(SystemTime),
     /// The service failed, or nothing was heard of it.
     Failed(String),
 }
@@ -78,12 +84,20 @@ pub fn judge(request: &mut Request, attempts: &mut Attempts, outcome: Result<Ans
         attempts.was_expired = true;
         return Next::Again { why: Why::Expired(answer.status, said), delay: Duration::ZERO };
     }
+    if let Some(time) = answer.time.filter(|_| is_skewed(&said) && !attempts.was_skewed) {
+        attempts.was_skewed = true;
+        return Next::Again { why: Why::Skewed(time), delay: Duration::ZERO };
+    }
     match answer.status {
         // The one answer of a service that failed which says that nothing was done.
         503 => again(attempts, Why::Failed(failed(&said))),
         500.. => lost(request, attempts, failed(&said)),
         _ => refused(request, attempts, answer, &said),
     }
+}
+
+fn is_skewed(said: &Words) -> bool {
+    SKEWED.contains(&said.exception.as_str()) || SKEWED_WORDS.iter().any(|words| said.message.contains(words))
 }
 
 fn failed(said: &Words) -> String {
@@ -141,13 +155,18 @@ impl Why {
     pub fn throttled(&self) -> Option<&str> {
         match self {
             Self::Throttled(_, said) => Some(&said.exception),
-            Self::Expired(..) | Self::Failed(_) => None,
+            Self::Expired(..) | Self::Skewed(_) | Self::Failed(_) => None,
         }
     }
 
     /// Are other credentials needed?
     pub fn is_expired(&self) -> bool {
         matches!(self, Self::Expired(..))
+    }
+
+    /// What the service's clock says, if ours is another.
+    pub fn service_time(&self) -> Option<SystemTime> {
+        if let Self::Skewed(time) = self { Some(*time) } else { None }
     }
 
     /// The error of a request that is not asked again.
@@ -157,6 +176,9 @@ impl Why {
         match self {
             Self::Throttled(status, said) | Self::Expired(status, said) => {
                 RemoteError::new(&said.exception, status, format!("{} ({tried})", said.message)).into()
+            }
+            Self::Skewed(_) => {
+                RemoteError::unreachable(format!("the clock of this machine is not the service's ({tried}): set it, for instance by NTP")).into()
             }
             Self::Failed(why) => {
                 let unknown = attempts.was_lost && !request.is_read();
@@ -180,7 +202,7 @@ mod tests {
     const FAILED: &str = r#"{"__type":"x#ConditionalCheckFailedException","message":"m""#;
 
     fn answer(status: u16, body: &str) -> Result<Answer, Fault> {
-        Ok(Answer { status, body: body.as_bytes().to_vec() })
+        Ok(Answer { status, body: body.as_bytes().to_vec(), time: Some(SystemTime::UNIX_EPOCH) })
     }
 
     fn lost() -> Result<Answer, Fault> {
@@ -215,6 +237,10 @@ mod tests {
         check("GetItem", answer(200, "{}"), "answer");
         check("GetItem", answer(400, r#"{"__type":"a#ValidationException"}"#), "refused");
         check("GetItem", answer(400, r#"{"__type":"a#ExpiredTokenException"}"#), "again");
+        let bad_signature = |words: &str| answer(400, &format!(r#"{{"__type":"a#InvalidSignatureException","message":"{words}"}}"#));
+        check("UpdateItem", bad_signature("Signature expired: 20260101T000000Z is now earlier than …"), "again");
+        check("UpdateItem", answer(403, r#"{"__type":"RequestTimeTooSkewed"}"#), "again");
+        check("GetItem", bad_signature("The request signature we calculated does not match"), "refused");
     }
 
     /// A conditional write that got lost, and whose condition then fails with `item` shown: was it done?

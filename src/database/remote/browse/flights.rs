@@ -17,31 +17,38 @@ const SLICE: Duration = Duration::from_millis(100);
 type Answer<V> = Result<V, Error>;
 
 #[derive(Debug)]
-struct Flight<V> {
+pub struct Flight<V> {
     answer: Mutex<Option<Answer<V>>>,
     landed: Condvar,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub struct Flights<K, V>(Mutex<HashMap<K, Arc<Flight<V>>>>);
+pub struct Flights<K, V>(Arc<Mutex<HashMap<K, Arc<Flight<V>>>>>);
 
 impl<K, V> Default for Flights<K, V> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self(Arc::default())
     }
 }
 
-/// Ends a flight, also when its request panics: nobody waits for ever.
-struct Landing<'f, K: Eq + Hash, V> {
-    flights: &'f Flights<K, V>,
-    key: &'f K,
-    flight: &'f Arc<Flight<V>>,
+/// A request in flight. Ends with this, also when it panics: nobody waits for ever.
+pub struct Landing<K: Eq + Hash, V> {
+    flights: Flights<K, V>,
+    key: K,
+    flight: Arc<Flight<V>>,
 }
 
-impl<K: Eq + Hash, V> Drop for Landing<'_, K, V> {
+impl<K: Eq + Hash, V> Landing<K, V> {
+    /// This is its answer.
+    pub fn land(self, answer: Answer<V>) {
+        *self.flight.answer.lock() = Some(answer);
+    }
+}
+
+impl<K: Eq + Hash, V> Drop for Landing<K, V> {
     fn drop(&mut self) {
-        self.flights.end(self.key, self.flight);
+        self.flights.end(&self.key, &self.flight);
         self.flight.answer.lock().get_or_insert(Err(StoreError::Closed.into()));
         self.flight.landed.notify_all();
     }
@@ -75,23 +82,35 @@ impl<K: Eq + Hash, V> Flights<K, V> {
 impl<K: Eq + Hash + Clone, V: Clone> Flights<K, V> {
     /// The answer of the request in flight for `key`, else of `ask`. No lock is held while it is under way.
     pub fn run(&self, key: &K, ask: impl FnOnce() -> Answer<V>) -> Answer<V> {
-        let mut flights = self.0.lock();
-        while let Some(flight) = flights.get(key).cloned() {
-            drop(flights);
+        loop {
+            let flight = match self.begin(key) {
+                Err(flight) => flight,
+                Ok(landing) => {
+                    let answer = ask();
+                    landing.land(answer.clone());
+                    return answer;
+                }
+            };
             match flight.wait() {
                 // Who asked was interrupted, which is nothing to who waits.
                 Err(Error::Interrupted) if caller::is_waiting() => self.end(key, &flight),
                 answer => return answer,
             }
-            flights = self.0.lock();
+        }
+    }
+
+    /// A request for `key`, that whoever asks waits for from now on.
+    ///
+    /// # Errors
+    /// The one in flight already.
+    pub fn begin(&self, key: &K) -> Result<Landing<K, V>, Arc<Flight<V>>> {
+        let mut flights = self.0.lock();
+        if let Some(flight) = flights.get(key) {
+            return Err(Arc::clone(flight));
         }
         let flight = Arc::new(Flight { answer: Mutex::new(None), landed: Condvar::new() });
         flights.insert(key.clone(), Arc::clone(&flight));
-        drop(flights);
-        let _landing = Landing { flights: self, key, flight: &flight };
-        let answer = ask();
-        *flight.answer.lock() = Some(answer.clone());
-        answer
+        Ok(Landing { flights: Self(Arc::clone(&self.0)), key: key.clone(), flight })
     }
 
     /// Who asks for `key` from now on does not wait for a request that is in flight already.
@@ -142,5 +161,21 @@ mod tests {
         let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flights.run(&1, || panic!("a defect"))));
         assert!(panics.is_err());
         assert_eq!(flights.run(&1, || Ok(1)), Ok(1));
+    }
+
+    #[test]
+    fn an_interrupt_is_of_who_asked_alone() {
+        let flights = Flights::<u8, u32>::default();
+        let landing = flights.begin(&1).ok().unwrap();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| flights.run(&1, || Ok(2)));
+            let gives_up = scope.spawn(|| {
+                let caller = caller::Caller { thread: 0, is_waiting: |_| false };
+                caller::work_for(Some(caller), || flights.run(&1, || panic!("a second request")))
+            });
+            assert_eq!(gives_up.join().unwrap(), Err(Error::Interrupted));
+            landing.land(Err(Error::Interrupted));
+            assert_eq!(waits.join().unwrap(), Ok(2));
+        });
     }
 }

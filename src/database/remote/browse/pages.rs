@@ -17,7 +17,7 @@ use std::time::Duration;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use super::flights::Flights;
+use super::flights::{Flights, Landing};
 use super::version::version_of;
 use crate::codec::record::{encode, stamp};
 use crate::database::{EntryKey, PartitionKey, Source};
@@ -213,20 +213,16 @@ impl Pages {
             if let Some(found) = self.fresh(place) {
                 return Ok(found);
             }
-            self.asked(place, ask)
+            let began = self.begin();
+            let found = ask()?;
+            self.keep(began, place.clone(), found.clone(), true);
+            Ok(found)
         })
     }
 
-    /// What `ask` finds, whatever is held: who looks meanwhile waits for it.
-    pub fn ask(&self, place: &Place, ask: impl FnOnce() -> Result<Option<Stored>, Error>) -> Result<Option<Stored>, Error> {
-        self.flights.run(place, || self.asked(place, ask))
-    }
-
-    fn asked(&self, place: &Place, ask: impl FnOnce() -> Result<Option<Stored>, Error>) -> Result<Option<Stored>, Error> {
-        let began = self.begin();
-        let found = ask()?;
-        self.keep(began, place.clone(), found.clone(), true);
-        Ok(found)
+    /// Whoever looks for this place from now on waits until that has landed; `None`: somebody is asking already.
+    pub fn asking(&self, place: &Place) -> Option<Landing<Place, Option<Stored>>> {
+        self.flights.begin(place).ok()
     }
 
     /// An own write of these begins.

@@ -128,16 +128,18 @@ impl RemoteDatabase {
         let (source, place) = (readable.source.clone(), collection_place(&readable.source, &partition));
         let request = readable.query(&partition, None);
         let fetcher = Fetcher { service, pages: Arc::clone(&pages), source: readable.clone(), request };
+        let landing = pages.asking(&place);
         let fetched = on_thread(&self.walks.ahead, move || {
-            let mut fetched = None;
-            pages.ask(&place, || {
-                let page = fetcher.clone().fetch(None)?;
-                let has_entries = !page.0.is_empty();
-                fetched = Some(page);
-                Ok(has_entries.then(Stored::default))
-            })?;
-            // Somebody may have been asking already whether it is there.
-            fetched.map_or_else(|| fetcher.fetch(None), Ok)
+            let began = pages.begin();
+            let fetched = fetcher.fetch(None);
+            let is_there = fetched.as_ref().map(|page| (!page.0.is_empty()).then(Stored::default)).map_err(Clone::clone);
+            if let Ok(is_there) = &is_there {
+                pages.keep(began, place, is_there.clone(), true);
+            }
+            if let Some(landing) = landing {
+                landing.land(is_there);
+            }
+            fetched
         });
         let Some(fetched) = fetched else { return self.siblings.give_up(&source) };
         let listed = Listed::Entries(Entries::Collection { partition, sort_prefix: None });
