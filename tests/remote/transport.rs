@@ -245,7 +245,8 @@ fn nobody_at_the_address_is_an_error_that_names_it() {
 
 #[test]
 fn a_clock_that_is_wrong_is_corrected_by_the_service_s() {
-    const EXPIRED: &str = r#"{"__type":"com.amazon.coral.service#InvalidSignatureException","message":"Signature expired: x is now earlier than y"}"#;
+    const EXPIRED: &str =
+        r#"{"__type":"com.amazon.coral.service#InvalidSignatureException","message":"Signature expired: x is now earlier than y"}"#;
     let server = server();
     let proxy = Proxy::before(server.local_addr());
     let aws = service(&proxy.url(), PATIENT);

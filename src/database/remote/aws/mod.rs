@@ -100,7 +100,14 @@ impl Aws {
             .map_err(OpenError::Runtime)?;
         let (place, identities) = runtime.block_on(identity::find(options))?;
         let connections = Connections::new(&place, options.timeout)?;
-        let asked = Asked { place, identities, connections, timeout: options.timeout, throttling: Throttling::default(), skew: Skew::default() };
+        let asked = Asked {
+            place,
+            identities,
+            connections,
+            timeout: options.timeout,
+            throttling: Throttling::default(),
+            skew: Skew::default(),
+        };
         Ok(Self { runtime: Some(runtime), asked: Arc::new(asked) })
     }
 

@@ -177,9 +177,10 @@ impl Why {
             Self::Throttled(status, said) | Self::Expired(status, said) => {
                 RemoteError::new(&said.exception, status, format!("{} ({tried})", said.message)).into()
             }
-            Self::Skewed(_) => {
-                RemoteError::unreachable(format!("the clock of this machine is not the service's ({tried}): set it, for instance by NTP")).into()
-            }
+            Self::Skewed(_) => RemoteError::unreachable(format!(
+                "the clock of this machine is not the service's ({tried}): set it, for instance by NTP"
+            ))
+            .into(),
             Self::Failed(why) => {
                 let unknown = attempts.was_lost && !request.is_read();
                 let unknown = if unknown {
@@ -237,7 +238,8 @@ mod tests {
         check("GetItem", answer(200, "{}"), "answer");
         check("GetItem", answer(400, r#"{"__type":"a#ValidationException"}"#), "refused");
         check("GetItem", answer(400, r#"{"__type":"a#ExpiredTokenException"}"#), "again");
-        let bad_signature = |words: &str| answer(400, &format!(r#"{{"__type":"a#InvalidSignatureException","message":"{words}"}}"#));
+        let bad_signature =
+            |words: &str| answer(400, &format!(r#"{{"__type":"a#InvalidSignatureException","message":"{words}"}}"#));
         check("UpdateItem", bad_signature("Signature expired: 20260101T000000Z is now earlier than …"), "again");
         check("UpdateItem", answer(403, r#"{"__type":"RequestTimeTooSkewed"}"#), "again");
         check("GetItem", bad_signature("The request signature we calculated does not match"), "refused");

@@ -100,9 +100,8 @@ impl Walks {
     pub fn take(&self, source: &Source, listed: &Listed, after: Option<&Position>, now_ms: u64) -> Option<Waiting> {
         let mut waiting = self.waiting.lock();
         waiting.retain(|one| now_ms < one.at_ms.saturating_add(WALK_MS));
-        let is_it = |one: &Waiting| {
-            one.after.as_ref() == after.map(|after| &after.0) && one.source == *source && one.listed == *listed
-        };
+        let is_it =
+            |one: &Waiting| one.after.as_ref() == after.map(|after| &after.0) && one.source == *source && one.listed == *listed;
         let at = waiting.iter().position(is_it)?;
         waiting.remove(at)
     }
