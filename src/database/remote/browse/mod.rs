@@ -5,7 +5,7 @@
 //! look.rs      impl Browse            listing.rs  walks.rs   listings, page by page, the next page ahead
 //! hand_on.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
 //! control.rs   the control plane      ahead.rs  readers.rs   files that are read in order
-//!                        siblings.rs             folders that are listed in order
+//!                        siblings.rs             folders that are listed so
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
 //! source.rs    keys of a source       requests.rs  reads as requests            version.rs   an item's version
 //! limit.rs  toll.rs   what a scan would cost, and did      beside.rs    what only the mount knows

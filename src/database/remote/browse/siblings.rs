@@ -1,19 +1,13 @@
-//! Folders that are listed one after the other, in the order in which they were shown (`tar`, `find`, `grep -r`): those that come next are
-//! asked for meanwhile, never more of them than were listed so.
+//! Who lists which folders in the order in which they were shown, and which come next.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use super::RemoteDatabase;
-use super::pages::{Stored, collection_place};
-use super::source::Readable;
-use super::walks::{Fetcher, Listed, Next, Waiting, Walk, on_thread};
 use crate::codec::digest::Digest;
 use crate::codec::key::partition_digest;
-use crate::database::{Entries, PartitionKey, Source};
+use crate::database::{PartitionKey, Source};
 
 /// Sources whose readers are followed.
 const SOURCES_MAX: usize = 8;
@@ -73,7 +67,7 @@ impl Siblings {
     }
 
     /// A folder is listed: which to ask for ahead.
-    fn follow(&self, source: &Source, partition: &PartitionKey) -> Vec<PartitionKey> {
+    pub fn follow(&self, source: &Source, partition: &PartitionKey) -> Vec<PartitionKey> {
         let mut sources = self.0.lock();
         let Some(shown) = sources.get_mut(source) else { return Vec::new() };
         let Some(place) = shown.places.get(&digest(partition)).copied() else { return Vec::new() };
@@ -110,41 +104,6 @@ impl Shown {
         let next = (1..=self.in_order.min(FOLDERS_MAX)).filter_map(step);
         let next: Vec<usize> = next.filter(|place| *place < self.order.len() && self.asked.insert(*place)).collect();
         next.into_iter().filter_map(|place| self.order.get(place).cloned()).collect()
-    }
-}
-
-impl RemoteDatabase {
-    /// A folder is about to be listed: asks for those that come next.
-    pub(super) fn ask_siblings(&self, readable: &Readable, partition: &PartitionKey) {
-        if self.options.reads_ahead && !self.options.ttl.is_zero() {
-            self.siblings.follow(&readable.source, partition).into_iter().for_each(|next| self.ask_ahead(readable, next));
-        }
-    }
-
-    /// The first page of a folder, for whoever looks whether it is there and for whoever lists it.
-    fn ask_ahead(&self, readable: &Readable, partition: PartitionKey) {
-        let (at_ms, own_writes) = (self.options.clock.now_ms(), self.commits.own());
-        let (service, pages) = (Arc::clone(&self.service), Arc::clone(&self.pages));
-        let (source, place) = (readable.source.clone(), collection_place(&readable.source, &partition));
-        let request = readable.query(&partition, None);
-        let fetcher = Fetcher { service, pages: Arc::clone(&pages), source: readable.clone(), request };
-        let landing = pages.asking(&place);
-        let fetched = on_thread(&self.walks.ahead, move || {
-            let began = pages.begin();
-            let fetched = fetcher.fetch(None);
-            let is_there = fetched.as_ref().map(|page| (!page.0.is_empty()).then(Stored::default)).map_err(Clone::clone);
-            if let Ok(is_there) = &is_there {
-                pages.keep(began, place, is_there.clone(), true);
-            }
-            if let Some(landing) = landing {
-                landing.land(is_there);
-            }
-            fetched
-        });
-        let Some(fetched) = fetched else { return self.siblings.give_up(&source) };
-        let listed = Listed::Entries(Entries::Collection { partition, sort_prefix: None });
-        let walk = Walk { next: Next::Ahead(fetched), ..Walk::default() };
-        self.walks.put(Waiting { source, listed, after: None, at_ms, own_writes, walk });
     }
 }
 
