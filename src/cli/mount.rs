@@ -129,13 +129,13 @@ fn run_here(args: &MountArgs, options: &Options, data_dir: &Path) -> Result<Outc
         )));
     }
     let durability = options.durability.unwrap_or(args.durability.durability);
-    let mut mount_options =
-        MountOptions { data: Some(data_dir.to_owned()), read_only: is_remote, ..MountOptions::new(&args.mountpoint) };
+    let mut mount_options = MountOptions { data: Some(data_dir.to_owned()), ..MountOptions::new(&args.mountpoint) };
     if is_remote {
         mount_options.event_threads = fuse::EVENT_THREADS_REMOTE;
     }
     options.apply(&mut mount_options);
-    let source = Source::open(args, durability, data_dir, !mount_options.read_only)?;
+    // Not the kernel's `ro`: a file of .ddb/api is written to ask for something.
+    let source = Source::open(args, durability, data_dir, options.asks_for_writing())?;
     let signals = signals.map_or_else(Signals::new, Ok)?;
     let view = View::new(source.database.clone(), options.view);
     view.keep_results_in(source.dir.clone());

@@ -196,6 +196,11 @@ impl Options {
         Err(unknown(word))
     }
 
+    /// Is `rw` said?
+    pub fn asks_for_writing(&self) -> bool {
+        self.read_only == Some(false)
+    }
+
     /// The part that is the kernel's.
     pub fn apply(&self, mount: &mut MountOptions) {
         mount.read_only = self.read_only.unwrap_or(mount.read_only);

@@ -73,6 +73,15 @@ impl std::fmt::Debug for Bill {
     }
 }
 
+/// Requests of the API in their callers' own words, where they go to another service: it knows members that are known nowhere here.
+pub trait Verbatim {
+    /// The body of the answer to an operation of the API.
+    ///
+    /// # Errors
+    /// What the service said instead; `ReadOnly` of what may write where nothing may be written.
+    fn pass(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error>;
+}
+
 /// The DynamoDB operations.
 pub trait Database: Streams + Statements {
     fn create_table(&self, request: CreateTableRequest) -> Result<CreateTableResponse, Error>;
@@ -137,6 +146,11 @@ pub trait Database: Streams + Statements {
 
     /// The control plane beside tables, where there is one.
     fn administration(&self) -> Option<&dyn admin::Administration> {
+        None
+    }
+
+    /// Where requests go as they are; `None`: this database is the service.
+    fn verbatim(&self) -> Option<&dyn Verbatim> {
         None
     }
 
@@ -226,6 +240,11 @@ pub trait Browse: Database {
     /// # Errors
     /// As of [`Database::query_rows`] and [`Database::scan_rows`].
     fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error>;
+
+    /// May anything be written?
+    fn is_writable(&self) -> bool {
+        true
+    }
 
     /// Do [`Browse::page_on_account`], [`Browse::look`] and [`Browse::records`] consume what a read consumes?
     fn charges_looks(&self) -> bool {

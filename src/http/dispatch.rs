@@ -11,7 +11,7 @@ use tokio::task::block_in_place;
 use crate::codec::json::document::Document;
 use crate::database::Database;
 use crate::protocol::operation::{Finish, closed};
-use crate::protocol::{Answered, Context, Failure, Handler, Operation};
+use crate::protocol::{Answered, Context, Failure, Handler, Operation, elsewhere};
 use crate::store::{lead, lead_around};
 
 /// A request that was run: its answer's body, or whom to wait for.
@@ -31,6 +31,14 @@ pub fn begin(
     (database, host): (&Arc<dyn Database>, &str),
     may_wait: bool,
 ) -> Result<Begun, Failure> {
+    // A client that asks where the service is is to ask here again.
+    if database.verbatim().is_some() && operation.name != "DescribeEndpoints" {
+        let ask = || elsewhere(operation, &json, &**database);
+        let asked = if may_wait { ask() } else { block_in_place(ask) };
+        if let Some(answered) = asked {
+            return answered.map(Begun::Done);
+        }
+    }
     let context = Context { operation: operation.name, database: database.as_ref(), host };
     match operation.handler {
         Handler::Read(run) => run(json.root(), &context).map(Begun::Done),

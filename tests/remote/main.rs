@@ -10,4 +10,5 @@ mod budget;
 mod copies;
 mod credentials;
 mod mount;
+mod programs;
 mod transport;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ddbfs::http::RunningServer;
 use serde_json::json;
 
-use crate::support::daemon::{DDBFS, Mount, free_address, texts};
+use crate::support::daemon::{DDBFS, Mount, free_address, post, texts};
 use crate::support::proxy::{Proxy, Trouble, until};
 use crate::transport::{PATIENT, THROTTLED, ok, put, server, service};
 
@@ -29,7 +29,7 @@ fn pets() -> (RunningServer, Proxy) {
 }
 
 /// A mount through the proxy.
-fn mount(proxy: &Proxy, args: &[&str]) -> Mount {
+pub fn mount(proxy: &Proxy, args: &[&str]) -> Mount {
     let url = proxy.url();
     Mount::with_env(&[&["--remote", "--endpoint", &url], args].concat(), &KEYS)
 }
@@ -291,6 +291,134 @@ fn what_was_spent_is_in_the_tree() {
     let (told, said) = texts(&once);
     assert!(told.contains("\nspent ") && told.contains("\ntable  Pets"), "{told}{said}");
     assert!(Path::new(&mounted.point()).join("Pets/schema.json").exists());
+    mounted.unmount();
+    server.shutdown();
+}
+
+/// Runs a request in `.ddb/api`; its answer.
+fn asked(mount: &Mount, operation: &str, request: &str) -> serde_json::Value {
+    let script = format!("echo '{request}' > .ddb/api/{operation} && cat .ddb/last/response.json");
+    serde_json::from_str(&mount.ok(&script)).unwrap()
+}
+
+#[test]
+fn a_request_in_ddb_api_reaches_the_service_as_it_is() {
+    let (server, proxy) = pets();
+    let mut mounted = mount(&proxy, &["--remote-ttl", "600"]);
+    // A mount that only reads; operations that are known here by their names alone, and members that are not known at all.
+    let arn = asked(&mounted, "DescribeTable", r#"{"TableName":"Pets"}"#)["Table"]["TableArn"].as_str().unwrap().to_owned();
+    proxy.take_operations();
+    for (operation, request, member) in [
+        ("DescribeLimits", "{}".to_owned(), "AccountMaxReadCapacityUnits"),
+        ("DescribeEndpoints", "{}".to_owned(), "Endpoints"),
+        ("ListTagsOfResource", format!(r#"{{"ResourceArn":"{arn}"}}"#), "Tags"),
+        ("ListBackups", "{}".to_owned(), "BackupSummaries"),
+        ("DescribeContinuousBackups", r#"{"TableName":"Pets"}"#.to_owned(), "ContinuousBackupsDescription"),
+        ("GetItem", r#"{"TableName":"Pets","Key":{"p":{"S":"Rex"}}}"#.to_owned(), "Item"),
+        ("ExecuteStatement", r#"{"Statement":"SELECT * FROM Pets"}"#.to_owned(), "Items"),
+    ] {
+        assert!(asked(&mounted, operation, &request).get(member).is_some(), "{operation}");
+        assert_eq!(proxy.take_operations().iter().filter(|of| *of == operation).count(), 1, "{operation}");
+    }
+    let new = r#"{"Item":{"p":{"S":"Rex"}},"NewMember":[1.50],"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":40}}"#;
+    proxy.next(&[Trouble::Answer(200, new)]);
+    let request = r#"{"TableName":"Pets","Key":{"p":{"S":"Rex"}},"NewParameter":1}"#;
+    let told = mounted.ok(&format!("echo '{request}' > .ddb/api/GetItem && cat .ddb/last/response.json"));
+    assert_eq!(told, "{\"Item\":{\"p\":{\"S\":\"Rex\"}},\"NewMember\":[1.50]}\n");
+    // It is metered, whoever asks.
+    let spent: serde_json::Value = serde_json::from_str(&mounted.ok("cat .ddb/capacity.json")).unwrap();
+    assert!(spent["since_start"]["read_units"].as_f64().unwrap() > 40.0, "{spent}");
+    proxy.take_operations();
+    for (operation, request) in [
+        ("PutItem", r#"{"TableName":"Pets","Item":{"p":{"S":"x"}}}"#.to_owned()),
+        ("ExecuteStatement", r#"{"Statement":"DELETE FROM Pets WHERE p = \u0027Rex\u0027"}"#.to_owned()),
+        (
+            "BatchExecuteStatement",
+            r#"{"Statements":[{"Statement":"SELECT * FROM Pets"},{"Statement":"DELETE FROM Pets"}]}"#.to_owned(),
+        ),
+        ("CreateBackup", r#"{"TableName":"Pets","BackupName":"all"}"#.to_owned()),
+        ("TagResource", format!(r#"{{"ResourceArn":"{arn}","Tags":[]}}"#)),
+        ("UpdateGlobalTable", "{}".to_owned()),
+    ] {
+        let script = format!("echo '{request}' > .ddb/api/{operation}; s=$?; cat .ddb/last/response.json >&2; exit $s");
+        let said = mounted.fails(&script);
+        assert!(said.contains("Read-only file system") && said.contains("AccessDeniedException"), "{operation}: {said}");
+        assert!(said.contains("mount with -o rw"), "{operation}: {said}");
+    }
+    for script in
+        ["mkdir x@pk:S", "rm Pets/items/Rex.json", "mv Pets/items/Rex.json Pets/items/x.json", "touch Pets/items/Rex.json"]
+    {
+        assert!(mounted.fails(script).contains("Read-only file system"), "{script}");
+    }
+    assert!(proxy.take_operations().iter().all(|of| of.starts_with("Describe") || of == "GetItem"));
+    mounted.unmount();
+    server.shutdown();
+}
+
+#[test]
+fn what_was_written_in_ddb_api_shows_at_once_and_counts_as_read() {
+    let (server, proxy) = pets();
+    let mut mounted = mount(&proxy, &["--remote-ttl", "600", "-o", "rw"]);
+    assert_eq!(mounted.ok("jq .age Pets/items/Rex.json; ls Pets/items"), "3\nBello.json\nFido.json\nRex.json\n");
+    let writes = [
+        ("PutItem", r#"{"TableName":"Pets","Item":{"p":{"S":"Rex"},"age":{"N":"7"}}}"#, "Rex.json 7"),
+        (
+            "UpdateItem",
+            r#"{"TableName":"Pets","Key":{"p":{"S":"Rex"}},"UpdateExpression":"SET age = :a","ExpressionAttributeValues":{":a":{"N":"8"}}}"#,
+            "Rex.json 8",
+        ),
+        (
+            "BatchWriteItem",
+            r#"{"RequestItems":{"Pets":[{"PutRequest":{"Item":{"p":{"S":"Ina"},"age":{"N":"1"}}}}]}}"#,
+            "Ina.json 1",
+        ),
+        (
+            "TransactWriteItems",
+            r#"{"TransactItems":[{"Put":{"TableName":"Pets","Item":{"p":{"S":"Ina"},"age":{"N":"2"}}}}]}"#,
+            "Ina.json 2",
+        ),
+        ("ExecuteStatement", r#"{"Statement":"UPDATE Pets SET age = 9 WHERE p = \u0027Fido\u0027"}"#, "Fido.json 9"),
+    ];
+    for (operation, request, expected) in writes {
+        let (name, age) = expected.split_once(' ').unwrap();
+        assert_eq!(asked(&mounted, operation, request).get("Attributes"), None, "{operation}");
+        assert_eq!(mounted.ok(&format!("jq .age Pets/items/{name}")), format!("{age}\n"), "{operation}");
+    }
+    // Its own write is no other's: the process that made it replaces the file without another look.
+    let both = r#"{"TableName":"Pets","Key":{"p":{"S":"Rex"}},"UpdateExpression":"ADD age :a","ExpressionAttributeValues":{":a":{"N":"1"}}}"#;
+    mounted.ok(&format!(
+        "python3 -c 'import json, sys
+text = open(\"Pets/items/Rex.json\").read()
+open(\".ddb/api/UpdateItem\", \"w\").write(sys.argv[1])
+open(\"Pets/items/Rex.json\", \"w\").write(json.dumps({{\"p\": \"Rex\", \"age\": 20}}))' '{both}'"
+    ));
+    asked(&mounted, "DeleteItem", r#"{"TableName":"Pets","Key":{"p":{"S":"Rex"}}}"#);
+    assert!(mounted.fails("cat Pets/items/Rex.json").contains("No such file"));
+    asked(
+        &mounted,
+        "CreateTable",
+        r#"{"TableName":"New","AttributeDefinitions":[{"AttributeName":"p","AttributeType":"S"}],"KeySchema":[{"AttributeName":"p","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}"#,
+    );
+    assert!(mounted.ok("ls").contains("New"));
+    mounted.unmount();
+    server.shutdown();
+}
+
+/// A client beside the mount: reads reach the service, writes are refused as DynamoDB refuses them, and the endpoint is the mount's own.
+#[test]
+fn http_beside_a_mount_asks_the_service() {
+    let (server, proxy) = pets();
+    let address = free_address();
+    let mut mounted = mount(&proxy, &["--http", &address]);
+    let told = |operation: &str, body: &str| post(&address, operation, body).unwrap();
+    assert!(told("GetItem", r#"{"TableName":"Pets","Key":{"p":{"S":"Rex"}}}"#).contains(r#""age":{"N":"3"}"#));
+    assert!(told("DescribeLimits", "{}").contains("AccountMaxReadCapacityUnits"));
+    assert!(
+        told("DescribeEndpoints", "{}").contains("localhost") && !proxy.take_operations().contains(&"DescribeEndpoints".to_owned())
+    );
+    let refused = told("PutItem", r#"{"TableName":"Pets","Item":{"p":{"S":"x"}}}"#);
+    assert!(refused.starts_with("HTTP/1.1 400") && refused.contains("com.amazon.coral.service#AccessDeniedException"), "{refused}");
+    assert!(refused.contains("mount with -o rw"), "{refused}");
     mounted.unmount();
     server.shutdown();
 }

@@ -133,6 +133,12 @@ impl Document {
         Self { text: String::new(), nodes, unescaped: String::new(), is_cut: false, budget }
     }
 
+    /// As it was sent.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The outermost value.
     #[must_use]
     pub fn root(&self) -> Json<'_> {

@@ -5,11 +5,12 @@
 //! reader    a whole text, its values taken one by one     document   the same as a tree that costs little
 //! prefix    a growing text: is it, so far, the beginning of one object?
 //! sink      where text goes, its strings escaped          indent     a line made many
-//! visit     one walk over an item or a record, to any text
+//! edit      a member of a text put in or taken out        visit     one walk over an item or a record, to any text
 //! ```
 
 pub(super) mod commas;
 pub mod document;
+pub mod edit;
 pub mod grammar;
 pub mod indent;
 pub mod prefix;

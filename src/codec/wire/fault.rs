@@ -22,7 +22,22 @@ pub fn read(status: u16, body: &[u8]) -> Error {
     let name = members.string("__type").unwrap_or_default();
     let name = name.rsplit_once('#').map_or(name, |(_, name)| name);
     let message = members.string("message").or(members.string("Message")).unwrap_or(name);
-    by_name(name, members).or_else(|| by_text(name, message)).unwrap_or_else(|| RemoteError::new(name, status, message).into())
+    by_name(name, members).or_else(|| by_text(name, message)).unwrap_or_else(|| {
+        let message = format!("{message}{}", throttling(members));
+        RemoteError::new(name, status, message).into()
+    })
+}
+
+/// Which limits were met, of what: ` (TableReadProvisionedThroughputExceeded of arn:…)`; nothing where that is not told.
+fn throttling(members: Members<'_>) -> String {
+    let reasons = members.list("throttlingReasons").or(members.list("ThrottlingReasons")).unwrap_or_default();
+    let told = |json: Json<'_>| {
+        let member = |name: &str| json.get(name).and_then(Json::as_str);
+        let of = member("resource").map(|resource| format!(" of {resource}")).unwrap_or_default();
+        Some(format!("{}{of}", member("reason")?))
+    };
+    let told: Vec<String> = reasons.filter_map(told).collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
 }
 
 fn of_no_service(status: u16, body: &[u8]) -> Error {
@@ -173,6 +188,12 @@ mod tests {
     fn the_rest_is_told_in_the_service_s_words() {
         let remote = |exception, status, message: &str| RemoteError { exception, status, message: message.to_owned() };
         check(400, r#"{"__type":"ThrottlingException","message":"slow"}"#, remote("ThrottlingException", 400, "slow"));
+        let reasons = r#"[{"reason":"TableReadKeyRangeThroughputExceeded","resource":"arn:t"},{"reason":"x"}]"#;
+        check(
+            400,
+            &format!(r#"{{"__type":"ThrottlingException","message":"slow","throttlingReasons":{reasons}}}"#),
+            remote("ThrottlingException", 400, "slow (TableReadKeyRangeThroughputExceeded of arn:t, x)"),
+        );
         check(400, r#"{"__type":"a#ValidationException","message":"odd"}"#, remote(VALIDATION, 400, "odd"));
         check(400, r#"{"__type":"a#AccessDeniedException","Message":"no"}"#, remote("AccessDeniedException", 400, "no"));
         check(500, r#"{"__type":"a#InternalServerError"}"#, remote("InternalServerError", 500, "InternalServerError"));

@@ -6,16 +6,18 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use super::consumption::Charged;
 use super::service::Service;
 use super::shards;
 use super::workers::Workers;
 use crate::codec::json::document::{Document, Json};
+use crate::codec::json::edit;
 use crate::codec::wire::{
     answer, batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_stream,
     describe_table, execute_statement, execute_transaction, get_item, get_records, get_shard_iterator, list_streams, list_tables,
     page, put_item, query, scan, time_to_live, transact_get_items, transact_write_items, update_item,
 };
-use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, admin};
+use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, Verbatim, admin};
 use crate::engine::clock::{Clock, SystemClock};
 use crate::model::api::*;
 use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
@@ -275,6 +277,20 @@ impl Database for Client {
 
     fn administration(&self) -> Option<&dyn admin::Administration> {
         Some(self)
+    }
+
+    fn verbatim(&self) -> Option<&dyn Verbatim> {
+        Some(self)
+    }
+}
+
+impl Verbatim for Client {
+    /// What was consumed is asked for; who did not ask is not told.
+    fn pass(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+        let is_charged = Charged::of(operation, body).is_some();
+        let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
+        let answer = self.raw(operation, asking.as_deref().unwrap_or(body))?;
+        Ok(if asking.is_some() { edit::without(&answer, "ConsumedCapacity") } else { answer })
     }
 }
 

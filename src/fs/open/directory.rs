@@ -108,6 +108,8 @@ pub struct DirectoryStream {
     is_slow: bool,
     /// Are the next batches to have [`super::found::Items`]?
     wants_items: bool,
+    /// Where a read failed, and its reader was told.
+    pub failed_at: Option<u64>,
 }
 
 impl std::fmt::Debug for DirectoryStream {
@@ -132,6 +134,7 @@ impl DirectoryStream {
             dots,
             is_slow: false,
             wants_items: false,
+            failed_at: None,
         }
     }
 

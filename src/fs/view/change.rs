@@ -47,6 +47,7 @@ impl View {
 
     fn mkdir_in(&self, caller: Caller, parent: &Node, name: &[u8]) -> Result<Attr, FsError> {
         let text = std::str::from_utf8(name).map_err(|_| FsError::Invalid("a name is UTF-8; write other bytes as %XX"))?;
+        self.may_change(parent)?;
         self.attr_of(parent, caller)?;
         let made = match self.made_by_itself(caller, parent, text) {
             Some(node) => Ok(node),
@@ -172,6 +173,7 @@ impl View {
 
     fn symlink_in(&self, caller: Caller, parent: &Node, name: &[u8], target: &[u8]) -> Result<Attr, FsError> {
         let text = |bytes| std::str::from_utf8(bytes).map_err(|_| FsError::Invalid("names and targets are UTF-8"));
+        self.may_change(parent)?;
         self.attr_of(parent, caller)?;
         let made = match parent {
             Node::Special(special) => room(&special.feature)?.symlink(special, self, text(name)?, text(target)?),
@@ -196,6 +198,9 @@ impl View {
         };
         let (view, path) = (Arc::clone(self), self.child_path(&parent, name));
         let reply: Reply<()> = Box::new(move |ended| reply(view.noted_at(caller, "unlink", || path, ended)));
+        if let Err(error) = self.may_change(&parent) {
+            return reply(Err(error));
+        }
         match tree::resolve(&self.mount, &parent, name) {
             Ok(ref node @ Node::Entry(ref entry)) if entry.source.index.is_none() => {
                 // The kernel drops the name that is unlinked, which is the one that it may keep.
@@ -287,7 +292,8 @@ impl View {
     /// `NotEmpty`, `NotFound`, or the directory is part of the tree.
     pub fn rmdir(self: &Arc<Self>, caller: Caller, parent: u64, name: &[u8]) -> Result<(), FsError> {
         let parent = self.node(parent)?;
-        let removed = tree::resolve(&self.mount, &parent, name).and_then(|node| {
+        let found = self.may_change(&parent).and_then(|()| tree::resolve(&self.mount, &parent, name));
+        let removed = found.and_then(|node| {
             self.attr_of(&node, caller)?;
             if self.goes_with_table(caller, &node) { Ok(()) } else { self.rmdir_node(caller, &node) }
         });

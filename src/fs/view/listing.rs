@@ -66,7 +66,7 @@ impl View {
         offset: u64,
         emit: &mut dyn FnMut(Entry<'_>, u64) -> bool,
     ) -> Result<(), FsError> {
-        self.with_stream(caller, handle, |stream| {
+        self.with_stream(caller, (handle, offset), |stream| {
             if stream.want_items(false) {
                 self.lookers.reads_names(caller.pid);
             }
@@ -79,7 +79,7 @@ impl View {
     /// # Errors
     /// As of [`View::readdir`].
     pub fn readdirplus(&self, caller: Caller, ino: u64, handle: u64, offset: u64, emit: &mut EmitPlus<'_>) -> Result<(), FsError> {
-        self.with_stream(caller, handle, |stream| {
+        self.with_stream(caller, (handle, offset), |stream| {
             if offset > 0 {
                 self.lookers.looks(caller.pid);
             }
@@ -101,13 +101,22 @@ impl View {
     fn with_stream(
         &self,
         caller: Caller,
-        handle: u64,
+        (handle, offset): (u64, u64),
         work: impl FnOnce(&mut DirectoryStream) -> Result<(), FsError>,
     ) -> Result<(), FsError> {
         let opened = self.handles.get(handle).ok_or(FsError::BadHandle)?;
         let Handle::Directory(stream) = &*opened else { return Err(FsError::NotDirectory) };
         self.noted_at(caller, "readdir", String::new, self.handles.reserve_read(handle))?;
-        let read = work(&mut stream.lock());
+        let read = {
+            let mut stream = stream.lock();
+            // Told already: some programs (ripgrep 13) ask on and on until there is an end.
+            if stream.failed_at.take() == Some(offset) {
+                return Ok(());
+            }
+            let read = work(&mut stream);
+            stream.failed_at = read.as_ref().err().filter(|error| !matches!(error, FsError::Interrupted)).map(|_| offset);
+            read
+        };
         self.handles.settle(handle);
         self.noted_at(caller, "readdir", String::new, read)
     }

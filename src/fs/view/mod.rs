@@ -73,6 +73,7 @@ use super::mount::journal::{Failed, Missed};
 use super::node::Node;
 use super::node::attr::{Attr, Lasting};
 use super::node::inode_table::InodeTable;
+use super::node::special::Feature;
 use super::open::computed::Kept;
 use super::open::handle::{Handle, Handles};
 use super::open::host::{Host, noted};
@@ -82,7 +83,7 @@ use super::time::now_ms;
 use super::tree::{self, explain, is_worth_telling};
 use super::write::Failure;
 use super::write::scratch::FileId;
-use crate::model::TableName;
+use crate::model::{Error, TableName};
 
 pub use super::open::{Bytes, OpenFlags, Reply};
 pub use super::options::ViewOptions;
@@ -451,6 +452,21 @@ impl View {
         let table = path.split('/').next().unwrap_or_default();
         let was_told = |table: TableName| self.vetoes.was_told(&table, process_of(caller.pid), now_ms());
         self.vetoes.any() && TableName::new(table).is_ok_and(was_told)
+    }
+
+    /// May something be made, changed or taken away there? Where the database is only read, only what is the mount's own; a request of the
+    /// API is judged by what it does.
+    ///
+    /// # Errors
+    /// `ReadOnly`.
+    fn may_change(&self, at: &Node) -> Result<(), FsError> {
+        let is_own = |feature: &Feature| matches!(feature, Feature::Api(_) | Feature::Batch(_) | Feature::Scratch);
+        let is_judged_elsewhere = match at {
+            Node::Scratch(_) => true,
+            Node::Special(special) => is_own(&special.feature),
+            _ => false,
+        };
+        if is_judged_elsewhere || self.mount.db.is_writable() { Ok(()) } else { Err(Error::ReadOnly.into()) }
     }
 
     fn child_path(&self, parent: &Node, name: &[u8]) -> String {

@@ -75,6 +75,7 @@ impl View {
     }
 
     fn open_for_writing(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        self.may_change(node)?;
         self.opens(caller, node, node.ino());
         match self.open_writer(caller, node, flags) {
             Err(FsError::Derived) if node.table().is_some_and(|table| self.mount.restores(table)) => Ok(dropped::sink()),
@@ -197,6 +198,7 @@ impl View {
         if name.len() > super::NAME_BYTES_MAX {
             return Err(FsError::NameTooLong);
         }
+        self.may_change(parent)?;
         let resolved = tree::resolve(&self.mount, parent, name);
         let is_new = resolved.is_err();
         let node = match resolved {
@@ -443,6 +445,9 @@ impl View {
             Ok(node) => node,
             Err(error) => return reply(Err(error)),
         };
+        if let Err(error) = self.noted_at(caller, "setattr", || self.mount.path(&node), self.may_change(&node)) {
+            return reply(Err(error));
+        }
         if let Node::Scratch(id) = &*node {
             let set = self.set_scratch_attr(*id, new);
             let set = self.noted_at(caller, "setattr", || self.mount.path(&node), set);

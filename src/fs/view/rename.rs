@@ -49,6 +49,10 @@ impl View {
             Ok(parents) => parents,
             Err(error) => return reply(Err(error)),
         };
+        if let Err(error) = self.may_change(&old_parent).and_then(|()| self.may_change(&new_parent)) {
+            let path = || self.child_path(&old_parent, from.1);
+            return reply(self.noted_at(caller, "rename", path, Err(error)));
+        }
         let resolved = tree::resolve(&self.mount, &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
         let moving = &self.keeping.moving;

@@ -16,7 +16,7 @@ use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::message::{Answer, Fault, Request};
+use super::message::{Answer, Fault, Request, object};
 use super::options::OpenError;
 use super::place::Place;
 
@@ -28,6 +28,8 @@ const IDLE: Duration = Duration::from_secs(20);
 const CONNECT: Duration = Duration::from_millis(3_100);
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 const CHECKSUM: &str = "x-amz-crc32";
+/// Where some errors have their name.
+const ERROR_TYPE: &str = "x-amzn-errortype";
 const PROGRAM: &str = concat!("ddbfs/", env!("CARGO_PKG_VERSION"));
 
 /// A client whose connections are made so.
@@ -107,9 +109,11 @@ impl Connections {
         })?;
         let (status, checksum) = (response.status().as_u16(), checksum(response.headers()));
         let time = time(response.headers());
+        let error = response.headers().get(ERROR_TYPE).and_then(|name| Some(name.to_str().ok()?.to_owned()));
         let body = self.read(response).await?;
         match checksum {
             Some(told) if told != crc32fast::hash(&body) => Err(Fault::Lost("the answer's checksum is wrong".to_owned())),
+            _ if status >= 400 => Ok(Answer { status, body: named(error.as_deref(), body), time }),
             _ => Ok(Answer { status, body, time }),
         }
     }
@@ -141,6 +145,19 @@ fn checksum(headers: &HeaderMap) -> Option<u32> {
 fn time(headers: &HeaderMap) -> Option<SystemTime> {
     let text = headers.get(DATE)?.to_str().ok()?;
     Some(jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?.into())
+}
+
+/// The body of a refusal with its name in it, which some services tell in a header alone: `Name:http://…`, a namespace before it or not.
+fn named(header: Option<&str>, body: Vec<u8>) -> Vec<u8> {
+    let name = header.and_then(|header| header.split(':').next()?.rsplit('#').next()).map_or("", str::trim);
+    let members = object(&body);
+    if name.is_empty() || members.as_ref().is_some_and(|members| members.contains_key("__type")) {
+        return body;
+    }
+    let text = || [("message".to_owned(), String::from_utf8_lossy(&body).trim().into())].into_iter().collect();
+    let mut members = members.unwrap_or_else(text);
+    members.insert("__type".to_owned(), name.into());
+    serde_json::to_vec(&members).unwrap_or(body)
 }
 
 /// What hyper says, and what caused it, which says more.

@@ -4,7 +4,7 @@ use super::RemoteDatabase;
 use super::writes::Effect;
 use crate::database::admin::Administration;
 use crate::database::layout::Layout;
-use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams};
+use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, Verbatim};
 use crate::expr::partiql;
 use crate::model::api::{
     BatchExecuteStatementRequest, BatchExecuteStatementResponse, BatchGetItemPage, BatchGetItemRequest, BatchWriteItemRequest,
@@ -49,7 +49,7 @@ impl RemoteDatabase {
     }
 
     /// Before statements that may write: of their tables anything may be another then, and nothing if they only read.
-    fn statements<'s>(&self, statements: impl Iterator<Item = &'s str>) -> Result<Vec<TableName>, Error> {
+    pub(super) fn statements<'s>(&self, statements: impl Iterator<Item = &'s str>) -> Result<Vec<TableName>, Error> {
         let writing = |text: &&str| !text.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("select"));
         let writing: Vec<&str> = statements.filter(writing).collect();
         if !writing.is_empty() {
@@ -118,6 +118,10 @@ impl Statements for RemoteDatabase {
 impl Database for RemoteDatabase {
     fn administration(&self) -> Option<&dyn Administration> {
         self.service.administration().map(|_| self as &dyn Administration)
+    }
+
+    fn verbatim(&self) -> Option<&dyn Verbatim> {
+        self.service.verbatim().map(|_| self as &dyn Verbatim)
     }
 
     fn layout(&self) -> Option<&dyn Layout> {

@@ -43,8 +43,13 @@ impl RemoteDatabase {
                     return self.wait_for_reader(fetcher, listed, last, walk);
                 }
             }
-            if !matches!(walk.next, Next::Done) {
-                may_go_on?;
+            let has_given = last.as_ref() != after.map(|after| &after.0);
+            match may_go_on {
+                Err(error) if !matches!(walk.next, Next::Done) => {
+                    // What was paid for is shown; who goes on is told.
+                    return if has_given { self.wait_for_reader(fetcher, listed, last, walk) } else { Err(error) };
+                }
+                _ => {}
             }
             is_at_end = !walk.turn(&fetcher)?;
         }

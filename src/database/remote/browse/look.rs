@@ -36,6 +36,8 @@ use crate::store::{Keeper, StoreInfo};
 const FREE_BYTES: u64 = 1 << 50;
 /// Items of a look for an example, at most, how long it is good, and about how many bytes it reads: texts with examples are made again whenever somebody looks.
 const GLANCE_ITEMS: u32 = 16;
+/// Of a table that the service has not counted: how long its items are is not known.
+const GLANCE_ITEMS_UNCOUNTED: u64 = 2;
 const GLANCE_MS: u64 = 10_000;
 const GLANCE_BYTES: u64 = 64 * 1024;
 /// Records of a page of a sample.
@@ -165,7 +167,7 @@ impl RemoteDatabase {
     fn of_few(&self, request: &ReadRequest) -> Result<ReadRequest, Error> {
         let source = Source { table: request.table_name.clone(), index: request.index_name.clone() };
         let (count, bytes) = self.readable(&source)?.map(|readable| readable.counted()).unwrap_or_default();
-        let few = GLANCE_BYTES.saturating_mul(count).checked_div(bytes).unwrap_or(GLANCE_ITEMS.into()).max(1);
+        let few = GLANCE_BYTES.saturating_mul(count).checked_div(bytes).unwrap_or(GLANCE_ITEMS_UNCOUNTED).max(1);
         let few = u32::try_from(few).unwrap_or(GLANCE_ITEMS);
         Ok(ReadRequest { limit: request.limit.map(|limit| limit.min(few)), ..request.clone() })
     }
@@ -230,6 +232,10 @@ impl Browse for RemoteDatabase {
     /// The page is paid for when it is read, whatever becomes of its bill.
     fn page_on_account(&self, request: &ReadRequest, rows: &mut Rows<'_>) -> Result<(Page, Bill), Error> {
         Ok((self.looked(request, rows)?, Bill::new(|| Ok(()))))
+    }
+
+    fn is_writable(&self) -> bool {
+        self.options.is_writable
     }
 
     fn charges_looks(&self) -> bool {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! look.rs      impl Browse            listing.rs  walks.rs   listings, page by page, the next page ahead
-//! hand_on.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
+//! hand_on.rs  verbatim.rs   impl Database          writes.rs   commits.rs own writes: conditions, and what they leave in the pages
 //! control.rs   the control plane      ahead.rs  readers.rs   files that are read in order
 //!                        siblings.rs             folders that are listed so
 //! pages.rs     items for a while      tables.rs    definitions for a while      flights.rs   one request for one thing
@@ -29,6 +29,7 @@ mod siblings;
 mod source;
 mod tables;
 mod toll;
+mod verbatim;
 mod version;
 mod walks;
 mod writes;

@@ -247,6 +247,15 @@ impl Pages {
         }
     }
 
+    /// Everything may be another.
+    pub fn forget_all(&self) {
+        let mut state = self.state.lock();
+        state.held.clear();
+        state.bytes = 0;
+        state.floor = state.next(self.clock.now_ms()).number;
+        self.flights.let_go_of(|_| true);
+    }
+
     /// Everything of a table may be another.
     pub fn forget_table(&self, table: &TableName) {
         let mut state = self.state.lock();
