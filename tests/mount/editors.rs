@@ -327,6 +327,20 @@ fn what_a_process_writes_by_any_route_it_has_read() {
             ".ddb/transact",
             "line('.ddb/transact', json.dumps({'TransactItems': [{'Put': {'TableName': 'Log', 'Item': {'id': {'S': 'i'}}}}]}))",
         ),
+    ];
+    const REMOVALS: &[(&str, &str)] = &[
+        ("unlink", "os.unlink(f)"),
+        ("batch/delete", "line('Log/batch/delete', 'items/i.json')"),
+        ("batch/atomic $delete", r#"line('Log/batch/atomic', '{"$delete":{"id":"i"}}')"#),
+        ("DeleteItem", "api('DeleteItem', TableName='Log', Key={'id': {'S': 'i'}})"),
+        ("moved away", "os.rename(f, 'Log/items/j.json')"),
+    ];
+    check_routes(ROUTES, REMOVALS);
+}
+
+#[test]
+fn what_a_process_writes_by_statements_it_has_read() {
+    const ROUTES: &[(&str, &str)] = &[
         ("ExecuteStatement", "api('ExecuteStatement', Statement=\"UPDATE Log SET m=1 WHERE id='i'\")"),
         ("BatchExecuteStatement", "api('BatchExecuteStatement', Statements=[{'Statement': \"UPDATE Log SET m=1 WHERE id='i'\"}])"),
         (
@@ -334,19 +348,17 @@ fn what_a_process_writes_by_any_route_it_has_read() {
             "api('ExecuteTransaction', TransactStatements=[{'Statement': \"UPDATE Log SET m=1 WHERE id='i'\"}])",
         ),
     ];
-    const REMOVALS: &[(&str, &str)] = &[
-        ("unlink", "os.unlink(f)"),
-        ("batch/delete", "line('Log/batch/delete', 'items/i.json')"),
-        ("batch/atomic $delete", r#"line('Log/batch/atomic', '{"$delete":{"id":"i"}}')"#),
-        ("DeleteItem", "api('DeleteItem', TableName='Log', Key={'id': {'S': 'i'}})"),
-        ("PartiQL DELETE", "api('ExecuteStatement', Statement=\"DELETE FROM Log WHERE id='i'\")"),
-        ("moved away", "os.rename(f, 'Log/items/j.json')"),
-    ];
-    for (name, route) in ROUTES {
+    const REMOVALS: &[(&str, &str)] = &[("PartiQL DELETE", "api('ExecuteStatement', Statement=\"DELETE FROM Log WHERE id='i'\")")];
+    check_routes(ROUTES, REMOVALS);
+}
+
+/// Each way to write or remove the item, and whether the process may go on: alone, and after somebody else.
+fn check_routes(routes: &[(&str, &str)], removals: &[(&str, &str)]) {
+    for (name, route) in routes {
         check_reader(name, &format!("{route}; told(write)"), "no error", "2");
         check_reader(&format!("{name}, then somebody else"), &format!("{route}; other(); told(write)"), STALE, "5");
     }
-    for (name, route) in REMOVALS {
+    for (name, route) in removals {
         check_reader(name, &format!("{route}; told(write)"), "no error", "2");
         check_reader(&format!("{name}, then somebody else"), &format!("{route}; other(); told(write)"), "no error", "2");
     }
