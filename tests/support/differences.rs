@@ -47,8 +47,6 @@ const DIFFERENCES: &[Difference] = &[
         "tags are not changed through a remote mount; the emulators have no table class"),
     ("mount::tables::a_plan_of_a_draft_checks_its_creation", ALL, "a service says what it refuses only when it is asked to do it"),
     ("mount::tables::a_plan_shows_steps_counts_and_refusals_and_does_nothing", ALL, "a service says what it refuses only when it is asked to do it"),
-    ("mount::tables::a_whole_directory_is_copied_into_a_new_table", ALL,
-        "rsync makes the links in queries/ while the service still makes the table: they are lost"),
     ("mount::tables::allow_drop_lets_recursive_deletes_through", DYNALITE, "dynalite has no deletion protection"),
     ("mount::tables::whole_directories_are_restored_on_demand", DYNALITE, "dynalite counts items of a table only now and then"),
     ("mount::tables::what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing", MOTO, "moto takes changes that DynamoDB refuses"),
