@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 mod matrix;
-#[cfg(feature = "remote")]
-mod over_servers;
 mod paths;
 mod result_files;
 mod results;
