@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod account;
 mod budget;
 mod copies;
 mod credentials;

@@ -11,7 +11,7 @@ use crate::support::daemon::{DDBFS, Mount, free_address, post, texts};
 use crate::support::proxy::{Proxy, Trouble, until};
 use crate::transport::{PATIENT, THROTTLED, ok, put, server, service};
 
-const KEYS: [(&str, &str); 3] = [
+pub const KEYS: [(&str, &str); 3] = [
     ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
     ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG"),
     ("AWS_EC2_METADATA_DISABLED", "true"),
