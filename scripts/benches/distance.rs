@@ -36,13 +36,13 @@ const JOBS: [(&str, &str); 17] = [
     ("cat folder/* of 200", "cat Big/items/some/*"),
     ("cat folder/* of 2,000", "cat Big/items/many/*"),
     ("cat of 8 files of one folder, not listed", "cat Big/items/some/{1001,1002,1003,1004,1005,1006,1007,1008}.json"),
-    ("cat of a file of each of 8 folders", "cat Small/items/{1,2,3,4,5,6,7,8}/1.json"),
-    ("the same, 8 at a time", "echo {1,2,3,4,5,6,7,8} | xargs -n 1 -P 8 sh -c 'cat Small/items/$0/1.json'"),
+    ("cat of a file of each of 8 folders", "cat Small/items/{1,2,3,4,5,6,7,8}/11.json"),
+    ("the same, 8 at a time", "echo {1,2,3,4,5,6,7,8} | xargs -n 1 -P 8 sh -c 'cat Small/items/$0/11.json'"),
     ("jq . folder/* of 200", "jq -c . Big/items/some/*"),
     ("tar of a folder of 2,000", "tar -cf - -C Big/items many"),
     ("tar of 200 folders of 10", "tar -cf - -C Small items"),
     ("grep -r in them", "grep -r nothing Small/items || true"),
-    ("find of them", "find Small/items -name 1.json"),
+    ("find of them", "find Small/items -name 11.json"),
     ("find -type f", "find Small/items -type f"),
     ("cat items/*/*", "cat Small/items/*/*"),
     ("cp -r of 100 files into the mount", "mkdir -p Big/items/new; cp -r \"$SCRATCH\"/new Big/items/"),
@@ -83,7 +83,7 @@ fn fill(server: &RunningServer) -> Fallible<()> {
     let mounted = Mounted::start(&proxy)?;
     let script = "mkdir Small@pk:S,sk:N Big@pk:S,sk:N
         pad=$(printf '%0300d' 0)
-        for f in $(seq 200); do for n in $(seq 10); do echo \"{\\\"pk\\\":\\\"$f\\\",\\\"sk\\\":$n,\\\"pad\\\":\\\"$pad\\\"}\"; done; done > Small/batch/put
+        for f in $(seq 200); do for n in $(seq 11 20); do echo \"{\\\"pk\\\":\\\"$f\\\",\\\"sk\\\":$n,\\\"pad\\\":\\\"$pad\\\"}\"; done; done > Small/batch/put
         for n in $(seq 1001 1200); do echo \"{\\\"pk\\\":\\\"some\\\",\\\"sk\\\":$n,\\\"pad\\\":\\\"$pad\\\"}\"; done > Big/batch/put
         for n in $(seq 1001 3000); do echo \"{\\\"pk\\\":\\\"many\\\",\\\"sk\\\":$n,\\\"pad\\\":\\\"$pad\\\"}\"; done > Big/batch/put";
     mounted.run(script, mounted.dir.path())
