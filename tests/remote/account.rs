@@ -23,7 +23,8 @@ const OF_TRANSACTIONS: [&str; 2] = ["PutItem", "DeleteItem"];
 fn orders() -> (RunningServer, Proxy) {
     let server = server();
     let aws = service(&format!("http://{}", server.local_addr()), PATIENT);
-    let keys = |sort: &str| json!([{ "AttributeName": "customer", "KeyType": "HASH" }, { "AttributeName": sort, "KeyType": "RANGE" }]);
+    let keys =
+        |sort: &str| json!([{ "AttributeName": "customer", "KeyType": "HASH" }, { "AttributeName": sort, "KeyType": "RANGE" }]);
     let definition = |name: &str, kind: &str| json!({ "AttributeName": name, "AttributeType": kind });
     ok(
         &aws,
