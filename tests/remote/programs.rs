@@ -10,7 +10,7 @@ use ddbfs::http::RunningServer;
 use serde_json::json;
 
 use crate::mount::mount;
-use crate::support::daemon::{DDBFS, Mount};
+use crate::support::daemon::{DDBFS, Mount, texts};
 use crate::support::http;
 use crate::support::proxy::Proxy;
 use crate::transport::{PATIENT, ok, server, service};
@@ -145,6 +145,10 @@ fn no_program_goes_on_with_a_listing_that_cost_the_limit() {
     let mut mounted = mount(&proxy, &["--remote-ttl", "0", "--scan-limit", "100"]);
     let sum = spent(&mounted, &proxy, |_, _| f64::MAX);
     assert!(sum > 1_000.0 && proxy.continued() == 0, "{sum} units, {} more pages", proxy.continued());
+    // What was paid for is shown, and then why there is no more.
+    let (listed, said) = texts(&mounted.bash("ls Flat/items; cat .ddb/errors/last"));
+    assert!(listed.lines().filter(|line| line.ends_with(".json")).count() > 100, "{listed}");
+    assert!(said.contains("Disk quota exceeded") && listed.contains("read units so far"), "{listed}{said}");
     mounted.unmount();
     server.shutdown();
 }

@@ -300,10 +300,12 @@ impl DirectoryStream {
         };
         let mut batch = std::mem::take(&mut self.spare);
         batch.clear(self.wants_items);
-        lister.fetch(mount, &from, wanted, &mut batch)?;
+        let fetched = lister.fetch(mount, &from, wanted, &mut batch);
         if batch.is_empty() {
-            return Ok(false);
+            return fetched.map(|()| false);
         }
+        // What was found before an error stands; who goes on after it meets it again.
+
         self.window.push_back(batch);
         while self.window_len() > WINDOW {
             self.drop_front();

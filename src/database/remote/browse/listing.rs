@@ -43,13 +43,9 @@ impl RemoteDatabase {
                     return self.wait_for_reader(fetcher, listed, last, walk);
                 }
             }
-            let has_given = last.as_ref() != after.map(|after| &after.0);
-            match may_go_on {
-                Err(error) if !matches!(walk.next, Next::Done) => {
-                    // What was paid for is shown; who goes on is told.
-                    return if has_given { self.wait_for_reader(fetcher, listed, last, walk) } else { Err(error) };
-                }
-                _ => {}
+            if let (Err(error), false) = (may_go_on, matches!(walk.next, Next::Done)) {
+                // Who shows what was given and goes on after it pays for no more.
+                return self.wait_for_reader(fetcher, listed, last, walk).and(Err(error));
             }
             is_at_end = !walk.turn(&fetcher)?;
         }
