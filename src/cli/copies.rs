@@ -15,7 +15,7 @@ use super::data_dir::{DataArgs, Opened};
 use super::index;
 use super::model_args::PriceArgs;
 use super::outcome::{CliError, Outcome, print};
-use super::progress::{BackfillProgress, ItemProgress};
+use super::progress::{BackfillProgress, Progress};
 use super::remote::ServiceArgs;
 use crate::codec::digest::{digest, hex};
 use crate::codec::plain_json;
@@ -123,7 +123,7 @@ pub fn stop_by_signals() -> Result<Arc<AtomicBool>, CliError> {
 }
 
 /// A tally that moves a bar.
-pub fn tally(bar: &Arc<ItemProgress>, cost: &Cost) -> Result<Tally, CliError> {
+pub fn tally(bar: &Arc<Progress>, cost: &Cost) -> Result<Tally, CliError> {
     let (bar, cost) = (Arc::clone(bar), cost.clone());
     Ok(Tally::new(stop_by_signals()?, move |counts| bar.update(counts.items, cost.text(counts))))
 }
@@ -140,7 +140,7 @@ pub fn perform(plan: Plan, what: impl Display, done: &str, cost: &Cost, args: &C
         eprintln!("time to live is not known, so the copy gets none: {error}");
     }
     cost.confirm(&estimate.left, args)?;
-    let bar = Arc::new(ItemProgress::new(estimate.items, plan.done().unwrap_or_default().items));
+    let bar = Arc::new(Progress::of_items(estimate.items, plan.done().unwrap_or_default().items));
     let tally = tally(&bar, cost)?;
     let ended = copy(plan, &tally, &bar);
     let counts = tally.counts();
@@ -158,7 +158,7 @@ pub fn perform(plan: Plan, what: impl Display, done: &str, cost: &Cost, args: &C
 }
 
 /// Copies, with a bar for the items and one for each index that is made after them.
-fn copy(plan: Plan, tally: &Tally, bar: &ItemProgress) -> Result<Ended, CopyError> {
+fn copy(plan: Plan, tally: &Tally, bar: &Progress) -> Result<Ended, CopyError> {
     let reported = AtomicU64::new(0);
     let report = |item: &Item, error: &Error| match reported.fetch_add(1, Ordering::Relaxed) {
         ..REPORTS_MAX => bar.line(&format!("not taken: {error}: {}", line(item))),
@@ -181,11 +181,12 @@ fn copy(plan: Plan, tally: &Tally, bar: &ItemProgress) -> Result<Ended, CopyErro
 /// The beginning of an item, for people.
 fn line(item: &Item) -> String {
     const CHARS_MAX: usize = 200;
-    let mut text = Vec::new();
-    plain_json::write_line(item, &[], &mut text);
-    let text = String::from_utf8_lossy(&text);
-    let end = text.char_indices().nth(CHARS_MAX).map(|(at, _)| at);
-    end.map_or_else(|| text.trim_end().to_owned(), |end| format!("{}…", &text[..end]))
+    let mut text = plain_json::line(item, &[]);
+    if let Some((end, _)) = text.char_indices().nth(CHARS_MAX) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 #[cfg(test)]

@@ -11,14 +11,14 @@ use serde_json::Value;
 use super::copies::{self, CopyArgs};
 use super::outcome::{CliError, Outcome, print};
 use super::places::{self, Found};
-use super::progress::ItemProgress;
+use super::progress::Progress;
 use crate::codec::plain_json;
 use crate::database::copies::compare::{Comparison, Difference};
 use crate::database::copies::tally::Counts;
 use crate::database::copies::{Side, definition};
 use crate::model::api::TableDescription;
 use crate::model::limits::READ_UNIT_BYTES;
-use crate::model::{AttributeValue, Item, KeySchema};
+use crate::model::{AttributeValue, KeySchema};
 
 const AFTER_HELP: &str = "\
 A table is [PLACE/]TABLE:
@@ -91,7 +91,7 @@ fn compare(args: &DiffArgs, sides: [Side; 2]) -> Result<Outcome, CliError> {
     let cost = args.copy.of_reads()?;
     cost.confirm(&Counts { read_units, ..Counts::default() }, &args.copy)?;
     let items = tables[0].item_count.max(tables[1].item_count);
-    let bar = Arc::new(ItemProgress::new(tables[0].item_count + tables[1].item_count, 0));
+    let bar = Arc::new(Progress::of_items(tables[0].item_count + tables[1].item_count, 0));
     let tally = copies::tally(&bar, &cost)?;
     let comparison = Comparison { sides, key, items, segments: args.copy.segments, tally: &tally };
     let (mut counts, mut printed) = (Differences::default(), Ok(()));
@@ -137,24 +137,14 @@ impl Differences {
     }
 }
 
-/// A plain JSON line without its newline.
-fn line(item: &Item, schema: &KeySchema) -> String {
+/// The key, its partition first.
+fn key_line(schema: &KeySchema, difference: &Difference) -> String {
     let first: Vec<&str> = schema.attributes().map(|attribute| attribute.name.as_str()).collect();
-    let mut text = Vec::new();
-    plain_json::write_line(item, &first, &mut text);
-    String::from_utf8_lossy(&text).trim_end().to_owned()
-}
-
-/// A value as plain JSON has it, with all its digits.
-fn value(value: &AttributeValue) -> String {
-    let mut text = Vec::new();
-    plain_json::write_line(&Item::from([("v", value.clone())]), &[], &mut text);
-    let text = String::from_utf8_lossy(&text);
-    text.trim_end().strip_prefix("{\"v\":").and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
+    plain_json::line(&difference.key.to_item(schema), &first)
 }
 
 fn text(schema: &KeySchema, difference: &Difference) -> String {
-    let key = line(&difference.key.to_item(schema), schema);
+    let key = key_line(schema, difference);
     let sign = match &difference.items {
         [Some(_), None] => '-',
         [None, _] => '+',
@@ -163,7 +153,7 @@ fn text(schema: &KeySchema, difference: &Difference) -> String {
     let mut text = format!("{sign} {key}\n");
     if sign == '~' {
         for (name, values) in difference.attributes() {
-            for (sign, value) in ["-", "+"].iter().zip(values).filter_map(|(sign, of)| of.map(|of| (sign, value(of)))) {
+            for (sign, value) in ["-", "+"].iter().zip(values).filter_map(|(sign, of)| of.map(|of| (sign, plain_json::value(of)))) {
                 // Writing to a string does not fail.
                 let _ = writeln!(text, "    {sign} {}: {value}", Value::from(name));
             }
@@ -173,14 +163,15 @@ fn text(schema: &KeySchema, difference: &Difference) -> String {
 }
 
 fn json_line(schema: &KeySchema, difference: &Difference) -> String {
-    let key = line(&difference.key.to_item(schema), schema);
+    let key = key_line(schema, difference);
     match &difference.items {
         [Some(_), None] => format!("{{\"only_in\":\"A\",\"key\":{key}}}\n"),
         [None, _] => format!("{{\"only_in\":\"B\",\"key\":{key}}}\n"),
         [Some(_), Some(_)] => {
             let sides = |[one, two]: [Option<&AttributeValue>; 2]| {
-                let sides =
-                    [("A", one), ("B", two)].into_iter().filter_map(|(side, of)| Some(format!("\"{side}\":{}", value(of?))));
+                let sides = [("A", one), ("B", two)]
+                    .into_iter()
+                    .filter_map(|(side, of)| Some(format!("\"{side}\":{}", plain_json::value(of?))));
                 sides.collect::<Vec<_>>().join(",")
             };
             let attributes = difference.attributes();
@@ -193,8 +184,8 @@ fn json_line(schema: &KeySchema, difference: &Difference) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Key;
     use crate::model::schema::{KeyAttribute, KeyAttributeType};
+    use crate::model::{Item, Key};
 
     #[test]
     fn differences_are_told_with_all_digits() {

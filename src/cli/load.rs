@@ -49,7 +49,7 @@ pub fn run(args: LoadArgs) -> Result<Outcome, CliError> {
     let sources = files.iter().map(|path| open_source(path)).collect::<Result<Vec<_>, _>>()?;
     let total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
 
-    let mut loader = Loader::new(opened.database.clone(), table, Progress::new(total));
+    let mut loader = Loader::new(opened.database.clone(), table, Progress::of_bytes(total));
     // Not left by `?` yet: where a file cannot be read on, puts are still on their way.
     let read = sources.into_iter().try_for_each(|source| loader.load(source));
     let (stored, bad) = loader.finish();
@@ -165,7 +165,7 @@ impl Loader {
                 match outcome {
                     Ok(_) => {
                         let stored = count(&tally, |tally| &mut tally.stored);
-                        progress.update(bytes_read, stored);
+                        progress.update(bytes_read, stored.to_string());
                     }
                     Err(error) => report(&tally, &progress, &source, number, &error.to_string()),
                 }

@@ -2,59 +2,43 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Progress over bytes read, with rate and time left when the total is known.
-pub struct Progress {
-    bar: ProgressBar,
-}
+/// Progress over bytes that are read, or items.
+pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// `total_bytes` is `None` for a pipe.
-    pub fn new(total_bytes: Option<u64>) -> Self {
-        let bar = match total_bytes {
-            Some(total) => ProgressBar::new(total)
-                .with_style(style("{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {bytes_per_sec}  {msg} items  {eta} left")),
-            None => ProgressBar::new_spinner().with_style(style("{spinner} {bytes}  {bytes_per_sec}  {msg} items  {elapsed}")),
+    /// With the rate, and the time left when the total is known; `None` for a pipe.
+    pub fn of_bytes(total: Option<u64>) -> Self {
+        let (bar, template) = match total {
+            Some(total) => (
+                ProgressBar::new(total),
+                "{wide_bar} {percent:>3} %  {bytes}/{total_bytes}  {bytes_per_sec}  {msg} items  {eta} left",
+            ),
+            None => (ProgressBar::new_spinner(), "{spinner} {bytes}  {bytes_per_sec}  {msg} items  {elapsed}"),
         };
+        Self::drawn(bar, template)
+    }
+
+    /// Of a copy or comparison. `total` may be hours old; `done` were done before.
+    pub fn of_items(total: u64, done: u64) -> Self {
+        let bar = ProgressBar::new(total.max(done)).with_position(done);
+        bar.reset_eta();
+        Self::drawn(bar, "{wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {per_sec}  {msg}  {eta} left")
+    }
+
+    fn drawn(bar: ProgressBar, template: &str) -> Self {
+        bar.set_style(style(template));
         // stderr() draws nothing when standard error is no terminal.
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-        Self { bar }
-    }
-
-    /// `bytes` read so far, `items` stored so far.
-    pub fn update(&self, bytes: u64, items: u64) {
-        self.bar.set_position(bytes);
-        self.bar.set_message(items.to_string());
-    }
-
-    /// Prints a line to standard error above the bar.
-    pub fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
-    }
-
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// Progress of a copy or comparison over items, with units, what they cost, and the time left.
-pub struct ItemProgress(ProgressBar);
-
-impl ItemProgress {
-    /// `total` may be hours old; `done` were done before.
-    pub fn new(total: u64, done: u64) -> Self {
-        let bar = ProgressBar::new(total.max(done)).with_position(done);
-        bar.set_style(style("{wide_bar} {percent:>3} %  {human_pos}/{human_len} items  {per_sec}  {msg}  {eta} left"));
-        bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-        bar.reset_eta();
         Self(bar)
     }
 
-    pub fn update(&self, items: u64, spent: String) {
-        if self.0.length().is_some_and(|total| items > total) {
-            self.0.set_length(items);
+    /// So many bytes or items, and what else is shown.
+    pub fn update(&self, position: u64, message: String) {
+        if self.0.length().is_some_and(|total| position > total) {
+            self.0.set_length(position);
         }
-        self.0.set_position(items);
-        self.0.set_message(spent);
+        self.0.set_position(position);
+        self.0.set_message(message);
     }
 
     /// Prints a line to standard error above the bar.

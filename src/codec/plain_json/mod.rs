@@ -15,7 +15,7 @@ pub(super) use parse::{insert, list};
 pub use parse::{looks_like_dynamodb_json, parse, parse_value};
 pub use patch::{MemberPatch, Patch, parse_patch};
 pub(super) use write::PlainJson;
-pub use write::{line_len, write_line};
+pub use write::{line, line_len, value, write_line};
 
 #[cfg(test)]
 #[path = "../plain_json_tests.rs"]

@@ -2,12 +2,29 @@
 
 use crate::codec::json::commas::Commas;
 use crate::codec::json::sink::{Count, Sink};
-use crate::codec::json::visit::{Visitor, walk_item};
-use crate::model::{AttributeType, Item};
+use crate::codec::json::visit::{Visitor, walk_item, walk_value};
+use crate::model::{AttributeType, AttributeValue, Item};
 
 /// Appends the item's line: compact, the names of `first` first, then by name, newline.
 pub fn write_line(item: &Item, first: &[&str], out: &mut Vec<u8>) {
     walk_item(item, first, &mut PlainJson::new(out));
+}
+
+/// The item's line without its newline.
+#[must_use]
+pub fn line(item: &Item, first: &[&str]) -> String {
+    let mut line = Vec::new();
+    write_line(item, first, &mut line);
+    line.pop();
+    String::from_utf8(line).unwrap_or_default()
+}
+
+/// A value as it stands in an item's line.
+#[must_use]
+pub fn value(value: &AttributeValue) -> String {
+    let mut text = Vec::new();
+    walk_value(value, &mut PlainJson::new(&mut text));
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Length of [`write_line`]'s output, newline included.

@@ -1,7 +1,7 @@
 //! Two tables compared, in bounded memory: both are read once into [`super::spill`], then what differs there is read again, consistently, so
 //! that nothing is told that is equal by then.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::ops::ControlFlow;
 use std::thread;
@@ -158,29 +158,12 @@ impl Comparison<'_> {
     }
 }
 
-/// Keys that only one has, or that have another digest; both are sorted.
-fn differing(one: Vec<Entry>, two: Vec<Entry>) -> impl Iterator<Item = Vec<u8>> {
-    let (mut one, mut two) = (one.into_iter().peekable(), two.into_iter().peekable());
-    std::iter::from_fn(move || {
-        loop {
-            let order = match (one.peek(), two.peek()) {
-                (Some(first), Some(second)) => first.0.cmp(&second.0),
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-                (None, None) => return None,
-            };
-            match order {
-                std::cmp::Ordering::Less => return one.next().map(|(key, _)| key),
-                std::cmp::Ordering::Greater => return two.next().map(|(key, _)| key),
-                std::cmp::Ordering::Equal => {
-                    let (first, second) = (one.next(), two.next());
-                    if first != second {
-                        return first.map(|(key, _)| key);
-                    }
-                }
-            }
-        }
-    })
+/// Keys that only one has, or that have another digest, in order.
+fn differing(one: Vec<Entry>, two: Vec<Entry>) -> Vec<Vec<u8>> {
+    let [one, two] = [one, two].map(BTreeSet::from_iter);
+    let mut keys: Vec<Vec<u8>> = one.symmetric_difference(&two).map(|(key, _)| key.clone()).collect();
+    keys.dedup();
+    keys
 }
 
 #[cfg(test)]
@@ -191,7 +174,7 @@ mod tests {
     fn sorted_lists_are_merged() {
         let list = |text: &str| text.bytes().map(|byte| (vec![byte.to_ascii_lowercase()], [byte; 16])).collect();
         let check = |one: &str, two: &str, expected: &str| {
-            let found: Vec<u8> = differing(list(one), list(two)).flatten().collect();
+            let found = differing(list(one), list(two)).concat();
             assert_eq!(found, expected.as_bytes(), "{one} {two}");
         };
         check("", "", "");

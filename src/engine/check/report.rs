@@ -197,7 +197,5 @@ impl Reporter {
 
 /// Key attributes as plain JSON.
 pub fn key_text(key: &Item) -> String {
-    let mut text = Vec::new();
-    plain_json::write_line(key, &[], &mut text);
-    String::from_utf8_lossy(&text).trim_end().to_owned()
+    plain_json::line(key, &[])
 }

@@ -22,9 +22,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::fault::ClauseFault;
 use super::path::QueryPath;
-use super::show::{show_path, show_value};
+use super::show::show_path;
 use super::source::cursor_attributes;
 use crate::codec::dynamodb_json;
+use crate::codec::plain_json;
 use crate::codec::row::Row;
 use crate::expr::ProjectionPaths;
 use crate::fs::FsError;
@@ -93,7 +94,7 @@ impl Columns {
         match value {
             AttributeValue::S(text) => text.clone(),
             AttributeValue::B(bytes) => BASE64.encode(bytes),
-            other => show_value(other),
+            other => plain_json::value(other),
         }
     }
 

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::clauses::Partition;
 use super::path::QueryPath;
 use super::request::Resolved;
-use super::show::{show_path, show_range, show_value};
+use super::show::{show_path, show_range};
 use super::source::QueryKind;
 use super::stream::{SHARD_ITEMS, StreamStep};
+use crate::codec::plain_json;
 use crate::database::{Browse, Source, SourceStats};
 use crate::fs::FsError;
 use crate::model::limits::{ENTRY_OVERHEAD_BYTES, PAGE_BYTES_MAX, READ_UNIT_BYTES};
@@ -148,7 +149,7 @@ fn fetched_attributes(path: &QueryPath) -> Vec<&str> {
 fn key_condition(path: &QueryPath, resolved: &Resolved) -> Option<String> {
     let partition = resolved.partition.as_ref()?;
     let shown = path.key_clauses(partition).into_iter().map(|clause| {
-        let values: Vec<String> = clause.range.values().map(show_value).collect();
+        let values: Vec<String> = clause.range.values().map(plain_json::value).collect();
         show_range(&clause.attribute.name, &clause.range, &values)
     });
     Some(shown.collect::<Vec<_>>().join(" AND "))

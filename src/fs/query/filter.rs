@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use super::expression::Expression;
 use super::fault::ClauseFault;
 use super::nearest;
-use super::show::{show_path, show_value};
+use super::show::show_path;
 use super::source::{Context, QueryKind};
 use super::words::FUNCTIONS;
+use crate::codec::plain_json;
 use crate::expr::condition::{self, Condition, Operand};
 use crate::expr::lexer::{TokenKind, Tokens};
 use crate::expr::placeholders::{PlaceholderUse, Scope};
@@ -115,7 +116,7 @@ impl Filter {
         join(self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => text.clone(),
             Piece::Path(path) => show_path(path),
-            Piece::Value(value) => show_value(value),
+            Piece::Value(value) => plain_json::value(value),
         }))
     }
 
@@ -175,7 +176,7 @@ fn in_own_words(fault: &ExpressionFault, placeholders: &Placeholders) -> ClauseF
             message = message.replace(placeholder.as_str(), name);
         }
         for (placeholder, value) in placeholders.values.iter().flatten().rev() {
-            message = message.replace(placeholder.as_str(), &show_value(value));
+            message = message.replace(placeholder.as_str(), &plain_json::value(value));
         }
     }
     let hint = match fault {

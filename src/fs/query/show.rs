@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::codec::plain_json;
 use crate::expr::SortRange;
-use crate::model::{AttributeValue, DocumentPath, Item, PathElement};
+use crate::model::{DocumentPath, PathElement};
 
 /// `a.b[0]`, as the clauses spell it.
 pub(super) fn show_path(path: &DocumentPath) -> String {
@@ -16,15 +15,6 @@ pub(super) fn show_path(path: &DocumentPath) -> String {
         };
         text
     })
-}
-
-/// A value in plain JSON.
-pub(super) fn show_value(value: &AttributeValue) -> String {
-    let mut line = Vec::new();
-    plain_json::write_line(&Item([(String::new(), value.clone())].into()), &[], &mut line);
-    let text = String::from_utf8_lossy(&line).into_owned();
-    // `{"":…}` and a newline.
-    text.trim_end().strip_prefix("{\"\":").and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
 }
 
 /// A condition on a key attribute, its values being written so.

@@ -10,7 +10,7 @@ use crate::codec::plain_json::{self, PlainJsonFault};
 use crate::fs::FsError;
 use crate::fs::write::check::{CheckState, Judged, LineCheck, TextCheck};
 use crate::model::error::ValueError;
-use crate::model::{AttributeType, AttributeValue, Item};
+use crate::model::{AttributeType, AttributeValue};
 
 /// How the text of an attribute's file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,14 +164,7 @@ pub fn text(value: &AttributeValue) -> Vec<u8> {
     match value {
         AttributeValue::S(text) => format!("{text}\n").into_bytes(),
         AttributeValue::B(bytes) => bytes.clone(),
-        _ => {
-            let mut line = Vec::new();
-            plain_json::write_line(&Item::from([("v", value.clone())]), &[], &mut line);
-            // `{"v":…}` and the newline.
-            let mut text = line.get(5..line.len().saturating_sub(2)).unwrap_or_default().to_vec();
-            text.push(b'\n');
-            text
-        }
+        _ => (plain_json::value(value) + "\n").into_bytes(),
     }
 }
 

@@ -56,12 +56,10 @@ impl Facts {
         let (item, stat) = place.load(mount)?;
         let schema = mount.schema(place.table())?;
         let key = place.key().to_item(&schema.key);
-        let mut line = Vec::new();
         let names: Vec<&str> = schema.key.attributes().map(|attribute| attribute.name.as_str()).collect();
-        plain_json::write_line(&key, &names, &mut line);
         let hash = partition_digest(&[&place.key().partition]);
         Ok(Self {
-            key: String::from_utf8_lossy(line.trim_ascii_end()).into_owned(),
+            key: plain_json::line(&key, &names),
             path: mount.path(&Node::Entry(Box::new(place.entry(TextForm::PlainJson)))),
             stat,
             hash: hex(&hash),
