@@ -318,7 +318,10 @@ fn own_writes_by_any_route_are_seen_at_once_by_every_path() {
         let db = memory();
         create_table(&*db, INDEXED);
         let local = Mount::of(Arc::clone(&db));
-        let (remote, _) = over(Service::of(db), |options| options);
+        // In the second round as requests that are written and read.
+        let service: Arc<dyn Database> = if seed == 0 { Service::of(Arc::clone(&db)) } else { Arc::new(client(&db)) };
+        let options = RemoteOptions { is_writable: true, ttl: LONG, ..RemoteOptions::default() };
+        let remote = Mount::over(db, Arc::new(RemoteDatabase::new(service, options)), ViewOptions::default(), |mount| mount);
         let (mut numbers, mut done) = (Numbers(seed), Vec::new());
         for step in 0..30 {
             let [folder, other] = [(); 2].map(|()| numbers.one(&["a", "b", "c"]));

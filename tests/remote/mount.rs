@@ -1,5 +1,7 @@
 //! `ddbfs mount --remote`: the command line, and what may be spent against programs that look at everything.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -72,6 +74,30 @@ fn what_is_wrong_with_the_arguments_is_said() {
     let stranger = [KEYS[0], ("AWS_SECRET_ACCESS_KEY", "another")];
     check(&["--remote", "--endpoint", &proxy.url()], &stranger, 1, "signature we calculated does not match");
     server.shutdown();
+}
+
+#[test]
+fn an_encrypted_endpoint_is_reached_through_the_proxy_that_the_environment_names() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = format!("http://me:secret@{}", listener.local_addr().unwrap());
+    let heard = std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+            head.push(byte[0]);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        // Of a TLS handshake.
+        stream.read_exact(&mut byte).unwrap();
+        (String::from_utf8(head).unwrap().to_lowercase(), byte[0])
+    });
+    let variables = [KEYS[0], KEYS[1], ("HTTPS_PROXY", proxy.as_str())];
+    let args = ["--remote", "--endpoint", "https://dynamodb.test.invalid", "--timeout", "5"];
+    let (_, said) = refused(&args, &variables);
+    assert!(said.contains("dynamodb.test.invalid"), "{said}");
+    let (head, first) = heard.join().unwrap();
+    assert!(head.starts_with("connect dynamodb.test.invalid:443 ") && head.contains("proxy-authorization: basic "), "{head}");
+    assert_eq!(first, 0x16);
 }
 
 #[test]
