@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn as_many_again_and_in_the_next_folder_twice_as_many() {
         let readers = Readers::default();
-        let mut worth = |folder: &str, files: std::ops::Range<u32>, now_ms| -> Vec<u32> {
+        let worth = |folder: &str, files: std::ops::Range<u32>, now_ms| -> Vec<u32> {
             files.map(|file| read(&readers, folder, file, now_ms)).collect()
         };
         assert_eq!(worth("a", 0..10, 0), [0, 0, 0, 0, 0, 0, 0, 0, 8, 9]);
