@@ -122,7 +122,9 @@ fn failed_conditions_cost_and_throttled_requests_are_counted() {
         matches!(&error, Error::Remote(error) if matches!(&**error, RemoteError { exception: "ThrottlingException", .. })),
         "{error}"
     );
-    assert_eq!((impatient.spent().write, impatient.spent().throttles), (1.0, 1));
+    // Each time that it was said: the request was repeated as long as there was time.
+    let spent = impatient.spent();
+    assert!(spent.write == 1.0 && spent.throttles >= 1, "{spent:?}");
     server.shutdown();
 }
 
