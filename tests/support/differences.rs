@@ -11,7 +11,6 @@ type Difference = (&'static str, &'static [Kind], &'static str);
 const ALL: &[Kind] = &Kind::ALL;
 const DYNALITE: &[Kind] = &[Kind::Dynalite];
 const MOTO: &[Kind] = &[Kind::Moto];
-const NOT_MOTO: &[Kind] = &[Kind::Ddbfs, Kind::Dynalite];
 const NOT_DYNALITE: &[Kind] = &[Kind::Ddbfs, Kind::Moto];
 const EMULATORS: &[Kind] = &[Kind::Dynalite, Kind::Moto];
 
@@ -35,8 +34,10 @@ const DIFFERENCES: &[Difference] = &[
         "no map or list is equal to itself in a condition of dynalite; moto takes an item with an attribute that does not fit an index"),
     ("mount::multi_attribute_keys::a_mount_names_them_by_all_their_values", DYNALITE, "dynalite's keys have two attributes at most"),
     ("mount::names::a_table_with_any_keys_is_cloned_by_tar_cp_and_rsync", DYNALITE, "dynalite counts items of a table only now and then"),
-    ("mount::service::a_request_of_megabytes_comes_in_pieces_and_one_over_16_mib_is_refused", NOT_MOTO,
-        "a listing of 9.7 MB costs more than --scan-limit; ours, which throttles, leaves items of the batch unprocessed"),
+    ("mount::service::a_request_of_megabytes_comes_in_pieces_and_one_over_16_mib_is_refused", ALL,
+        "ours, which throttles, leaves items unprocessed; over dynalite 9.7 MB are above --scan-limit; moto answers with more members"),
+    ("mount::service::a_request_is_written_and_its_answer_read_on_the_same_descriptor", MOTO, "moto has spaces in its answers"),
+    ("mount::service::failures_have_their_errno_and_their_body", DYNALITE, "dynalite does not say that it is the table that is there already"),
     ("mount::service::transact_takes_both_kinds", DYNALITE, "dynalite has no transactions"),
     ("mount::service::ttl_is_shown_and_set", ALL, "no service tells which items expire next"),
     ("mount::service::writes_of_files_leave_their_answer_and_capacity_too", EMULATORS, "the emulators do not tell the capacity of indexes"),
@@ -52,16 +53,26 @@ const DIFFERENCES: &[Difference] = &[
     ("mount::tables::what_cannot_be_changed_is_refused_with_a_sentence_and_changes_nothing", MOTO, "moto takes changes that DynamoDB refuses"),
 ];
 
+/// Those that are not even run: they would take minutes.
+#[rustfmt::skip]
+const NOT_RUN: &[Difference] = &[
+    ("mount::service::every_operation_is_a_file_and_answers_as_the_protocol_does", MOTO, MOTO_BREAKS),
+    ("mount::service::failures_have_their_errno_and_their_body", MOTO, MOTO_BREAKS),
+];
+const MOTO_BREAKS: &str = "moto breaks down at a request that lacks members, which is asked again until its time is over";
+
 /// Tests of this binary that run at a time: most of them wait for the server.
 const THREADS: &str = "3";
 
 /// Runs the tests whose names have one of `tests` and none of `left_out` over servers of that kind: each passes, or has a difference here and fails.
 pub fn run(kind: Kind, tests: &[&str], left_out: &[&str]) {
     let binary = module_path!().split_once("::").unwrap().0;
+    let not_run = NOT_RUN.iter().filter(|(_, kinds, _)| kinds.contains(&kind));
+    let not_run = not_run.filter_map(|(test, ..)| test.strip_prefix(binary)?.strip_prefix("::"));
     let output = Command::new(std::env::current_exe().unwrap())
         .env(VARIABLE, kind.name())
         .args(["--test-threads", THREADS, "--skip", "over_servers"])
-        .args(left_out.iter().flat_map(|test| ["--skip", test]))
+        .args(left_out.iter().copied().chain(not_run).flat_map(|test| ["--skip", test]))
         .args(tests)
         .output()
         .unwrap();
