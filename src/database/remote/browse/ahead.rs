@@ -74,7 +74,7 @@ impl RemoteDatabase {
             }
             fetched
         });
-        let Some(fetched) = fetched else { return self.siblings.give_up(&source) };
+        let Some(fetched) = fetched else { return self.siblings.not_asked(&source, &partition) };
         let listed = Listed::Entries(Entries::Collection { partition, sort_prefix: None });
         let walk = Walk { next: Next::Ahead(fetched), ..Walk::default() };
         self.walks.put(Waiting { source, listed, after: None, at_ms, own_writes, walk });

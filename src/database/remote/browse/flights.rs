@@ -9,7 +9,6 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::database::caller;
 use crate::model::Error;
-use crate::model::error::StoreError;
 
 /// How often who waits is asked whether it still wants the answer.
 const SLICE: Duration = Duration::from_millis(100);
@@ -49,7 +48,8 @@ impl<K: Eq + Hash, V> Landing<K, V> {
 impl<K: Eq + Hash, V> Drop for Landing<K, V> {
     fn drop(&mut self) {
         self.flights.end(&self.key, &self.flight);
-        self.flight.answer.lock().get_or_insert(Err(StoreError::Closed.into()));
+        // Without one, whoever waits asks anew.
+        self.flight.answer.lock().get_or_insert(Err(Error::Interrupted));
         self.flight.landed.notify_all();
     }
 }

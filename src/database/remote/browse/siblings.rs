@@ -74,6 +74,15 @@ impl Siblings {
         shown.follow(place)
     }
 
+    /// There was nobody to ask for it.
+    pub fn not_asked(&self, source: &Source, partition: &PartitionKey) {
+        if let Some(shown) = self.0.lock().get_mut(source)
+            && let Some(place) = shown.places.get(&digest(partition))
+        {
+            shown.asked.remove(place);
+        }
+    }
+
     /// What was asked for ahead was of no use.
     pub fn give_up(&self, source: &Source) {
         if let Some(shown) = self.0.lock().get_mut(source) {

@@ -26,7 +26,7 @@ const WALKS_MAX: usize = 64;
 /// How long somebody may wait before going on.
 const WALK_MS: u64 = 10_000;
 /// Pages asked for ahead at a time.
-const AHEAD_MAX: usize = 8;
+const AHEAD_MAX: usize = 16;
 /// How often who waits for one is asked whether it still wants it.
 const SLICE: Duration = Duration::from_millis(100);
 /// Collections of which it is remembered that a listing gave them: items of one come one after the other.
