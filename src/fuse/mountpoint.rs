@@ -41,7 +41,8 @@ pub fn state(mountpoint: &Path) -> io::Result<MountState> {
         return Ok(MountState::Other(kind));
     }
     match std::fs::metadata(&path) {
-        Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Ok(MountState::Dead),
+        // The second: it ended while this waited.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTCONN | libc::ECONNABORTED)) => Ok(MountState::Dead),
         _ => Ok(MountState::Live),
     }
 }

@@ -139,7 +139,9 @@ fn check_says_what_it_checked() {
 fn a_dead_mount_is_cleared_by_umount_and_by_mounting_again() {
     let mut mount = Mount::with_samples();
     mount.kill();
-    assert_eq!(std::fs::metadata(mount.point()).unwrap_err().raw_os_error(), Some(107), "the mount is dead");
+    let error = std::fs::metadata(mount.point()).unwrap_err().raw_os_error();
+    // ENOTCONN; ECONNABORTED where its end comes a moment later, as its watchdog was just being started.
+    assert!([Some(107), Some(103)].contains(&error), "the mount is dead: {error:?}");
     let status = Command::new(DDBFS).arg("umount").arg(mount.point()).status().unwrap();
     assert!(status.success() && std::fs::metadata(mount.point()).is_ok());
     mount.start(&[]);
