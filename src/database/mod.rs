@@ -309,6 +309,11 @@ pub trait Browse: Database {
         visit: &mut dyn FnMut(ParkedStat) -> ControlFlow<()>,
     ) -> Result<(), Error>;
 
+    /// The tables that may have parked files: a service need not be asked for all of its own.
+    fn tables_with_parked(&self) -> Result<Vec<TableName>, Error> {
+        self.table_names()
+    }
+
     /// The parked file at a place, and its content.
     fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error>;
 

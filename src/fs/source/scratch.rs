@@ -154,7 +154,7 @@ impl Listing {
 pub fn list(mount: &Mount) -> Result<Vec<Listing>, FsError> {
     let in_memory = mount.scratch.lock().all();
     let mut found: Vec<Listing> = in_memory.iter().filter_map(|placed| Listing::of_memory(mount, placed)).collect();
-    for table in mount.db.table_names()? {
+    for table in mount.db.tables_with_parked()? {
         mount.db.parked(&table, None, &mut |stat| {
             let hidden = mount.scratch.lock().find(&directory_of(&stat.place), &stat.place.name).is_some();
             if !hidden {

@@ -106,6 +106,13 @@ impl Beside {
         Some((stat.clone(), content.to_vec()))
     }
 
+    pub fn tables_with_parked(&self) -> Vec<TableName> {
+        let mut tables: Vec<TableName> = self.parked.lock().iter().map(|(stat, _)| stat.place.table.clone()).collect();
+        tables.sort();
+        tables.dedup();
+        tables
+    }
+
     pub fn each_parked(
         &self,
         table: &TableName,

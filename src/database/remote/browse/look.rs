@@ -431,6 +431,10 @@ impl Browse for RemoteDatabase {
         Ok(())
     }
 
+    fn tables_with_parked(&self) -> Result<Vec<TableName>, Error> {
+        Ok(self.beside.tables_with_parked())
+    }
+
     fn parked_at(&self, place: &ParkedPlace) -> Result<Option<(ParkedStat, Vec<u8>)>, Error> {
         Ok(self.beside.parked_at(place, self.options.clock.now_ms()))
     }
