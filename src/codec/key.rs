@@ -11,6 +11,8 @@
 //! ```
 //! An encoding does not say its type: the schema does. Stored keys hold these bytes, so they never change.
 
+use std::borrow::Borrow;
+
 use super::digest::{Digest, digest};
 use crate::model::error::StoreError;
 use crate::model::number::DIGITS_MAX;
@@ -88,10 +90,10 @@ pub fn decode(attribute_type: KeyAttributeType, bytes: &[u8]) -> Result<(Attribu
 /// Digest of the partition key values of a table or index, in schema order: of the concatenation of their plain encodings, without
 /// types or names, which are the schema's.
 #[must_use]
-pub fn partition_digest(values: &[&AttributeValue]) -> Digest {
+pub fn partition_digest<V: Borrow<AttributeValue>>(values: &[V]) -> Digest {
     let mut bytes = Vec::new();
     for value in values {
-        encode(value, &mut bytes);
+        encode(value.borrow(), &mut bytes);
     }
     digest(&bytes)
 }

@@ -78,7 +78,7 @@ impl Browse for LocalDatabase {
     }
 
     fn collection(&self, source: &Source, partition: &PartitionKey) -> Result<Option<Collection>, Error> {
-        let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+        let digest = partition_digest(partition);
         let view = self.engine.view()?;
         let Some(source) = readable(&view, source)? else { return Ok(None) };
         Ok(collection_at(&view, &source, digest)?)
@@ -113,7 +113,7 @@ impl Browse for LocalDatabase {
         let range = match range {
             Entries::All => keys::entries(source.id()),
             Entries::Collection { partition, sort_prefix } => {
-                let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+                let digest = partition_digest(partition);
                 let mut prefix = keys::collection_prefix(source.id(), &digest);
                 // Strings and binaries have one encoding, and a prefix may end inside a character.
                 let sort = sort_prefix.clone().and_then(|bytes| encode_prefix(&AttributeValue::B(bytes)));

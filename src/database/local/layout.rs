@@ -63,7 +63,7 @@ impl Layout for LocalDatabase {
     }
 
     fn partition_of(&self, source: &Source, key: &PartitionKey) -> Result<u32, Error> {
-        let digest = partition_digest(&key.iter().collect::<Vec<_>>());
+        let digest = partition_digest(key);
         Ok(partition_of(&self.partitioned(source)?, &digest))
     }
 

@@ -122,7 +122,7 @@ impl KeyedRead {
 
 fn keyed(branch: Branch) -> Option<KeyedRead> {
     let partition = branch.partition.into_iter().collect::<Option<Vec<_>>>()?;
-    let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+    let digest = partition_digest(&partition);
     Some(KeyedRead { partition, digest, interval: branch.interval, names: vec![branch.names], is_negated: branch.is_negated })
 }
 

@@ -132,7 +132,7 @@ impl Folders {
     #[must_use]
     pub fn value_of(&self, table: &TableName, digest: &Digest) -> Option<AttributeValue> {
         let values = self.tables.get(table)?.keys();
-        values.filter(|value| may_be_shortened(value)).find(|value| partition_digest(&[value]) == *digest).cloned()
+        values.filter(|value| may_be_shortened(value)).find(|value| partition_digest(&[*value]) == *digest).cloned()
     }
 
     /// Since when the folder is kept here, milliseconds since the epoch.

@@ -85,7 +85,7 @@ fn item(at: &Special, id: u32, name: &str, key: &PartitionKey) -> Node {
 }
 
 fn digest_of(key: &PartitionKey) -> Digest {
-    partition_digest(&key.iter().collect::<Vec<_>>())
+    partition_digest(key)
 }
 
 impl Room for PartitionFile {

@@ -62,7 +62,7 @@ fn hot(key: HotKey) -> Named<HotKey> {
 
 fn big(collection: BigCollection) -> Option<Named<BigCollection>> {
     let values = collection.key.as_deref()?;
-    let (digest, name) = (partition_digest(&values.iter().collect::<Vec<_>>()), shown(values));
+    let (digest, name) = (partition_digest(values), shown(values));
     Some(Named { about: collection, digest, name })
 }
 

@@ -57,7 +57,7 @@ impl Beside {
         if partition.iter().map(AttributeValue::size).sum::<usize>() < SHORTENED_BYTES_MIN {
             return;
         }
-        let digest = partition_digest(&partition.iter().collect::<Vec<_>>());
+        let digest = partition_digest(partition);
         let mut keys = self.keys.lock();
         keys.put((source.clone(), digest), partition.clone());
         if keys.len() > KEYS_MAX {

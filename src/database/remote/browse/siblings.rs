@@ -41,10 +41,6 @@ impl Default for Siblings {
     }
 }
 
-fn digest(partition: &PartitionKey) -> Digest {
-    partition_digest(&partition.iter().collect::<Vec<_>>())
-}
-
 impl Siblings {
     /// The folders of a source are shown from the first one on.
     pub fn begin(&self, source: &Source) {
@@ -61,7 +57,7 @@ impl Siblings {
             && shown.order.len() < SHOWN_MAX
         {
             let place = shown.order.len();
-            shown.places.insert(digest(partition), place);
+            shown.places.insert(partition_digest(partition), place);
             shown.order.push(partition.clone());
         }
     }
@@ -70,14 +66,14 @@ impl Siblings {
     pub fn follow(&self, source: &Source, partition: &PartitionKey) -> Vec<PartitionKey> {
         let mut sources = self.0.lock();
         let Some(shown) = sources.get_mut(source) else { return Vec::new() };
-        let Some(place) = shown.places.get(&digest(partition)).copied() else { return Vec::new() };
+        let Some(place) = shown.places.get(&partition_digest(partition)).copied() else { return Vec::new() };
         shown.follow(place)
     }
 
     /// There was nobody to ask for it.
     pub fn not_asked(&self, source: &Source, partition: &PartitionKey) {
         if let Some(shown) = self.0.lock().get_mut(source)
-            && let Some(place) = shown.places.get(&digest(partition))
+            && let Some(place) = shown.places.get(&partition_digest(partition))
         {
             shown.asked.remove(place);
         }
