@@ -22,6 +22,7 @@ use crate::codec::plain_json;
 use crate::database::copies::CopyError;
 use crate::database::copies::copy::{Ended, Plan};
 use crate::database::copies::tally::{Counts, Tally};
+use crate::model::prices::PriceTable;
 use crate::model::{Error, IndexName, Item, TableName};
 
 /// What may be spent without being asked for, in the currency of the price table.
@@ -51,14 +52,12 @@ pub struct CopyArgs {
 impl CopyArgs {
     /// Who reads a service pays for read units.
     pub fn of_reads(&self) -> Result<Cost, CliError> {
-        let prices = self.prices.table()?;
-        Ok(Cost { kind: "read", units: |counts| counts.read_units, million: prices.million_reads, currency: prices.currency })
+        Ok(Cost { kind: "read", units: |counts| counts.read_units, price: PriceTable::of_reads, prices: self.prices.table()? })
     }
 
     /// Who writes to one, for write units.
     pub fn of_writes(&self) -> Result<Cost, CliError> {
-        let prices = self.prices.table()?;
-        Ok(Cost { kind: "write", units: |counts| counts.write_units, million: prices.million_writes, currency: prices.currency })
+        Ok(Cost { kind: "write", units: |counts| counts.write_units, price: PriceTable::of_writes, prices: self.prices.table()? })
     }
 }
 
@@ -77,20 +76,19 @@ pub fn table_name(name: &str) -> Result<TableName, CliError> {
 pub struct Cost {
     kind: &'static str,
     units: fn(&Counts) -> f64,
-    /// The price of a million.
-    million: f64,
-    currency: String,
+    price: fn(&PriceTable, f64) -> f64,
+    prices: PriceTable,
 }
 
 impl Cost {
     fn money(&self, counts: &Counts) -> f64 {
-        (self.units)(counts) * self.million / 1e6
+        (self.price)(&self.prices, (self.units)(counts))
     }
 
     /// `1,250 write units, 0.02 USD`
     fn text(&self, counts: &Counts) -> String {
         let units = HumanFloatCount((self.units)(counts).ceil());
-        format!("{units} {} units, {:.2} {}", self.kind, self.money(counts), self.currency)
+        format!("{units} {} units, {:.2} {}", self.kind, self.money(counts), self.prices.currency)
     }
 
     /// Asks, where it costs more than nobody minds and nothing was said of it.

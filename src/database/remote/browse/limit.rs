@@ -53,7 +53,7 @@ impl RemoteDatabase {
 
 fn money(units: f64, digits: usize) -> String {
     let prices = prices::built_in();
-    format!("{:.digits$} {}", units / 1e6 * prices.million_reads, prices.currency)
+    format!("{:.digits$} {}", prices.of_reads(units), prices.currency)
 }
 
 /// How the source is named, and the query path that reads less of it.
