@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::model::Error;
@@ -58,6 +59,21 @@ pub fn is_waiting() -> bool {
         // Relaxed: it orders nothing.
         Some(Caller::Command(is_stopped)) => !is_stopped.load(Ordering::Relaxed),
     })
+}
+
+/// Waits for a message while it is wanted; `None` when it never comes, as its sender is gone.
+///
+/// # Errors
+/// [`Error::Interrupted`]
+pub fn receive<T>(message: &Receiver<T>) -> Result<Option<T>, Error> {
+    loop {
+        match message.recv_timeout(SLICE) {
+            Ok(message) => return Ok(Some(message)),
+            Err(RecvTimeoutError::Timeout) if is_waiting() => {}
+            Err(RecvTimeoutError::Timeout) => return Err(Error::Interrupted),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
 }
 
 /// Sleeps while that is wanted.

@@ -27,11 +27,10 @@ pub use options::{AwsOptions, OpenError, TIMEOUT};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Runtime;
-use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use self::exchange::Connections;
@@ -42,7 +41,7 @@ use self::repeat::{Attempts, Next};
 use self::throttling::Throttling;
 use super::service::Service;
 use crate::codec::wire::fault;
-use crate::database::caller::{self, SLICE};
+use crate::database::caller;
 use crate::model::Error;
 use crate::model::error::RemoteError;
 
@@ -142,27 +141,13 @@ impl Service for Aws {
             // Nobody listens any more when who asked has given up.
             let _ = sender.send(asked.ask(request).await);
         });
-        wait(&receiver, &task.abort_handle())
+        let answer = caller::receive(&receiver).inspect_err(|_| task.abort())?;
+        // Without one the task ended without a word: it panicked, or the runtime ends.
+        answer.unwrap_or_else(|| Err(given_up()))
     }
 
     fn throttles(&self) -> u64 {
         self.asked.throttling.repeats()
-    }
-}
-
-/// Waits for an answer as long as somebody wants it.
-fn wait(answer: &Receiver<Result<Vec<u8>, Error>>, task: &AbortHandle) -> Result<Vec<u8>, Error> {
-    loop {
-        match answer.recv_timeout(SLICE) {
-            Ok(answer) => return answer,
-            Err(RecvTimeoutError::Timeout) if caller::is_waiting() => {}
-            Err(RecvTimeoutError::Timeout) => {
-                task.abort();
-                return Err(Error::Interrupted);
-            }
-            // The task ended without a word: it panicked, or the runtime ends.
-            Err(RecvTimeoutError::Disconnected) => return Err(given_up()),
-        }
     }
 }
 

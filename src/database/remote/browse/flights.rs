@@ -3,15 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::database::caller;
+use crate::database::caller::{self, SLICE};
 use crate::model::Error;
-
-/// How often who waits is asked whether it still wants the answer.
-const SLICE: Duration = Duration::from_millis(100);
 
 type Answer<V> = Result<V, Error>;
 
