@@ -29,20 +29,18 @@ impl RemoteDatabase {
     pub(super) fn item_and_next(&self, table: &Readable, key: &Key, items: u32) -> Result<Option<Item>, Error> {
         let here = key.sort.clone().map(SortRange::GreaterOrEqual);
         let request = ReadRequest { limit: Some(items), ..table.query(&vec![key.partition.clone()], here) };
-        let (began, mut found, mut failed) = (self.pages.begin(), None, None);
-        requests::page(&*self.service, &request, &mut |row| match row
-            .to_item()
-            .map_err(Error::from)
-            .and_then(|item| Ok((table.key_of(&item)?, item)))
-        {
-            Ok((of, item)) if of.base == *key => found = Some(item),
-            Ok((of, item)) => {
+        let (began, mut found) = (self.pages.begin(), None);
+        requests::items(&*self.service, &request, &mut |item| {
+            let of = table.key_of(&item)?;
+            if of.base == *key {
+                found = Some(item);
+            } else {
                 let record = self.pages.record(&item, &table.key_names());
                 self.pages.keep(began, (table.source.clone(), of), Some(record), true);
             }
-            Err(error) => failed = Some(error),
+            Ok(())
         })?;
-        failed.map_or(Ok(found), Err)
+        Ok(found)
     }
 }
 

@@ -87,18 +87,17 @@ impl RemoteDatabase {
         key: &EntryKey,
         of_index: &(PartitionKey, Vec<AttributeValue>),
     ) -> Result<Option<Item>, Error> {
-        let (mut request, mut found, mut failed) = (index.query_of_entry(of_index), None, None);
+        let (mut request, mut found) = (index.query_of_entry(of_index), None);
         loop {
-            let page = requests::page(&*self.service, &request, &mut |row| match row.to_item() {
-                Ok(item) if index.key_of(&item).is_ok_and(|of| of == *key) => found = Some(item),
-                Ok(_) => {}
-                Err(error) => failed = Some(error),
+            let page = requests::items(&*self.service, &request, &mut |item| {
+                if index.key_of(&item).is_ok_and(|of| of == *key) {
+                    found = Some(item);
+                }
+                Ok(())
             })?;
             request.exclusive_start_key = page.last_evaluated_key;
-            match (failed.take(), found.take()) {
-                (Some(error), _) => return Err(error.into()),
-                (None, None) if request.exclusive_start_key.is_some() => {}
-                (None, found) => return Ok(found),
+            if found.is_some() || request.exclusive_start_key.is_none() {
+                return Ok(found);
             }
         }
     }

@@ -4,8 +4,26 @@ use crate::database::{Database, Rows};
 use crate::expr::ProjectionPaths;
 use crate::expr::read_request::{ReadFilter, ReadRange, ReadRequest};
 use crate::expr::write::Writer;
-use crate::model::Error;
 use crate::model::api::{ConditionParameter, Page, QueryRequest, ReturnConsumedCapacity, ScanRequest};
+use crate::model::{Error, Item};
+
+/// One page, item by item until `each` fails.
+///
+/// # Errors
+/// As of [`page`]; that of `each`, or of an item that cannot be read.
+pub fn items(
+    service: &dyn Database,
+    request: &ReadRequest,
+    each: &mut dyn FnMut(Item) -> Result<(), Error>,
+) -> Result<Page, Error> {
+    let mut read = Ok(());
+    let page = page(service, request, &mut |row| {
+        if read.is_ok() {
+            read = row.to_item().map_err(Error::from).and_then(&mut *each);
+        }
+    })?;
+    read.map(|()| page)
+}
 
 /// One page.
 ///

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -27,8 +26,6 @@ const WALKS_MAX: usize = 64;
 const WALK_MS: u64 = 10_000;
 /// Pages asked for ahead at a time.
 const AHEAD_MAX: usize = 16;
-/// How often who waits for one is asked whether it still wants it.
-const SLICE: Duration = Duration::from_millis(100);
 /// Collections of which it is remembered that a listing gave them: items of one come one after the other.
 const COLLECTIONS_SEEN_MAX: usize = 10_000;
 
@@ -129,19 +126,13 @@ impl Fetcher {
     pub fn fetch(mut self, start: Option<Item>) -> Fetched {
         let began = self.pages.begin();
         self.request.exclusive_start_key = start;
-        let (mut rows, mut failed) = (VecDeque::new(), None);
-        let page = requests::page(&*self.service, &self.request, &mut |row| {
-            if failed.is_none() {
-                let read = row.to_item().map_err(Error::from).and_then(|item| self.row(began, &item));
-                match read {
-                    Ok(Some(row)) => rows.push_back(row),
-                    Ok(None) => {}
-                    Err(error) => failed = Some(error),
-                }
-            }
+        let mut rows = VecDeque::new();
+        let page = requests::items(&*self.service, &self.request, &mut |item| {
+            rows.extend(self.row(began, &item)?);
+            Ok(())
         })?;
         let toll = Toll::of(&self.request, &page);
-        failed.map_or(Ok((rows, page.last_evaluated_key, toll)), Err)
+        Ok((rows, page.last_evaluated_key, toll))
     }
 
     /// A row, its item held if it is whole. `None` of one that was deleted here and is not seen to be gone yet.
@@ -190,26 +181,14 @@ pub fn on_thread(ahead: &Arc<AtomicUsize>, fetch: impl FnOnce() -> Fetched + Sen
     Some(fetched)
 }
 
-/// Waits for a page as long as somebody wants it.
-fn wait(fetched: &Receiver<Fetched>) -> Fetched {
-    loop {
-        match fetched.recv_timeout(SLICE) {
-            Ok(page) => return page,
-            Err(RecvTimeoutError::Timeout) if caller::is_waiting() => {}
-            Err(RecvTimeoutError::Timeout) => return Err(Error::Interrupted),
-            // Its thread panicked.
-            Err(RecvTimeoutError::Disconnected) => return Err(StoreError::Closed.into()),
-        }
-    }
-}
-
 impl Walk {
     /// The next page; is there one?
     pub fn turn(&mut self, fetcher: &Fetcher) -> Result<bool, Error> {
         let fetched = match std::mem::replace(&mut self.next, Next::Done) {
             Next::Done => return Ok(false),
             Next::From(start) => fetcher.clone().fetch(start),
-            Next::Ahead(fetched) => wait(&fetched),
+            // Without one its thread panicked.
+            Next::Ahead(fetched) => caller::receive(&fetched)?.unwrap_or_else(|| Err(StoreError::Closed.into())),
         };
         let (rows, last, toll) = fetched?;
         (self.rows, self.pages, self.toll) = (rows, self.pages + 1, self.toll.and(toll));
@@ -229,7 +208,7 @@ impl Walk {
     /// Is it the first of its collection in this listing?
     pub fn is_new(&mut self, key: &EntryKey) -> bool {
         let digest = match &key.index {
-            Some((partition, _)) => partition_digest(&partition.iter().collect::<Vec<_>>()),
+            Some((partition, _)) => partition_digest(partition),
             None => partition_digest(&[&key.base.partition]),
         };
         if self.seen.len() >= COLLECTIONS_SEEN_MAX {
