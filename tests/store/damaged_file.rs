@@ -152,15 +152,17 @@ fn a_file_that_is_truncated_while_it_is_served_ends_the_process_with_a_sentence(
     let address = line.split("http://").nth(1).unwrap().split(',').next().unwrap().to_owned();
     let file = OpenOptions::new().write(true).open(data.path().join("data.mdb")).unwrap();
     file.set_len(2 * PAGE).unwrap();
-    let mut client = TcpStream::connect(address).unwrap();
     let body = r#"{"TableName":"Pets"}"#;
-    let _ = write!(
-        client,
-        "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.Scan\r\nContent-Type: application/x-amz-json-1.0\r\n\
-         X-Amz-Date: 20260101T000000Z\r\nAuthorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, \
-         SignedHeaders=host, Signature=0\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
+    // A thread of the process may meet the end of the file first, and then nobody answers.
+    if let Ok(mut client) = TcpStream::connect(address) {
+        let _ = write!(
+            client,
+            "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.Scan\r\nContent-Type: application/x-amz-json-1.0\r\n\
+             X-Amz-Date: 20260101T000000Z\r\nAuthorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, \
+             SignedHeaders=host, Signature=0\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+    }
     let mut told = String::new();
     serve.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert_eq!(serve.wait().unwrap().code(), Some(1), "{told}");
