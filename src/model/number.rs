@@ -284,15 +284,17 @@ impl Spelled {
         }
     }
 
-    /// The service's decimals have an exponent of 32 bits; where it takes 32 bits to say how many digits stand before the point,
-    /// the sum wraps, and what is far too large is told to be too small (docs/dynamodb.md 3.4).
+    /// The older layer's decimals have an exponent of 32 bits; where it takes 32 bits to say how many digits stand before the point,
+    /// the sum wraps, and what is far too large is told to be too small (docs/dynamodb.md 4).
     fn check_exponent(&self, text: &str) -> Result<(), NumberError> {
         const LARGEST: i64 = i32::MAX as i64;
         match self.exponent {
             exponent if exponent.unsigned_abs() >= i64::MAX.unsigned_abs() => Err(NumberError::Unreadable),
-            exponent if !(-LARGEST..=LARGEST).contains(&exponent) => Err(NumberError::Syntax(text.to_owned())),
+            exponent if exponent.unsigned_abs() > LARGEST.unsigned_abs() => {
+                Err(NumberError::LongExponent { text: text.to_owned(), is_small: exponent < 0 })
+            }
             exponent if self.significant > 0 && exponent.saturating_add_unsigned(self.significant) > LARGEST => {
-                Err(NumberError::Underflow)
+                Err(NumberError::WrappedExponent)
             }
             _ => Ok(()),
         }

@@ -4,9 +4,12 @@ use super::{Answered, Context, Failure, Operation};
 use crate::codec::json::document::{Document, Json};
 use crate::codec::wire::capacity::SentArns;
 use crate::codec::wire::{transact_get_items, transact_write_items};
+use crate::model::error::Layer;
 
-pub const OPERATIONS: &[Operation] =
-    &[Operation::read("TransactGetItems", get).long(), Operation::started("TransactWriteItems", write)];
+pub const OPERATIONS: &[Operation] = &[
+    Operation::read("TransactGetItems", get).long().read_by(Layer::Transaction),
+    Operation::started("TransactWriteItems", write).read_by(Layer::Transaction),
+];
 
 fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = transact_get_items::request(json)?;

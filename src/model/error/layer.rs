@@ -3,7 +3,7 @@
 //! Errors carry what happened; `Display` is the older layer's text, which the control plane, batches of writes, Scan and transactions
 //! give. Whoever knows the operation, `protocol::error_body`, asks [`Error::text`] for the words of its [`Layer`].
 
-use super::expression::ExpressionFault;
+use super::value::INVALID;
 use super::{Error, ExpressionError, LegacyError, QueryError, ValueError};
 
 /// Stands before the text of an error of some families.
@@ -16,8 +16,10 @@ pub enum Layer {
     Write,
     /// GetItem, BatchGetItem: the current layer, nothing is counted.
     Read,
-    /// Query: the current layer; the syntax of expressions, placeholders and Select are counted, values are not.
+    /// Query: the current layer; of its own checks those of Select alone are counted.
     Query,
+    /// TransactGetItems, TransactWriteItems: the older layer; what is wrong with an attribute's name is told without its family.
+    Transaction,
     /// All other operations: the older layer, nothing is counted.
     Older,
 }
@@ -26,8 +28,10 @@ impl Error {
     /// The text as an operation of that layer gives it.
     #[must_use]
     pub fn text(&self, layer: Layer) -> String {
-        if layer == Layer::Older {
-            return self.to_string();
+        match layer {
+            Layer::Transaction if self.is_of_name() => return self.to_string().replacen(INVALID, "", 1),
+            Layer::Transaction | Layer::Older => return self.to_string(),
+            Layer::Write | Layer::Read | Layer::Query => {}
         }
         let count = if self.is_counted(layer) { COUNT } else { "" };
         format!("{count}{}", self.current_text(layer))
@@ -46,6 +50,13 @@ impl Error {
         }
     }
 
+    fn is_of_name(&self) -> bool {
+        match self {
+            Self::Value(fault) | Self::Expression(ExpressionError::InvalidValue { alias: _, fault }) => fault.is_of_name(),
+            _ => false,
+        }
+    }
+
     fn is_counted(&self, layer: Layer) -> bool {
         match layer {
             Layer::Write => match self {
@@ -54,12 +65,8 @@ impl Error {
                 Self::Legacy(fault) => is_of_expected(fault),
                 _ => false,
             },
-            Layer::Query => match self {
-                Self::Expression(fault) => is_counted_of_query(fault),
-                Self::Query(fault) => is_of_select(fault),
-                _ => false,
-            },
-            Layer::Read | Layer::Older => false,
+            Layer::Query => matches!(self, Self::Query(fault) if is_of_select(fault)),
+            Layer::Read | Layer::Transaction | Layer::Older => false,
         }
     }
 }
@@ -99,6 +106,7 @@ fn is_of_expected(fault: &LegacyError) -> bool {
         | LegacyError::ValueUnwanted(_)
         | LegacyError::OperatorAlone
         | LegacyError::TooManyConditions(_)
+        | LegacyError::TooManyValues(_)
         | LegacyError::OperatorOfOne => true,
         LegacyError::UpdateWithoutValue
         | LegacyError::DeleteType(_)
@@ -112,38 +120,4 @@ fn is_of_select(fault: &QueryError) -> bool {
         fault,
         QueryError::AllProjectedWithoutIndex | QueryError::ProjectionWithSelect { .. } | QueryError::SpecificWithoutProjection
     )
-}
-
-fn is_counted_of_query(error: &ExpressionError) -> bool {
-    match error {
-        ExpressionError::Invalid { parameter: _, fault } => matches!(
-            fault,
-            ExpressionFault::Empty
-                | ExpressionFault::TooLong(_)
-                | ExpressionFault::TooManyOperators(_)
-                | ExpressionFault::Syntax { .. }
-                | ExpressionFault::RedundantParentheses
-                | ExpressionFault::SameOperand { .. }
-        ),
-        ExpressionError::Mixed { .. }
-        | ExpressionError::NamesWithoutExpression
-        | ExpressionError::ValuesWithoutExpression(_)
-        | ExpressionError::NamesEmpty
-        | ExpressionError::ValuesEmpty
-        | ExpressionError::NameKey(_)
-        | ExpressionError::ValueKey(_)
-        | ExpressionError::NamesUnused(_)
-        | ExpressionError::ValuesUnused(_) => true,
-        ExpressionError::InvalidName { .. }
-        | ExpressionError::InvalidValue { .. }
-        | ExpressionError::ConditionCount
-        | ExpressionError::ConditionsExceedKey { .. }
-        | ExpressionError::HashAttributes(_)
-        | ExpressionError::RangeAttributes { .. }
-        | ExpressionError::KeyConditionNotSupported
-        | ExpressionError::NotIndexable
-        | ExpressionError::MissedKeyElement(_)
-        | ExpressionError::ConditionType
-        | ExpressionError::PlaceholdersTooLarge(_) => false,
-    }
 }

@@ -45,6 +45,9 @@ pub enum LegacyError {
     /// As an expression with as many.
     #[error("One or more parameter values were invalid: The parameter contains too many conditions; condition count: {0}")]
     TooManyConditions(usize),
+    /// Our own bound: what an expression with as many operators of as many operands has.
+    #[error("One or more parameter values were invalid: The parameter contains too many values; at most 30000, value count: {0}")]
+    TooManyValues(usize),
     /// Of AttributesToGet.
     #[error("One or more parameter values were invalid: Duplicate value in attribute name: {0}")]
     DuplicateAttribute(String),

@@ -46,6 +46,12 @@ pub enum ValueError {
 }
 
 impl ValueError {
+    /// Is it about the name of an attribute?
+    #[must_use]
+    pub fn is_of_name(&self) -> bool {
+        matches!(self, Self::EmptyAttributeName | Self::AttributeNameTooLong)
+    }
+
     /// The text without `One or more parameter values were invalid: `.
     #[must_use]
     pub fn without_family(&self) -> String {
@@ -57,7 +63,7 @@ impl ValueError {
     #[must_use]
     pub fn current_text(&self) -> String {
         match self {
-            Self::Number(NumberError::Empty) => format!("{self}: "),
+            Self::Number(fault) => fault.current_text(),
             Self::DuplicateStrings(sent) => {
                 let shown: Vec<String> = repeat_shown(sent).iter().map(|text| format!("\"{text}\"")).collect();
                 Self::DuplicateStrings(shown).to_string()
@@ -72,7 +78,7 @@ impl ValueError {
     }
 }
 
-const INVALID: &str = "One or more parameter values were invalid: ";
+pub(super) const INVALID: &str = "One or more parameter values were invalid: ";
 
 fn base64(elements: &[impl AsRef<[u8]>]) -> Vec<String> {
     elements.iter().map(|element| STANDARD.encode(element)).collect()

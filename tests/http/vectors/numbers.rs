@@ -46,6 +46,95 @@ fn numbers() {
     }
 }
 
+/// Places of a number that the current layer reads: the operation, what comes before the text of a bad one, the request with `NUM`.
+const CURRENT: &[(&str, &str, &str)] = &[
+    ("PutItem", "1VE: ", r#"{"TableName":"Tab","Item":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}"#),
+    ("PutItem", "1VE: ", r#"{"TableName":"Tab","Item":{"pk":{"S":"k"},"sk":{"N":"1"},"n":{"N":"NUM"}}}"#),
+    ("PutItem", "1VE: ", r#"{"TableName":"Tab","Item":{"pk":{"S":"k"},"sk":{"N":"1"},"n":{"NS":["1","NUM"]}}}"#),
+    ("PutItem", "1VE: ", r#"{"TableName":"Tab","Item":{"pk":{"S":"k"},"sk":{"N":"1"},"n":{"L":[{"M":{"a":{"N":"NUM"}}}]}}}"#),
+    ("PutItem", "1VE: ", r#"{"TableName":"Tab","Item":KEY,"ConditionExpression":"n = :v",VALUE}"#),
+    ("PutItem", "1VE: ", r#"{"TableName":"Tab","Item":KEY,"Expected":{"n":{"Value":{"N":"NUM"}}}}"#),
+    (
+        "PutItem",
+        "1VE: ",
+        r#"{"TableName":"Tab","Item":KEY,"Expected":{"n":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"NUM"}]}}}"#,
+    ),
+    ("UpdateItem", "1VE: ", r#"{"TableName":"Tab","Key":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}"#),
+    ("UpdateItem", "1VE: ", r#"{"TableName":"Tab","Key":KEY,"UpdateExpression":"SET n = :v",VALUE}"#),
+    ("UpdateItem", "1VE: ", r#"{"TableName":"Tab","Key":KEY,"AttributeUpdates":{"n":{"Value":{"N":"NUM"}}}}"#),
+    ("UpdateItem", "1VE: ", r#"{"TableName":"Tab","Key":KEY,"Expected":{"n":{"Value":{"NS":["NUM"]}}}}"#),
+    ("DeleteItem", "1VE: ", r#"{"TableName":"Tab","Key":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}"#),
+    ("DeleteItem", "1VE: ", r#"{"TableName":"Tab","Key":KEY,"ConditionExpression":"n = :v",VALUE}"#),
+    ("GetItem", "", r#"{"TableName":"Tab","Key":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}"#),
+    ("BatchGetItem", "", r#"{"RequestItems":{"Tab":{"Keys":[{"pk":{"S":"k"},"sk":{"N":"NUM"}}]}}}"#),
+    ("Query", "", r#"{"TableName":"Tab","KeyConditionExpression":"pk = :v",VALUE}"#),
+    ("Query", "", r#"{"TableName":"Tab","KeyConditions":{"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"NUM"}]}}}"#),
+    (
+        "Query",
+        "",
+        r#"{"TableName":"Tab","KeyConditions":{"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"k"}]}},
+        "QueryFilter":{"n":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"NUM"}]}}}"#,
+    ),
+    (
+        "Query",
+        "",
+        r#"{"TableName":"Tab","KeyConditions":{"pk":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"k"}]}},
+        "ExclusiveStartKey":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}"#,
+    ),
+];
+/// The same of the older layer, without what comes before.
+const OLDER: &[(&str, &str)] = &[
+    ("BatchWriteItem", r#"{"RequestItems":{"Tab":[{"PutRequest":{"Item":{"pk":{"S":"k"},"sk":{"N":"1"},"n":{"N":"NUM"}}}}]}}"#),
+    ("BatchWriteItem", r#"{"RequestItems":{"Tab":[{"DeleteRequest":{"Key":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}}]}}"#),
+    ("Scan", r#"{"TableName":"Tab","ScanFilter":{"n":{"ComparisonOperator":"EQ","AttributeValueList":[{"N":"NUM"}]}}}"#),
+    ("Scan", r#"{"TableName":"Tab","ExclusiveStartKey":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}"#),
+    ("TransactWriteItems", r#"{"TransactItems":[{"Put":{"TableName":"Tab","Item":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}}]}"#),
+    ("TransactGetItems", r#"{"TransactItems":[{"Get":{"TableName":"Tab","Key":{"pk":{"S":"k"},"sk":{"N":"NUM"}}}}]}"#),
+    ("ExecuteStatement", r#"{"Statement":"SELECT * FROM Tab WHERE pk = 'k' AND sk = ?","Parameters":[{"N":"NUM"}]}"#),
+    (
+        "ExecuteTransaction",
+        r#"{"TransactStatements":[{"Statement":"SELECT * FROM Tab WHERE pk='k' AND sk=?","Parameters":[{"N":"NUM"}]}]}"#,
+    ),
+];
+
+/// docs/dynamodb.md 3.4, 4: what an exponent beyond 32 bits is, is decided by the layer that reads the number, not by its place.
+#[test]
+fn exponents_of_more_than_32_bits() {
+    const OVERFLOW: &str = "Number overflow. Attempting to store a number with magnitude larger than supported range";
+    const UNDERFLOW: &str = "Number underflow. Attempting to store a number with magnitude smaller than supported range";
+    const UNREADABLE: &str = "The parameter cannot be converted to a numeric value";
+    // The number, and what the current layer and the older one say; `:` is the text with the number behind it.
+    let numbers = [
+        ("1e2147483646", OVERFLOW, OVERFLOW),
+        ("1e2147483647", OVERFLOW, UNDERFLOW),
+        ("1e2147483648", OVERFLOW, ":"),
+        ("-1e2147483648", OVERFLOW, ":"),
+        ("1e99999999999", OVERFLOW, ":"),
+        ("-1.5e99999999999", OVERFLOW, ":"),
+        ("0e99999999999", OVERFLOW, ":"),
+        ("1e-2147483647", UNDERFLOW, UNDERFLOW),
+        ("1e-2147483648", UNDERFLOW, ":"),
+        ("-1e-99999999999", UNDERFLOW, ":"),
+        ("1e9223372036854775808", UNREADABLE, UNREADABLE),
+        ("1e", ":", ":"),
+    ];
+    let service = Service::new();
+    for (number, current, older) in numbers {
+        let told = |text: &str| if text == ":" { format!("{UNREADABLE}: {number}") } else { text.to_owned() };
+        let request = |body: &str| {
+            let body = body.replace("VALUE", r#""ExpressionAttributeValues":{":v":{"N":"NUM"}}"#);
+            parse(&body.replace("KEY", r#"{"pk":{"S":"k"},"sk":{"N":"1"}}"#).replace("NUM", number))
+        };
+        for (operation, count, body) in CURRENT {
+            let count = count.replace("1VE", "1 validation error detected");
+            service.check(operation, &request(body), &format!("Validation: {count}{}", told(current)));
+        }
+        for (operation, body) in OLDER {
+            service.check(operation, &request(body), &format!("~{}", told(older)));
+        }
+    }
+}
+
 /// docs/dynamodb.md B.5.
 #[test]
 fn order() {

@@ -43,12 +43,13 @@ fn which_operations_prefix_semantic_errors() {
         ("PutItem", with(put(&key("k", 1)), condition("n = :v", unused))),
         ("UpdateItem", with_key(condition("n = :v", unused))),
         ("DeleteItem", with_key(condition("n = :v", unused))),
-        ("Query", query(json!({"KeyConditionExpression": "pk = :v", "ExpressionAttributeValues": parse(unused)}))),
     ] {
         service.check(operation, &request, &format!("{PREFIX}{unused_text}"));
     }
-    let scan = query(json!({"FilterExpression": "n = :v", "ExpressionAttributeValues": parse(unused)}));
-    service.check("Scan", &scan, &format!("Validation: {unused_text}"));
+    for (operation, member) in [("Query", "KeyConditionExpression"), ("Scan", "FilterExpression")] {
+        let request = query(json!({member: "pk = :v", "ExpressionAttributeValues": parse(unused)}));
+        service.check(operation, &request, &format!("Validation: {unused_text}"));
+    }
     let alone = "ExpressionAttributeValues can only be specified when using expressions";
     let values = json!({"ExpressionAttributeValues": {":v": {"N": "1"}}});
     service.check("PutItem", &with(put(&key("k", 1)), values.clone()), &format!("{PREFIX}{alone}"));
