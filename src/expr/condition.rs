@@ -101,11 +101,8 @@ pub fn parse_parameter(
     parse(text, &mut Scope::new(placeholders, used)).map_err(|fault| ExpressionError::Invalid { parameter, fault })
 }
 
-/// What is wrong regardless of names and values: parentheses, operator count, functions, reserved words.
+/// What is wrong regardless of names and values: operator count, functions, reserved words.
 fn check_structure(parsed: &ConditionSyntax<'_>) -> Result<(), ExpressionFault> {
-    if parsed.redundant_parentheses {
-        return Err(ExpressionFault::RedundantParentheses);
-    }
     if parsed.operators > EXPRESSION_OPERATORS_MAX {
         return Err(ExpressionFault::TooManyOperators(parsed.operators));
     }

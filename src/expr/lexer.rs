@@ -120,6 +120,27 @@ impl<'a> Tokens<'a> {
         if self.peek().kind == kind { Ok(self.advance()) } else { Err(self.syntax_error()) }
     }
 
+    /// Takes every `(`, and counts them.
+    pub fn open(&mut self) -> usize {
+        std::iter::from_fn(|| self.accept(TokenKind::Open).then_some(())).count()
+    }
+
+    /// Takes the `)` of `open` that stand around one operand.
+    ///
+    /// # Errors
+    /// A second pair, before anything that follows; around an argument of a function only before what can follow one. A syntax
+    /// error where one is missing.
+    pub fn close(&mut self, open: usize, is_argument: bool) -> Result<(), ExpressionFault> {
+        for closed in 1..=open {
+            self.expect(TokenKind::Close)?;
+            let may_end = !is_argument || matches!(self.peek().kind, TokenKind::Comma | TokenKind::Close);
+            if closed > 1 && may_end {
+                return Err(ExpressionFault::RedundantParentheses);
+            }
+        }
+        Ok(())
+    }
+
     /// A syntax error at the current token. `near` is the source from the token before to the token after.
     #[must_use]
     pub fn syntax_error(&self) -> ExpressionFault {

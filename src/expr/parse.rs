@@ -2,7 +2,8 @@
 //!
 //! Difficulty: `(` may open a condition or an operand, `((a) = :v)`, and how deep it opens is up to the caller. Open groups are
 //! therefore kept on a heap-allocated stack, not on the thread's: 4,096 parentheses cost nothing and fail like any other text
-//! that ends too early. What a group holds, an operand or a condition, is known when it closes.
+//! that ends too early. What a group holds, an operand or a condition, is known when it closes. A second pair of parentheses around
+//! the same is an error there and then, whatever stands behind it.
 
 use super::lexer::{TokenKind, Tokens};
 use super::path::Path;
@@ -33,9 +34,9 @@ pub fn check_size(text: &str) -> Result<(), ExpressionFault> {
 /// Size, syntax, and the limits of document paths.
 pub fn parse_condition(text: &str) -> Result<ConditionSyntax<'_>, ExpressionFault> {
     check_size(text)?;
-    let mut parser = Parser { tokens: Tokens::new(text), redundant_parentheses: false, operators: 0 };
+    let mut parser = Parser { tokens: Tokens::new(text), operators: 0 };
     let root = parser.condition()?;
-    Ok(ConditionSyntax { root, redundant_parentheses: parser.redundant_parentheses, operators: parser.operators })
+    Ok(ConditionSyntax { root, operators: parser.operators })
 }
 
 /// What stands between two connectives.
@@ -93,7 +94,6 @@ fn join<'a>(mut list: Vec<Condition<'a>>, connective: fn(Vec<Condition<'a>>) -> 
 
 struct Parser<'a> {
     tokens: Tokens<'a>,
-    redundant_parentheses: bool,
     operators: usize,
 }
 
@@ -144,9 +144,10 @@ impl<'a> Parser<'a> {
     /// Takes the `)` that ends `group`, whose last term is `term`.
     fn close_group(&mut self, mut group: Group<'a>, term: Term<'a>) -> Result<Term<'a>, ExpressionFault> {
         if group.is_plain() {
-            self.redundant_parentheses |= term.in_parentheses;
             self.tokens.advance();
-            self.check_no_step_after(&term.content)?;
+            if term.in_parentheses && self.is_complete(&term.content) {
+                return Err(ExpressionFault::RedundantParentheses);
+            }
             return Ok(Term { in_parentheses: true, ..term });
         }
         let last = self.as_condition(term)?;
@@ -156,11 +157,17 @@ impl<'a> Parser<'a> {
         Ok(Term { content: Content::Condition(condition), in_parentheses: true })
     }
 
-    /// `((a.b)).c`: the parentheses are told of, not the step behind them.
-    fn check_no_step_after(&self, content: &Content<'a>) -> Result<(), ExpressionFault> {
-        let is_step = matches!(self.tokens.peek().kind, TokenKind::Dot | TokenKind::OpenBracket);
-        let is_path = matches!(content, Content::Operand(Operand::Path(_)));
-        if self.redundant_parentheses && is_path && is_step { Err(ExpressionFault::RedundantParentheses) } else { Ok(()) }
+    /// Is what was closed something by itself, whatever follows? A path or a value is only the begin of something: a token that
+    /// cannot follow it is told of first. The step in `((a.b)).c` can, as far as the service is concerned.
+    fn is_complete(&self, content: &Content<'a>) -> bool {
+        let next = self.tokens.peek();
+        let is_step = matches!(next.kind, TokenKind::Dot | TokenKind::OpenBracket);
+        let is_compared = comparator(next.kind).is_some() || next.is_keyword("BETWEEN") || next.is_keyword("IN");
+        match content {
+            Content::Condition(_) | Content::Operand(Operand::Call(_)) => true,
+            Content::Operand(Operand::Path(_)) => is_compared || is_step,
+            Content::Operand(Operand::Value(_)) => is_compared,
+        }
     }
 
     /// A term that must be a condition. A call is one here; whether its function may stand so is checked later. Any other operand
@@ -212,15 +219,9 @@ impl<'a> Parser<'a> {
 
     /// An operand in any number of parentheses.
     fn operand(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
-        let mut open = 0;
-        while self.tokens.accept(TokenKind::Open) {
-            open += 1;
-        }
+        let open = self.tokens.open();
         let operand = self.bare_operand(depth)?;
-        for _ in 0..open {
-            self.tokens.expect(TokenKind::Close)?;
-        }
-        self.redundant_parentheses |= open > 1;
+        self.tokens.close(open, depth > 0)?;
         Ok(operand)
     }
 
@@ -318,10 +319,7 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let found = match parse_condition(text) {
-            Ok(parsed) => {
-                let redundant = if parsed.redundant_parentheses { " redundant" } else { "" };
-                format!("{} {}{redundant}", show(&parsed.root), parsed.operators)
-            }
+            Ok(parsed) => format!("{} {}", show(&parsed.root), parsed.operators),
             Err(fault) => fault.to_string(),
         };
         assert_eq!(found, expected, "{text}");
@@ -347,10 +345,29 @@ mod tests {
 
     #[test]
     fn redundant_parentheses_are_seen() {
-        check("((a = :v))", "a=:v 1 redundant");
-        check("((a)) = :v", "a=:v 1 redundant");
-        check("a = ((:v))", "a=:v 1 redundant");
-        check("b = :v AND ((a = :v AND c = :v))", "(b=:v & (a=:v & c=:v)) 5 redundant");
+        let redundant = |text: &str| check(text, "The expression has redundant parentheses;");
+        redundant("((a = :v))");
+        redundant("((a)) = :v");
+        redundant("a = ((:v))");
+        redundant("b = :v AND ((a = :v AND c = :v))");
+        // Before anything behind them.
+        redundant("(a)between(((b.c)).d)and(c)");
+        redundant("a in (((b.c)).d)");
+        redundant("a = ((b.c)).d");
+        redundant("((b.c)).d = :v");
+        redundant("((a)) = = :v");
+        redundant("a = ((b)) c");
+        redundant("((a = b)) AND c");
+        redundant("((a = b)))");
+        redundant("((size(a))).c = b");
+        redundant("foo(((a)))");
+        // But not before what can be no operand.
+        check("((a)) d", "Syntax error; token: \"d\", near: \") d\"");
+        check("((:v)).c = a", "Syntax error; token: \".\", near: \").c\"");
+        check("contains(((a)).b, c)", "Syntax error; token: \".\", near: \").b\"");
+        check("(a.b).c = d", "Syntax error; token: \".\", near: \").c\"");
+        check("a = (((b))", "The expression has redundant parentheses;");
+        check("a = ((b)", "Syntax error; token: \"<EOF>\", near: \")\"");
         check("((a = :v) AND (b = :v))", "(a=:v & b=:v) 3");
         check("(NOT (a = :v))", "!a=:v 2");
     }
@@ -404,8 +421,7 @@ mod tests {
         }
         let levels = 150;
         let text = format!("{}a=:v{}", "(".repeat(levels), " AND a=:v)".repeat(levels));
-        let parsed = parse_condition(&text).map(|parsed| (parsed.operators, parsed.redundant_parentheses));
-        assert_eq!(parsed, Ok((301, false)));
+        assert_eq!(parse_condition(&text).map(|parsed| parsed.operators), Ok(301));
     }
 
     proptest! {

@@ -83,8 +83,6 @@ pub enum Condition<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionSyntax<'a> {
     pub root: Condition<'a>,
-    /// Something stands in two pairs of parentheses.
-    pub redundant_parentheses: bool,
     /// Comparators, AND, OR, NOT, BETWEEN, IN.
     pub operators: usize,
 }

@@ -17,14 +17,11 @@ const OF_CONDITIONS: [&str; 6] = ["attribute_exists", "attribute_not_exists", "a
 /// Resolves a parsed update.
 ///
 /// # Errors
-/// The first fault in the order of docs/dynamodb.md 7.9: operators, parentheses, reserved words, unknown functions, repeated sections, undefined names,
+/// The first fault in the order of docs/dynamodb.md 7.9: operators, reserved words, unknown functions, repeated sections, undefined names,
 /// undefined values, overlap, conflict, operands of actions, functions.
 pub fn resolve(parsed: &UpdateSyntax<'_>, scope: &mut Scope<'_>) -> Result<Update, ExpressionFault> {
     if parsed.operators > EXPRESSION_OPERATORS_MAX {
         return Err(ExpressionFault::TooManyOperators(parsed.operators));
-    }
-    if parsed.redundant_parentheses {
-        return Err(ExpressionFault::RedundantParentheses);
     }
     let parts = parts(parsed);
     parts.paths.iter().try_for_each(|path| path.check_reserved())?;

@@ -15,7 +15,10 @@ const CALL_DEPTH_MAX: usize = 250;
 /// # Errors
 /// Size, syntax, and the limits of document paths.
 pub fn parse(text: &str) -> Result<UpdateSyntax<'_>, ExpressionFault> {
-    check_size(text)?;
+    check_size(text).map_err(|fault| match fault {
+        ExpressionFault::TooLong(_) => ExpressionFault::UpdateTooLong,
+        other => other,
+    })?;
     let mut parser = Parser { tokens: Tokens::new(text), update: UpdateSyntax::default() };
     let mut seen = Vec::new();
     loop {
@@ -74,14 +77,17 @@ impl<'a> Parser<'a> {
 
     /// The right-hand side of SET. A `(` may open the whole or its first term: which, is known when it closes.
     fn value(&mut self) -> Result<Value<'a>, ExpressionFault> {
-        let mut open = self.open();
+        let mut open = self.tokens.open();
         let left = self.bare_term(0)?;
         let around_all = open;
+        // Those that close here stand around the first term, the others around the whole.
         while open > 0 && self.tokens.accept(TokenKind::Close) {
             open -= 1;
+            let may_end = open == 0 || matches!(self.tokens.peek().kind, TokenKind::Close | TokenKind::Plus | TokenKind::Minus);
+            if around_all - open > 1 && may_end {
+                return Err(ExpressionFault::RedundantParentheses);
+            }
         }
-        // Those that closed stand around the first term, the others around the whole: two of either are too many.
-        self.update.redundant_parentheses |= around_all - open > 1 || open > 1;
         let sign = match self.tokens.peek().kind {
             TokenKind::Plus => Some(Sign::Plus),
             TokenKind::Minus => Some(Sign::Minus),
@@ -95,29 +101,15 @@ impl<'a> Parser<'a> {
             }
             None => None,
         };
-        for _ in 0..open {
-            self.tokens.expect(TokenKind::Close)?;
-        }
+        self.tokens.close(open, false)?;
         Ok(Value { left, right })
-    }
-
-    /// Takes every `(`.
-    fn open(&mut self) -> usize {
-        let mut open = 0;
-        while self.tokens.accept(TokenKind::Open) {
-            open += 1;
-        }
-        open
     }
 
     /// A term in any number of parentheses.
     fn term(&mut self, depth: usize) -> Result<Operand<'a>, ExpressionFault> {
-        let open = self.open();
-        self.update.redundant_parentheses |= open > 1;
+        let open = self.tokens.open();
         let term = self.bare_term(depth)?;
-        for _ in 0..open {
-            self.tokens.expect(TokenKind::Close)?;
-        }
+        self.tokens.close(open, depth > 0)?;
         Ok(term)
     }
 

@@ -74,6 +74,4 @@ pub struct UpdateSyntax<'a> {
     pub repeated: Option<SectionKind>,
     /// `+` and `-`.
     pub operators: usize,
-    /// Two pairs of parentheses around the same.
-    pub redundant_parentheses: bool,
 }

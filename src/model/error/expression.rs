@@ -130,6 +130,9 @@ pub enum ExpressionFault {
     Empty,
     #[error("Expression size has exceeded the maximum allowed size; expression size: {0}")]
     TooLong(usize),
+    /// The same of an UpdateExpression, whose size is not told.
+    #[error("Expression size has exceeded the maximum allowed size;")]
+    UpdateTooLong,
     #[error("The expression contains too many operators; operator count: {0}")]
     TooManyOperators(usize),
     /// Our own.
