@@ -21,6 +21,11 @@ pub fn condition(given: &LegacyConditions) -> Result<Option<Condition>, LegacyEr
     if given.conditions.len() > EXPRESSION_OPERATORS_MAX {
         return Err(LegacyError::TooManyConditions(given.conditions.len()));
     }
+    // IN takes any number of values here. All of them together are as many as an expression can hold, so that no item costs more.
+    let values = given.conditions.iter().flat_map(|condition| &condition.attribute_value_list).map(Vec::len).sum();
+    if values > EXPRESSION_OPERATORS_MAX * IN_OPERANDS_MAX {
+        return Err(LegacyError::TooManyValues(values));
+    }
     // A bad entry is told before an operator that has nothing to join.
     let mut conditions = given.conditions.iter().map(of_attribute).collect::<Result<Vec<_>, _>>()?;
     if conditions.len() <= 1 {
@@ -77,7 +82,7 @@ pub fn checked_arguments(given: &LegacyCondition, operator: ComparisonOperator) 
     let fits = match operator {
         ComparisonOperator::Null | ComparisonOperator::NotNull => arguments.is_empty(),
         ComparisonOperator::Between => arguments.len() == 2,
-        ComparisonOperator::In => (1..=IN_OPERANDS_MAX).contains(&arguments.len()),
+        ComparisonOperator::In => !arguments.is_empty(),
         ComparisonOperator::Eq
         | ComparisonOperator::Ne
         | ComparisonOperator::Le

@@ -279,9 +279,13 @@ fn table_of_key_conditions() {
 
 #[test]
 fn conditions_have_the_bounds_of_expressions() {
+    // All values together, however they are divided.
     let of = |count: usize| comparison("n", Op::In, &vec!["5"; count].join(","));
-    assert_eq!(holds(&all(vec![of(100)])), Ok(true));
-    fails(of(101), "IV: Invalid number of argument(s) for the IN ComparisonOperator");
+    for counts in [vec![101], vec![30_000], vec![29_900, 100]] {
+        assert_eq!(holds(&all(counts.into_iter().map(of).collect())), Ok(true));
+    }
+    let expected = "IV: The parameter contains too many values; at most 30000, value count: 30001".to_owned();
+    assert_eq!(holds(&all(vec![of(1), of(30_000)])), Err(expected));
     let many = |count: usize| all((0..count).map(|place| comparison(&format!("a{place}"), Op::Null, "")).collect());
     assert_eq!(holds(&many(300)), Ok(true));
     let expected = "IV: The parameter contains too many conditions; condition count: 301".to_owned();
