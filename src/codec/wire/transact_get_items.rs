@@ -8,6 +8,7 @@ use super::{answer, ask, members, names, transaction};
 use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::api::{ReturnConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
+use crate::model::error::ValueError;
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 use crate::model::{Error, TableName};
 
@@ -54,12 +55,14 @@ fn table_name(place: usize, get: Members<'_>) -> Result<TableName, WireError> {
     names::table_at(&path, get.string("TableName").unwrap_or_default())
 }
 
-fn get(members: Members<'_>, table_name: TableName) -> Result<TransactGet, WireError> {
-    Ok(TransactGet {
+fn get(members: Members<'_>, table_name: TableName) -> Result<(TransactGet, Option<ValueError>), WireError> {
+    let (key, fault) = transaction::item(members, "Key")?;
+    let get = TransactGet {
         projection_expression: members.owned("ProjectionExpression"),
         placeholders: members::placeholders(members)?,
-        ..TransactGet::new(table_name, members::item(members, "Key")?)
-    })
+        ..TransactGet::new(table_name, key)
+    };
+    Ok((get, fault))
 }
 
 /// Appends the body.

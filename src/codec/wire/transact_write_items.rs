@@ -9,7 +9,7 @@ use crate::codec::json::document::Json;
 use crate::model::api::{
     ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
-use crate::model::error::TransactionError;
+use crate::model::error::{TransactionError, ValueError};
 use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
 use crate::model::{Error, TableName};
 
@@ -113,7 +113,7 @@ fn table_name(place: usize, json: Json<'_>) -> Result<Option<TableName>, WireErr
     names::table_at(&path, members.string("TableName").unwrap_or_default()).map(Some)
 }
 
-fn write(json: Json<'_>, table_name: Option<TableName>) -> Result<TransactWrite, WireError> {
+fn write(json: Json<'_>, table_name: Option<TableName>) -> Result<(TransactWrite, Option<ValueError>), WireError> {
     let mut actions = actions(json);
     let (Some((name, members)), Some(table_name)) = (actions.next(), table_name) else {
         return Err(TransactionError::NoAction.into());
@@ -121,21 +121,20 @@ fn write(json: Json<'_>, table_name: Option<TableName>) -> Result<TransactWrite,
     if actions.next().is_some() {
         return Err(TransactionError::OneAction.into());
     }
-    let key = || members::item(members, "Key");
+    let (item, fault) = transaction::item(members, if name == "Put" { "Item" } else { "Key" })?;
     let action = match name {
-        "Put" => TransactAction::Put { item: members::item(members, "Item")? },
-        "Delete" => TransactAction::Delete { key: key()? },
-        "Update" => {
-            TransactAction::Update { key: key()?, update_expression: members.owned("UpdateExpression").unwrap_or_default() }
-        }
-        _ => TransactAction::ConditionCheck { key: key()? },
+        "Put" => TransactAction::Put { item },
+        "Delete" => TransactAction::Delete { key: item },
+        "Update" => TransactAction::Update { key: item, update_expression: members.owned("UpdateExpression").unwrap_or_default() },
+        _ => TransactAction::ConditionCheck { key: item },
     };
-    Ok(TransactWrite {
+    let write = TransactWrite {
         condition: members::condition_expression(members),
         placeholders: members::placeholders(members)?,
         return_old_on_condition_failure: members::return_old_on_condition_failure(members),
         ..TransactWrite::new(table_name, action)
-    })
+    };
+    Ok((write, fault))
 }
 
 /// Appends the body.

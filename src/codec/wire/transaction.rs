@@ -1,29 +1,49 @@
 //! What TransactGetItems and TransactWriteItems share: reading one part after the other (docs/dynamodb.md 15.1), and why a transaction was
 //! cancelled (15.1).
 
-use super::answer;
 use super::error::WireError;
 use super::shape::Members;
 use super::write::{self, ObjectWriter};
+use super::{answer, members};
 use crate::codec::dynamodb_json;
-use crate::model::error::Cancellation;
+use crate::model::error::{Cancellation, ValueError};
 use crate::model::{Error, Item};
 
 /// The parts before the first that is at fault, and that fault, which is told when those before it were checked: a transaction is
-/// checked part by part, and the operation checks expressions.
+/// checked part by part, and the operation checks expressions. A part that is only too deep comes with its fault: its own
+/// expressions are told of first.
 ///
 /// # Errors
 /// What no operation could say.
-pub fn until_fault<T>(parts: impl Iterator<Item = Result<T, WireError>>) -> Result<(Vec<T>, Option<Box<Error>>), WireError> {
+pub fn until_fault<T>(
+    parts: impl Iterator<Item = Result<(T, Option<ValueError>), WireError>>,
+) -> Result<(Vec<T>, Option<Box<Error>>), WireError> {
     let mut read = Vec::new();
     for part in parts {
         match part {
-            Ok(part) => read.push(part),
+            Ok((part, fault)) => {
+                read.push(part);
+                if let Some(fault) = fault {
+                    return Ok((read, Some(Box::new(fault.into()))));
+                }
+            }
             Err(WireError::Request(fault)) => return Ok((read, Some(Box::new(fault)))),
             Err(error) => return Err(error),
         }
     }
     Ok((read, None))
+}
+
+/// The item or key under `name`. One that is too deep is given without its attributes, and with that fault.
+///
+/// # Errors
+/// Another fault of it.
+pub fn item(members: Members<'_>, name: &str) -> Result<(Item, Option<ValueError>), WireError> {
+    match members::item(members, name) {
+        Ok(item) => Ok((item, None)),
+        Err(WireError::Request(Error::Value(fault @ ValueError::Nesting))) => Ok((Item::default(), Some(fault))),
+        Err(error) => Err(error),
+    }
 }
 
 /// The value of `CancellationReasons`.
