@@ -39,12 +39,12 @@ fn put_policy(json: Document, context: &Context<'_>) -> Result<Vec<u8>, Failure>
 }
 
 fn get_policy(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
-    let policy = context.administration()?.get_policy(&resource::policy_request(json)?)?;
+    let policy = context.administration()?.get_policy(&resource::policy_request(json, context.operation)?)?;
     Ok(body(&resource::policy_to_json(&policy)))
 }
 
 fn delete_policy(json: Document, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
-    let revision = context.administration()?.delete_policy(resource::policy_request(json.root())?)?;
+    let revision = context.administration()?.delete_policy(resource::policy_request(json.root(), context.operation)?)?;
     Ok(body(&resource::revision_to_json(revision.as_deref())))
 }
 

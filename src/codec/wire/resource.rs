@@ -15,7 +15,7 @@ use crate::model::api::resource::{
     UntagResourceRequest,
 };
 use crate::model::arn::{ACCOUNT, Arn, REGION};
-use crate::model::error::{NotFoundError, ResourceError};
+use crate::model::error::ResourceError;
 use crate::model::limits::TAG_KEY_CHARS_MAX;
 
 const RESOURCE_ARN: Member =
@@ -58,7 +58,7 @@ pub fn tag_request(json: Json<'_>) -> Result<TagResourceRequest, WireError> {
         return Err(ResourceError::NoTags.into());
     }
     table_settings::check_tags(members)?;
-    let resource = resource(members)?;
+    let resource = resource(members, "TagResource")?;
     Ok(TagResourceRequest { resource, tags: table_settings::tags(members) })
 }
 
@@ -73,7 +73,7 @@ pub fn untag_request(json: Json<'_>) -> Result<UntagResourceRequest, WireError> 
         return Err(ResourceError::NoTagKeys.into());
     }
     let tag_keys = keys.filter_map(Json::as_str).map(str::to_owned).collect();
-    Ok(UntagResourceRequest { resource: resource(members)?, tag_keys })
+    Ok(UntagResourceRequest { resource: resource(members, "UntagResource")?, tag_keys })
 }
 
 /// ListTagsOfResource.
@@ -85,7 +85,7 @@ pub fn list_tags_request(json: Json<'_>) -> Result<ListTagsRequest, WireError> {
     if members.has("NextToken") {
         return Err(ResourceError::NextToken.into());
     }
-    Ok(ListTagsRequest { resource: resource(members)? })
+    Ok(ListTagsRequest { resource: resource(members, "ListTagsOfResource")? })
 }
 
 /// The body of ListTagsOfResource.
@@ -102,16 +102,17 @@ pub fn put_policy_request(json: Json<'_>) -> Result<PutPolicyRequest, WireError>
     let members = read(json, &PUT_POLICY)?;
     let policy = members.owned("Policy").unwrap_or_default();
     table_settings::check_policy(&policy)?;
-    Ok(PutPolicyRequest { resource: resource(members)?, policy, expected_revision_id: members.owned("ExpectedRevisionId") })
+    let resource = resource(members, "PutResourcePolicy")?;
+    Ok(PutPolicyRequest { resource, policy, expected_revision_id: members.owned("ExpectedRevisionId") })
 }
 
-/// GetResourcePolicy and DeleteResourcePolicy.
+/// GetResourcePolicy and DeleteResourcePolicy; `operation` is which.
 ///
 /// # Errors
 /// Types, constraints, the ARN.
-pub fn policy_request(json: Json<'_>) -> Result<PolicyRequest, WireError> {
+pub fn policy_request(json: Json<'_>, operation: &'static str) -> Result<PolicyRequest, WireError> {
     let members = read(json, &POLICY)?;
-    Ok(PolicyRequest { resource: resource(members)?, expected_revision_id: members.owned("ExpectedRevisionId") })
+    Ok(PolicyRequest { resource: resource(members, operation)?, expected_revision_id: members.owned("ExpectedRevisionId") })
 }
 
 /// The body of PutResourcePolicy and DeleteResourcePolicy.
@@ -152,12 +153,13 @@ pub fn endpoints_to_json(address: &str) -> Value {
     json!({ "Endpoints": [{ "Address": address, "CachePeriodInMinutes": 1440 }] })
 }
 
-/// The table that `ResourceArn` names, or the stream of one.
-fn resource(members: Members<'_>) -> Result<TableResource, WireError> {
+/// The table that `ResourceArn` names, or the stream of one. What is another account's or service's `operation` is denied before
+/// anything else is looked at.
+fn resource(members: Members<'_>, operation: &'static str) -> Result<TableResource, WireError> {
     let arn = members.string("ResourceArn").unwrap_or_default();
     let parts = Arn::parse(arn).ok_or_else(|| ResourceError::NotAnArn(arn.to_owned()))?;
-    if parts.service != "dynamodb" {
-        return Err(ResourceError::OtherService(arn.to_owned()).into());
+    if parts.service != "dynamodb" || parts.account != ACCOUNT {
+        return Err(ResourceError::Denied { operation, arn: arn.to_owned() }.into());
     }
     if parts.region != REGION {
         return Err(ResourceError::OtherRegion(arn.to_owned()).into());
@@ -169,9 +171,6 @@ fn resource(members: Members<'_>) -> Result<TableResource, WireError> {
         Some((name, rest)) => (name, Some(rest.strip_prefix("stream/").ok_or_else(not_a_table)?)),
     };
     let table_name = TableName::new(name).map_err(|_| not_a_table())?;
-    if parts.account != ACCOUNT {
-        return Err(WireError::Request(NotFoundError::ResourceArn(arn.to_owned()).into()));
-    }
     let stream = label.map(|label| StreamName { table_name: table_name.clone(), label: label.to_owned() });
     Ok(TableResource { arn: arn.to_owned(), table_name, stream })
 }
@@ -195,7 +194,13 @@ mod tests {
         check("arn:aws:dynamodb:us-east-1:000000000000:table/Tab", "Tab");
         check("arn:aws:dynamodb:us-east-1:000000000000:table/Tab/stream/2026-01-01T00:00:00.000", "Tab");
         check("Tab", &format!("{iv}ARNs must start with 'arn:': Tab"));
-        check("arn:aws:s3:::Tab", &format!("{iv}Provided Arn is not a DynamoDB resource arn: arn:aws:s3:::Tab"));
+        for foreign in
+            ["arn:aws:s3:::Tab", "arn:aws:dynamodb:eu-west-1:123456789012:table/Tab", "arn:aws:dynamodb:us-east-1::backup/x"]
+        {
+            let user =
+                "User: arn:aws:iam::000000000000:root is not authorized to perform: dynamodb:ListTagsOfResource on resource: ";
+            check(foreign, &format!("{user}{foreign}"));
+        }
         let index = "arn:aws:dynamodb:us-east-1:000000000000:table/Tab/index/I";
         let only = "Invalid resource arn provided, only table or stream is accepted. Provided resource arn";
         check(index, &format!("{iv}{only}: {index}"));

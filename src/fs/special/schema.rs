@@ -106,7 +106,10 @@ fn perform_step(mount: &Mount, administration: &dyn Administration, step: &Plann
         "TagResource" => administration.tag_resource(wire::resource::tag_request(json).map_err(wire_error)?),
         "UntagResource" => administration.untag_resource(wire::resource::untag_request(json).map_err(wire_error)?),
         "PutResourcePolicy" => administration.put_policy(wire::resource::put_policy_request(json).map_err(wire_error)?).map(drop),
-        "DeleteResourcePolicy" => administration.delete_policy(wire::resource::policy_request(json).map_err(wire_error)?).map(drop),
+        "DeleteResourcePolicy" => {
+            let request = wire::resource::policy_request(json, "DeleteResourcePolicy").map_err(wire_error)?;
+            administration.delete_policy(request).map(drop)
+        }
         "UpdateTimeToLive" => {
             let request = wire::time_to_live::update_request(json).map_err(wire_error)?;
             mount.db.update_time_to_live(request).map(drop)

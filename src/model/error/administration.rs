@@ -1,7 +1,7 @@
 //! What the operations beside tables and items refuse: tags, policies, backups, recovery, export, import, and families of
 //! operations for which there is nothing (docs/dynamodb.md 18, 20, 21).
 
-/// ValidationException of tags and resource ARNs.
+/// Of tags and resource ARNs: ValidationException where nothing else is said.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
     #[error("Atleast one Tag needs to be provided as Input.")]
@@ -14,8 +14,9 @@ pub enum ResourceError {
     TagValue(String),
     #[error("One or more parameter values were invalid: ARNs must start with 'arn:': {0}")]
     NotAnArn(String),
-    #[error("One or more parameter values were invalid: Provided Arn is not a DynamoDB resource arn: {0}")]
-    OtherService(String),
+    /// Of another account or service: AccessDeniedException.
+    #[error("User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn}", account = crate::model::arn::ACCOUNT)]
+    Denied { operation: &'static str, arn: String },
     #[error(
         "One or more parameter values were invalid: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {0}"
     )]

@@ -178,10 +178,6 @@ fn tags() {
         (tag(many), "Number of Tags exceed the current limit for the provided ResourceArn"),
         (json!({"ResourceArn": "Tab", "Tags": one("a", "b")}), "IV: ARNs must start with 'arn:': Tab"),
         (
-            json!({"ResourceArn": "arn:aws:s3:us-east-1:000000000000:table/Tab", "Tags": one("a", "b")}),
-            "IV: Provided Arn is not a DynamoDB resource arn: arn:aws:s3:us-east-1:000000000000:table/Tab",
-        ),
-        (
             json!({"ResourceArn": format!("{arn}/index/glo"), "Tags": one("a", "b")}),
             "~IV: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: ",
         ),
