@@ -190,9 +190,20 @@ fn a_stream_is_described() {
         database.describe_stream(request).map(|found| found.shards.len())
     };
     assert_eq!(behind(&shard.shard_id), Ok(0));
-    assert_eq!(behind("not a shard of any kind at all"), Err(StreamError::ShardId.into()));
-    let other = "shardId-00000000000000000000-00000000";
-    assert_eq!(behind(other), Err(StreamError::ShardNotFound(other.to_owned()).into()));
+    // One that is not there has nothing behind it, whatever it is called; but it cannot be read from, and has no children.
+    for other in ["not a shard of any kind at all", "shardId-00000000000000000000-00000000"] {
+        assert_eq!(behind(other), Ok(0));
+        let request =
+            GetShardIteratorRequest { stream: stream.clone(), shard_id: other.to_owned(), position: ShardPosition::TrimHorizon };
+        assert_eq!(database.get_shard_iterator(request).map(drop), Err(StreamError::ShardNotFound.into()));
+        let request = DescribeStreamRequest {
+            stream: stream.clone(),
+            limit: None,
+            exclusive_start_shard_id: None,
+            children_of: Some(other.to_owned()),
+        };
+        assert_eq!(database.describe_stream(request).map(drop), Err(StreamError::ShardNotFound.into()));
+    }
 }
 
 #[test]

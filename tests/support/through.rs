@@ -59,9 +59,9 @@ const STATES: [&str; 6] = ["CreateTable", "UpdateTable", "DeleteTable", "Describ
 /// Against hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A client tells of a bad value before the service looks at the parts of a transaction that stand before it, or at a filter.
+/// A client tells of a bad value or segment before the service looks at the parts of a transaction that stand before it, or at a filter.
 fn is_early(operation: &str, body: &str) -> bool {
-    operation.starts_with("Transact") || body.contains("ExclusiveStartKey")
+    operation.starts_with("Transact") || body.contains("ExclusiveStartKey") || body.contains("Segment")
 }
 
 fn is_invalid(body: &Value) -> bool {

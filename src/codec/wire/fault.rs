@@ -97,7 +97,7 @@ pub fn of_code(members: Members<'_>) -> Error {
 
 /// Where the words say it: those of this name whose text a typed error has, a count before it or not.
 fn by_text(name: &str, message: &str) -> Option<Error> {
-    let plain: [Error; 8] = [
+    let plain: [Error; 9] = [
         ValueError::ItemTooLarge.into(),
         UpdateError::ItemTooLarge.into(),
         KeyError::PartitionTooLarge.into(),
@@ -106,6 +106,7 @@ fn by_text(name: &str, message: &str) -> Option<Error> {
         LimitError::OnlineIndexes.into(),
         Error::ResourceNotFound,
         StreamError::Iterator.into(),
+        StreamError::ShardNotFound.into(),
     ];
     let found = plain.into_iter().find(|error| error.exception() == name && message.ends_with(&error.to_string()));
     found.or_else(|| named(name, message))
@@ -116,10 +117,9 @@ type OfName = fn(String) -> Error;
 
 /// The same of texts with a name in them.
 fn named(exception: &str, message: &str) -> Option<Error> {
-    let within: [(&str, &str, OfName); 7] = [
+    let within: [(&str, &str, OfName); 6] = [
         ("Requested resource not found: Table: ", " not found", Error::TableNotFound),
         ("Requested resource not found: Stream: ", " not found", |arn| StreamError::NotFound(arn).into()),
-        ("Requested resource not found: Shard: ", " not found", |shard| StreamError::ShardNotFound(shard).into()),
         ("Table already exists: ", "", Error::TableAlreadyExists),
         ("Attempt to change a resource which is still in use: Table is being deleted: ", "", Error::TableBeingDeleted),
         ("Attempt to change a resource which is still in use: Table is being created: ", "", |table| {

@@ -50,7 +50,7 @@ pub fn request(json: Json<'_>) -> Result<ScanRequest, WireError> {
     )?;
     members::check_placeholders_wanted(members, ExpressionParameter::OF_SCAN)?;
     let (exclusive_start_key, start_key_fault) = page::start_key(members);
-    let segment = segment(members)?;
+    let (segment, segment_fault) = segment(members);
     Ok(ScanRequest {
         index_name: names::index(members)?,
         filter: members::filter(members, "ScanFilter")?,
@@ -61,6 +61,7 @@ pub fn request(json: Json<'_>) -> Result<ScanRequest, WireError> {
         limit: members.count("Limit"),
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         segment,
+        segment_fault,
         exclusive_start_key,
         start_key_fault,
         return_consumed_capacity: members::return_consumed_capacity(members),
@@ -68,13 +69,13 @@ pub fn request(json: Json<'_>) -> Result<ScanRequest, WireError> {
     })
 }
 
-fn segment(members: Members<'_>) -> Result<Option<Segment>, WireError> {
+/// The segment, or what lacks for one.
+fn segment(members: Members<'_>) -> (Option<Segment>, Option<QueryError>) {
     match (members.count("Segment"), members.count("TotalSegments")) {
-        (None, None) => Ok(None),
-        (None, Some(_)) => Err(QueryError::SegmentMissing.into()),
-        (Some(_), None) => Err(QueryError::TotalSegmentsMissing.into()),
-        (Some(segment), Some(total)) if segment >= total => Err(QueryError::SegmentRange { segment, total }.into()),
-        (Some(index), Some(total)) => Ok(Some(Segment { index, total })),
+        (None, None) => (None, None),
+        (None, Some(_)) => (None, Some(QueryError::SegmentMissing)),
+        (Some(_), None) => (None, Some(QueryError::TotalSegmentsMissing)),
+        (Some(index), Some(total)) => (Some(Segment { index, total }), None),
     }
 }
 

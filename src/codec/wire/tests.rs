@@ -13,7 +13,7 @@ use crate::model::api::{
     ConditionParameter, ConsumedCapacity, Page, ReturnConsumedCapacity, ReturnValues, Segment, Select, TableDescription,
     TableStatus, UpdateParameter, UpdateReturnValues,
 };
-use crate::model::error::ValueError;
+use crate::model::error::{QueryError, ValueError};
 use crate::model::schema::{BillingMode, IndexKind, KeyAttribute, KeyAttributeType, ProvisionedThroughput};
 use crate::model::{AttributeValue, IndexName, IndexSchema, Item, KeySchema, Projection, TableName, TableSchema, TableSettings};
 
@@ -306,28 +306,19 @@ fn bad_values_of_placeholders_and_start_keys_say_where() {
 
 #[test]
 fn segments_belong_together() {
-    let text = |extra: Value, expected: &str| {
-        let mut body = json!({"TableName": "abc"});
-        if let (Some(body), Value::Object(extra)) = (body.as_object_mut(), extra) {
-            body.extend(extra);
-        }
-        refused(scan, body, expected);
+    let check = |body: Value, expected: (Option<Segment>, Option<QueryError>)| {
+        let body = Document::of(&body);
+        let Ok(read) = super::scan::request(body.root()) else { panic!("what is wrong with a segment is told later") };
+        assert_eq!((read.segment, read.segment_fault), expected);
     };
-    text(json!({"Segment": 0, "TotalSegments": 1}), "accepted");
-    text(
-        json!({"TotalSegments": 1}),
-        "The Segment parameter is required but was not present in the request when parameter TotalSegments is present",
-    );
-    text(
-        json!({"Segment": 1}),
-        "The TotalSegments parameter is required but was not present in the request when Segment parameter is present",
-    );
-    text(
-        json!({"Segment": 5, "TotalSegments": 5}),
-        "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: 5 is not less than TotalSegments: 5",
-    );
-    text(
-        json!({"Segment": -1, "TotalSegments": 1_000_001}),
+    check(json!({"TableName": "abc"}), (None, None));
+    let whole = Segment { index: 0, total: 1 };
+    check(json!({"TableName": "abc", "Segment": 0, "TotalSegments": 1}), (Some(whole), None));
+    check(json!({"TableName": "abc", "TotalSegments": 1}), (None, Some(QueryError::SegmentMissing)));
+    check(json!({"TableName": "abc", "Segment": 1}), (None, Some(QueryError::TotalSegmentsMissing)));
+    refused(
+        scan,
+        json!({"TableName": "abc", "Segment": -1, "TotalSegments": 1_000_001}),
         "2 validation errors detected: \
          Value '1000001' at 'totalSegments' failed to satisfy constraint: Member must have value less than or equal to 1000000; \
          Value '-1' at 'segment' failed to satisfy constraint: Member must have value greater than or equal to 0",

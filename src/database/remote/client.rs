@@ -270,7 +270,8 @@ impl Database for Client {
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
-        check(request.start_key_fault.clone().map(|fault| Box::new(QueryError::StartKeyValue(fault).into())))?;
+        let fault = request.start_key_fault.clone().map(QueryError::StartKeyValue).or(request.segment_fault.clone());
+        check(fault.map(|fault| Box::new(fault.into())))?;
         let request = ScanRequest { return_consumed_capacity: DETAIL, ..request.clone() };
         self.call("Scan", |out| scan::write_request(&request, out), |json| page::read(json, &request.table_name, rows))
     }

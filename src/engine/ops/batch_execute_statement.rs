@@ -46,29 +46,24 @@ impl Engine {
                 Ok((table, key))
             };
             planned.push(match statement {
-                Ok(Statement::Select(statement)) => {
-                    let plan = fails_alone(plan(&statement))?;
-                    (Some(statement.table.clone()), plan.map(|plan| (statement, plan)))
-                }
+                Ok(Statement::Select(statement)) => fails_alone(plan(&statement))?.map(|plan| (statement, plan)),
                 // Only statements that could not be read are left.
-                Ok(Statement::Write(statement)) => (Some(statement.table), Err(StatementError::MixedBatch.into())),
-                Err(error) => (None, Err(error)),
+                Ok(Statement::Write(_)) => Err(StatementError::MixedBatch.into()),
+                Err(error) => Err(error),
             });
         }
-        refuse_duplicates(planned.iter().filter_map(|(_, plan)| plan.as_ref().ok().map(|(_, plan)| plan)))?;
+        refuse_duplicates(planned.iter().flatten().map(|(_, plan)| plan))?;
         let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
-        for ((table_name, plan), asked) in planned.into_iter().zip(&request.statements) {
-            let outcome = match plan {
-                Err(error) => Err(error),
+        for (plan, asked) in planned.into_iter().zip(&request.statements) {
+            let (table_name, outcome) = match plan {
+                Err(error) => (None, Err(error)),
                 Ok((statement, (table, key))) => {
                     let units = |bytes| read_units(bytes, asked.consistent_read);
-                    match fails_alone(select_statement::one(&view, &statement, (&table, &key), units))? {
-                        Err(error) => Err(error),
-                        Ok(found) => {
-                            super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
-                            Ok(found.item)
-                        }
-                    }
+                    let outcome = fails_alone(select_statement::one(&view, &statement, (&table, &key), units))?.map(|found| {
+                        super::add_capacity(&mut response.consumed_capacity, &statement.table, &found.consumed_capacity);
+                        found.item
+                    });
+                    (Some(statement.table), outcome)
                 }
             };
             response.responses.push(BatchStatementResponse { table_name, outcome });
@@ -109,22 +104,22 @@ fn write_batch(
     for (statement, asked) in statements.iter().zip(&request.statements) {
         planned.push(match statement {
             Ok(Statement::Write(statement)) => {
-                let plan = plan_write(transaction, statement, asked.return_old_on_condition_failure);
-                (Some(statement.table.clone()), fails_alone(plan)?)
+                fails_alone(plan_write(transaction, statement, asked.return_old_on_condition_failure))?
             }
-            Ok(Statement::Select(statement)) => (Some(statement.table.clone()), Err(StatementError::MixedBatch.into())),
-            Err(error) => (None, Err(error.clone())),
+            Ok(Statement::Select(_)) => Err(StatementError::MixedBatch.into()),
+            Err(error) => Err(error.clone()),
         });
     }
-    refuse_duplicates(planned.iter().filter_map(|(_, plan)| plan.as_ref().ok().map(|(_, plan)| plan)))?;
+    refuse_duplicates(planned.iter().flatten().map(|(_, plan)| plan))?;
     let mut response = BatchExecuteStatementResponse { responses: Vec::new(), consumed_capacity: Vec::new() };
-    for (table_name, plan) in planned {
-        let outcome = match plan {
-            Err(error) => Err(error),
+    for plan in planned {
+        // A statement that was rejected before it ran names no table.
+        let (table_name, outcome) = match plan {
+            Err(error) => (None, Err(error)),
             Ok((prepared, (table, key))) => {
                 let written = prepared.run(transaction, &table, &key)?;
                 super::add_capacity(&mut response.consumed_capacity, &table.schema.name, &written.consumed_capacity);
-                written.outcome
+                (Some(table.schema.name.clone()), written.outcome)
             }
         };
         response.responses.push(BatchStatementResponse { table_name, outcome });

@@ -13,10 +13,10 @@ impl Engine {
     /// [`StreamError`](crate::model::error::StreamError) for an unknown stream or shard; those of the store.
     pub fn describe_stream(&self, request: &DescribeStreamRequest) -> Result<DescribeStreamResponse, Error> {
         let definition = streams::known(self.view()?.read(), &request.stream)?;
-        for shard in request.exclusive_start_shard_id.iter().chain(&request.children_of) {
+        if let Some(shard) = &request.children_of {
             streams::check_shard(&definition, shard)?;
         }
-        // After the only shard there is none, and it has no children.
+        // After the only shard there is none, nor after one that is not there; and it has no children.
         let is_behind = request.exclusive_start_shard_id.is_some() || request.children_of.is_some();
         Ok(DescribeStreamResponse {
             stream: request.stream.clone(),

@@ -22,7 +22,6 @@ impl Engine {
 
 /// The checks that need no table.
 fn parsed(request: &ScanRequest) -> Result<ReadRequest, Error> {
-    request.segment.map_or(Ok(()), segment::check)?;
     let asked = RequestedProjection::new(request.projection_expression.as_ref(), request.attributes_to_get.as_ref())?;
     select::check(request.select, asked.parameter(), request.index_name.is_some())?;
     let has_filter = request.filter.expression().is_some();
@@ -33,6 +32,8 @@ fn parsed(request: &ScanRequest) -> Result<ReadRequest, Error> {
     let projection = asked.paths(&request.placeholders, &mut used)?;
     used.finish(&request.placeholders)?;
     start_key::check_values(request.exclusive_start_key.as_ref(), request.start_key_fault.as_ref())?;
+    request.segment_fault.clone().map_or(Ok(()), Err)?;
+    request.segment.map_or(Ok(()), segment::check)?;
     Ok(ReadRequest {
         table_name: request.table_name.clone(),
         index_name: request.index_name.clone(),

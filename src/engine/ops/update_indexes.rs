@@ -27,11 +27,16 @@ pub(super) fn check_names(table: &TableEntry, request: &UpdateTableRequest) -> R
         let of_update = update.update.as_ref().map(|change| (&change.name, "update"));
         let Some((name, action)) = of_update.or_else(|| update.delete.as_ref().map(|name| (name, "delete"))) else { continue };
         let index = name.as_str().to_owned();
+        let units = update.update.as_ref().and_then(|change| change.throughput);
         let is_leaving = table.index_life.leaving.as_ref().is_some_and(|leaving| leaving.index.name == *name);
         match table.index(name).map(|(index, _)| index.kind) {
             Some(IndexKind::Global) => {}
             None if is_leaving => {}
             Some(IndexKind::Local) => return Err(UpdateTableError::LocalIndex { action, index }.into()),
+            // The service looks for no index to give it more than any can have.
+            None if units.is_some_and(|units| update_throughput::check_units(units).is_err()) => {
+                return Err(UpdateTableError::ActionBlocked.into());
+            }
             None => return Err(NotFoundError::Index { index, table: table.schema.name.as_str().to_owned() }.into()),
         }
     }

@@ -29,13 +29,12 @@ pub fn check_request(request: &UpdateTableRequest) -> Result<(), Error> {
         if change.throughput.is_none() && change.on_demand.is_none() && change.warm.is_none() {
             return Err(UpdateTableError::EmptyIndexUpdate(name.to_owned()).into());
         }
-        change.throughput.map_or(Ok(()), check_units)?;
         change.on_demand.map_or(Ok(()), |maxima| check_maxima(maxima, &of_index(name)))?;
     }
     Ok(())
 }
 
-fn index_changes(request: &UpdateTableRequest) -> impl Iterator<Item = &IndexChange> {
+fn index_changes(request: &UpdateTableRequest) -> impl Iterator<Item = &IndexChange> + Clone {
     request.index_updates.iter().flatten().filter_map(|update| update.update.as_ref())
 }
 
@@ -51,12 +50,14 @@ pub(super) fn check_units(units: ProvisionedThroughput) -> Result<(), Error> {
     }
 }
 
-/// The account's maximum, which clients take for a reason to try again: told when table and indexes were found (docs/dynamodb.md 2.6).
-pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), LimitError> {
+/// The bounds of indexes' units and the account's maximum, which clients take for a reason to try again: told when table and indexes
+/// were found (docs/dynamodb.md 2.6).
+pub(super) fn check_account(request: &UpdateTableRequest) -> Result<(), Error> {
     let of_indexes = index_changes(request).filter_map(|change| change.throughput);
+    of_indexes.clone().try_for_each(check_units)?;
     let creations = request.index_updates.iter().flatten().filter_map(|update| update.create.as_ref());
     let of_new = creations.filter_map(|creation| creation.throughput);
-    request.throughput.into_iter().chain(of_indexes).chain(of_new).try_for_each(check_table_maximum)
+    Ok(request.throughput.into_iter().chain(of_indexes).chain(of_new).try_for_each(check_table_maximum)?)
 }
 
 pub(super) fn maxima_members(maxima: OnDemandThroughput) -> [(&'static str, Option<i64>); 2] {

@@ -1,10 +1,10 @@
 //! Scan.
 
 use super::common::{ConditionParameter, Page, Placeholders, ReturnConsumedCapacity, Select};
-use crate::model::error::ValueError;
+use crate::model::error::{QueryError, ValueError};
 use crate::model::{IndexName, Item, TableName};
 
-/// A part of a parallel scan; `index < total`.
+/// A part of a parallel scan; the operation checks that `index < total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Segment {
     pub index: u32,
@@ -25,6 +25,8 @@ pub struct ScanRequest {
     pub limit: Option<u32>,
     pub consistent_read: bool,
     pub segment: Option<Segment>,
+    /// One of the two numbers of a segment is missing; told last.
+    pub segment_fault: Option<QueryError>,
     pub exclusive_start_key: Option<Item>,
     /// What is wrong with the values of ExclusiveStartKey; told after what is wrong with the expressions.
     pub start_key_fault: Option<ValueError>,
@@ -53,6 +55,7 @@ impl ScanRequest {
             limit: None,
             consistent_read: false,
             segment: None,
+            segment_fault: None,
             exclusive_start_key: None,
             start_key_fault: None,
             return_consumed_capacity: ReturnConsumedCapacity::None,

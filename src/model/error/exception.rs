@@ -1,6 +1,6 @@
 //! DynamoDB's name for an error (docs/dynamodb.md 24): the one place, for all front ends.
 
-use super::{Error, RecoveryError, StatementError, StreamError};
+use super::{Error, RecoveryError, ResourceError, StatementError, StreamError};
 
 /// Of what a person can cause by a bad request.
 pub const VALIDATION: &str = "ValidationException";
@@ -14,6 +14,7 @@ impl Error {
     #[must_use]
     pub fn exception(&self) -> &'static str {
         match self {
+            Self::ReadOnly | Self::Resource(ResourceError::Denied { .. }) => "AccessDeniedException",
             Self::Value(_)
             | Self::Key(_)
             | Self::Expression(_)
@@ -29,7 +30,6 @@ impl Error {
             | Self::DeletionProtected
             | Self::NotSupported(_)
             | Self::Unavailable(_) => VALIDATION,
-            Self::ReadOnly => "AccessDeniedException",
             Self::Limit(_) | Self::Budget(_) => "LimitExceededException",
             Self::Statement(StatementError::Duplicate) => "DuplicateItemException",
             Self::Statement(_) => VALIDATION,
@@ -51,13 +51,12 @@ impl Error {
 fn of_stream(error: &StreamError) -> &'static str {
     match error {
         StreamError::Arn
-        | StreamError::ShardId
         | StreamError::Iterator
         | StreamError::SequenceNumber
         | StreamError::MemberMissing { .. }
         | StreamError::MemberUnwanted { .. }
         | StreamError::ShardFilter => VALIDATION,
-        StreamError::NotFound(_) | StreamError::ShardNotFound(_) => NOT_FOUND,
+        StreamError::NotFound(_) | StreamError::ShardNotFound => NOT_FOUND,
         StreamError::ExpiredIterator => "ExpiredIteratorException",
         StreamError::Trimmed => "TrimmedDataAccessException",
     }

@@ -2,7 +2,7 @@
 
 use crate::model::attribute_value::AttributeType;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum KeyError {
     #[error("One or more parameter values were invalid: Missing the key {0} in the item")]
     Missing(String),

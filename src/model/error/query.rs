@@ -4,7 +4,7 @@ use super::{KeyError, ValueError};
 
 const FAULT_PREFIX: &str = "One or more parameter values were invalid: ";
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum QueryError {
     #[error("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")]
     NoKeyCondition,

@@ -6,9 +6,6 @@ pub enum StreamError {
     #[error("Invalid StreamArn")]
     Arn,
     /// ValidationException.
-    #[error("Invalid ShardId")]
-    ShardId,
-    /// ValidationException.
     #[error("Invalid ShardIterator")]
     Iterator,
     /// ValidationException.
@@ -27,8 +24,8 @@ pub enum StreamError {
     #[error("Requested resource not found: Stream: {0} not found")]
     NotFound(String),
     /// ResourceNotFoundException.
-    #[error("Requested resource not found: Shard: {0} not found")]
-    ShardNotFound(String),
+    #[error("Requested resource not found: Shard does not exist")]
+    ShardNotFound,
     /// ExpiredIteratorException.
     #[error("The shard iterator has expired and can no longer be used to retrieve stream records.")]
     ExpiredIterator,

@@ -38,6 +38,10 @@ pub enum UpdateTableError {
     IndexThroughputRequired(String),
     #[error("Cannot {action} an index that is not a GlobalSecondaryIndex: {index}")]
     LocalIndex { action: &'static str, index: String },
+    #[error(
+        "This operation cannot be performed with given input values. Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
+    )]
+    ActionBlocked,
     #[error("Table already has an enabled stream: TableName: {0}")]
     StreamEnabled(String),
     #[error("Table has no stream to disable: TableName: {0}")]
