@@ -95,6 +95,12 @@ pub enum FsError {
     /// Not served by this version or not by any; quiet for programs that probe.
     #[error("not supported")]
     NotSupported,
+    /// Not served, and no probe: says what there is instead.
+    #[error("not supported: {0}")]
+    Unsupported(&'static str),
+    /// What an earlier call on the same open file failed with, which was told then.
+    #[error("{0}")]
+    Again(Box<FsError>),
     /// Something is used up or not ready; says what to do.
     #[error("busy: {0}")]
     Busy(&'static str),
@@ -184,7 +190,7 @@ impl FsError {
                 other => other,
             },
             Self::Answered { exception, .. } if exception.ends_with("NotFoundException") => Errno::NotFound,
-            Self::Line(_, error) | Self::Answered { failure: error, .. } => error.errno(),
+            Self::Line(_, error) | Self::Answered { failure: error, .. } | Self::Again(error) => error.errno(),
             Self::NotFound => Errno::NotFound,
             Self::Exists => Errno::Exists,
             Self::NotDirectory => Errno::NotDirectory,
@@ -199,7 +205,7 @@ impl FsError {
             Self::TooManyOpen => Errno::FileTableFull,
             Self::ReadFull => Errno::NoMemory,
             Self::CrossDevice => Errno::CrossDevice,
-            Self::NotSupported => Errno::NotSupported,
+            Self::NotSupported | Self::Unsupported(_) => Errno::NotSupported,
             Self::Busy(_) => Errno::Busy,
             Self::Interrupted => Errno::Interrupted,
             Self::NoAttribute => Errno::NoAttribute,
@@ -216,7 +222,7 @@ impl FsError {
             Self::Answered { exception, .. } => Some(exception),
             Self::Json(_) | Self::Body(_) | Self::TooLarge => Some(VALIDATION),
             Self::Stale | Self::OtherVersion | Self::Exists => Some("ConditionalCheckFailedException"),
-            Self::Moved(error) | Self::Line(_, error) => error.exception(),
+            Self::Moved(error) | Self::Line(_, error) | Self::Again(error) => error.exception(),
             Self::Clause { .. }
             | Self::NotFound
             | Self::NotDirectory
@@ -236,6 +242,7 @@ impl FsError {
             | Self::CrossDevice
             | Self::Invalid(_)
             | Self::NotSupported
+            | Self::Unsupported(_)
             | Self::Busy(_)
             | Self::Interrupted
             | Self::NoAttribute
@@ -281,6 +288,13 @@ impl FsError {
             | Errno::Quota
             | Errno::Io => true,
         }
+    }
+
+    /// Is this no failure at all for whoever reads `.ddb/errors/last`: told already, asked again by the kernel, a program's question?
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        use FsError::{Again, Forgotten, Interrupted, NoAttribute, NotSupported, Stale};
+        matches!(self, Again(_) | Stale | Forgotten | NotSupported | NoAttribute | Interrupted)
     }
 
     /// The explanation below the first line of `.ddb/errors/last`, each line with its newline.

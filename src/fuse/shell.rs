@@ -204,13 +204,14 @@ impl Filesystem for Shell {
     }
 
     fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
-        // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
-        if mode & libc::S_IFMT != libc::S_IFREG {
-            return reply.error(Errno::EPERM);
-        }
         in_directory("mknod", || {
-            let made = self.view.mknod(caller(request), parent.0, name.as_bytes(), mode);
-            reply_entry(reply, self.owner, made);
+            let call = self.begin(request, "mknod", parent, Some(name));
+            let made = match mode & libc::S_IFMT {
+                libc::S_IFREG => self.view.mknod(caller(request), parent.0, name.as_bytes(), mode),
+                // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
+                _ => Err(FsError::NotPermitted("files here are items; there are no pipes, sockets and devices")),
+            };
+            reply_entry(reply, self.owner, call.end(made));
         });
     }
 
@@ -239,10 +240,11 @@ impl Filesystem for Shell {
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
+        let call = self.begin(request, "symlink", parent, Some(name));
         let (caller, owner) = (caller(request), self.owner);
         let (name, target) = (name.as_bytes().to_vec(), target.as_os_str().as_bytes().to_vec());
         answer(&self.view, "symlink", Place::Directory(parent.0), move |view| {
-            reply_entry(reply, owner, view.symlink(caller, parent.0, &name, &target));
+            reply_entry(reply, owner, call.end(view.symlink(caller, parent.0, &name, &target)));
         });
     }
 
@@ -264,8 +266,9 @@ impl Filesystem for Shell {
         });
     }
 
-    fn link(&self, _request: &Request, _ino: INodeNo, _newparent: INodeNo, _newname: &OsStr, reply: ReplyEntry) {
-        reply.error(Errno::EPERM);
+    fn link(&self, request: &Request, _ino: INodeNo, newparent: INodeNo, newname: &OsStr, reply: ReplyEntry) {
+        let refused = Err(FsError::NotPermitted("an item has one name; cp makes another item"));
+        reply_entry(reply, self.owner, self.begin(request, "link", newparent, Some(newname)).end(refused));
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
@@ -430,7 +433,8 @@ impl Filesystem for Shell {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply_empty(reply, self.view.setxattr(caller(request), ino.0, name.as_bytes()));
+        let call = self.begin(request, "setxattr", ino, None);
+        reply_empty(reply, call.end(self.view.setxattr(caller(request), ino.0, name.as_bytes())));
     }
 
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
@@ -454,11 +458,11 @@ impl Filesystem for Shell {
         reply_xattr(reply, &[], size);
     }
 
-    fn removexattr(&self, _request: &Request, _ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn removexattr(&self, request: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         if !self.has_xattr {
             return reply.error(Errno::ENOSYS);
         }
-        reply.error(errno(&self.view.removexattr(name.as_bytes())));
+        reply_empty(reply, self.begin(request, "removexattr", ino, None).end(Err(self.view.removexattr(name.as_bytes()))));
     }
 
     fn access(&self, request: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
@@ -512,9 +516,10 @@ impl Filesystem for Shell {
         reply.error(Errno::ENOSYS);
     }
 
-    fn fallocate(&self, _: &Request, _ino: INodeNo, _: FileHandle, _offset: u64, _length: u64, _mode: i32, reply: ReplyEmpty) {
+    fn fallocate(&self, request: &Request, ino: INodeNo, _: FileHandle, _offset: u64, _length: u64, _mode: i32, reply: ReplyEmpty) {
         // posix_fallocate(3) then writes zeros itself.
-        reply.error(Errno::EOPNOTSUPP);
+        let refused = Err(FsError::Unsupported("an item has the size of its text; write it as a whole"));
+        reply_empty(reply, self.begin(request, "fallocate", ino, None).end(refused));
     }
 
     /// ENOSYS: the kernel seeks by itself, and asks no more.
@@ -539,7 +544,8 @@ impl Filesystem for Shell {
         guard("copy_file_range", || {
             let from = RangeEnd { ino: ino_in.0, handle: handle_in.0, offset: offset_in };
             let to = RangeEnd { ino: ino_out.0, handle: handle_out.0, offset: offset_out };
-            let done = Box::new(move |copied: Result<u64, FsError>| match copied {
+            let call = self.begin(request, "copy_file_range", ino_out, None);
+            let done = Box::new(move |copied: Result<u64, FsError>| match call.end(copied) {
                 // An item's text is far below.
                 Ok(bytes) => reply.written(u32::try_from(bytes).unwrap_or(u32::MAX)),
                 Err(error) => reply.error(errno(&error)),

@@ -164,7 +164,7 @@ fn who_reads_names_only_makes_the_kernel_know_few_nodes() {
         let ino = p.stat(&format!("Orders/items/u{folder}")).unwrap().ino;
         let handle = p.view.opendir(p.caller, ino).unwrap();
         let given = plus(&p, ino, handle, 0, 99);
-        let rest = names(&p, handle, given.len() as u64, 99);
+        let rest = names(&p, handle, given.last().unwrap().1, 99);
         assert_eq!(given.len() + rest.len(), 10);
         p.view.releasedir(handle);
         given.len() - 2
@@ -275,5 +275,42 @@ fn a_listing_is_true_while_items_change_and_go() {
             let text = fs::read(directory.join(&name)).unwrap();
             assert_eq!(text.len() as u64, size, "{name}");
         }
+    }
+}
+
+/// `telldir` of every name, changes, `seekdir` to each: by a directory that was open all the time, and by one that is opened later. What
+/// `rm -r` and `find -delete` do, a listing that removes as it goes, leaves nothing.
+#[test]
+fn remembered_offsets_lead_to_the_same_names_after_changes() {
+    let mount = Mount::with_tables();
+    let count = 2_600_u32;
+    for number in 0..count {
+        put(&*mount.db, "Orders", &format!(r#"{{"pk":"u1","sk":"k{number:05}"}}"#));
+        put(&*mount.db, "Flat", &format!(r#"{{"id":"k{number:05}"}}"#));
+    }
+    for folder in ["Orders/items/u1", "Flat/items"] {
+        let script = r#"
+my $folder = shift;
+sub names { my ($d, @got) = @_; while (defined(my $e = readdir $d)) { push @got, [$e, telldir $d] } @got }
+opendir(my $d, $folder) or die; my @all = grep { $_->[0] !~ /^\.+$/ } names($d);
+my (%gone, @left);
+for my $i (0 .. $#all) { if ($i % 3 == 1 || ($i > 400 && $i < 1900)) { $gone{$all[$i][0]} = 1; unlink "$folder/$all[$i][0]" or die } }
+for (1 .. 300) { open(my $f, '>', "$folder/n$_.json") or die; print $f "{}\n"; close $f or die }
+rewinddir $d; names($d); opendir(my $later, $folder) or die; my $wrong = 0;
+for (my $i = 0; $i < @all; $i += 11) {
+    my $j = $i + 1; $j++ while $j < @all && $gone{$all[$j][0]};
+    for my $dir ($gone{$all[$i][0]} ? $d : ($d, $later)) {
+        seekdir $dir, $all[$i][1];
+        my $e; do { $e = readdir $dir } while defined $e && $e =~ /^n/;
+        $wrong++ if ($j < @all ? $all[$j][0] : 'end') ne (defined $e ? $e : 'end');
+    }
+}
+print scalar(@all), " $wrong\n";
+"#;
+        let path = mount.path().join(folder);
+        let ran = std::process::Command::new("perl").args(["-e", script]).arg(&path).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), format!("{count} 0\n"), "{folder}: {ran:?}");
+        mount.sh(&format!("find {folder} -name 'k*' -delete && rm -r {folder}/* && ls {folder}")).ok();
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "{folder}");
     }
 }

@@ -21,6 +21,22 @@ fn the_last_error_is_about_what_the_person_just_saw() {
         ("ls Thread/gsi/LastPostIndex", "lookup Thread/gsi/LastPostIndex: ENOENT", "it is in Thread/lsi/LastPostIndex"),
         ("cat Pets/quary/@pk=Dog/count", "lookup Pets/quary: ENOENT", "did you mean query?"),
         ("cat Pets/query/@pk=Dog/limt=3/count", "lookup Pets/query/@pk=Dog/limt=3: EINVAL", "limit="),
+        ("ln Pets/items/Dog/Fido.json Pets/items/Dog/Rex.json", "link Pets/items/Dog/Rex.json: EPERM", "cp makes another item"),
+        ("mkfifo Pets/items/Dog/Rex.json", "mknod Pets/items/Dog/Rex.json: EPERM", "no pipes"),
+        (
+            "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"Pets/items/Dog/Rex.json\")'",
+            "mknod Pets/items/Dog/Rex.json: EPERM",
+            "sockets",
+        ),
+        ("fallocate -l 9 Pets/items/Dog/Fido.json", "fallocate Pets/items/Dog/Fido.json: EOPNOTSUPP", "write it as a whole"),
+        (
+            "python3 -c 'import os; os.setxattr(\"Pets/items/Dog/Fido.json\", \"user.colour\", b\"red\")'",
+            "setxattr Pets/items/Dog/Fido.json: EOPNOTSUPP",
+            "attribute of the item",
+        ),
+        ("mkdir 'Pets@id:S'", "mkdir Pets@id:S: EEXIST", "Pets"),
+        ("touch Pets/x", "create Pets/x: EPERM", "below items/"),
+        ("mv Pets/items/Dog Thread/items/", "rename Pets/items/Dog to Thread/items/Dog: EXDEV", "copy and delete"),
         ("rm -rf Pets", "unlink Pets/schema.json: EPERM", "rmdir when it has no items, or mount with -o allow_drop"),
     ];
     for (command, first, hint) in cases {
@@ -46,6 +62,9 @@ fn the_last_error_is_about_what_the_person_just_saw() {
         "mkdir Sales && rmdir Sales",
         "python3 -c 'import os; os.path.exists(\".git\")'",
         "ls Pets/items/Dog/Nobody.json",
+        "ls -l --color=always Pets/items/Dog",
+        "getfattr -d Pets/items/Dog/Snoopy.json",
+        "cp -a Pets/items/Dog/Snoopy.json Pets/items/Dog/Twin.json && rm Pets/items/Dog/Twin.json",
     ] {
         let out = mount.bash(&format!("echo '{{\"a\":bad}}' > Pets/items/Dog/Fido.json; {quiet}; cat .ddb/errors/last"));
         assert!(daemon::texts(&out).0.contains(kept), "{quiet}: {out:?}");

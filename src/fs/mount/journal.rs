@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -42,10 +43,11 @@ pub struct Failed {
     pub thread: u32,
 }
 
-/// A name that was looked up and is not there: a mistake, or a program that only wants to know. Told when nothing says more.
+/// A name that was looked up and is not there, or a call that failed in a way that programs count on: a mistake, or a program that only
+/// wants to know. Told when nothing says more.
 #[derive(Clone)]
 pub struct Missed {
-    /// Inode number of the directory.
+    /// Inode number of the directory, or of what the call was on, without a name.
     pub parent: u64,
     pub name: String,
     /// Milliseconds since the epoch.
@@ -153,6 +155,8 @@ struct Failures {
 #[derive(Debug, Default)]
 pub struct Journal {
     state: Mutex<Failures>,
+    /// Failures kept so far, those that went again among them.
+    kept: AtomicU64,
 }
 
 impl Journal {
@@ -163,6 +167,19 @@ impl Journal {
             state.all.pop_front();
         }
         state.all.push_back(failed);
+        self.kept.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many failures were kept so far: for [`Journal::has_kept`].
+    pub fn kept(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    /// Was a failure of this thread kept since there were so many?
+    pub fn has_kept(&self, thread: u32, since: u64) -> bool {
+        let state = self.state.lock();
+        let new = usize::try_from(self.kept() - since).unwrap_or(usize::MAX);
+        state.all.iter().rev().take(new).any(|failed| failed.thread == thread)
     }
 
     /// Keeps a failure of a session.

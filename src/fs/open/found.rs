@@ -73,6 +73,7 @@ pub struct Items {
 #[derive(Debug, Clone, Copy)]
 pub struct ListedItem<'i> {
     pub entry: Entry<'i>,
+    pub offset: u64,
     pub stat: EntryStat,
     /// As of [`pack_item`].
     pub packed: &'i [u8],
@@ -99,6 +100,8 @@ impl Items {
 struct Row {
     ino: u64,
     kind: Kind,
+    /// Given by [`Found::number`].
+    offset: u64,
     /// Ends of its name and its place; they begin where those before it end.
     name_end: usize,
     place_end: usize,
@@ -118,7 +121,7 @@ impl Found {
             Place::Tail(count) => Some(count),
         };
         let (name_end, place_end) = (self.names.len(), self.places.len());
-        self.rows.push(Row { ino: entry.ino, kind: entry.kind, name_end, place_end, tail });
+        self.rows.push(Row { ino: entry.ino, kind: entry.kind, offset: 0, name_end, place_end, tail });
     }
 
     /// Are the attributes of items asked for? A lister that lists nothing else then calls [`Found::begin_items`].
@@ -147,7 +150,8 @@ impl Found {
 
     /// The items from that one on.
     pub fn items_from<'f>(&'f self, items: &'f Items, at: usize) -> impl Iterator<Item = ListedItem<'f>> {
-        self.from(at).zip(items.from(at)).map(|((entry, _), (stat, packed))| ListedItem { entry, stat, packed })
+        let listed = self.from(at).zip(self.offsets().skip(at)).zip(items.from(at));
+        listed.map(|(((entry, _), offset), (stat, packed))| ListedItem { entry, offset, stat, packed })
     }
 
     #[must_use]
@@ -175,6 +179,24 @@ impl Found {
             (name, place) = (row.name_end, row.place_end);
             (entry, row.tail.map_or(Place::After(position), Place::Tail))
         })
+    }
+
+    /// Gives each name its offset.
+    pub(super) fn number(&mut self, offset_of: impl Fn(&str) -> u64) {
+        let mut start = 0;
+        for row in &mut self.rows {
+            row.offset = offset_of(&self.names[std::mem::replace(&mut start, row.name_end)..row.name_end]);
+        }
+    }
+
+    /// The offsets of the names, in their order.
+    pub fn offsets(&self) -> impl Iterator<Item = u64> {
+        self.rows.iter().map(|row| row.offset)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn offsets_mut(&mut self) -> impl Iterator<Item = &mut u64> {
+        self.rows.iter_mut().map(|row| &mut row.offset)
     }
 
     /// The place of the last name.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use super::host::Host;
 use super::{Outcome, Reply};
+use crate::fs::FsError;
 use crate::fs::process::{Caller, same_process};
 use crate::fs::time::now_ms;
 use crate::fs::write::{Commit, Failure, Target, TextWriter, WriteStep};
@@ -142,7 +143,7 @@ where
         }
         WriteStep::FailAgain(error) => {
             drop(state);
-            reply(Err(error));
+            reply(Err(FsError::Again(Box::new(error))));
         }
         WriteStep::Commit(Commit { request, warnings }) => {
             // From here to `finish` later calls wait: the lock itself must not be held, the committer takes it to end the commit.

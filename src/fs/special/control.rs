@@ -46,7 +46,7 @@ pub fn command(host: &Arc<dyn Host>, at: &Special, data: &[u8]) -> Result<(), Fs
             Ok(super::index_draft::update(mount, request)?)
         }
         ["gsi-propagation", change @ ("pause" | "resume")] => {
-            let control = mount.db.administration().ok_or(FsError::NotSupported)?;
+            let control = mount.db.administration().ok_or(FsError::Unsupported("another service takes no such commands"))?;
             Ok(control.pause_index_propagation(table, *change == "pause")?)
         }
         _ => Err(FsError::Invalid(

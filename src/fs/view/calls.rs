@@ -1,4 +1,6 @@
-//! Tells `.ddb/accesslog` and `.ddb/slowlog.ndjson` of calls. Without a reader a quick call costs two looks at the clock.
+//! Every call of the kernel begins and ends here. Tells `.ddb/errors/last` why one failed, whatever failed in it and wherever it was refused,
+//! unless the place that knew more has told already; `.ddb/accesslog` and `.ddb/slowlog.ndjson` of each. Without a reader a quick call costs
+//! two looks at the clock.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,9 +9,11 @@ use super::View;
 use crate::database::caller;
 use crate::fs::FsError;
 use crate::fs::mount::calls::{Ended, SLOW};
+use crate::fs::mount::journal::{Failed, Missed};
 use crate::fs::node::Node;
 use crate::fs::process::{Caller, has_signal};
 use crate::fs::time::now_ms;
+use crate::fs::write::Failure;
 
 /// A call that has begun.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub struct TimedCall {
     /// Of something in the directory `ino`.
     name: Option<Box<[u8]>>,
     started: Instant,
+    /// Failures told when it began.
+    kept: u64,
 }
 
 impl View {
@@ -29,7 +35,15 @@ impl View {
     pub fn begin(self: &Arc<Self>, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
         // What takes long elsewhere is given up with the caller.
         caller::set(caller::Caller::Thread { id: caller.pid, is_waiting: |thread| has_signal(thread) != Some(true) });
-        TimedCall { view: Arc::clone(self), caller, operation, ino, name: name.map(Box::from), started: Instant::now() }
+        TimedCall {
+            view: Arc::clone(self),
+            caller,
+            operation,
+            ino,
+            name: name.map(Box::from),
+            started: Instant::now(),
+            kept: self.mount.journal.kept(),
+        }
     }
 }
 
@@ -37,6 +51,9 @@ impl TimedCall {
     /// It ended so; gives the outcome back.
     pub fn end<T>(self, outcome: Result<T, FsError>) -> Result<T, FsError> {
         let took = self.started.elapsed();
+        if let Err(error) = &outcome {
+            self.tell(error);
+        }
         let calls = &self.view.mount.calls;
         if took < SLOW && !calls.is_watched() {
             return outcome;
@@ -46,13 +63,37 @@ impl TimedCall {
         if matches!(node.as_deref(), Some(Node::Special(special)) if special.waits()) {
             return outcome;
         }
-        let path = match (&node, &self.name) {
-            (Some(node), Some(name)) => self.view.child_path(node, name),
-            (Some(node), None) => self.view.mount.path(node),
-            (None, _) => "(gone)".to_owned(),
-        };
+        let path = self.path(node.as_deref());
         let result = outcome.as_ref().err().map_or("OK", |error| error.errno().name());
         calls.note(Ended { time_ms: now_ms(), pid: self.caller.pid, operation: self.operation, path, result, took });
         outcome
+    }
+
+    fn path(&self, node: Option<&Node>) -> String {
+        match (node, &self.name) {
+            (Some(node), Some(name)) => self.view.child_path(node, name),
+            (Some(node), None) => self.view.mount.path(node),
+            (None, _) => "(gone)".to_owned(),
+        }
+    }
+
+    /// Keeps a failure for `.ddb/errors/last`. What programs ask for to see whether it fails hides no failure of their own.
+    fn tell(&self, error: &FsError) {
+        let (view, thread) = (&self.view, self.caller.pid);
+        let is_remarkable = error.is_remarkable();
+        // What a look at a name says is for `View::missed`.
+        if error.is_quiet() || (self.operation == "lookup" && !is_remarkable) || view.mount.journal.has_kept(thread, self.kept) {
+            return;
+        }
+        let path = self.path(view.inodes.get(self.ino).as_deref());
+        if is_remarkable {
+            view.note_failure(self.caller, self.operation, path, Failure { error: error.clone(), report: error.explanation() });
+            return;
+        }
+        let (errno, exception, time_ms) = (error.errno().name(), error.exception(), now_ms());
+        let failed = Failed { operation: self.operation, path, errno, exception, text: error.explanation(), time_ms, thread };
+        let name = String::from_utf8_lossy(self.name.as_deref().unwrap_or_default()).into_owned();
+        let missed = Missed { parent: self.ino, name, time_ms, thread, explain: Arc::new(move || Some(failed.clone())) };
+        view.mount.journal.miss(view.mount.last.session(thread), missed);
     }
 }

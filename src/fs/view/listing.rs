@@ -136,9 +136,9 @@ struct Plus<'p, 'e> {
 
 impl Plus<'_, '_> {
     fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<(), FsError> {
-        for (entry, _) in stream.begin(offset) {
+        for (entry, after) in stream.begin(offset) {
             // The kernel takes nothing but the name of these.
-            if !self.give(entry.name, &Attr::directory(entry.ino, 0)) {
+            if !self.give(entry.name, after, &Attr::directory(entry.ino, 0)) {
                 return Ok(());
             }
         }
@@ -147,7 +147,10 @@ impl Plus<'_, '_> {
         while let Some((found, at)) = stream.after(&view.mount, self.next, &wanted)? {
             let is_full = match found.items() {
                 Some(items) => self.give_items(items, &found.items_from(items, at).take(MARKED_AT_ONCE).collect::<Vec<_>>())?,
-                None => self.has_given || found.from(at).next().is_none_or(|(entry, _)| self.give_one(entry.name)),
+                None => {
+                    let next = found.from(at).zip(found.offsets().skip(at)).next();
+                    self.has_given || next.is_none_or(|((entry, _), after)| self.give_one(entry.name, after))
+                }
             };
             if is_full {
                 break;
@@ -157,22 +160,22 @@ impl Plus<'_, '_> {
     }
 
     /// Gives the next entry; false when there is no room for it.
-    fn give(&mut self, name: &str, attr: &Attr) -> bool {
-        if (self.emit)(name, self.next + 1, attr) {
+    fn give(&mut self, name: &str, after: u64, attr: &Attr) -> bool {
+        if (self.emit)(name, after, attr) {
             return false;
         }
-        (self.next, self.has_given) = (self.next + 1, true);
+        (self.next, self.has_given) = (after, true);
         true
     }
 
     /// Gives a name, unless it is gone; was it given? The attributes are asked for again before anybody sees them: of what takes long
     /// they are without the size.
-    fn give_one(&mut self, name: &str) -> bool {
+    fn give_one(&mut self, name: &str, after: u64) -> bool {
         let Ok(attr) = self.found(name) else {
-            self.next += 1;
+            self.next = after;
             return false;
         };
-        if !self.give(name, &attr) {
+        if !self.give(name, after, &attr) {
             self.view.forget(attr.ino, 1);
         }
         true
@@ -202,7 +205,7 @@ impl Plus<'_, '_> {
             }
             match given {
                 Ok(Given::Yes) => {}
-                Ok(Given::Left) => self.next += 1,
+                Ok(Given::Left) => self.next = item.offset,
                 full => {
                     is_full = full.map(|_| true);
                     break;
@@ -227,7 +230,7 @@ impl Plus<'_, '_> {
         };
         let lasts = if view.keeping.moving.holds(ino) { Lasting::NOT } else { view.item_lasting(self.caller, &attr) };
         let attr = Attr { lasts, ..attr };
-        Ok(if self.give(item.entry.name, &attr) { Given::Yes } else { Given::Full })
+        Ok(if self.give(item.entry.name, item.offset, &attr) { Given::Yes } else { Given::Full })
     }
 }
 

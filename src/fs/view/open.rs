@@ -294,7 +294,7 @@ impl View {
                     return Err(FsError::Invalid(super::NO_KEY));
                 }
                 if !is_scratch_name(name) {
-                    return Err(FsError::NotSupported);
+                    return Err(FsError::Unsupported("an item's file is its key and .json; no other file has such a name"));
                 }
                 self.mount.create_scratch(parent, name, mode, now_ms())
             }

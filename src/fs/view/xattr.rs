@@ -46,14 +46,19 @@ impl View {
     /// SETXATTR: nothing is kept.
     ///
     /// # Errors
-    /// `Derived` of what is known, `NotSupported` of the rest, save for programs that would complain.
+    /// `Derived` of what is known, `NotSupported` and `Unsupported` of the rest, save for programs that would complain.
     pub fn setxattr(&self, caller: Caller, ino: u64, name: &[u8]) -> Result<(), FsError> {
         if name.starts_with(PREFIX) {
             return Err(FsError::Derived);
         }
         let process = process_of(caller.pid);
-        if !name.starts_with(b"user.") || !complains(process) {
+        if !name.starts_with(b"user.") {
             return Err(FsError::NotSupported);
+        }
+        if !complains(process) {
+            return Err(FsError::Unsupported(
+                "files here keep no extended attributes; what is to be kept is an attribute of the item",
+            ));
         }
         if self.warned_of_xattr.swap(process, Ordering::Relaxed) != process {
             let path = self.node(ino).map(|node| self.mount.path(&node)).unwrap_or_default();
