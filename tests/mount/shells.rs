@@ -36,7 +36,11 @@ fn the_last_error_is_about_what_the_person_just_saw() {
         ),
         ("mkdir 'Pets@id:S'", "mkdir Pets@id:S: EEXIST", "Pets"),
         ("touch Pets/x", "create Pets/x: EPERM", "below items/"),
-        ("mv Pets/items/Dog Thread/items/", "rename Pets/items/Dog to Thread/items/Dog: EXDEV", "copy and delete"),
+        (
+            "python3 -c 'import os; os.rename(\"Pets/items/Dog\", \"Pets/gsi\")'",
+            "rename Pets/items/Dog to Pets/gsi: EXDEV",
+            "copy and delete",
+        ),
         ("rm -rf Pets", "unlink Pets/schema.json: EPERM", "rmdir when it has no items, or mount with -o allow_drop"),
     ];
     for (command, first, hint) in cases {
@@ -63,7 +67,7 @@ fn the_last_error_is_about_what_the_person_just_saw() {
         "python3 -c 'import os; os.path.exists(\".git\")'",
         "ls Pets/items/Dog/Nobody.json",
         "ls -l --color=always Pets/items/Dog",
-        "getfattr -d Pets/items/Dog/Snoopy.json",
+        "python3 -c 'import os; os.getxattr(\"Pets/items/Dog/Snoopy.json\", \"user.none\")'",
         "cp -a Pets/items/Dog/Snoopy.json Pets/items/Dog/Twin.json && rm Pets/items/Dog/Twin.json",
     ] {
         let out = mount.bash(&format!("echo '{{\"a\":bad}}' > Pets/items/Dog/Fido.json; {quiet}; cat .ddb/errors/last"));
