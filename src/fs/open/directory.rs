@@ -278,11 +278,15 @@ impl DirectoryStream {
     /// Moves the window to an offset that is not in it: after the entry that has it, or after what stood before that and is still there.
     /// Of one that nothing is known of, and nobody has any more, to the beginning: names come twice then, and none is left out.
     fn seek(&mut self, mount: &Mount, offset: u64, wanted: &Wanted<'_>) -> Result<(), FsError> {
+        if offset <= DOTS {
+            self.move_window(Cursor::Start, offset);
+            return Ok(());
+        }
         let around = self.passed.around(offset);
         let (mut at, mut landed) = (around.start.clone(), around.start);
         let mut batch = std::mem::take(&mut self.spare);
         // The lister is kept: it reads after any cursor, and holds no snapshot that could be too old.
-        'read: while offset > DOTS {
+        'read: loop {
             let fetched = self.fetch(mount, &at, wanted, &mut batch);
             let Some(end) = batch.end() else {
                 fetched?;
@@ -505,9 +509,9 @@ mod tests {
         let (names, mount) = (set((1..=9_000).map(|number| number * 10)), mount());
         let mut stream = stream(&names);
         let all = read_all(&mut stream, &mount);
-        let is_gone = |number: u32| number % 30 == 0 || (20_000..40_000).contains(&number);
+        let is_gone = |number: u32| number.is_multiple_of(30) || (20_000..40_000).contains(&number);
         names.lock().retain(|number| !is_gone(*number));
-        names.lock().extend((1..=9_000).filter(|number| number % 7 == 0).map(|number| number * 10 + 5));
+        names.lock().extend((1..=9_000).filter(|number| number.is_multiple_of(7)).map(|number| number * 10 + 5));
         let rewound = read_all(&mut stream, &mount);
         let mut other = super::tests::stream(&names);
         for (number, (_, offset)) in (0..9_000).map(|number| number * 10).zip(&all[1..]).step_by(137) {

@@ -44,15 +44,14 @@ impl Passed {
         };
         // A list that is made anew at each rewind has other names at the same count.
         let is_lasting = known == 0 && !matches!(from, Cursor::Tail(_));
-        let part = match self.parts.back_mut() {
-            Some(part) if part.offsets.len() < BATCH || !is_lasting => part,
-            _ => {
-                if self.parts.len() == PARTS_MAX {
-                    self.parts.pop_front();
-                }
-                self.parts.push_back_mut(Part { before: from.clone(), offsets: Vec::new() })
+        let is_full = self.parts.back().is_none_or(|part| part.offsets.len() >= BATCH);
+        if is_full && is_lasting || self.parts.is_empty() {
+            if self.parts.len() == PARTS_MAX {
+                self.parts.pop_front();
             }
-        };
+            self.parts.push_back(Part { before: from.clone(), offsets: Vec::new() });
+        }
+        let Some(part) = self.parts.back_mut() else { return };
         part.offsets.extend(batch.offsets().skip(known));
     }
 
