@@ -511,7 +511,7 @@ mod tests {
         let all = read_all(&mut stream, &mount);
         let is_gone = |number: u32| number.is_multiple_of(30) || (20_000..40_000).contains(&number);
         names.lock().retain(|number| !is_gone(*number));
-        names.lock().extend((1..=9_000).filter(|number| number.is_multiple_of(7)).map(|number| number * 10 + 5));
+        names.lock().extend((1..=9_000_u32).filter(|number| number.is_multiple_of(7)).map(|number| number * 10 + 5));
         let rewound = read_all(&mut stream, &mount);
         let mut other = super::tests::stream(&names);
         for (number, (_, offset)) in (0..9_000).map(|number| number * 10).zip(&all[1..]).step_by(137) {
