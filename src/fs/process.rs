@@ -110,6 +110,23 @@ fn field<T: std::str::FromStr>(fields: &str, index: usize) -> Option<T> {
     fields.split_whitespace().nth(index)?.parse().ok()
 }
 
+/// Open files of a process that are looked at.
+const FILES_MAX: usize = 256;
+
+/// May a thread's process have a file of this inode number open? Yes where it cannot be found out.
+#[must_use]
+pub fn may_hold_open(thread: u32, ino: u64) -> bool {
+    let Ok(files) = std::fs::read_dir(format!("/proc/{thread}/fdinfo")) else { return true };
+    let other = |info: std::io::Result<std::fs::DirEntry>| {
+        let info = std::fs::read_to_string(info.ok()?.path()).ok()?;
+        let own: u64 = info.lines().find_map(|line| line.strip_prefix("ino:")?.trim().parse().ok())?;
+        (own != ino).then_some(())
+    };
+    !*IS_PROC_OURS
+        || thread == 0
+        || files.take(FILES_MAX + 1).enumerate().any(|(at, info)| at == FILES_MAX || other(info).is_none())
+}
+
 /// The fields of `/proc/<pid>/stat` from the state on, which follows the command's name in parentheses.
 fn stat_fields(pid: u32) -> Option<String> {
     if pid == 0 {

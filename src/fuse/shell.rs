@@ -23,6 +23,7 @@ use super::options::MountOptions;
 use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::node::attr::Attr;
 use crate::fs::open::Bytes;
+use crate::fs::open::host::Host;
 use crate::fs::view::{NewAttr, Place, RangeEnd, TimedCall};
 use crate::fs::{FsError, View};
 
@@ -204,15 +205,18 @@ impl Filesystem for Shell {
     }
 
     fn mknod(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, _rdev: u32, reply: ReplyEntry) {
-        in_directory("mknod", || {
-            let call = self.begin(request, "mknod", parent, Some(name));
+        let call = self.begin(request, "mknod", parent, Some(name));
+        let (view, caller, owner, name) = (Arc::clone(&self.view), caller(request), self.owner, name.as_bytes().to_vec());
+        let make = move || {
             let made = match mode & libc::S_IFMT {
-                libc::S_IFREG => self.view.mknod(caller(request), parent.0, name.as_bytes(), mode),
+                libc::S_IFREG => view.mknod(caller, parent.0, &name, mode),
                 // mknod(2)'s answer of a filesystem that has no such nodes; link(2)'s is the same.
                 _ => Err(FsError::NotPermitted("files here are items; there are no pipes, sockets and devices")),
             };
-            reply_entry(reply, self.owner, call.end(made));
-        });
+            reply_entry(reply, owner, call.end(made));
+        };
+        // Elsewhere: it waits for a commit.
+        in_directory("mknod", || self.view.run_elsewhere(Box::new(make)));
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
@@ -476,16 +480,18 @@ impl Filesystem for Shell {
     }
 
     fn create(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, flags: i32, reply: ReplyCreate) {
-        in_directory("create", || {
-            let call = self.begin(request, "create", parent, Some(name));
-            match call.end(self.view.create(caller(request), parent.0, name.as_bytes(), mode, open_flags(flags))) {
-                Ok(created) => {
-                    let attr = file_attr(&created.attr, self.owner);
-                    reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
-                }
-                Err(error) => reply.error(errno(&error)),
+        let call = self.begin(request, "create", parent, Some(name));
+        let (view, caller, owner, name) = (Arc::clone(&self.view), caller(request), self.owner, name.as_bytes().to_vec());
+        let flags = open_flags(flags);
+        let make = move || match call.end(view.create(caller, parent.0, &name, mode, flags)) {
+            Ok(created) => {
+                let attr = file_attr(&created.attr, owner);
+                reply.created(&TTL, &attr, GENERATION, FileHandle(created.handle), fopen_flags(true));
             }
-        });
+            Err(error) => reply.error(errno(&error)),
+        };
+        // Elsewhere what waits for a commit.
+        in_directory("create", || if flags.exclusive { self.view.run_elsewhere(Box::new(make)) } else { make() });
     }
 
     fn ioctl(

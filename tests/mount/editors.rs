@@ -411,7 +411,7 @@ fn an_acknowledged_unlink_is_final() {
         "2",
     );
     let put = "os.unlink(f); told(lambda: os.close(os.open(f, os.O_WRONLY | os.O_CREAT | os.O_EXCL)))";
-    check_reader("a new file that stays empty", put, "no error", "");
+    check_reader("a new file that stays empty", put, "no error", "null");
     check("install", "t=$(mktemp); echo '{\"n\":}' > $t; install $t $f 2>&1; rm $t", "Invalid argument", "");
     let edited = "fd = os.open(f, os.O_RDWR); os.read(fd, 100); sh('rm $1'); os.pwrite(fd, b'{\"id\":\"i\",\"n\":3}', 0); told(lambda: os.fsync(fd))";
     check_reader("an edit of what was there", edited, "the item was deleted by rm (process ", "");
@@ -484,4 +484,28 @@ fn an_open_file_outlives_its_name() {
     let mount = mounted();
     let script = "python3 -c \"\nimport os\nf = 'Log/items/i.json'\nopen(f, 'w').write('{\\\"n\\\":1}')\nr = os.open(f, os.O_RDONLY)\nbefore = os.fstat(r)\nos.unlink(f)\nafter = os.fstat(r)\nassert (after.st_size, after.st_ino) == (before.st_size, before.st_ino), (before, after)\nprint(os.read(r, 100).decode(), end='')\nassert not os.path.exists(f)\nos.close(r)\nw = os.open(f, os.O_WRONLY | os.O_CREAT | os.O_EXCL)\nos.write(w, b'{}')\nos.rename(f, f + '~')\nassert os.fstat(w).st_size >= 0\nx = os.open(f, os.O_WRONLY | os.O_CREAT | os.O_EXCL)\nos.write(x, b'{\\\"n\\\":3}')\nos.close(x)\nos.close(w)\"; cat Log/items/i.json";
     assert_eq!(mount.sh(script).ok(), "{\"id\":\"i\",\"n\":1}\n{\"id\":\"i\",\"n\":3}\n");
+}
+
+/// docs/filesystem.md 4: what of a created file the table's stream shows.
+#[test]
+fn a_created_file_is_one_change_and_an_exclusive_one_two() {
+    let cases: [(&str, &[&str]); 8] = [
+        (": > $f", &["INSERT"]),
+        ("echo '{}' > $f", &["INSERT"]),
+        ("touch $f; touch $f", &["INSERT"]),
+        ("jq -nc '{n:1}' > $f", &["INSERT"]),
+        ("cat /dev/null > $f", &["INSERT"]),
+        ("echo '{\"n\":}' > $f", &[]),
+        ("echo '{\"n\":1}' > $t; cp $t $f", &["INSERT", "MODIFY"]),
+        ("echo '{\"n\":}' > $t; cp $t $f", &["INSERT", "REMOVE"]),
+    ];
+    let mount = mounted();
+    for (number, (script, _)) in cases.iter().enumerate() {
+        mount.sh(&format!("t=$(mktemp); f=Log/items/i{number}.json; {script}; rm $t"));
+    }
+    let history = history(mount);
+    for (number, (script, expected)) in cases.iter().enumerate() {
+        let of = history.iter().filter(|(key, _)| *key == format!("i{number}")).map(|(_, change)| change.as_str());
+        assert_eq!(of.collect::<Vec<_>>(), *expected, "{script}");
+    }
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use crate::support::mounted;
 use crate::support::mounted::{Mount, Ran};
+use ddbfs::model::TableName;
+use ddbfs::model::api::{Precondition, PutItemRequest};
 
 /// One script against one item.
 struct Case<'a> {
@@ -565,7 +567,7 @@ fn python() {
         Case {
             name: "the item comes first between creation and the text",
             before: None,
-            script: "python3 - $f <<'END'\nimport errno, os, sys\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL)\nother = os.open(sys.argv[1].replace('.json', '.ddbjson'), os.O_WRONLY | os.O_CREAT)\nos.write(other, b'{\"n\":{\"N\":\"5\"}}')\ntry:\n    os.write(fd, b'{\"n\":1}')\n    raise SystemExit('no error')\nexcept OSError as error:\n    assert error.errno == errno.EEXIST, error\nEND",
+            script: "python3 - $f <<'END'\nimport errno, os, sys\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL)\nother = os.open(sys.argv[1].replace('.json', '.ddbjson'), os.O_WRONLY | os.O_CREAT)\nos.write(other, b'{\"n\":{\"N\":\"5\"}}')\ntry:\n    os.write(fd, b'{\"n\":1}')\n    raise SystemExit('no error')\nexcept OSError as error:\n    assert error.errno == errno.ESTALE, error\nEND",
             succeeds: SUCCEEDS,
             after: Some(r#"{"n":5}"#),
             error: QUIET,
@@ -648,4 +650,90 @@ fn a_draft_table_becomes_one_when_its_schema_is_written() {
     let copy = place.outside().join("schema");
     place.sh(&format!("cp Pets/schema.json {0} && cp {0} Pets/schema.json", copy.display())).ok();
     place.sh("echo '{}' > Pets/items/x.json && grep -q '\"pk\":\"x\"' Pets/items/x.json").ok();
+}
+
+/// A file that is created and not written is an item of nothing but its key, whoever created it and however.
+#[test]
+fn created_and_not_written() {
+    let made = |name: &'static str, script: &'static str| Case {
+        name,
+        before: None,
+        script,
+        succeeds: SUCCEEDS,
+        after: Some("{}"),
+        error: QUIET,
+    };
+    let none = |name: &'static str, script: &'static str, succeeds: bool, error: &'static str| Case {
+        name,
+        before: None,
+        script,
+        succeeds,
+        after: None,
+        error,
+    };
+    let text = |name: &'static str, script: &'static str| Case { after: Some(r#"{"a":1}"#), ..made(name, script) };
+    run(&[
+        made("touch", "touch $f && test -s $f && ls $d | grep -q ${f##*/}"),
+        made("a redirection", ": > $f && test -s $f && ls $d | grep -q ${f##*/}"),
+        made("the other form", ": > ${f%.json}.ddbjson && cat $f"),
+        made("cp", "cp /dev/null $f && cat $f"),
+        made("dd", "dd if=/dev/null of=$f 2> /dev/null && cat $f"),
+        made("a child", "/bin/true > $f && cat $f"),
+        made("pathlib", "python3 -c \"import pathlib; pathlib.Path('$f').touch(exist_ok=False)\" && cat $f"),
+        made("an append", "python3 -c \"open('$f', 'a').close()\" && cat $f"),
+        made(
+            "another descriptor stays open for a while",
+            "python3 -c \"import os; a = os.open('$f', os.O_CREAT | os.O_WRONLY); b = os.dup(a); os.close(a); os.close(b); open('$f').close()\"",
+        ),
+        made("mknod", "python3 -c \"import os; os.mknod('$f')\" && cat $f"),
+        Case { succeeds: FAILS, ..made("mknod of what is there", "python3 -c \"import os; os.mknod('$f'); os.mknod('$f')\"") },
+        Case { succeeds: FAILS, ..made("a lock, twice", "set -C; : > $f && cat $f && : > $f") },
+        Case { succeeds: FAILS, ..made("a lock, made anew", "python3 -c \"import os; open('$f', 'x'); open('$f', 'x')\"") },
+        text(
+            "mknod and a text that is shorter than the key",
+            "python3 -c \"import os; os.mknod('$f'); f = os.open('$f', os.O_WRONLY); os.write(f, b'{\\\"a\\\":1}'); os.close(f)\"",
+        ),
+        text("touch and an append", r#"touch $f; echo '{"a":1}' >> $f"#),
+        text("a child that writes nothing, and one that writes", r#"{ /bin/true; /bin/echo '{"a":1}'; } > $f"#),
+        text(
+            "exclusive, mended",
+            "python3 -c \"import os; f = os.open('$f', os.O_CREAT | os.O_EXCL | os.O_RDWR); os.pwrite(f, b'1}', 5); os.pwrite(f, b'{\\\"a\\\":', 0); os.close(f)\"",
+        ),
+        none("exclusive, a bad text", r#"echo '{"a":}' > $t/bad; cp $t/bad $f"#, FAILS, "expected a JSON value"),
+        none("exclusive, half a text", r#"printf '{"a":' > $t/bad; cp $t/bad $f"#, FAILS, "the text ends too early"),
+        none(
+            "unlinked before it was closed",
+            "python3 -c \"import os; f = os.open('$f', os.O_CREAT | os.O_WRONLY); os.unlink('$f'); os.close(f)\"",
+            SUCCEEDS,
+            QUIET,
+        ),
+        none(
+            "exclusive, unlinked before it was closed",
+            "python3 -c \"import os; f = os.open('$f', os.O_CREAT | os.O_EXCL | os.O_WRONLY); os.unlink('$f'); os.close(f)\"",
+            SUCCEEDS,
+            QUIET,
+        ),
+    ]);
+}
+
+/// Of those who create one name with O_EXCL, and put one item that must not exist, exactly one succeeds.
+#[test]
+fn an_exclusive_file_is_a_lock() {
+    let place = Place::new();
+    place.sh("mkdir 'Orders@pk:S'").ok();
+    for round in 0..30 {
+        let path = place.mount.path().join(format!("Orders/items/l{round}.json"));
+        let create = || std::fs::OpenOptions::new().write(true).create_new(true).open(&path).is_ok();
+        let put = || {
+            let item = ddbfs::codec::plain_json::parse(format!(r#"{{"pk":"l{round}","by":"api"}}"#).as_bytes()).unwrap();
+            let mut request = PutItemRequest::new(TableName::new("Orders").unwrap(), item);
+            request.precondition = Some(Precondition::Absent);
+            place.mount.db.put_item(request).is_ok()
+        };
+        let won = std::thread::scope(|scope| {
+            let all = [scope.spawn(create), scope.spawn(put), scope.spawn(create), scope.spawn(put)];
+            all.into_iter().map(|one| one.join().unwrap()).filter(|won| *won).count()
+        });
+        assert_eq!(won, 1, "round {round}");
+    }
 }

@@ -94,7 +94,11 @@ fn a_created_name_is_there_for_stat_and_not_listed_until_it_is_an_item() {
     p.write_to(handle, 6, "}").unwrap();
     assert_eq!(p.list("Orders/items/u1").unwrap(), ["new.json", "o1.json"]);
     p.close(handle).unwrap();
+    let handle = p.open("Orders/items/u1/empty.json", TRUNCATE).unwrap();
+    p.close(handle).unwrap();
+    assert_eq!(p.read("Orders/items/u1/empty.json").unwrap(), "{\"pk\":\"u1\",\"sk\":\"empty\"}\n");
     let handle = p.open("Orders/items/u1/gone.json", TRUNCATE).unwrap();
+    p.unlink("Orders/items/u1/gone.json").unwrap();
     p.close(handle).unwrap();
     assert_eq!(p.stat("Orders/items/u1/gone.json").err(), Some("ENOENT"));
 }
@@ -106,8 +110,9 @@ fn exclusive_creation_is_a_condition() {
     let path = "Orders/items/u1/o2.json";
     let handle = p.open(path, EXCLUSIVE).unwrap();
     assert_eq!(p.open(path, EXCLUSIVE), Err("EEXIST"));
+    assert_eq!(p.read(path).unwrap(), "{\"pk\":\"u1\",\"sk\":\"o2\"}\n");
     put(&*p.db, "Orders", r#"{"pk":"u1","sk":"o2","by":"api"}"#);
-    assert_eq!(p.write_to(handle, 0, r#"{"by":"file"}"#), Err("EEXIST"));
+    assert_eq!(p.write_to(handle, 0, r#"{"by":"file"}"#), Err("ESTALE"));
     p.close(handle).ok();
     assert!(p.read(path).unwrap().contains("api"));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-use super::host::Host;
+use super::host::{Host, Work};
 use super::{Outcome, Reply};
 use crate::fs::FsError;
 use crate::fs::process::{Caller, same_process};
@@ -104,8 +104,10 @@ pub trait Execute<H: ?Sized>: Target + Sized + Send + 'static {
     /// Starts it; `done` hears of the outcome.
     fn execute(host: &Arc<H>, open: &Arc<OpenText<Self>>, request: Self::Request, done: Outcome);
 
-    /// The text was refused before any request was made of it.
-    fn refused(_host: &H, _open: &OpenText<Self>) {}
+    /// The text was refused before any request was made of it. Goes on with `then`, at once or later.
+    fn refused(_host: &Arc<H>, _open: &OpenText<Self>, then: Work) {
+        then();
+    }
 
     /// Tells more of a refused request than its error says.
     fn explained(_host: &H, _open: &OpenText<Self>, failure: Failure) -> Failure {
@@ -138,8 +140,8 @@ where
         WriteStep::Fail(failure) => {
             drop(state);
             // Before the reply: an item that was renamed away is back when the caller hears that its text was not taken.
-            T::refused(host, open);
-            reply(Err(host.record(caller, operation, open.path.clone(), failure)));
+            let error = host.record(caller, operation, open.path.clone(), failure);
+            T::refused(host, open, Box::new(move || reply(Err(error))));
         }
         WriteStep::FailAgain(error) => {
             drop(state);

@@ -266,6 +266,7 @@ impl View {
         }
         let request = DeleteItemRequest::new(table.clone(), key.to_item(&schema.key));
         let composite = schema.key.sort.is_some();
+        let ino = Node::Entry(Box::new(entry.clone())).ino();
         let view = Arc::clone(self);
         let session = view.mount.last.session(caller.pid);
         let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
@@ -279,6 +280,8 @@ impl View {
                     }
                     reply(Ok(()));
                 }
+                // Nothing was written to it so far, nor will it be an item without.
+                Ok(_) if view.creations.unlinked(ino) => reply(Ok(())),
                 Ok(_) => reply(Err(FsError::NotFound)),
                 Err(error) => reply(Err(error.into())),
             }

@@ -3,22 +3,30 @@
 use std::sync::Arc;
 
 use super::View;
+use crate::database::{Done, wait};
 use crate::fs::FsError;
-use crate::fs::node::Node;
 use crate::fs::open::Outcome;
 use crate::fs::open::Reply;
-use crate::fs::open::host::Host;
+use crate::fs::open::host::{Host, Work, on_behalf_of};
 use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
 use crate::fs::source::entry::key_of;
+use crate::fs::time::now_ms;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
-use crate::model::Error;
-use crate::model::api::{Precondition, PutItemRequest};
+use crate::model::api::{DeleteItemRequest, DeleteItemResponse, Precondition, PutItemRequest, Version};
+use crate::model::{Error, Key};
 
 impl Execute<View> for ItemTarget {
-    fn refused(view: &View, open: &OpenText<Self>) {
-        let target = open.state.lock().writer.target().clone();
+    fn refused(view: &Arc<View>, open: &OpenText<Self>, then: Work) {
+        let (target, made) = {
+            let mut state = open.state.lock();
+            (state.writer.target().clone(), state.writer.take_made())
+        };
         view.bring_back(&target);
+        match (made, key_of(&target)) {
+            (Some(version), Some(key)) => view.unmake(&target, &key, (version, open.writer()), then),
+            _ => then(),
+        }
     }
 
     fn explained(view: &View, open: &OpenText<Self>, failure: Failure) -> Failure {
@@ -64,8 +72,7 @@ impl Execute<View> for ItemTarget {
                     let view = Arc::clone(&again);
                     // Bringing back may wait for the lock of the deletes, which the committer must not.
                     again.run_elsewhere(Box::new(move || {
-                        Self::refused(&view, &open);
-                        done(outcome);
+                        Self::refused(&view, &open, Box::new(move || done(outcome)));
                     }));
                 }
                 (Ok(_), None) => done(outcome),
@@ -75,30 +82,69 @@ impl Execute<View> for ItemTarget {
 }
 
 impl View {
-    /// PutItem of nothing but the key: `touch` of a new name.
-    pub(super) fn put_key(self: &Arc<Self>, caller: Caller, node: &Node, reply: Reply<()>) {
-        let Node::Entry(entry) = node else {
-            return reply(Err(FsError::Body("the name is shortened: write the item with its key in it".to_owned())));
-        };
-        let (table, key) = (entry.source.table.clone(), entry.key.base.clone());
-        let schema = match self.mount.schema(&table) {
-            Ok(schema) => schema,
+    /// A created file that nothing was written to is an item from now on: `touch` of a new name, `: > X.json`.
+    pub(super) fn make_untouched(self: &Arc<Self>, caller: Caller, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
+        let (view, again) = (Arc::clone(self), Arc::clone(open));
+        let request = key_request(open.state.lock().writer.target());
+        let reply: Reply<()> = Box::new(move |ended| {
+            view.creations.remove(&again);
+            reply(view.noted_at(caller, "create", || again.path.clone(), ended));
+        });
+        let request = match request {
+            Ok(request) => request,
             Err(error) => return reply(Err(error)),
         };
-        let mut request = PutItemRequest::new(table, key.to_item(&schema.key));
-        request.precondition = Some(Precondition::Absent);
-        let (view, path) = (Arc::clone(self), self.mount.path(node));
-        self.put_item(
-            request,
-            caller.pid,
-            Box::new(move |outcome| {
-                let ended = match outcome {
-                    // Somebody else was first: the name exists, as touch wants it.
-                    Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
-                    Err(error) => Err(FsError::Database(error)),
-                };
-                reply(view.noted_at(caller, "touch", || path, ended));
-            }),
-        );
+        let (view, ino) = (Arc::clone(self), open.ino);
+        let done: Outcome = Box::new(move |outcome| {
+            reply(match outcome {
+                Ok(version) => {
+                    view.creations.made_empty(ino, version);
+                    Ok(())
+                }
+                // Somebody else was first: the name exists, as it should.
+                Err(Error::ConditionalCheckFailed { .. }) => Ok(()),
+                Err(error) => Err(FsError::Database(error)),
+            });
+        });
+        self.put_item(request, caller.pid, done);
     }
+
+    /// Makes an item of nothing but the key, before anybody else does.
+    ///
+    /// # Errors
+    /// `Exists`; those of the put.
+    pub(super) fn make_exclusive(self: &Arc<Self>, caller: Caller, target: &ItemTarget) -> Result<Version, FsError> {
+        let request = key_request(target)?;
+        match wait(|done| self.put_item(request, caller.pid, done)) {
+            Err(Error::ConditionalCheckFailed { .. }) => Err(FsError::Exists),
+            made => Ok(made?),
+        }
+    }
+
+    /// Takes back what the opening of a file made, whose text was refused: unless somebody else changed it.
+    fn unmake(self: &Arc<Self>, target: &ItemTarget, key: &Key, (version, thread): (Version, u32), then: Work) {
+        let mut request = DeleteItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
+        request.precondition = Some(Precondition::Version(version));
+        let (view, table, key) = (Arc::clone(self), target.table.clone(), key.clone());
+        let done: Done<DeleteItemResponse> = Box::new(move |outcome| {
+            match outcome {
+                Ok(_) if key.sort.is_some() => {
+                    view.mount.folders.lock().keep(&table, &key.partition, now_ms());
+                }
+                Ok(_) | Err(Error::ConditionalCheckFailed { .. }) => {}
+                Err(error) => log::warn!("{table}: an item of nothing but its key stays, whose text was refused: {error}"),
+            }
+            then();
+        });
+        on_behalf_of(&**self, thread, || self.mount.db.delete_item_then(request, done));
+    }
+}
+
+/// PutItem of nothing but the key, where there is no item.
+fn key_request(target: &ItemTarget) -> Result<PutItemRequest, FsError> {
+    let problem = || FsError::Body("the name is shortened: write the item with its key in it".to_owned());
+    let key = key_of(target).ok_or_else(problem)?;
+    let mut request = PutItemRequest::new(target.table.clone(), key.to_item(&target.key_schema));
+    request.precondition = Some(Precondition::Absent);
+    Ok(request)
 }

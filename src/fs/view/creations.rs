@@ -1,17 +1,18 @@
-//! Names between create and their first complete text. The item does not exist yet, to no other front end and to no listing; but
-//! programs stat what they have just created.
+//! Names between create and their first complete text, or the close without one that makes an item of nothing but the key. The item does not
+//! exist yet, to no other front end and to no listing; but programs stat what they have just created. What O_EXCL and mknod make exists.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use crate::fs::node::attr::Attr;
 use crate::fs::open::special::OpenSpecial;
 use crate::fs::open::text::OpenText;
+use crate::fs::recent::Recent;
 use crate::fs::time::now_ms;
 use crate::fs::write::ItemTarget;
+use crate::model::api::Version;
 
 #[derive(Debug)]
 struct Creation {
@@ -28,47 +29,44 @@ pub struct Creations {
     by_ino: Mutex<HashMap<u64, Creation>>,
     /// Files of a kind of their own.
     special: Mutex<HashMap<u64, Special>>,
-    /// Files made without being opened, the oldest first; they go when they are opened, or after a while.
-    promised: Mutex<VecDeque<(Instant, Arc<OpenText<ItemTarget>>)>>,
+    /// Versions of items that a file's opening, or mknod, made of nothing but the key: whoever opens one next finds an empty file.
+    empty: Mutex<Recent<u64, Version, EMPTY_MAX, EMPTY_MS>>,
 }
 
-/// How long a file that was made without being opened is there.
-const PROMISE: Duration = Duration::from_secs(5);
-const PROMISES_MAX: usize = 1_000;
+/// How long a file that was made without a text is empty to who opens it.
+const EMPTY_MS: u64 = 5_000;
+const EMPTY_MAX: usize = 1_000;
 
 impl Creations {
     /// A file was created through this handle.
     pub fn add(&self, handle: Arc<OpenText<ItemTarget>>) {
-        self.end_promises(|promised| promised.ino == handle.ino);
         let mut by_ino = self.by_ino.lock();
         let creation = by_ino.entry(handle.ino).or_insert_with(|| Creation { handles: Vec::new(), since_ms: now_ms() });
         creation.handles.push(handle);
     }
 
-    /// The file was made without being opened.
-    pub fn promise(&self, handle: &Arc<OpenText<ItemTarget>>) {
-        let mut promised = self.promised.lock();
-        promised.push_back((Instant::now(), Arc::clone(handle)));
-        let oldest = if promised.len() > PROMISES_MAX { promised.pop_front() } else { None };
-        // The lock order is promised, then by_ino, one at a time: remove() takes the second.
-        drop(promised);
-        if let Some((_, oldest)) = oldest {
-            self.remove(&oldest);
-        }
+    /// The file was made, as an item of that version.
+    pub fn made_empty(&self, ino: u64, version: Version) {
+        self.empty.lock().keep(ino, version, now_ms());
     }
 
-    fn end_promises(&self, is_over: impl Fn(&OpenText<ItemTarget>) -> bool) {
-        let mut ended = Vec::new();
-        self.promised.lock().retain(|(since, handle)| {
-            let ends = is_over(handle) || since.elapsed() > PROMISE;
-            if ends {
-                ended.push(Arc::clone(handle));
-            }
-            !ends
+    /// Was the item of that version made as an empty file just now?
+    pub fn is_empty(&self, ino: u64, version: Version) -> bool {
+        self.empty.lock().get(&ino, now_ms()) == Some(&version)
+    }
+
+    /// Is this the only handle of a created file, and nothing written to it?
+    pub fn is_untouched(&self, handle: &Arc<OpenText<ItemTarget>>) -> bool {
+        let is_only = self.by_ino.lock().get(&handle.ino).is_some_and(|creation| match creation.handles.as_slice() {
+            [only] => Arc::ptr_eq(only, handle),
+            _ => false,
         });
-        for handle in ended {
-            self.remove(&handle);
-        }
+        is_only && handle.state.lock().writer.is_untouched()
+    }
+
+    /// The name was unlinked; was there such a file?
+    pub fn unlinked(&self, ino: u64) -> bool {
+        self.by_ino.lock().remove(&ino).is_some()
     }
 
     /// The handle is closed.
@@ -99,7 +97,6 @@ impl Creations {
 
     /// Attributes of a file that is being created.
     pub fn attr(&self, ino: u64) -> Option<Attr> {
-        self.end_promises(|_| false);
         let (handle, since_ms) = {
             let by_ino = self.by_ino.lock();
             let Some(creation) = by_ino.get(&ino) else {

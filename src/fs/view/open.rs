@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{NewAttr, View};
-use crate::database::{Source, TextForm};
+use crate::database::{Source, TextForm, wait};
 use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::FsError;
 use crate::fs::mount::text::Text;
@@ -19,7 +19,7 @@ use crate::fs::open::text::run;
 use crate::fs::open::text::{Call, OpenText};
 use crate::fs::path::names::split_suffix;
 use crate::fs::path::scratch_name::{is_refused_probe, is_schema_scratch_name, is_scratch_name};
-use crate::fs::process::Caller;
+use crate::fs::process::{Caller, may_hold_open, same_process};
 use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::source::{entry, scratch};
 use crate::fs::special::dropped;
@@ -106,6 +106,10 @@ impl View {
             };
         }
         match entry::text(&self.mount, entry) {
+            Ok((_, stat)) if self.creations.is_empty(node.ino(), stat.version) => {
+                let made = |target, opener| ItemWriter::stream_made(target, opener, stat.version);
+                Ok(Handle::Item(self.item_handle(caller, node, flags, made)?))
+            }
             Ok((text, stat)) => {
                 let unchanged = (!self.mount.options.last_writer_wins).then_some(Precondition::Version(stat.version));
                 if unchanged.is_some() {
@@ -123,6 +127,20 @@ impl View {
     fn create_again(&self, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
         self.creations.get(node.ino()).ok_or(FsError::Stale)?;
         self.create_item(caller, node, flags)
+    }
+
+    /// An item that is not stored, for O_EXCL: it is from now on. Later, with its text, where the name does not say the key, where an item
+    /// that was renamed away has it still, and where a backup is restored: who writes there has no rivals.
+    fn create_exclusive(self: &Arc<Self>, caller: Caller, node: &Node, flags: OpenFlags) -> Result<Handle, FsError> {
+        let target = entry::target(&self.mount, node)?;
+        let is_hidden = |key| self.mount.with_deferred(|deferred| deferred.hidden_version(&(target.table.clone(), key)).is_some());
+        if key_of(&target).is_none_or(|key| self.mount.restores(&target.table) || (self.mount.hides_any() && is_hidden(key))) {
+            return self.create_item(caller, node, flags);
+        }
+        let version = self.make_exclusive(caller, &target)?;
+        self.creations.made_empty(node.ino(), version);
+        let made = |target, opener| ItemWriter::stream_made(target, opener, version);
+        Ok(Handle::Item(self.item_handle(caller, node, flags, made)?))
     }
 
     /// An item that is not stored.
@@ -237,7 +255,7 @@ impl View {
         let handle = match &node {
             Node::Entry(entry) if !exists && entry.source.index.is_none() => {
                 self.opens(caller, &node, node.ino());
-                self.create_item(caller, &node, flags)?
+                if flags.exclusive { self.create_exclusive(caller, &node, flags)? } else { self.create_item(caller, &node, flags)? }
             }
             node => self.open_for_writing(caller, node, flags)?,
         };
@@ -254,7 +272,7 @@ impl View {
         Ok((attr, handle))
     }
 
-    /// MKNOD of a regular file, as `tar --xattrs` does before it opens it: the name is there for a while, the item is not.
+    /// MKNOD of a regular file, as `tar --xattrs` does before it opens it: an item of nothing but its key.
     ///
     /// # Errors
     /// As of an exclusive [`View::create`].
@@ -263,8 +281,14 @@ impl View {
         let parent = self.node(parent)?;
         let (attr, handle) = self.noted(caller, "mknod", &parent, name, self.create_in(caller, &parent, name, mode, flags))?;
         match handle {
-            // The kernel opens it next, by its number; the handle that stood for it is given up, its name is not.
-            Handle::Item(open) => self.creations.promise(&open),
+            Handle::Item(open) if self.creations.is_untouched(&open) => {
+                let made = wait(|done| {
+                    let done: Reply<()> = Box::new(move |ended| done(Ok(ended)));
+                    self.make_untouched(caller, &open, done);
+                });
+                made??;
+            }
+            Handle::Item(_) => {}
             Handle::Scratch(id) => self.mount.scratch.lock().release(id, now_ms()),
             Handle::Special(open) => self.creations.remove_special(&open),
             Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {}
@@ -404,6 +428,15 @@ impl View {
     fn settle(self: &Arc<Self>, caller: Caller, handle: u64, call: Call, reply: Reply<()>) {
         let Some(handle) = self.handles.get(handle) else { return reply(Err(FsError::BadHandle)) };
         match &*handle {
+            // Not so before the first write of `echo >`, which has it open as another number then.
+            Handle::Item(open)
+                if call.is_flush()
+                    && self.creations.is_untouched(open)
+                    && same_process(open.opener, caller.pid)
+                    && !may_hold_open(caller.pid, open.ino) =>
+            {
+                self.make_untouched(caller, open, reply);
+            }
             Handle::Item(open) => run(self, caller, open, call, reply),
             Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(&self.host(), caller, reply),
             Handle::Special(open) => Arc::clone(open).fsync(&self.host(), caller, reply),
@@ -420,7 +453,10 @@ impl View {
             Handle::Item(open) => {
                 let (view, again) = (Arc::clone(self), Arc::clone(open));
                 let reply = logged(reply, open.path.clone());
-                let done = Box::new(move |ended| {
+                let done: Reply<()> = Box::new(move |ended| {
+                    if ended.is_ok() && view.creations.is_untouched(&again) {
+                        return view.make_untouched(caller, &again, reply);
+                    }
                     view.creations.remove(&again);
                     reply(ended);
                 });
@@ -478,20 +514,11 @@ impl View {
             // A truncated item would be no item; the writer that follows opens it itself.
             (Some(0), None) => answer(Ok(())),
             (Some(_), None) => answer(Err(FsError::Invalid("an item has the size of its text; write it as a whole"))),
-            (None, _)
-                if (new.touched || new.modified_ms.is_some())
-                    && self.creations.get(ino).is_some()
-                    && self.is_absent(&node, caller) =>
-            {
-                self.put_key(caller, &node, answer);
-            }
-            (None, _) => answer(Ok(())),
+            (None, _) => match self.creations.get(ino).filter(|open| self.creations.is_untouched(open)) {
+                Some(open) if new.touched || new.modified_ms.is_some() => self.make_untouched(caller, &open, answer),
+                _ => answer(Ok(())),
+            },
         }
-    }
-
-    fn is_absent(&self, node: &Node, caller: Caller) -> bool {
-        matches!(tree::attr(&self.mount, node, caller), Err(FsError::NotFound))
-            && self.creations.get(node.ino()).is_some_and(|open| open.state.lock().writer.len() == 0)
     }
 
     fn is_derived(&self, node: &Node) -> bool {

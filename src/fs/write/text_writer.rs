@@ -37,6 +37,8 @@ pub struct TextWriter<T> {
     has_stored: bool,
     /// The precondition is what the name says, not what was seen at the opening.
     is_pinned: bool,
+    /// The version of the item of nothing but its key that the opening made, until a text takes its place.
+    made: Option<Version>,
 }
 
 /// The last sentence of a failure's hint after this handle has stored something.
@@ -74,6 +76,14 @@ impl<T: Target> TextWriter<T> {
         Self::new(target, opener, Vec::new(), Mode::Stream(check), Some(Precondition::Absent))
     }
 
+    /// A file whose opening made an item of nothing but its key: the commit takes that one's place, and fails with `Stale` when somebody else
+    /// changed it.
+    pub fn stream_made(target: T, opener: Opener, version: Version) -> Self {
+        let check = target.check();
+        let precondition = Some(Precondition::Version(version));
+        Self { made: Some(version), ..Self::new(target, opener, Vec::new(), Mode::Stream(check), precondition) }
+    }
+
     /// A file whose name says which version it replaces: the commit fails with `Stale` when another is stored by then.
     pub fn stream_replacing(target: T, opener: Opener, version: Version) -> Self {
         let check = target.check();
@@ -94,7 +104,18 @@ impl<T: Target> TextWriter<T> {
     }
 
     fn new(target: T, opener: Opener, text: Vec<u8>, mode: Mode, precondition: Option<Precondition>) -> Self {
-        Self { target, opener, text, mode, precondition, dirty: false, reported: false, has_stored: false, is_pinned: false }
+        Self {
+            target,
+            opener,
+            text,
+            mode,
+            precondition,
+            dirty: false,
+            reported: false,
+            has_stored: false,
+            is_pinned: false,
+            made: None,
+        }
     }
 
     pub fn target(&self) -> &T {
@@ -137,6 +158,19 @@ impl<T: Target> TextWriter<T> {
             Some(Precondition::Version(version)) if !self.dirty && !self.is_pinned => Some(version),
             _ => None,
         }
+    }
+
+    /// Was nothing written through this handle?
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        matches!(self.mode, Mode::Stream(_)) && self.text.is_empty() && !self.dirty && !self.reported && !self.has_stored
+    }
+
+    /// The version that the opening made, once: it is to go, and the next commit makes the item anew.
+    pub fn take_made(&mut self) -> Option<Version> {
+        let made = self.made.take()?;
+        self.precondition = Some(Precondition::Absent);
+        Some(made)
     }
 
     /// The last sentence of a failure's hint.
@@ -230,6 +264,7 @@ impl<T: Target> TextWriter<T> {
             Ok(version) => {
                 self.dirty = false;
                 self.has_stored = true;
+                self.made = None;
                 self.precondition = self.precondition.map(|held| match held {
                     Precondition::VersionOrAbsent(_) => Precondition::VersionOrAbsent(version),
                     Precondition::Version(_) | Precondition::Absent => Precondition::Version(version),
