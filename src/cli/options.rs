@@ -55,6 +55,11 @@ const KNOWN: &[Known] = &[
         set: |o, _| set(&mut o.view.restore, true),
     },
     Known {
+        word: "keep_text",
+        help: "an item's file reads back as it was written, byte for byte, until the item\nchanges; the newest 64 MiB of texts, and until the mount ends",
+        set: |o, _| set(&mut o.view.keep_text, true),
+    },
+    Known {
         word: "durability=",
         help: "durability=power: what was written survives kill -9 and a power cut (the default);\ndurability=kill: kill -9; a power cut may take the last half second",
         set: |o, value| durability::parse(value).map(|durability| o.durability = Some(durability)),
@@ -285,6 +290,7 @@ mod tests {
                 "show=all,lww",
                 Options { view: ViewOptions { show_all: true, last_writer_wins: true, ..view }, ..Options::default() },
             ),
+            ("keep_text", Options { view: ViewOptions { keep_text: true, ..view }, ..Options::default() }),
             ("allow_drop,restore", Options { view: ViewOptions { allow_drop: true, restore: true, ..view }, ..Options::default() }),
             ("durability=power,durability=kill", Options { durability: Some(Durability::Kill), ..Options::default() }),
             ("nonempty", Options { nonempty: true, ..Options::default() }),

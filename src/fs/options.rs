@@ -15,4 +15,6 @@ pub struct ViewOptions {
     pub last_writer_wins: bool,
     /// What is written to derived files is taken and dropped.
     pub restore: bool,
+    /// An item is shown as the text that was written, as long as that is remembered.
+    pub keep_text: bool,
 }

@@ -1,7 +1,8 @@
 //! What is beside an item, and what becomes of items when they are renamed and copied: shells and programs on a real mount.
 
 use crate::support::mounted;
-use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, memory, on_disk, s};
+use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, memory, on_disk, put, s};
+use ddbfs::fs::view::ViewOptions;
 
 /// Runs scripts in one mount: each prints exactly what is expected. `e` prints the status and the errno's words of a command that fails
 /// and `last` the session's last error.
@@ -349,4 +350,52 @@ fn cp_copies_in_the_engine_with_the_key_rewritten() {
     );
     let traced = mount.sh("command -v strace >/dev/null || exit 0; strace -f -e trace=copy_file_range cp Orders/items/u1/o1.json Orders/items/u2/t.json 2>&1 | grep -c 'copy_file_range.* = [1-9]'");
     println!("copy_file_range calls of cp: {}", traced.out.trim());
+}
+
+/// `-o keep_text`: what was written is what is read, by every route that writes a text, until the item changes otherwise.
+#[test]
+fn written_texts_are_read_back_where_they_are_kept() {
+    let keep = ViewOptions { keep_text: true, ..ViewOptions::default() };
+    let db = memory();
+    create_table(&*db, FLAT);
+    let mount = Mount::with(db, keep);
+    let same = "t=$(mktemp -d); trap 'rm -r $t' EXIT; d=Flat/items; is() { cmp $1 $2 && [ $(stat -c %s $2) = $(wc -c < $1) ] || exit 9; }\n";
+    let cases = [
+        ("a shell", "printf '{ \"n\" : 1.50,\\n  \"a\":[ ] }\\n\\n' > $t/a; cat $t/a > $d/a.json; is $t/a $d/a.json"),
+        (
+            "white space in writes of its own",
+            "{ printf '{\"n\": 2}'; /bin/echo; /bin/echo ' '; } | tee $t/b > $d/b.json; is $t/b $d/b.json",
+        ),
+        (
+            "cp, with its key",
+            "jq -n '{id:\"c\",n:3}' > $t/c; cp $t/c $d/c.json; is $t/c $d/c.json; cp $d/c.json $t/d; is $t/d $d/c.json",
+        ),
+        ("a rename", "jq -n '{n:4}' > $t/e; cp $t/e $d/.e.tmp; mv $d/.e.tmp $d/e.json; is $t/e $d/e.json"),
+        ("an edit", "jq -n '{n:5}' > $t/f; cp $t/f $d/f.json; sed -i 's/5/66/' $t/f $d/f.json; is $t/f $d/f.json"),
+        (
+            "rsync settles",
+            "mkdir $t/s; for i in 1 2 3; do jq -n \"{n:$i}\" > $t/s/r$i.json; done; rsync -rc $t/s/ $d/ && [ -z \"$(rsync -rci $t/s/ $d/)\" ]",
+        ),
+        (
+            "a change ends it",
+            "printf '{\"n\":  7}' > $d/g.json; echo '{\"m\":1}' > $d/g.patch; [ \"$(cat $d/g.json)\" = '{\"id\":\"g\",\"m\":1,\"n\":7}' ]",
+        ),
+        (
+            "what says another key is not kept",
+            "printf '{\"id\":\"x\", \"n\":8}' > $d/h.json; [ \"$(cat $d/h.json)\" = '{\"id\":\"h\",\"n\":8}' ]",
+        ),
+        (
+            "queries show the item",
+            "printf '{\"n\":  9}' > $d/i.json; [ \"$(cat Flat/query/@pk=i/items.ndjson)\" = '{\"id\":\"i\",\"n\":9}' ]",
+        ),
+    ];
+    for (name, script) in cases {
+        let ran = mount.sh(&format!("{same}{script}"));
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{name}: {ran:#?}");
+    }
+    put(&*mount.db, "Flat", r#"{"id":"a","n":10}"#);
+    assert_eq!(mount.sh("cat Flat/items/a.json; stat -c %s Flat/items/a.json").ok(), "{\"id\":\"a\",\"n\":10}\n18\n");
+    // Memory of the mount alone.
+    let again = mount.again();
+    assert_eq!(again.sh("cat Flat/items/e.json").ok(), "{\"id\":\"e\",\"n\":4}\n");
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! text.rs  budget.rs  memory_limit.rs   texts of open files, and how much they may hold
 //! texts.rs                              texts that read a whole table, made once for all who ask
+//! written.rs                            texts as programs wrote them (`-o keep_text`)
 //! shapes.rs                             what items look like, for both texts of it
 //! folders.rs  scratch.rs                folders without items, scratch files
 //! index_drafts.rs  plans.rs             what becomes an index, what a definition would do
@@ -32,6 +33,7 @@ pub mod shapes;
 pub mod stream;
 pub mod text;
 pub mod texts;
+pub mod written;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,6 +54,7 @@ use reports::Reports;
 use shapes::KeptShapes;
 use stream::log::Logs;
 use texts::LongTexts;
+use written::WrittenTexts;
 
 use crate::database::layout::Layout;
 use crate::database::{Browse, EntryKey, Source};
@@ -75,6 +78,7 @@ pub struct Mount {
     /// What open files and directories may hold.
     pub budget: Budget,
     pub texts: LongTexts,
+    pub written: WrittenTexts,
     pub folders: Mutex<Folders>,
     pub drafts: Mutex<Drafts>,
     pub index_drafts: IndexDrafts,
@@ -126,6 +130,7 @@ impl Mount {
             started_ms: now_ms(),
             budget: Budget::default(),
             texts: LongTexts::default(),
+            written: WrittenTexts::default(),
             folders: Mutex::default(),
             drafts: Mutex::default(),
             index_drafts: IndexDrafts::default(),

@@ -1,5 +1,7 @@
 //! A base item or an index entry as a file.
 
+use std::sync::Arc;
+
 use super::beside;
 use crate::codec::dynamodb_json;
 use crate::codec::json::indent::indent;
@@ -12,6 +14,7 @@ use crate::fs::node::{EntryNode, Node, base, entry_ino};
 use crate::fs::path::ITEMS_NAME;
 use crate::fs::path::names::{self, Suffix};
 use crate::fs::write::{ItemTarget, KeyPart, TargetKey};
+use crate::model::api::Version;
 use crate::model::error::StoreError;
 use crate::model::{Error, Item, Key, TableName};
 
@@ -45,7 +48,9 @@ pub fn attr(mount: &Mount, entry: &EntryNode) -> Result<Attr, FsError> {
     let writable = entry.source.index.is_none();
     match entry.form {
         // Its length is in the record's header: stat of the usual form renders nothing.
-        TextForm::PlainJson if !mount.options.pretty => Ok(Attr::entry(ino, &stat(mount, &entry.source, &entry.key)?, writable)),
+        TextForm::PlainJson if !mount.options.pretty && !mount.options.keep_text => {
+            Ok(Attr::entry(ino, &stat(mount, &entry.source, &entry.key)?, writable))
+        }
         TextForm::PlainJson | TextForm::DynamoDbJson => {
             let (text, stat) = text(mount, entry)?;
             let size = text.len() as u64;
@@ -68,8 +73,17 @@ pub fn text(mount: &Mount, entry: &EntryNode) -> Result<(Vec<u8>, EntryStat), Fs
     if mount.is_hidden(&entry.source, &entry.key, stat.version) {
         return Err(FsError::NotFound);
     }
+    if let Some(written) = written(mount, entry, stat.version) {
+        return Ok((written.to_vec(), stat));
+    }
     let text = if mount.options.pretty { indent(&text) } else { text };
     Ok((text, stat))
+}
+
+/// The text that made an item what it is.
+fn written(mount: &Mount, entry: &EntryNode, version: Version) -> Option<Arc<Vec<u8>>> {
+    let is_kept = mount.options.keep_text && entry.form == TextForm::PlainJson && entry.source.index.is_none();
+    mount.written.get((is_kept.then(|| item_number(&entry.source.table, &entry.key.base))?, version))
 }
 
 /// The attributes of an entry and the version they are of.

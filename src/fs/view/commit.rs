@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use super::View;
-use crate::database::{Done, wait};
+use crate::codec::plain_json;
+use crate::database::{Done, TextForm, wait};
 use crate::fs::FsError;
 use crate::fs::open::Outcome;
 use crate::fs::open::Reply;
 use crate::fs::open::host::{Host, Work, on_behalf_of};
 use crate::fs::open::text::{Execute, OpenText};
 use crate::fs::process::Caller;
-use crate::fs::source::entry::key_of;
+use crate::fs::source::entry::{item_number, key_of};
 use crate::fs::time::now_ms;
 use crate::fs::write::{Failure, ItemTarget, TEXT_BYTES_MAX};
 use crate::model::api::{DeleteItemRequest, DeleteItemResponse, Precondition, PutItemRequest, Version};
-use crate::model::{Error, Key};
+use crate::model::{Error, Item, Key};
 
 impl Execute<View> for ItemTarget {
     fn refused(view: &Arc<View>, open: &OpenText<Self>, then: Work) {
@@ -63,6 +64,10 @@ impl Execute<View> for ItemTarget {
                     // Now the name is the stored item's; before the caller hears, whose next stat must not be answered from the
                     // handle.
                     again.creations.remove(&open);
+                    {
+                        let state = open.state.lock();
+                        again.keep_written(state.writer.target(), *version, state.writer.read(0, TEXT_BYTES_MAX));
+                    }
                     if let Some((form, text)) = &text {
                         again.keep_text(*version, *form, text);
                     }
@@ -82,6 +87,25 @@ impl Execute<View> for ItemTarget {
 }
 
 impl View {
+    /// With `-o keep_text` the item is shown as this text, which made that version; unless its key is another.
+    pub(super) fn keep_written(&self, target: &ItemTarget, version: Version, text: &[u8]) {
+        let is_kept = self.mount.options.keep_text && target.form == TextForm::PlainJson;
+        let Some(key) = is_kept.then(|| key_of(target)).flatten() else { return };
+        let of_name = key.to_item(&target.key_schema);
+        let says_key = |item: Item| of_name.0.iter().all(|(name, value)| item.get(name).is_none_or(|own| own == value));
+        if plain_json::parse(text).is_ok_and(says_key) {
+            self.mount.written.keep((item_number(&target.table, &key), version), text);
+        }
+    }
+
+    /// White space after an object belongs to its text, and makes no other version.
+    pub(super) fn keep_whole(&self, open: &OpenText<ItemTarget>) {
+        let state = open.state.lock();
+        if let Some(version) = state.writer.stored() {
+            self.keep_written(state.writer.target(), version, state.writer.read(0, TEXT_BYTES_MAX));
+        }
+    }
+
     /// A created file that nothing was written to is an item from now on: `touch` of a new name, `: > X.json`.
     pub(super) fn make_untouched(self: &Arc<Self>, caller: Caller, open: &Arc<OpenText<ItemTarget>>, reply: Reply<()>) {
         let (view, again) = (Arc::clone(self), Arc::clone(open));

@@ -50,6 +50,10 @@ impl View {
         let (Handle::Text(text), Node::Entry(entry)) = (&*handle, &*self.node(from.ino)?) else {
             return Err(FsError::NotSupported);
         };
+        if self.mount.options.keep_text {
+            // The copy is the text, which may say another key.
+            return Err(FsError::NotSupported);
+        }
         let text = text.bytes.as_slice();
         let bytes = text.len() as u64;
         if length < bytes {

@@ -81,6 +81,10 @@ impl View {
     /// # Errors
     /// Those of the database.
     pub fn keep_while_alone(&self) -> Result<(), Error> {
+        if self.mount.options.keep_text {
+            // A text that is forgotten ends no version, and nobody would tell the kernel that the size is another.
+            return Ok(());
+        }
         self.mount.db.keep_alone(Arc::new(Alone(self.me.clone())))
     }
 

@@ -437,7 +437,12 @@ impl View {
             {
                 self.make_untouched(caller, open, reply);
             }
-            Handle::Item(open) => run(self, caller, open, call, reply),
+            Handle::Item(open) => {
+                if self.mount.options.keep_text {
+                    self.keep_whole(open);
+                }
+                run(self, caller, open, call, reply);
+            }
             Handle::Special(open) if call.is_flush() => Arc::clone(open).flush(&self.host(), caller, reply),
             Handle::Special(open) => Arc::clone(open).fsync(&self.host(), caller, reply),
             Handle::Scratch(_) | Handle::Text(_) | Handle::Computed(_) | Handle::Directory(_) => {

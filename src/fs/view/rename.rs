@@ -24,7 +24,7 @@ use crate::fs::time::now_ms;
 use crate::fs::tree;
 use crate::fs::write::report::report;
 use crate::fs::write::scratch::FileId;
-use crate::fs::write::{Failure, Target};
+use crate::fs::write::{Failure, ItemTarget, Target};
 use crate::model::api::parked::{ParkedChange, ParkedPlace};
 use crate::model::api::{Precondition, PutItemRequest};
 use crate::model::error::ValueError;
@@ -200,7 +200,7 @@ impl View {
 
     /// The text of a scratch file becomes the item; then the file is gone. What the process read must be what is there.
     fn put_scratch(self: &Arc<Self>, caller: Caller, moving: Moving, new: &Node, no_replace: bool, reply: Moved) {
-        let mut request = match self.scratch_request(&moving, new, no_replace) {
+        let (mut request, target, text) = match self.scratch_request(&moving, new, no_replace) {
             Ok(request) => request,
             Err(failure) => return reply(Err(failure)),
         };
@@ -216,7 +216,8 @@ impl View {
             request,
             caller.pid,
             Box::new(move |outcome| match outcome {
-                Ok(_) => {
+                Ok(version) => {
+                    view.keep_written(&target, version, &text);
                     match moving {
                         // It may have been unlinked meanwhile.
                         Moving::Memory(id) => view.forget_scratch(id, Box::new(|_| reply(Ok(())))),
@@ -241,7 +242,13 @@ impl View {
         );
     }
 
-    fn scratch_request(&self, moving: &Moving, new: &Node, no_replace: bool) -> Result<PutItemRequest, Failure> {
+    /// The request, and what it is made of.
+    fn scratch_request(
+        &self,
+        moving: &Moving,
+        new: &Node,
+        no_replace: bool,
+    ) -> Result<(PutItemRequest, ItemTarget, Vec<u8>), Failure> {
         let target = entry::target(&self.mount, new).map_err(plain)?;
         let text = self.moving_text(moving).map_err(plain)?;
         let precondition = no_replace.then_some(Precondition::Absent);
@@ -250,7 +257,7 @@ impl View {
             moved(error, &text, target.unchanged())
         })?;
         warn(self, &self.mount.path(new), commit.warnings);
-        Ok(commit.request)
+        Ok((commit.request, target, text))
     }
 
     /// The text of a scratch file becomes a table's definition (`rsync`, editors); then the file is gone.

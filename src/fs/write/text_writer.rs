@@ -33,8 +33,8 @@ pub struct TextWriter<T> {
     dirty: bool,
     /// The opener was told that this very text is not acceptable.
     reported: bool,
-    /// Something was stored through this handle.
-    has_stored: bool,
+    /// The version that was stored through this handle last.
+    stored: Option<Version>,
     /// The precondition is what the name says, not what was seen at the opening.
     is_pinned: bool,
     /// The version of the item of nothing but its key that the opening made, until a text takes its place.
@@ -104,18 +104,7 @@ impl<T: Target> TextWriter<T> {
     }
 
     fn new(target: T, opener: Opener, text: Vec<u8>, mode: Mode, precondition: Option<Precondition>) -> Self {
-        Self {
-            target,
-            opener,
-            text,
-            mode,
-            precondition,
-            dirty: false,
-            reported: false,
-            has_stored: false,
-            is_pinned: false,
-            made: None,
-        }
+        Self { target, opener, text, mode, precondition, dirty: false, reported: false, stored: None, is_pinned: false, made: None }
     }
 
     pub fn target(&self) -> &T {
@@ -160,10 +149,16 @@ impl<T: Target> TextWriter<T> {
         }
     }
 
+    /// The version that this text made, if it did.
+    #[must_use]
+    pub fn stored(&self) -> Option<Version> {
+        self.stored.filter(|_| !self.dirty)
+    }
+
     /// Was nothing written through this handle?
     #[must_use]
     pub fn is_untouched(&self) -> bool {
-        matches!(self.mode, Mode::Stream(_)) && self.text.is_empty() && !self.dirty && !self.reported && !self.has_stored
+        matches!(self.mode, Mode::Stream(_)) && self.text.is_empty() && !self.dirty && !self.reported && self.stored.is_none()
     }
 
     /// The version that the opening made, once: it is to go, and the next commit makes the item anew.
@@ -176,7 +171,7 @@ impl<T: Target> TextWriter<T> {
     /// The last sentence of a failure's hint.
     #[must_use]
     pub fn unchanged(&self) -> &'static str {
-        if self.has_stored { STORED_BEFORE } else { self.target.unchanged() }
+        if self.stored.is_some() { STORED_BEFORE } else { self.target.unchanged() }
     }
 
     /// write(2), pwrite(2).
@@ -263,7 +258,7 @@ impl<T: Target> TextWriter<T> {
         match outcome {
             Ok(version) => {
                 self.dirty = false;
-                self.has_stored = true;
+                self.stored = Some(version);
                 self.made = None;
                 self.precondition = self.precondition.map(|held| match held {
                     Precondition::VersionOrAbsent(_) => Precondition::VersionOrAbsent(version),
