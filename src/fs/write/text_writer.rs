@@ -76,7 +76,7 @@ impl<T: Target> TextWriter<T> {
         Self::new(target, opener, Vec::new(), Mode::Stream(check), Some(Precondition::Absent))
     }
 
-    /// A file whose opening made an item of nothing but its key: the commit takes that one's place, and fails with `Stale` when somebody else
+    /// A file whose opening made an item of nothing but its key: the commit takes that one's place, and fails when somebody else
     /// changed it.
     pub fn stream_made(target: T, opener: Opener, version: Version) -> Self {
         let check = target.check();
