@@ -1,6 +1,7 @@
 //! What may be spent holds, and what was spent is told.
 
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ddbfs::codec::metrics::{capacity, prices};
@@ -75,6 +76,47 @@ fn many_at_a_time_keep_the_rate() {
     assert!(begun.elapsed() >= Duration::from_secs_f64((100.0 - 40.0 - 4.0 * 5.0) / 40.0), "{:?}", begun.elapsed());
     assert!((meter.spent().write - 100.0).abs() < 1e-9);
     server.shutdown();
+}
+
+/// Many ask at once, before anything is answered: how each fared. A page takes 128 units.
+fn at_once(limits: Limits) -> Vec<Result<Vec<u8>, Error>> {
+    const READERS: usize = 8;
+    struct Held(Mutex<Receiver<()>>);
+    impl Service for Held {
+        fn call(&self, _operation: &'static str, _body: &[u8]) -> Result<Vec<u8>, Error> {
+            self.0.lock().unwrap().recv().unwrap();
+            Ok(br#"{"ConsumedCapacity":{"TableName":"Pets","CapacityUnits":128}}"#.to_vec())
+        }
+    }
+    let (release, released) = channel();
+    let meter = Meter::new(Arc::new(Held(Mutex::new(released))), limits, prices::built_in());
+    std::thread::scope(|scope| {
+        let (ended, ends) = channel();
+        for _ in 0..READERS {
+            let (meter, ended) = (&meter, ended.clone());
+            scope.spawn(move || ended.send(meter.call("Scan", br#"{"TableName":"Pets"}"#)).unwrap());
+        }
+        // All but one give up while that is held.
+        let mut fared: Vec<_> = (1..READERS).map_while(|_| ends.recv_timeout(Duration::from_secs(60)).ok()).collect();
+        (0..READERS).for_each(|_| release.send(()).unwrap());
+        fared.extend((fared.len()..READERS).map(|_| ends.recv().unwrap()));
+        fared
+    })
+}
+
+#[test]
+fn however_many_ask_at_a_time_the_limits_are_passed_by_one_page() {
+    let soon = Duration::from_millis(200);
+    let money = Some(prices::built_in().of_reads(100.0));
+    for (limits, option) in [
+        (Limits { reads: Some(100.0), timeout: soon, ..FREE }, "--max-rcu 100 is used up"),
+        (Limits { money, timeout: soon, ..FREE }, "--budget is used up"),
+    ] {
+        let fared = at_once(limits);
+        assert_eq!(fared.iter().filter(|answer| answer.is_ok()).count(), 1, "{fared:?}");
+        let refused = fared.iter().filter_map(|answer| answer.as_ref().err());
+        refused.for_each(|error| assert!(error.to_string().starts_with(option), "{error}"));
+    }
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! What may be spent: a [`Service`] before another that counts what each answer consumed, and holds requests back.
 //!
 //! Units a second are a bucket that fills at that rate up to a second's worth. What a request consumes is known only afterwards, so
-//! the bucket may go below nothing; the next request waits until that is made up for. One that would have to wait longer than the time-out
-//! is refused as throttled. Money is counted by the prices of on-demand capacity; once it is spent, nothing is asked any more
-//! but what costs nothing.
+//! the bucket may go below nothing; the next request waits until that is made up for. While a request is under way what it may consume at most
+//! is reserved, and another begins only if the bucket has what all others have reserved: however many ask at a time, they pass the rate by what
+//! one of them consumes. One that would have to wait longer than the time-out is refused as throttled. Money is counted by the prices of
+//! on-demand capacity, and reserved in the same way; once it is spent, nothing is asked any more but what costs nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::consumption::{Charged, Consumed, Kind, Units};
 use super::service::{Service, is_free};
@@ -37,7 +38,14 @@ pub struct Limits {
 
 /// What was spent, by all that share it.
 #[derive(Debug, Clone, Default)]
-pub struct Purse(Arc<Mutex<Units>>);
+pub struct Purse(Arc<Mutex<Account>>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    spent: Units,
+    /// By requests under way.
+    reserved: Units,
+}
 
 /// See the module.
 pub struct Meter {
@@ -47,6 +55,8 @@ pub struct Meter {
     prices: PriceTable,
     since_ms: u64,
     state: Mutex<State>,
+    /// A request ended.
+    ended: Condvar,
 }
 
 impl std::fmt::Debug for Meter {
@@ -74,21 +84,42 @@ struct OfTable {
 struct Bucket {
     /// Below nothing: what is to be made up for.
     level: f64,
+    /// By requests under way.
+    reserved: f64,
     filled: Option<Instant>,
 }
 
 impl Bucket {
-    /// Takes `units` when nothing is to be made up for; else how long that takes.
-    fn take(&mut self, per_second: f64, units: f64, now: Instant) -> Result<(), Duration> {
+    /// How long a request has to wait; nothing where only others' answers are waited for. `None`: it may begin.
+    fn wait(&mut self, per_second: f64, now: Instant) -> Option<Duration> {
         let since = self.filled.map(|filled| now.saturating_duration_since(filled).as_secs_f64());
         self.level = since.map_or(per_second, |seconds| (self.level + seconds * per_second).min(per_second));
         self.filled = Some(now);
+        if self.level >= self.reserved {
+            return None;
+        }
         if self.level >= 0.0 {
-            self.level -= units;
-            return Ok(());
+            return Some(Duration::ZERO);
         }
         // Rounded up, so that it is enough when the time has come.
-        Err(Duration::try_from_secs_f64(-self.level / per_second).unwrap_or(Duration::MAX).saturating_add(Duration::from_millis(1)))
+        let owed = Duration::try_from_secs_f64(-self.level / per_second).unwrap_or(Duration::MAX);
+        Some(owed.saturating_add(Duration::from_millis(1)))
+    }
+}
+
+/// What a request under way may consume at most.
+struct Reservation<'m> {
+    meter: &'m Meter,
+    kind: Kind,
+    most: Units,
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let (meter, most) = (self.meter, self.most);
+        meter.state.lock().bucket(self.kind).reserved -= most.read + most.write;
+        meter.purse.0.lock().reserved.add(Units { read: -most.read, write: -most.write });
+        meter.ended.notify_all();
     }
 }
 
@@ -103,7 +134,7 @@ impl Meter {
     #[must_use]
     pub fn new(service: Arc<dyn Service>, limits: Limits, prices: PriceTable) -> Self {
         let since_ms = SystemClock.now_ms();
-        Self { service, limits, purse: Purse::default(), prices, since_ms, state: Mutex::default() }
+        Self { service, limits, purse: Purse::default(), prices, since_ms, state: Mutex::default(), ended: Condvar::new() }
     }
 
     /// What is spent here counts with what others spend of that purse.
@@ -120,7 +151,7 @@ impl Meter {
     /// What was spent since the mount began, and what may be.
     #[must_use]
     pub fn spent(&self) -> Spent {
-        let spent = *self.purse.0.lock();
+        let spent = self.purse.0.lock().spent;
         Spent {
             since_ms: self.since_ms,
             read: spent.read,
@@ -152,11 +183,13 @@ impl Meter {
         self.prices.of_reads(units.read) + self.prices.of_writes(units.write)
     }
 
-    fn within_budget(&self) -> Result<(), Error> {
-        let Some(most) = self.limits.money else { return Ok(()) };
-        let spent = *self.purse.0.lock();
+    /// Is there money left, but for what is under way?
+    fn within_budget(&self, account: Account) -> Result<bool, Error> {
+        let Some(most) = self.limits.money else { return Ok(true) };
+        let Account { spent, mut reserved } = account;
         if self.money(spent) < most {
-            return Ok(());
+            reserved.add(spent);
+            return Ok(self.money(reserved) < most);
         }
         let PriceTable { currency, region, date, .. } = &self.prices;
         Err(Error::Budget(format!(
@@ -175,32 +208,38 @@ impl Meter {
         }
     }
 
-    /// Waits until a request may begin; what it took for it.
-    fn wait(&self, kind: Kind) -> Result<Units, Error> {
-        let Some((limit, option)) = self.limit_of(kind) else { return Ok(Units::default()) };
-        let (deadline, least) = (Instant::now() + self.limits.timeout, kind.least());
+    /// Waits until a request may begin.
+    fn begin(&self, charged: &Charged<'_>) -> Result<Reservation<'_>, Error> {
+        let (deadline, kind, most) = (Instant::now() + self.limits.timeout, charged.kind, charged.most());
+        let mut state = self.state.lock();
         loop {
-            let now = Instant::now();
-            let took = self.state.lock().bucket(kind).take(limit, least.read + least.write, now);
-            let Err(wait) = took else { return Ok(least) };
-            if now + wait > deadline {
-                let message = format!(
-                    "{option} {limit} is used up for the next {:.1} seconds, longer than --timeout: try again then, or mount with a larger one",
-                    wait.as_secs_f64()
-                );
-                return Err(RemoteError::new("ThrottlingException", 400, message).into());
+            let (now, limit, mut account) = (Instant::now(), self.limit_of(kind), self.purse.0.lock());
+            let has_money = self.within_budget(*account)?;
+            let wait = limit.and_then(|(limit, _)| state.bucket(kind).wait(limit, now));
+            if let (None, true) = (wait, has_money) {
+                state.bucket(kind).reserved += most.read + most.write;
+                account.reserved.add(most);
+                return Ok(Reservation { meter: self, kind, most });
             }
-            caller::sleep(wait.min(SLICE))?;
+            drop(account);
+            let wait = wait.unwrap_or_default();
+            if now + wait > deadline {
+                return Err(RemoteError::new("ThrottlingException", 400, used_up(limit.filter(|_| has_money), wait)).into());
+            }
+            self.ended.wait_for(&mut state, if wait.is_zero() { SLICE } else { wait.min(SLICE) });
+            if !caller::is_waiting() {
+                return Err(Error::Interrupted);
+            }
         }
     }
 
-    /// Counts what a request consumed, and gives back what was taken for it.
-    fn settle(&self, charged: &Charged<'_>, taken: Units, consumed: &Consumed) {
+    /// Counts what a request consumed.
+    fn settle(&self, charged: &Charged<'_>, consumed: &Consumed) {
         let (now_ms, total) = (SystemClock.now_ms(), consumed.total());
-        self.purse.0.lock().add(total);
         let mut state = self.state.lock();
-        state.reads.level += taken.read - total.read;
-        state.writes.level += taken.write - total.write;
+        self.purse.0.lock().spent.add(total);
+        state.reads.level -= total.read;
+        state.writes.level -= total.write;
         for of in &consumed.tables {
             let table = state.tables.entry(of.table.clone()).or_default();
             for (index, units) in &of.sources {
@@ -260,6 +299,16 @@ impl OfTable {
     }
 }
 
+/// Why a request does not begin: units of that option are lacking, or money, for so long or until others end.
+fn used_up(limit: Option<(f64, &str)>, wait: Duration) -> String {
+    let what = limit.map_or("--budget".to_owned(), |(limit, option)| format!("{option} {limit}"));
+    let how = match wait {
+        Duration::ZERO => "by requests under way".to_owned(),
+        wait => format!("for the next {:.1} seconds", wait.as_secs_f64()),
+    };
+    format!("{what} is used up {how}, longer than --timeout: try again then, or with a larger one")
+}
+
 fn outcome(error: &Error) -> Outcome {
     match error {
         Error::Remote(error) if error.cause() == RemoteCause::Throttled => Outcome::Throttled,
@@ -270,18 +319,21 @@ fn outcome(error: &Error) -> Outcome {
 
 impl Service for Meter {
     fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
-        if !is_free(operation) {
-            self.within_budget()?;
-        }
-        let Some(charged) = Charged::of(operation, body) else { return self.service.call(operation, body) };
-        let taken = self.wait(charged.kind).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
+        let Some(charged) = Charged::of(operation, body) else {
+            if !is_free(operation) {
+                self.within_budget(*self.purse.0.lock())?;
+            }
+            return self.service.call(operation, body);
+        };
+        let reservation = self.begin(&charged).inspect_err(|error| self.ended(&charged, outcome(error), (0.0, None)))?;
         let begun = Instant::now();
         let answer = self.service.call(operation, body);
         let consumed = match &answer {
             Ok(answer) => charged.answered(answer),
             Err(error) => charged.failed(error),
         };
-        self.settle(&charged, taken, &consumed);
+        self.settle(&charged, &consumed);
+        drop(reservation);
         let ended = answer.as_ref().map_or_else(outcome, |_| Outcome::Success);
         self.ended(&charged, ended, (begun.elapsed().as_secs_f64() * 1e3, consumed.returned));
         answer
@@ -293,18 +345,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_lends_and_is_paid_back() {
+    fn a_bucket_lends_to_one_at_a_time_and_is_paid_back() {
         let (mut bucket, begun) = (Bucket::default(), Instant::now());
         let at = |ms: u64| begun + Duration::from_millis(ms);
         // A second's worth is there at first.
-        assert_eq!(bucket.take(10.0, 1.0, at(0)), Ok(()));
-        bucket.level -= 29.0;
-        let wait = bucket.take(10.0, 1.0, at(0)).unwrap_err();
+        assert_eq!(bucket.wait(10.0, at(0)), None);
+        bucket.reserved = 10.5;
+        assert_eq!(bucket.wait(10.0, at(0)), Some(Duration::ZERO));
+        (bucket.level, bucket.reserved) = (bucket.level - 30.0, 0.0);
+        let wait = bucket.wait(10.0, at(0)).unwrap();
         assert!((2_000..=2_002).contains(&wait.as_millis()), "{wait:?}");
-        assert!(bucket.take(10.0, 1.0, at(1_000)).is_err());
-        assert_eq!(bucket.take(10.0, 1.0, at(2_001)), Ok(()));
+        assert!(bucket.wait(10.0, at(1_000)).is_some());
+        assert_eq!(bucket.wait(10.0, at(2_001)), None);
         // However long nothing is taken, a second's worth is all.
-        assert_eq!(bucket.take(10.0, 0.0, at(900_000)), Ok(()));
+        assert_eq!(bucket.wait(10.0, at(900_000)), None);
         assert!((bucket.level - 10.0).abs() < 1e-9);
     }
 }

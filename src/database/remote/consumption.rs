@@ -7,12 +7,10 @@ use serde_json::{Map, Value};
 use crate::codec::json::document::member_places;
 use crate::model::error::RemoteCause;
 use crate::model::layout::MeteredOperation;
+use crate::model::limits::{
+    BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX, READ_UNIT_BYTES, TRANSACTION_BYTES_MAX, WRITE_UNIT_BYTES,
+};
 use crate::model::{Error, IndexName, TableName, arn};
-
-/// Bytes of a read unit; two of them when the read is not consistent.
-const READ_BYTES: usize = 4096;
-/// Bytes of a write unit.
-const WRITE_BYTES: usize = 1024;
 
 /// Capacity units of both kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -41,11 +39,6 @@ impl Kind {
             Self::Read => Units { read: count, write: 0.0 },
             Self::Write => Units { read: 0.0, write: count },
         }
-    }
-
-    /// What no request of its kind costs less than.
-    pub fn least(self) -> Units {
-        self.units(if self == Self::Read { 0.5 } else { 1.0 })
     }
 }
 
@@ -92,6 +85,25 @@ impl<'b> Charged<'b> {
             Of::ExecuteStatement | Of::BatchExecuteStatement | Of::ExecuteTransaction => kind_of_statements(body),
         };
         Some(Self { operation, kind, body })
+    }
+
+    /// What it consumes at most: a read as much as its answer may have, a write as much as it is long itself; what it changes in indexes comes
+    /// on top.
+    pub fn most(&self) -> Units {
+        use MeteredOperation as Of;
+        let (bytes, has_one_table) = match self.operation {
+            Of::GetItem => (ITEM_BYTES_MAX, true),
+            Of::Query | Of::Scan | Of::ExecuteStatement => (PAGE_BYTES_MAX, true),
+            Of::TransactGetItems | Of::ExecuteTransaction => (2 * TRANSACTION_BYTES_MAX, false),
+            _ => (BATCH_GET_BYTES_MAX, false),
+        };
+        let is_consistent =
+            || members(self.body, &["ConsistentRead"]).is_none_or(|of| of.get("ConsistentRead") == Some(&Value::Bool(true)));
+        let part = if has_one_table && !is_consistent() { 0.5 } else { 1.0 };
+        self.kind.units(match self.kind {
+            Kind::Read => bytes.div_ceil(READ_UNIT_BYTES) as f64 * part,
+            Kind::Write => self.body.len().div_ceil(WRITE_UNIT_BYTES) as f64,
+        })
     }
 
     /// The one table that it names.
@@ -152,8 +164,8 @@ impl<'b> Charged<'b> {
     /// By the bytes of the answer, or of the request.
     fn guessed(&self, answer_bytes: usize) -> Vec<OfTable> {
         let units = match self.kind {
-            Kind::Read => answer_bytes.div_ceil(READ_BYTES).max(1) as f64 / 2.0,
-            Kind::Write => self.body.len().div_ceil(WRITE_BYTES).max(1) as f64,
+            Kind::Read => answer_bytes.div_ceil(READ_UNIT_BYTES).max(1) as f64 / 2.0,
+            Kind::Write => self.body.len().div_ceil(WRITE_UNIT_BYTES).max(1) as f64,
         };
         // Of several tables it is not known which; it counts for the mount as of the first.
         let table = self.table().or_else(|| first_table(self.body));
