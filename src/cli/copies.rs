@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,13 +10,12 @@ use indicatif::{HumanBytes, HumanCount, HumanFloatCount};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::data_dir::{DataArgs, Opened};
+use super::data_dir::DataArgs;
 use super::index;
 use super::model_args::PriceArgs;
 use super::outcome::{CliError, Outcome, print};
 use super::progress::{BackfillProgress, Progress};
 use super::remote::ServiceArgs;
-use crate::codec::digest::{digest, hex};
 use crate::codec::plain_json;
 use crate::database::copies::CopyError;
 use crate::database::copies::copy::{Ended, Plan};
@@ -29,8 +27,6 @@ use crate::model::{Error, IndexName, Item, TableName};
 const FREE_OF_ASKING: f64 = 0.10;
 /// Refused items printed; the rest are counted.
 const REPORTS_MAX: u64 = 100;
-/// The directory in the data directory where it is kept how far copies are.
-const JOURNALS: &str = "copies";
 
 /// Of all three.
 #[derive(Debug, Clone, Args)]
@@ -59,11 +55,6 @@ impl CopyArgs {
     pub fn of_writes(&self) -> Result<Cost, CliError> {
         Ok(Cost { kind: "write", units: |counts| counts.write_units, price: PriceTable::of_writes, prices: self.prices.table()? })
     }
-}
-
-/// Where it is kept how far the copy is that these words name.
-pub fn journal(opened: &Opened, words: &[&str]) -> PathBuf {
-    opened.dir.join(JOURNALS).join(format!("{}.ndjson", hex(&digest(words.join("\n").as_bytes()))))
 }
 
 /// A table's name that a person wrote.

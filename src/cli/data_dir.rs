@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::outcome::CliError;
+use crate::database::Browse as _;
 use crate::database::local::LocalDatabase;
 use crate::engine::{Engine, EngineOptions};
 use crate::model::Error;
@@ -79,12 +80,20 @@ fn open_at(dir: &Path, options: EngineOptions, store: LmdbOptions) -> Result<(Ar
         let options = EngineOptions { buckets: Some(dir.join(BUCKETS)), ..options };
         let store = Arc::new(LmdbStore::open(dir, store)?);
         let engine = Engine::open(Arc::clone(&store) as Arc<dyn Store>, options)?;
-        Ok((Arc::new(LocalDatabase::new(Arc::new(engine))), store))
+        Ok((Arc::new(LocalDatabase::new(Arc::new(engine)).of_directory(dir)), store))
     };
     open().map_err(|error| CliError::Message(format!("cannot open the data directory {}: {error}", dir.display())))
 }
 
 impl Opened {
+    /// Says in the log which tables are not whole.
+    pub fn warn_unfinished(&self) -> Result<(), CliError> {
+        for table in self.database.table_names()? {
+            self.database.unfinished(&table)?.into_iter().for_each(|lacking| log::warn!("{lacking}"));
+        }
+        Ok(())
+    }
+
     /// Ends the writer: everything acknowledged is on disk.
     pub fn close(self) {
         self.database.engine().close();

@@ -63,8 +63,21 @@ fn dump(database: &dyn Browse, table: TableName, typed: bool, out: &mut dyn Writ
     }
 }
 
-/// The table of that name, or a sentence that lists the ones there are.
+/// The same as [`table_of`], and says so if the table is not whole.
 pub fn existing_table(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
+    let table = table_of(database, name)?;
+    warn_unfinished(database, &table)?;
+    Ok(table)
+}
+
+/// Says so if a table is not whole.
+pub fn warn_unfinished(database: &dyn Browse, table: &TableName) -> Result<(), CliError> {
+    database.unfinished(table)?.into_iter().for_each(|lacking| eprintln!("{lacking}"));
+    Ok(())
+}
+
+/// The table of that name, or a sentence that lists the ones there are.
+pub fn table_of(database: &dyn Browse, name: &str) -> Result<TableName, CliError> {
     if let Ok(table) = TableName::new(name)
         && database.schema(&table)?.is_some()
     {

@@ -90,6 +90,7 @@ impl Source {
             return Ok(Self { database, name: format!("tables of {name}"), dir: data_dir.to_owned(), local: None });
         }
         let opened = data_dir::open_with(&args.data, engine, durability)?;
+        opened.warn_unfinished()?;
         let name = format!("data in {}", opened.dir.display());
         Ok(Self { database: opened.database.clone(), name, dir: opened.dir.clone(), local: Some(opened) })
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::copies::{CopyArgs, table_name};
 use super::data_dir::{self, DataArgs, Opened};
+use super::dump::warn_unfinished;
 use super::outcome::CliError;
 use crate::database::Database;
 use crate::database::copies::Side;
@@ -88,6 +89,7 @@ pub fn find(text: &str, args: &CopyArgs) -> Result<Found, CliError> {
         }
         Place::Data(dir) => {
             let opened = data_dir::open_to_look(&dir.map_or_else(|| args.data.clone(), |dir| DataArgs::at(dir.into())))?;
+            warn_unfinished(&*opened.database, &table)?;
             let side = Side { name: text.to_owned(), ..of_data(&opened, table) };
             Ok(Found { side, opened: Some(opened) })
         }

@@ -7,6 +7,7 @@ use super::data_dir;
 use super::outcome::{CliError, Outcome};
 use super::places;
 use crate::database::copies::copy::{Existing, Plan, Rules};
+use crate::database::copies::journal;
 
 const AFTER_HELP: &str = "\
 The table is read by a Scan, eventually consistent, which is no snapshot: what is written meanwhile may be in the copy or not, item by item.
@@ -50,7 +51,7 @@ pub fn run(args: PullArgs) -> Result<Outcome, CliError> {
         restart: args.replace,
         anew: "--replace",
     };
-    let journal = copies::journal(&opened, &["pull", to_table.as_str()]);
+    let journal = journal::path(&opened.dir, &[journal::PULL, to_table.as_str()]);
     let what = format!("{} into {}", from.name, opened.dir.display());
     let plan = Plan::new(from, places::of_data(&opened, to_table), rules, &journal).map_err(CliError::from);
     let done = plan.and_then(|plan| copies::perform(plan, what, "pulled", &cost, &args.copy));

@@ -4,10 +4,12 @@ use clap::Args;
 
 use super::copies::{self, CopyArgs};
 use super::data_dir;
-use super::dump::existing_table;
+use super::dump::table_of;
 use super::outcome::{CliError, Outcome};
 use super::places;
+use crate::database::Browse as _;
 use crate::database::copies::copy::{Existing, Plan, Rules};
+use crate::database::copies::journal;
 
 const AFTER_HELP: &str = "\
 Nothing is overwritten unless you say so: the table must be there and empty, or --create makes it, or --merge puts the items beside its own.
@@ -34,6 +36,9 @@ pub struct PushArgs {
     /// Put the items into a table that has items, over those with the same key
     #[arg(long)]
     merge: bool,
+    /// Push what is here of a table of which a pull has not ended
+    #[arg(long)]
+    partial: bool,
     /// Forget where an earlier push stopped
     #[arg(long)]
     restart: bool,
@@ -46,7 +51,10 @@ pub fn run(args: PushArgs) -> Result<Outcome, CliError> {
     let to = places::of_service(&args.copy, args.to_endpoint.as_deref(), to_table)?;
     let cost = args.copy.of_writes()?;
     let opened = data_dir::open(&args.copy.data)?;
-    let table = existing_table(&*opened.database, &args.table)?;
+    let table = table_of(&*opened.database, &args.table)?;
+    if let Some(lacking) = opened.database.unfinished(&table)?.filter(|_| !args.partial) {
+        return Err(CliError::Message(format!("{lacking}; --partial pushes what is here")));
+    }
     let rules = Rules {
         existing: if args.merge { Existing::Merge } else { Existing::Fill },
         create: args.create,
@@ -55,7 +63,7 @@ pub fn run(args: PushArgs) -> Result<Outcome, CliError> {
         restart: args.restart,
         anew: "--restart",
     };
-    let journal = copies::journal(&opened, &["push", table.as_str(), &to.name]);
+    let journal = journal::path(&opened.dir, &["push", table.as_str(), &to.name]);
     let what = format!("{table} to {}", to.name);
     let plan = Plan::new(places::of_data(&opened, table), to, rules, &journal).map_err(CliError::from);
     let done = plan.and_then(|plan| copies::perform(plan, what, "pushed", &cost, &args.copy));

@@ -61,6 +61,7 @@ pub fn run(args: ServeArgs) -> Result<Outcome, CliError> {
     // Before the data directory is opened: a signal that comes meanwhile is kept, and ends the server as soon as it runs.
     let signals = super::signals::Signals::new()?;
     let opened = data_dir::open_with(&args.data, args.model.apply(EngineOptions::default())?, args.durability.durability)?;
+    opened.warn_unfinished()?;
     let server = start(&args.address, &args.http, opened.database.clone())?;
     say!("DynamoDB API on http://{}, data in {}", server.local_addr(), opened.dir.display())?;
     signals.wait();

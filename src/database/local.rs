@@ -7,6 +7,7 @@ mod operations;
 mod statements;
 mod streams;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::{Engine, EngineOptions};
@@ -17,12 +18,20 @@ use crate::store::Store;
 #[derive(Debug, Clone)]
 pub struct LocalDatabase {
     engine: Arc<Engine>,
+    /// Where it is noted which tables are being copied.
+    data: Option<PathBuf>,
 }
 
 impl LocalDatabase {
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        Self { engine, data: None }
+    }
+
+    /// With the data directory, which says which tables are not whole.
+    #[must_use]
+    pub fn of_directory(self, data: &Path) -> Self {
+        Self { data: Some(data.to_owned()), ..self }
     }
 
     /// Opens the engine on a store.

@@ -222,6 +222,11 @@ pub trait Browse: Database {
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error>;
 
+    /// Says in a sentence that a table is not whole, as a pull of it has not ended.
+    fn unfinished(&self, _table: &TableName) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error>;
 
     /// The entry's text and the stat of the version it is of.

@@ -11,9 +11,10 @@ use ddbfs::engine::EngineOptions;
 use ddbfs::http::{RunningServer, Server};
 use ddbfs::model::Item;
 use ddbfs::model::api::{PutItemRequest, ScanRequest, Segment};
+use ddbfs::store::lmdb::{LmdbOptions, LmdbStore};
 use ddbfs::store::memory::MemoryStore;
 
-use crate::support::daemon::{DDBFS, check, texts};
+use crate::support::daemon::{DDBFS, Mount, check, texts};
 use crate::support::engine::{definition, n, s, table, x};
 use crate::support::http;
 use crate::support::proxy::{Proxy, Trouble, until};
@@ -133,6 +134,58 @@ fn a_pull_that_is_killed_twice_misses_nothing_and_pays_for_a_page_a_segment_agai
     assert_eq!((code, err.contains("Tab: there is a table of that name; --replace drops it first")), (1, true), "{err}");
     assert_eq!(bed.run(&[&pull[..], &["--replace"]].concat()).0, 0);
     bed.is_same();
+}
+
+#[test]
+fn a_table_that_is_not_whole_says_so_wherever_it_is_used() {
+    let bed = Bed::new(2_000);
+    let (url, lacks) = (bed.proxy.url(), "Tab is not whole: a pull of http://");
+    let pull = ["pull", "Tab", "--from-endpoint", &url, "--segments", "2", "--timeout", "100"];
+    bed.killed(&pull, 2 + 3, 2);
+    bed.proxy.always(None);
+    let push = |more: &[&str]| bed.run(&[&["push", "Tab", "--to-table", "Back", "--create", "--to-endpoint", &url], more].concat());
+    let (code, out, err) = push(&[]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains(lacks) && err.ends_with("goes on with it; --partial pushes what is here\n"), "{err}");
+    assert!(bed.database.scan(&ScanRequest::new(table("Back"))).is_err(), "nothing was made");
+    for command in ["advise", "shapes"] {
+        let (code, out, err) = bed.run(&[command, "Tab"]);
+        let first = out.lines().nth(2).unwrap_or_default();
+        assert!(code == 0 && first.starts_with(&format!("**{lacks}")) && err.starts_with(lacks), "{out}{err}");
+    }
+    for command in [&["violations", "Tab"][..], &["dump", "Tab"], &["diff", "Tab", &format!("{}/Tab", bed.url()), "--brief"]] {
+        let (_, _, err) = bed.run(command);
+        assert!(err.contains(lacks), "{command:?} {err}");
+    }
+    let mut mounted = Mount::beside(&bed.data());
+    for script in ["head -n 1 README.md", "head -n 1 Tab/help", "head -n 3 Tab/advice.md", "head -n 3 Tab/shapes.md"] {
+        assert!(mounted.ok(script).contains(&format!("**{lacks}")), "{script}");
+    }
+    for script in ["jq -r .unfinished Tab/stats.json", "jq -r .unfinished Tab/shapes.json"] {
+        assert!(mounted.ok(script).starts_with(lacks), "{script}");
+    }
+    mounted.unmount();
+    assert_eq!(push(&["--partial"]).0, 0);
+    // Another table of that name is whole, whatever was begun; and this one is in the end.
+    assert_eq!(bed.run(&pull).0, 0);
+    let (code, _, err) = bed.run(&["advise", "Tab"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    bed.killed(&[&pull[..], &["--replace"]].concat(), 2 + 3, 2);
+    bed.proxy.always(None);
+    let local = data_of(&bed.data());
+    local.delete_table(ddbfs::model::api::DeleteTableRequest::new(table("Tab"))).unwrap();
+    local.create_table(definition("Tab", "pk:S", &[])).unwrap();
+    local.put_item(PutItemRequest::new(table("Tab"), Item::from([("pk", s("own"))]))).unwrap();
+    local.engine().close();
+    drop(local);
+    let (code, out, err) = bed.run(&["advise", "Tab"]);
+    assert!(code == 0 && err.is_empty() && !out.contains("not whole"), "{out}{err}");
+}
+
+/// The data directory, open.
+fn data_of(dir: &Path) -> LocalDatabase {
+    let store = Arc::new(LmdbStore::open(dir, LmdbOptions::default()).unwrap());
+    LocalDatabase::open(store, EngineOptions::default()).unwrap()
 }
 
 fn pages_of(database: &LocalDatabase, index: u32) -> usize {

@@ -16,13 +16,47 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::tally::Counts;
+use crate::codec::digest::{digest, hex};
 use crate::codec::dynamodb_json;
 use crate::model::Item;
+use crate::model::api::TableDescription;
 
 const VERSION: u32 = 1;
 
 /// Segments that a table is read in at once.
 pub const SEGMENTS_MAX: u32 = 256;
+
+/// The directory in the data directory where journals are.
+const DIRECTORY: &str = "copies";
+/// The first word of what names a copy into the data directory.
+pub const PULL: &str = "pull";
+/// What is read of a journal for who wants to know whether there is one: its first two lines are shorter.
+const HEAD_BYTES_MAX: u64 = 64 * 1024;
+
+/// The journal in a data directory of the copy that these words name.
+#[must_use]
+pub fn path(data: &Path, words: &[&str]) -> PathBuf {
+    data.join(DIRECTORY).join(format!("{}.ndjson", hex(&digest(words.join("\n").as_bytes()))))
+}
+
+/// Says that a table is not whole if a pull into it has not ended.
+#[must_use]
+pub fn unfinished(data: &Path, table: &TableDescription) -> Option<String> {
+    let name = &table.schema.name;
+    let mut text = Vec::new();
+    File::open(path(data, &[PULL, name.as_str()])).ok()?.take(HEAD_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let mut lines = text.split(|&byte| byte == b'\n').map(|line| serde_json::from_slice(line).ok());
+    let Some(Line::Head(head)) = lines.next()? else { return None };
+    let is_it = match lines.next() {
+        Some(Some(Line::Target { to_id })) => to_id == table.table_id,
+        // It ended before it noted the table.
+        _ => table.item_count == 0,
+    };
+    is_it.then(|| {
+        let from = head.from.escape_debug();
+        format!("{name} is not whole: a pull of {from} has not ended, and items and indexes are missing; the same `ddbfs pull` goes on with it")
+    })
+}
 
 /// Where a segment goes on.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -8,6 +8,7 @@ use super::LocalDatabase;
 use crate::codec::digest::Digest;
 use crate::codec::key::{encode_prefix, partition_digest};
 use crate::codec::record::Record;
+use crate::database::copies::journal;
 use crate::database::{
     Bill, Browse, Collection, Done, Entries, EntryKey, EntryStat, PartitionKey, Position, Rows, Source, SourceStats, TextForm,
     VisitEntry,
@@ -42,6 +43,12 @@ impl Browse for LocalDatabase {
 
     fn table_names(&self) -> Result<Vec<TableName>, Error> {
         Ok(catalog::all_tables(self.engine.view()?.read())?)
+    }
+
+    fn unfinished(&self, table: &TableName) -> Result<Option<String>, Error> {
+        let Some(data) = &self.data else { return Ok(None) };
+        let described = self.engine.describe(table)?;
+        Ok(described.and_then(|table| journal::unfinished(data, &table)))
     }
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error> {

@@ -21,9 +21,10 @@ pub fn attr(mount: &Mount, source: &Source) -> Result<Attr, FsError> {
 }
 
 pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
-    let table = mount.db.describe(&source.table)?.ok_or(FsError::NotFound)?;
+    // First: a service elsewhere is asked for it anew after own writes.
     let stats = mount.db.stats(source)?;
-    let json = match &source.index {
+    let table = mount.db.describe(&source.table)?.ok_or(FsError::NotFound)?;
+    let mut json = match &source.index {
         None => table_json(&table, stats.bytes, stats.partition_keys),
         Some(name) => {
             let place = table.schema.indexes.iter().position(|index| index.name == *name).ok_or(FsError::NotFound)?;
@@ -31,6 +32,9 @@ pub fn text(mount: &Mount, source: &Source) -> Result<Vec<u8>, FsError> {
             index_json(&table, place, description, stats.bytes)
         }
     };
+    if let Some(lacking) = mount.db.unfinished(&source.table)? {
+        json["unfinished"] = lacking.into();
+    }
     Ok(pretty(&json))
 }
 

@@ -31,7 +31,7 @@ mod words;
 pub use facts::Facts;
 pub use point::{Advice, Level};
 pub use report::markdown;
-pub use words::plural;
+pub use words::{not_whole, plural};
 
 type Rule = fn(&Facts) -> Vec<Advice>;
 

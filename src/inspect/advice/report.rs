@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::facts::WALKED_MAX;
 use super::keys::{Keyed, keyed};
-use super::words::{bytes, item_stem, plural, spread};
+use super::words::{bytes, item_stem, not_whole, plural, spread};
 use super::{Advice, Facts, Level, advise, cost, growth, indexes};
 use crate::model::schema::BillingMode;
 
@@ -42,8 +42,9 @@ fn summary(facts: &Facts) -> String {
         _ => "on-demand".to_owned(),
     };
     let mut out = format!(
-        "# Advice for {}\n\n{}, {}, {} of {}, {}, {mode}.\n",
+        "# Advice for {}\n\n{}{}, {}, {} of {}, {}, {mode}.\n",
         schema.name,
+        not_whole(&facts.unfinished),
         plural(stats.entries, "item"),
         plural(stats.bytes, "byte"),
         plural(stats.partition_keys, "value"),

@@ -10,6 +10,11 @@ use crate::model::{AttributeValue, TableName};
 const VALUE_CHARS_MAX: usize = 60;
 const DATE_BYTES: usize = "2026-01-02".len();
 
+/// What is said first of a table that is not whole, as a paragraph.
+pub fn not_whole(unfinished: &Option<String>) -> String {
+    unfinished.as_ref().map_or_else(String::new, |lacking| format!("**{lacking}.**\n\n"))
+}
+
 /// `1 item`, `2 items`, `2 indexes`, `2 entries`.
 pub fn plural(count: u64, word: &str) -> String {
     match (count, word.strip_suffix('y')) {

@@ -12,7 +12,7 @@ use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 pub fn json(shapes: &Shapes, path_of: PathOf) -> Value {
     let key = &shapes.schema.key;
     let patterns: Vec<Value> = shapes.patterns.iter().map(|pattern| of_pattern(shapes, pattern, path_of)).collect();
-    json!({
+    let mut out = json!({
         "table": shapes.schema.name.as_str(),
         "made": calendar::iso(shapes.made_ms),
         "items": shapes.stats.entries,
@@ -21,7 +21,11 @@ pub fn json(shapes: &Shapes, path_of: PathOf) -> Value {
         "partition_key": key.partition.name,
         "sort_key": key.sort.as_ref().map(|sort| &sort.name),
         "patterns": patterns,
-    })
+    });
+    if let Some(lacking) = &shapes.unfinished {
+        out["unfinished"] = json!(lacking);
+    }
+    out
 }
 
 /// A part of a whole in percent, with one decimal.

@@ -6,7 +6,7 @@ use super::attributes::{Attribute, Types};
 use super::json::percent;
 use super::{PATTERNS_MAX, PathOf, Pattern, Shapes};
 use crate::codec::calendar;
-use crate::inspect::advice::plural;
+use crate::inspect::advice::{not_whole, plural};
 use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 
 /// Attributes told of a pattern, the commonest; JSON has all that are known.
@@ -23,7 +23,7 @@ with 100 for each item. Median and p99 are exact to 1/16.
 /// The report.
 #[must_use]
 pub fn markdown(shapes: &Shapes, path_of: PathOf) -> String {
-    let mut out = format!("# Shapes of {}\n\n{}\n\n", shapes.schema.name, summary(shapes));
+    let mut out = format!("# Shapes of {}\n\n{}{}\n\n", shapes.schema.name, not_whole(&shapes.unfinished), summary(shapes));
     if shapes.patterns.is_empty() {
         return out;
     }

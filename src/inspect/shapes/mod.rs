@@ -48,6 +48,8 @@ pub type PathOf = fn(&Key) -> String;
 #[derive(Debug, Clone)]
 pub struct Shapes {
     pub schema: Arc<TableSchema>,
+    /// What it lacks, if it is not whole.
+    pub unfinished: Option<String>,
     /// When reading began, milliseconds since the epoch.
     pub made_ms: u64,
     /// Of the whole table, then.
@@ -80,7 +82,8 @@ pub fn read(database: &dyn Browse, table: &TableName, items_max: u64, now_ms: u6
         read_strips(database, &source, items_max, &mut learner)?;
     }
     let (items_read, patterns) = learner.finish();
-    Ok(Some(Shapes { schema, made_ms: now_ms, stats, items_read, patterns }))
+    let unfinished = database.unfinished(table)?;
+    Ok(Some(Shapes { schema, unfinished, made_ms: now_ms, stats, items_read, patterns }))
 }
 
 /// A sample: the first items of each strip. What one strip lacks the next ones may have more.

@@ -13,6 +13,7 @@ use crate::fs::mount::Mount;
 use crate::fs::path::{names, table_name};
 use crate::fs::query::first_entry;
 use crate::fs::special::help::fill;
+use crate::inspect::advice::not_whole;
 use crate::model::api::TableStatus;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, IndexKind, IndexName, Key, KeyAttribute, KeySchema, Number, TableName, TableSchema};
@@ -28,7 +29,12 @@ pub fn filled(mount: &Mount, path: &str, source: Option<&Source>, text: &str) ->
     let example = Example::of(mount, source)?;
     let depth = path.matches('/').count();
     let values = example.values(mount, source.map(|_| depth))?;
-    Ok(fill::filled(text, &values).into_bytes())
+    let tables = source.map_or_else(|| mount.db.table_names(), |source| Ok(vec![source.table.clone()]))?;
+    let mut out = String::new();
+    for table in tables {
+        out += &not_whole(&mount.db.unfinished(&table)?);
+    }
+    Ok((out + &fill::filled(text, &values)).into_bytes())
 }
 
 /// An index and an entry of it.

@@ -35,6 +35,8 @@ const LARGEST: usize = 5;
 #[derive(Debug, Clone)]
 pub struct Facts {
     pub description: TableDescription,
+    /// What it lacks, if it is not whole.
+    pub unfinished: Option<String>,
     pub table: SourceFacts,
     /// In the order of the schema; those that are being made or dropped are left out.
     pub indexes: Vec<IndexFacts>,
@@ -93,6 +95,7 @@ impl Facts {
     /// The database failed.
     pub fn read(database: &dyn Browse, table: &TableName) -> Result<Option<Self>, Error> {
         let Some(description) = database.describe(table)? else { return Ok(None) };
+        let unfinished = database.unfinished(table)?;
         let schema = &description.schema;
         let mut indexes = Vec::new();
         // Of one that is being made or dropped nothing can be said yet, or any more.
@@ -112,7 +115,7 @@ impl Facts {
         let sample = look::sample(database, &source, sample_items)?;
         let growth = growth::read(database, &description)?;
         let traffic = traffic::read(database, &description)?;
-        Ok(Some(Self { description, table, indexes, sizes, sample, growth, traffic }))
+        Ok(Some(Self { description, unfinished, table, indexes, sizes, sample, growth, traffic }))
     }
 }
 
