@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,28 @@ use crate::model::Error;
 /// How often who waits is asked whether it still wants the answer.
 pub const SLICE: Duration = Duration::from_millis(100);
 
+/// How often all that waited were told to give up.
+#[derive(Debug, Clone, Default)]
+pub struct Releases(Arc<AtomicU64>);
+
+impl Releases {
+    /// All that wait give up; not who comes from now on.
+    pub fn release(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A thread that waits from now on.
+    #[must_use]
+    pub fn caller(&self, id: u32, is_waiting: fn(u32) -> bool) -> Caller {
+        Caller::Thread { id, is_waiting, since: self.0.load(Ordering::Relaxed), releases: self.clone() }
+    }
+}
+
 /// Who waits for what this thread does, and how to find out whether it still does.
 #[derive(Debug, Clone)]
 pub enum Caller {
-    /// A thread, of another process too.
-    Thread { id: u32, is_waiting: fn(u32) -> bool },
+    /// A thread, of another process too, until the next release.
+    Thread { id: u32, is_waiting: fn(u32) -> bool, since: u64, releases: Releases },
     /// A command, until this is set.
     Command(Arc<AtomicBool>),
 }
@@ -55,8 +72,8 @@ pub fn caller() -> Option<Caller> {
 pub fn is_waiting() -> bool {
     CALLER.with_borrow(|caller| match caller {
         None => true,
-        Some(Caller::Thread { id, is_waiting }) => is_waiting(*id),
-        // Relaxed: it orders nothing.
+        // Relaxed: they order nothing.
+        Some(Caller::Thread { id, is_waiting, since, releases }) => releases.0.load(Ordering::Relaxed) == *since && is_waiting(*id),
         Some(Caller::Command(is_stopped)) => !is_stopped.load(Ordering::Relaxed),
     })
 }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ddbfs::database::Database;
-use ddbfs::database::caller::{self, Caller};
+use ddbfs::database::caller::{self, Releases};
 use ddbfs::database::remote::Service;
 use ddbfs::database::remote::aws::{Aws, AwsOptions};
 use ddbfs::http::{HttpOptions, RunningServer, Server};
@@ -272,7 +272,7 @@ fn who_is_killed_does_not_wait() {
     let proxy = Proxy::before(server.local_addr());
     proxy.always(Some(Trouble::Silence));
     let aws = service(&proxy.url(), Duration::from_secs(600));
-    let waiter = Caller::Thread { id: 1, is_waiting: |_| !IS_GONE.load(Ordering::SeqCst) };
+    let waiter = Releases::default().caller(1, |_| !IS_GONE.load(Ordering::SeqCst));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| caller::work_for(Some(waiter), || call(&aws, "GetItem", &key("Rex"))));
         crate::support::proxy::until("the request comes", || !proxy.take_operations().is_empty());

@@ -27,6 +27,8 @@ pub enum Trouble {
     AnswerAt(&'static str, u16, &'static str),
     /// Nothing more is ever heard.
     Silence,
+    /// Ten bytes of an answer that is said to have so many; then nothing more.
+    Stall(u64),
     /// A byte of the answer is another one.
     Garbled,
 }
@@ -192,7 +194,10 @@ fn serve(mut client: TcpStream, shared: &Shared) -> std::io::Result<()> {
                 client.write_all(&answer(&format!("Date: {date}\r\n"), *status, body))?;
                 continue;
             }
-            Some(Trouble::Silence) => {
+            Some(Trouble::Silence | Trouble::Stall(_)) => {
+                if let Some(Trouble::Stall(bytes)) = &trouble {
+                    client.write_all(format!("HTTP/1.1 200 x\r\nContent-Length: {bytes}\r\n\r\n{{\"Item\":{{ ").as_bytes())?;
+                }
                 // Until the client has had enough.
                 while client.read(&mut [0; 64])? > 0 {}
                 return Ok(());

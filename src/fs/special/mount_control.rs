@@ -10,7 +10,8 @@ use crate::fs::process::Caller;
 
 const USAGE: &str = "\
 flush      perform at once what waits: items renamed away by an editor are deleted, and their texts parked, after 2 seconds
-release    end every read that waits (stream/follow, .ddb/accesslog) as at the end of a file, so that the mount can be unmounted
+release    end every read that waits (stream/follow, .ddb/accesslog) as at the end of a file, and what waits for a service elsewhere
+           with an error, so that the mount can be unmounted
 clear      forget .ddb/errors.ndjson, warnings.ndjson and slowlog.ndjson
 ";
 

@@ -34,7 +34,7 @@ impl View {
     #[must_use]
     pub fn begin(self: &Arc<Self>, caller: Caller, operation: &'static str, ino: u64, name: Option<&[u8]>) -> TimedCall {
         // What takes long elsewhere is given up with the caller.
-        caller::set(caller::Caller::Thread { id: caller.pid, is_waiting: |thread| has_signal(thread) != Some(true) });
+        caller::set(self.releases.caller(caller.pid, |thread| has_signal(thread) != Some(true)));
         TimedCall {
             view: Arc::clone(self),
             caller,

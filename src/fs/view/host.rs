@@ -84,5 +84,6 @@ impl Host for View {
 
     fn release_waiting(&self) {
         self.waiting.release();
+        self.releases.release();
     }
 }

@@ -83,6 +83,7 @@ use super::time::now_ms;
 use super::tree::{self, explain, is_worth_telling};
 use super::write::Failure;
 use super::write::scratch::FileId;
+use crate::database::caller::Releases;
 use crate::model::{Error, TableName};
 
 pub use super::open::{Bytes, OpenFlags, Reply};
@@ -104,6 +105,8 @@ pub struct View {
     keeper: Keeper,
     workers: Workers,
     waiting: Arc<WaitingReads>,
+    /// Of who waits for a service elsewhere.
+    releases: Releases,
     /// The process that was warned last that its extended attributes are not kept: once is enough.
     warned_of_xattr: AtomicU32,
     kept: Kept,
@@ -460,7 +463,9 @@ impl View {
     /// # Errors
     /// `ReadOnly`.
     fn may_change(&self, at: &Node) -> Result<(), FsError> {
-        let is_own = |feature: &Feature| matches!(feature, Feature::Api(_) | Feature::Batch(_) | Feature::Scratch);
+        let is_own = |feature: &Feature| {
+            matches!(feature, Feature::Api(_) | Feature::Batch(_) | Feature::Scratch | Feature::Derived(".ddb/ctl"))
+        };
         let is_judged_elsewhere = match at {
             Node::Scratch(_) => true,
             Node::Special(special) => is_own(&special.feature),

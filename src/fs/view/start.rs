@@ -30,6 +30,7 @@ impl View {
             keeper: Default::default(),
             workers: Default::default(),
             waiting: Default::default(),
+            releases: Default::default(),
             warned_of_xattr: Default::default(),
             kept: Default::default(),
             keeping: Default::default(),
@@ -51,8 +52,10 @@ impl View {
         self.kept.spools.set_directory(directory);
     }
 
-    /// Ends every read that waits, now and from now on, as at the end of a file: the mount is to go.
+    /// Ends every read that waits, now and from now on, as at the end of a file, and what now waits for a service elsewhere: the mount is
+    /// to go.
     pub fn end_waiting(&self) {
         self.waiting.end();
+        self.releases.release();
     }
 }

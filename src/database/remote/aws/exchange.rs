@@ -6,7 +6,7 @@ use aws_sigv4::http_request::{self, SignableBody, SignableRequest, SigningSettin
 use aws_sigv4::sign::v4;
 use aws_smithy_runtime_api::client::identity::Identity;
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::DATE;
 use hyper::{HeaderMap, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -15,13 +15,12 @@ use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::{Instant, timeout_at};
 
 use super::message::{Answer, Fault, Request, object};
 use super::options::OpenError;
 use super::place::Place;
 
-/// An answer holds 16 MB of items at most, which may be eight times as long as JSON.
-const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// Less than servers wait for the next request, so that seldom one is sent into a connection that just ends.
 const IDLE: Duration = Duration::from_secs(20);
 /// For a connection; the AWS SDKs' own.
@@ -97,12 +96,12 @@ impl Connections {
         Ok(Self { way: Way::to(place, tcp)?, silence })
     }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads its answer, of so many bytes at most.
     ///
     /// # Errors
     /// There is none.
-    pub async fn send(&self, request: hyper::Request<Full<Bytes>>) -> Result<Answer, Fault> {
-        let answered = tokio::time::timeout(self.silence, self.way.request(request)).await.map_err(|_| self.silent())?;
+    pub async fn send(&self, request: hyper::Request<Full<Bytes>>, bytes_max: usize, deadline: Instant) -> Result<Answer, Fault> {
+        let answered = timeout_at(self.patience(deadline), self.way.request(request)).await.map_err(|_| self.silent())?;
         let response = answered.map_err(|error| {
             let why = with_cause(&error);
             if error.is_connect() { Fault::Unsent(why) } else { Fault::Lost(why) }
@@ -110,7 +109,7 @@ impl Connections {
         let (status, checksum) = (response.status().as_u16(), checksum(response.headers()));
         let time = time(response.headers());
         let error = response.headers().get(ERROR_TYPE).and_then(|name| Some(name.to_str().ok()?.to_owned()));
-        let body = self.read(response).await?;
+        let body = self.read(response, bytes_max, deadline).await?;
         match checksum {
             Some(told) if told != crc32fast::hash(&body) => Err(Fault::Lost("the answer's checksum is wrong".to_owned())),
             _ if status >= 400 => Ok(Answer { status, body: named(error.as_deref(), body), time }),
@@ -118,18 +117,28 @@ impl Connections {
         }
     }
 
-    async fn read(&self, response: Response<Incoming>) -> Result<Vec<u8>, Fault> {
+    async fn read(&self, response: Response<Incoming>, bytes_max: usize, deadline: Instant) -> Result<Vec<u8>, Fault> {
         let (mut incoming, mut body) = (response.into_body(), Vec::new());
+        let too_long =
+            || Fault::TooLong(format!("the answer is longer than {bytes_max} bytes, as no answer of DynamoDB to this is"));
+        let check = |bytes: u64| if bytes > bytes_max as u64 { Err(too_long()) } else { Ok(()) };
+        // What it says of its length is at least what comes.
+        check(incoming.size_hint().lower())?;
         loop {
-            let frame = tokio::time::timeout(self.silence, incoming.frame()).await.map_err(|_| self.silent())?;
+            let frame = timeout_at(self.patience(deadline), incoming.frame()).await;
+            let frame =
+                frame.map_err(|_| Fault::Lost(format!("the answer ended after {} bytes: no more came in time", body.len())))?;
             let Some(frame) = frame else { return Ok(body) };
             let frame = frame.map_err(|error| Fault::Lost(with_cause(&error)))?;
             let Some(bytes) = frame.data_ref() else { continue };
-            if body.len() + bytes.len() > ANSWER_BYTES_MAX {
-                return Err(Fault::Lost("the answer is longer than any of DynamoDB's".to_owned()));
-            }
+            check((body.len() + bytes.len()) as u64)?;
             body.extend_from_slice(bytes);
         }
+    }
+
+    /// Until when the next bytes may come.
+    fn patience(&self, deadline: Instant) -> Instant {
+        deadline.min(Instant::now() + self.silence)
     }
 
     fn silent(&self) -> Fault {

@@ -7,6 +7,7 @@ use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
 use crate::database::remote::service;
+use crate::model::limits::{BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX};
 
 /// What makes a transaction one that is done once.
 pub const TOKEN: &str = "ClientRequestToken";
@@ -28,6 +29,13 @@ impl Request {
         let is_transaction = matches!(operation, "TransactWriteItems" | "ExecuteTransaction");
         let tokened = if is_transaction { with_member(body, TOKEN, || token().into()) } else { None };
         Self { operation, body: tokened.unwrap_or_else(|| Bytes::copy_from_slice(body)) }
+    }
+
+    /// Bytes of its answer at most. What there is of items in it, a page of 1 MB or a batch of 16, may be ten times as long as JSON:
+    /// `{"S":""},` is a byte.
+    pub fn answer_bytes_max(&self) -> usize {
+        let is_of_many = ["Batch", "Transact", "Execute"].iter().any(|word| self.operation.starts_with(word));
+        if is_of_many { 10 * BATCH_GET_BYTES_MAX } else { 10 * (PAGE_BYTES_MAX + ITEM_BYTES_MAX) }
     }
 
     /// Does it leave everything as it is?
@@ -93,6 +101,8 @@ pub enum Fault {
     Unsent(String),
     /// Somebody may have, and done it.
     Lost(String),
+    /// Somebody did, and answered more than is taken: another time it would be as much.
+    TooLong(String),
 }
 
 /// What a refusal says.

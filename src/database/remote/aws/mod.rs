@@ -6,17 +6,19 @@
 //! | a lost answer leaves open whether a write was done | `repeat`: what may be asked twice, and how a write that was done is told from one that was refused |
 //! | an endpoint that hangs | every request, with all its repeats, ends by [`AwsOptions::timeout`]; half of it may pass in silence |
 //! | who asked may be killed meanwhile | [`crate::database::caller`] is asked while it waits |
+//! | the kernel asks for a name again, in the same system call, when the answer was an error | who waited in vain is told so at once: `in_vain` |
 //! | the clock of this machine is wrong | a refusal for that says the right time, by which requests are signed from then on |
 //! | credentials end | `identity` fetches them again a minute before, and after the service called them expired |
 //!
 //! ```text
 //! options    what is given, what is missing      place      endpoint and region       identity    credentials
 //! message    requests, answers, faults           exchange   one request, one answer   throttling  said in the log
-//! repeat     what is asked again, and when
+//! repeat     what is asked again, and when       in_vain   what was, for who asks the same at once
 //! ```
 
 mod exchange;
 mod identity;
+mod in_vain;
 mod message;
 mod options;
 mod place;
@@ -35,6 +37,7 @@ use tokio::time::Instant;
 
 use self::exchange::Connections;
 use self::identity::Identities;
+use self::in_vain::InVain;
 use self::message::{Answer, Fault, Request};
 use self::place::Place;
 use self::repeat::{Attempts, Next};
@@ -61,6 +64,7 @@ struct Asked {
     timeout: Duration,
     throttling: Throttling,
     skew: Skew,
+    in_vain: InVain,
 }
 
 /// Seconds that the service's clock is ahead of ours, as far as it matters to it.
@@ -106,6 +110,7 @@ impl Aws {
             timeout: options.timeout,
             throttling: Throttling::default(),
             skew: Skew::default(),
+            in_vain: InVain::default(),
         };
         Ok(Self { runtime: Some(runtime), asked: Arc::new(asked) })
     }
@@ -135,6 +140,11 @@ impl Drop for Aws {
 impl Service for Aws {
     fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
         let Some(runtime) = &self.runtime else { return Err(given_up()) };
+        let again = self.asked.in_vain.of(operation, body);
+        if let Some(error) = again.as_ref().and_then(|again| self.asked.in_vain.take(again)) {
+            return Err(error);
+        }
+        let begun = Instant::now();
         let (request, asked) = (Request::new(operation, body), Arc::clone(&self.asked));
         let (sender, receiver) = sync_channel(1);
         let task = runtime.spawn(async move {
@@ -143,7 +153,13 @@ impl Service for Aws {
         });
         let answer = caller::receive(&receiver).inspect_err(|_| task.abort())?;
         // Without one the task ended without a word: it panicked, or the runtime ends.
-        answer.unwrap_or_else(|| Err(given_up()))
+        let answer = answer.unwrap_or_else(|| Err(given_up()));
+        if let (Some(again), Err(error)) = (again, &answer)
+            && begun.elapsed() >= self.asked.timeout / 2
+        {
+            self.asked.in_vain.note(again, error.clone());
+        }
+        answer
     }
 
     fn throttles(&self) -> u64 {
@@ -161,7 +177,7 @@ impl Asked {
         let deadline = Instant::now() + self.timeout;
         let mut attempts = Attempts::default();
         loop {
-            let outcome = tokio::time::timeout_at(deadline, self.attempt(&request)).await;
+            let outcome = tokio::time::timeout_at(deadline, self.attempt(&request, deadline)).await;
             let outcome = outcome.unwrap_or_else(|_| Err(Fault::Lost("no word came in time".to_owned())));
             match repeat::judge(&mut request, &mut attempts, outcome) {
                 Next::Answer(body) => return Ok(body),
@@ -186,9 +202,9 @@ impl Asked {
     }
 
     /// Asks once.
-    async fn attempt(&self, request: &Request) -> Result<Answer, Fault> {
+    async fn attempt(&self, request: &Request, deadline: Instant) -> Result<Answer, Fault> {
         let identity = self.identities.get().await.map_err(Fault::Unsent)?;
         let signed = exchange::sign(request, &self.place, &identity, self.skew.now()).map_err(Fault::Unsent)?;
-        self.connections.send(signed).await
+        self.connections.send(signed, request.answer_bytes_max(), deadline).await
     }
 }

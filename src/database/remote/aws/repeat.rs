@@ -19,6 +19,8 @@ use serde_json::Value;
 use super::message::{Answer, Fault, ON_FAILURE, Request, Words, object, random, words};
 use super::place::Place;
 use crate::codec::dynamodb_json;
+use crate::codec::json::edit;
+use crate::codec::wire::delete_item::ASKED_AGAIN;
 use crate::model::error::RemoteError;
 use crate::model::{Error, Item};
 
@@ -71,10 +73,14 @@ pub enum Next {
 pub fn judge(request: &mut Request, attempts: &mut Attempts, outcome: Result<Answer, Fault>) -> Next {
     attempts.count += 1;
     let answer = match outcome {
-        Ok(answer) if answer.status == 200 => return Next::Answer(answer.body),
+        Ok(answer) if answer.status == 200 => return Next::Answer(told(request, attempts, answer.body)),
         Ok(answer) => answer,
         Err(Fault::Unsent(why)) => return again(attempts, Why::Failed(why)),
         Err(Fault::Lost(why)) => return lost(request, attempts, why),
+        Err(Fault::TooLong(why)) => {
+            attempts.was_lost = true;
+            return Next::Unknown(Why::Failed(why));
+        }
     };
     let said = words(&answer);
     if answer.status == 429 || THROTTLES.contains(&said.exception.as_str()) {
@@ -94,6 +100,13 @@ pub fn judge(request: &mut Request, attempts: &mut Attempts, outcome: Result<Ans
         500.. => lost(request, attempts, failed(&said)),
         _ => refused(request, attempts, answer, &said),
     }
+}
+
+/// An answer, marked if the item that it does not tell of may have been deleted by a request before.
+fn told(request: &Request, attempts: &Attempts, body: Vec<u8>) -> Vec<u8> {
+    let is_open = attempts.was_lost && request.operation == "DeleteItem";
+    let marked = if is_open { edit::asking(&body, ASKED_AGAIN, "") } else { None };
+    marked.unwrap_or(body)
 }
 
 fn is_skewed(said: &Words) -> bool {
@@ -124,7 +137,7 @@ fn refused(request: &Request, attempts: &Attempts, mut answer: Answer, said: &Wo
         return Next::Refused(answer);
     }
     if was_done(request, &answer) {
-        return Next::Answer(b"{}".to_vec());
+        return Next::Answer(told(request, attempts, b"{}".to_vec()));
     }
     if attempts.shows_item
         && let Some(mut body) = object(&answer.body)

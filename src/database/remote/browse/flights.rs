@@ -166,7 +166,7 @@ mod tests {
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| flights.run(&1, || Ok(2)));
             let gives_up = scope.spawn(|| {
-                let caller = caller::Caller::Thread { id: 0, is_waiting: |_| false };
+                let caller = caller::Releases::default().caller(0, |_| false);
                 caller::work_for(Some(caller), || flights.run(&1, || panic!("a second request")))
             });
             assert_eq!(gives_up.join().unwrap(), Err(Error::Interrupted));
