@@ -11,7 +11,7 @@ use crate::model::api::legacy::{ComparisonOperator, LegacyCondition};
 use crate::model::error::expression::{ExpressionFault, ExpressionParameter};
 use crate::model::error::{ExpressionError, KeyError, LegacyError};
 use crate::model::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
-use crate::model::{AttributeValue, Error, IndexSchema, KeyAttribute, KeySchema};
+use crate::model::{AttributeValue, Error, IndexSchema, Item, KeyAttribute, KeySchema};
 
 /// Conditions that any key schema may have, however short.
 const CONDITIONS_MAX: usize = 2;
@@ -264,6 +264,12 @@ impl KeyConditionShape {
     /// The attributes with what each is compared with; `None`: an operator that no key can be found by.
     pub fn conditions(&self) -> impl Iterator<Item = (&str, Option<&SortRange>)> {
         self.conditions.iter().map(|condition| (condition.name.as_str(), condition.range.as_ref()))
+    }
+
+    /// Could the item be found by it, as far as its attributes are there?
+    #[must_use]
+    pub fn admits(&self, item: &Item) -> bool {
+        self.conditions().all(|(name, range)| item.get(name).zip(range).is_none_or(|(value, range)| range.contains(value)))
     }
 
     fn range_of(&self, attribute: &KeyAttribute) -> Option<&SortRange> {

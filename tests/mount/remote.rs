@@ -1,12 +1,13 @@
 //! A mount of a service elsewhere: here it is a local database behind a counter of requests, browsed by its API alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::mounted::{FLAT, Mount, ORDERS, create_table, get, load_samples, memory, put, s};
 use crate::support::seeded::Numbers;
 use crate::support::service::Service;
-use crate::support::through::client;
+use crate::support::through::{Altered, client};
 use ddbfs::database::Database;
 use ddbfs::database::local::LocalDatabase;
 use ddbfs::database::remote::{RemoteDatabase, RemoteOptions};
@@ -148,6 +149,50 @@ fn writes_arrive_and_are_seen_at_once() {
         .sh("mkdir New@id:S && echo '{\"a\":1}' > New/items/x.json && cat New/items/x.json && rm New/items/x.json && rmdir New")
         .ok();
     assert_eq!(mount.sh("ls").ok(), "Flat\nOrders\nREADME.md\n");
+    mount.end();
+}
+
+#[test]
+fn counters_are_those_after_own_writes() {
+    let (mount, _) = mounted(|options| options);
+    let items = |count: u32| assert_eq!(mount.sh("jq .items Flat/stats.json").ok(), format!("{count}\n"));
+    items(0);
+    mount.sh("echo '{}' > Flat/items/a.json; echo '{}' > Flat/items/b.json").ok();
+    items(2);
+    mount.sh("rm Flat/items/a.json").ok();
+    items(1);
+    mount
+        .sh(r#"echo '{"id":"c"}' > Flat/batch/put; echo '{"TableName":"Flat","Key":{"id":{"S":"b"}}}' > .ddb/api/DeleteItem"#)
+        .ok();
+    items(1);
+    mount.end();
+}
+
+#[test]
+fn an_index_is_removed_of_a_service_that_shows_it_a_while_without_its_definition() {
+    let db = memory();
+    create_table(&*db, ORDERS);
+    put(&*db, "Orders", r#"{"pk":"u1","sk":"o1","status":"open"}"#);
+    let is_going = AtomicBool::new(false);
+    let client = Altered::client(&db, move |operation, request, mut answer| {
+        is_going.fetch_or(operation == "UpdateTable" && request.to_string().contains("Delete"), Ordering::SeqCst);
+        let described = if operation == "UpdateTable" { "TableDescription" } else { "Table" };
+        if is_going.load(Ordering::SeqCst) && answer.get(described).is_some() {
+            let table = &mut answer[described];
+            let definitions = table["AttributeDefinitions"].as_array().unwrap();
+            let of_key = definitions.iter().filter(|one| one["AttributeName"] == "pk" || one["AttributeName"] == "sk");
+            table["AttributeDefinitions"] = of_key.cloned().collect();
+            table["GlobalSecondaryIndexes"] = serde_json::json!([{
+                "IndexName": "by-status", "IndexStatus": "DELETING", "KeySchema": [{ "AttributeName": "status", "KeyType": "HASH" }],
+            }]);
+        }
+        answer
+    });
+    let remote = RemoteDatabase::new(Arc::new(client), RemoteOptions { is_writable: true, ..RemoteOptions::default() });
+    let mount = Mount::over(db, Arc::new(remote), ViewOptions::default(), |mount| mount);
+    mount.sh("ls Orders/gsi/by-status; rmdir Orders/gsi/by-status").ok();
+    let left = "ls Orders/gsi; jq -c .GlobalSecondaryIndexes Orders/schema.json; jq -c .status Orders/items/u1/o1.json";
+    assert_eq!(mount.sh(left).ok(), "null\n\"open\"\n");
     mount.end();
 }
 

@@ -7,6 +7,7 @@
 mod support;
 
 mod account;
+mod answers;
 mod budget;
 mod copies;
 mod credentials;

@@ -34,6 +34,25 @@ pub fn client(database: &LocalDatabase) -> Client {
     Client::new(Arc::new(InProcess(database.clone())))
 }
 
+/// A change of an answer, by its operation and the request.
+pub type Alter = dyn Fn(&str, &Value, Value) -> Value + Send + Sync;
+
+/// The same, of which some answers are others.
+pub struct Altered(InProcess, Box<Alter>);
+
+impl Altered {
+    pub fn client(database: &LocalDatabase, alter: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static) -> Client {
+        Client::new(Arc::new(Self(InProcess(database.clone()), Box::new(alter))))
+    }
+}
+
+impl Service for Altered {
+    fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>, Error> {
+        let answer = serde_json::from_slice(&self.0.call(operation, body)?).unwrap();
+        Ok(self.1(operation, &serde_json::from_slice(body).unwrap(), answer).to_string().into_bytes())
+    }
+}
+
 /// How the client refuses what it does not make of its own.
 const NOT_MADE: &str = "through a remote mount";
 

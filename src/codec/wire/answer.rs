@@ -4,7 +4,11 @@ use super::shape::Members;
 use super::{attribute_value, json_type};
 use crate::codec::json::document::{Json, List};
 use crate::model::error::RemoteError;
+use crate::model::limits::ITEM_BYTES_MAX;
 use crate::model::{Error, IndexName, Item, TableName, arn};
+
+/// Services weigh numbers and limits differently; twice DynamoDB's is nobody's.
+const ITEM_BYTES_TAKEN: usize = 2 * ITEM_BYTES_MAX;
 
 /// What is wrong with an answer.
 pub fn unreadable(what: impl std::fmt::Display) -> Error {
@@ -59,7 +63,24 @@ pub fn item(members: Members<'_>, name: &str) -> Result<Option<Item>, Error> {
 /// Something in it is no value: it is not to be taken for an empty one.
 pub fn item_of(json: Json<'_>) -> Result<Item, Error> {
     json_type::check_item(json).map_err(unreadable)?;
-    attribute_value::item(json).map_err(unreadable)
+    let item = attribute_value::item(json).map_err(unreadable)?;
+    match item.size() {
+        ..=ITEM_BYTES_TAKEN => Ok(item),
+        bytes => Err(unreadable(format_args!("it has an item of {bytes} bytes, which is larger than any of DynamoDB's"))),
+    }
+}
+
+/// Checks that an item is the one under `key`: whole ones have all of the key, others of it only what was projected.
+///
+/// # Errors
+/// It is another's.
+pub fn check_key(item: &Item, key: &Item, is_whole: bool) -> Result<(), Error> {
+    if has_key(item, key, is_whole) { Ok(()) } else { Err(unreadable("it has the item of another key than was asked for")) }
+}
+
+/// Is it the item under `key`, as far as it can be seen?
+pub fn has_key(item: &Item, key: &Item, is_whole: bool) -> bool {
+    key.0.iter().all(|(name, value)| item.get(name).map_or(!is_whole, |found| found == value))
 }
 
 /// The items of `list`.

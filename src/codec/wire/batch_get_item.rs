@@ -212,13 +212,23 @@ pub fn read_response(json: Json<'_>, request: &BatchGetItemRequest, rows: &mut B
     };
     for (name, items) in members.structure("Responses").into_iter().flat_map(Members::iter) {
         let place = place_of(name)?;
+        let asked = &request.request_items[place];
+        let is_whole = asked.projection_expression.is_none() && asked.attributes_to_get.is_none();
         for json in items.as_list().unwrap_or_default() {
-            rows(place, Row::Item(&answer::item_of(json)?));
+            let item = answer::item_of(json)?;
+            if !asked.keys.iter().any(|key| answer::has_key(&item, key, is_whole)) {
+                return Err(answer::unreadable("it has an item of a key that was not asked for"));
+            }
+            rows(place, Row::Item(&item));
         }
     }
     let mut unprocessed_keys = vec![Vec::new(); request.request_items.len()];
     for (name, json) in members.structure("UnprocessedKeys").into_iter().flat_map(Members::iter) {
-        unprocessed_keys[place_of(name)?] = answer::items(Some(keys_of(json)))?;
+        let (place, keys) = (place_of(name)?, answer::items(Some(keys_of(json)))?);
+        if !keys.iter().all(|key| request.request_items[place].keys.contains(key)) {
+            return Err(answer::unreadable("it leaves a key unprocessed that was not asked for"));
+        }
+        unprocessed_keys[place] = keys;
     }
     let tables = request.request_items.iter().map(|table| &table.table_name);
     Ok(BatchGetItemPage { unprocessed_keys, consumed_capacity: capacity::of_tables(&capacity::read_list(members)?, tables) })

@@ -136,7 +136,11 @@ pub fn read_response(json: Json<'_>, request: &BatchWriteItemRequest) -> Result<
         let place = tables().position(|asked| *asked == table);
         let place = place.ok_or_else(|| answer::unreadable(format_args!("nothing of table {name} was to be written")))?;
         let writes = json.as_list().unwrap_or_default().map(|json| write_request_of(json).map_err(answer::unreadable));
-        unprocessed_items[place] = writes.collect::<Result<_, _>>()?;
+        let writes = writes.collect::<Result<Vec<_>, _>>()?;
+        if !writes.iter().all(|write| request.request_items[place].requests.contains(write)) {
+            return Err(answer::unreadable("it leaves a write unprocessed that was not asked for"));
+        }
+        unprocessed_items[place] = writes;
     }
     let mut metrics = capacity::read_metrics_by_table(members)?;
     let mut of = |table: &TableName| metrics.iter_mut().find(|(name, _)| name == table).map(|(_, list)| std::mem::take(list));

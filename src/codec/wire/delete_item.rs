@@ -61,12 +61,15 @@ pub fn write_request(request: &DeleteItemRequest, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// Reads the body of an answer. That there was an item is known by its attributes alone.
+/// What is put into an answer that came after one which got lost: the item may have been deleted by the request of that.
+pub const ASKED_AGAIN: &str = "AskedAgain";
+
+/// Reads the body of an answer. That there was an item is known by its attributes alone; of one that was asked for again it is taken to be so.
 ///
 /// # Errors
 /// It is none.
 pub fn read_response(json: Json<'_>) -> Result<DeleteItemResponse, Error> {
     let ItemAnswer { attributes, consumed_capacity, item_collection_metrics } = ItemAnswer::read(json)?;
-    let existed = attributes.is_some();
+    let existed = attributes.is_some() || json.get(ASKED_AGAIN).is_some();
     Ok(DeleteItemResponse { attributes, consumed_capacity, item_collection_metrics, existed })
 }

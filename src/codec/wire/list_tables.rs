@@ -58,12 +58,15 @@ pub fn write_request(request: &ListTablesRequest, out: &mut Vec<u8>) {
 /// Reads the body of an answer.
 ///
 /// # Errors
-/// It is none.
+/// It is none; a name is none of a table.
 pub fn read_response(json: Json<'_>) -> Result<ListTablesResponse, Error> {
     let members = answer::members(json)?;
     let names = members.list("TableNames").ok_or_else(|| answer::missing("TableNames"))?;
     Ok(ListTablesResponse {
-        table_names: names.filter_map(Json::as_str).map(str::to_owned).collect(),
+        table_names: names
+            .filter_map(Json::as_str)
+            .map(|name| Ok(answer::table_name(name)?.into()))
+            .collect::<Result<_, Error>>()?,
         last_evaluated_table_name: members.owned("LastEvaluatedTableName"),
     })
 }

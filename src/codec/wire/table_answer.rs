@@ -104,6 +104,11 @@ fn indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode,
         for members in members.list(name).unwrap_or_default().filter_map(Members::of) {
             let elements = table_members::key_schema(members);
             let is_global = kind == IndexKind::Global;
+            let status = if is_global { status(members, "IndexStatus") } else { table };
+            // Some services list one that is going without the definitions of its key, of which nothing can be read any more.
+            if status == TableStatus::Deleting && !elements.iter().all(|element| types.0.contains_key(&*element.attribute_name)) {
+                continue;
+            }
             all.0.push(IndexSchema {
                 name: answer::index_name(answer::text(members, "IndexName")?)?,
                 kind,
@@ -114,7 +119,7 @@ fn indexes(members: Members<'_>, types: &Types<'_>, (mode, table): (BillingMode,
                 settings: if is_global { throughput_settings(members, mode) } else { ThroughputSettings::default() },
             });
             all.1.push(IndexDescription {
-                status: if is_global { status(members, "IndexStatus") } else { table },
+                status,
                 backfilling: members.boolean("Backfilling"),
                 progress: None,
                 violations: 0,

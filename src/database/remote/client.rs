@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use super::chains::Chains;
 use super::consumption::Charged;
 use super::service::Service;
 use super::shards;
@@ -19,9 +20,10 @@ use crate::codec::wire::{
 };
 use crate::database::{BatchRows, Database, Done, Rows, Statements, Streams, Verbatim, admin};
 use crate::engine::clock::{Clock, SystemClock};
+use crate::expr::{KeyConditionShape, PlaceholderUse};
 use crate::model::api::*;
 use crate::model::error::{InUseError, QueryError, RemoteCause, ValueError};
-use crate::model::{Error, TableName, arn};
+use crate::model::{Error, Item, TableName, arn};
 
 /// What a request with a precondition is told.
 const PRECONDITION: Error =
@@ -36,6 +38,7 @@ pub struct Client {
 struct Shared {
     service: Arc<dyn Service>,
     workers: Workers,
+    chains: Chains,
     /// Partition, region and account of its ARNs, once one of them was seen.
     home: OnceLock<String>,
 }
@@ -49,7 +52,7 @@ impl fmt::Debug for Client {
 impl Client {
     #[must_use]
     pub fn new(service: Arc<dyn Service>) -> Self {
-        Self { shared: Arc::new(Shared { service, workers: Workers::default(), home: OnceLock::new() }) }
+        Self { shared: Arc::new(Shared { service, workers: Workers::default(), chains: Chains::default(), home: OnceLock::new() }) }
     }
 
     /// One request as it is, for operations that are not typed here.
@@ -99,17 +102,44 @@ impl Client {
         Ok(self.shared.home.get().cloned().unwrap_or_else(own))
     }
 
-    /// An answer with a table's description under `member`, given now.
+    /// An answer with the description of a table under `member`, given now.
     pub(super) fn read_table<T>(
         &self,
-        json: Json<'_>,
-        member: &str,
+        table: &TableName,
+        (json, member): (Json<'_>, &str),
         read: fn(Json<'_>, u64) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        if let Some(table) = json.get(member) {
-            self.learn(table, "TableArn");
+        if let Some(described) = json.get(member) {
+            self.learn(described, "TableArn");
+            let name = described.get("TableName").and_then(Json::as_str).unwrap_or_default();
+            if answer::table_name(name)? != *table {
+                return Err(answer::unreadable(format_args!("it describes {name} where {table} was asked for")));
+            }
         }
         read(json, SystemClock.now_ms())
+    }
+
+    /// One page of what `write` asks for after a key or from the start.
+    ///
+    /// # Errors
+    /// As of [`Self::call`]; pages that do not move on.
+    fn page(
+        &self,
+        operation: &'static str,
+        write: impl Fn(Option<&Item>, &mut Vec<u8>),
+        start: Option<&Item>,
+        read: impl FnOnce(Json<'_>) -> Result<Page, Error>,
+    ) -> Result<Page, Error> {
+        let page = self.call(operation, |out| write(start, out), read)?;
+        if let Some(last) = &page.last_evaluated_key {
+            let body_after = |key| {
+                let mut body = Vec::new();
+                write(key, &mut body);
+                body
+            };
+            self.shared.chains.follow(start.map(|start| body_after(Some(start))), &body_after(Some(last)))?;
+        }
+        Ok(page)
     }
 
     /// Refuses to delete a table that has an item. One that is put meanwhile is deleted with it: the service has no such condition.
@@ -137,7 +167,7 @@ impl Database for Client {
         let answer = self.call(
             "CreateTable",
             |out| create_table::write_request(&request, out),
-            |json| self.read_table(json, "TableDescription", create_table::read_response),
+            |json| self.read_table(&request.table_name, (json, "TableDescription"), create_table::read_response),
         );
         answer.map_err(|error| match error {
             // Each service has its own words for it.
@@ -152,12 +182,16 @@ impl Database for Client {
         self.call(
             "DescribeTable",
             |out| describe_table::write_request(&request, out),
-            |json| self.read_table(json, "Table", describe_table::read_response),
+            |json| self.read_table(&request.table_name, (json, "Table"), describe_table::read_response),
         )
     }
 
     fn list_tables(&self, request: ListTablesRequest) -> Result<ListTablesResponse, Error> {
-        self.call("ListTables", |out| list_tables::write_request(&request, out), list_tables::read_response)
+        let page = self.call("ListTables", |out| list_tables::write_request(&request, out), list_tables::read_response)?;
+        if let Some(last) = &page.last_evaluated_table_name {
+            self.shared.chains.follow(request.exclusive_start_table_name.map(String::into_bytes), last.as_bytes())?;
+        }
+        Ok(page)
     }
 
     fn delete_table(&self, request: DeleteTableRequest) -> Result<DeleteTableResponse, Error> {
@@ -183,7 +217,10 @@ impl Database for Client {
 
     fn get_item(&self, request: GetItemRequest) -> Result<GetItemResponse, Error> {
         let request = GetItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("GetItem", |out| get_item::write_request(&request, out), get_item::read_response)
+        let is_whole = request.projection_expression.is_none() && request.attributes_to_get.is_none();
+        let answer = self.call("GetItem", |out| get_item::write_request(&request, out), get_item::read_response)?;
+        answer.item.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
+        Ok(answer)
     }
 
     fn put_item(&self, request: PutItemRequest) -> Result<PutItemResponse, Error> {
@@ -212,7 +249,10 @@ impl Database for Client {
     fn update_item(&self, request: UpdateItemRequest) -> Result<UpdateItemResponse, Error> {
         check_precondition(request.precondition)?;
         let request = UpdateItemRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("UpdateItem", |out| update_item::write_request(&request, out), update_item::read_response)
+        let is_whole = request.return_values == UpdateReturnValues::AllNew;
+        let answer = self.call("UpdateItem", |out| update_item::write_request(&request, out), update_item::read_response)?;
+        answer.attributes.iter().try_for_each(|item| answer::check_key(item, &request.key, is_whole))?;
+        Ok(answer)
     }
 
     fn update_item_then(&self, request: UpdateItemRequest, done: Done<UpdateItemResponse>) {
@@ -245,7 +285,18 @@ impl Database for Client {
     fn transact_get_items(&self, request: TransactGetItemsRequest) -> Result<TransactGetItemsResponse, Error> {
         check(request.fault.clone())?;
         let request = TransactGetItemsRequest { return_consumed_capacity: DETAIL, ..request };
-        self.call("TransactGetItems", |out| transact_get_items::write_request(&request, out), transact_get_items::read_response)
+        let answer = self.call(
+            "TransactGetItems",
+            |out| transact_get_items::write_request(&request, out),
+            transact_get_items::read_response,
+        )?;
+        if answer.responses.len() != request.transact_items.len() {
+            return Err(answer::unreadable("it has not one response for each item"));
+        }
+        for (get, item) in request.transact_items.iter().zip(&answer.responses) {
+            item.iter().try_for_each(|item| answer::check_key(item, &get.key, get.projection_expression.is_none()))?;
+        }
+        Ok(answer)
     }
 
     fn transact_write_items(&self, request: TransactWriteItemsRequest) -> Result<TransactWriteItemsResponse, Error> {
@@ -265,15 +316,28 @@ impl Database for Client {
 
     fn query_rows(&self, request: &QueryRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         check(request.start_key_fault.clone().map(|fault| Box::new(QueryError::StartKeyValue(fault).into())))?;
-        let request = QueryRequest { return_consumed_capacity: DETAIL, ..request.clone() };
-        self.call("Query", |out| query::write_request(&request, out), |json| page::read(json, &request.table_name, rows))
+        let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
+        let shape = request.key_condition_expression.as_deref().and_then(|text| {
+            // One that cannot be read is refused by the service.
+            KeyConditionShape::parse(text, &request.placeholders, &mut PlaceholderUse::default()).ok()
+        });
+        let fits = |item: &Item| shape.as_ref().is_none_or(|shape| shape.admits(item));
+        let write = |start: Option<&Item>, out: &mut Vec<u8>| {
+            let exclusive_start_key = start.cloned();
+            query::write_request(&QueryRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
+        };
+        self.page("Query", write, start, |json| page::read(json, table, fits, rows))
     }
 
     fn scan_rows(&self, request: &ScanRequest, rows: &mut Rows<'_>) -> Result<Page, Error> {
         let fault = request.start_key_fault.clone().map(QueryError::StartKeyValue).or(request.segment_fault.clone());
         check(fault.map(|fault| Box::new(fault.into())))?;
-        let request = ScanRequest { return_consumed_capacity: DETAIL, ..request.clone() };
-        self.call("Scan", |out| scan::write_request(&request, out), |json| page::read(json, &request.table_name, rows))
+        let (start, table) = (request.exclusive_start_key.as_ref(), &request.table_name);
+        let write = |start: Option<&Item>, out: &mut Vec<u8>| {
+            let exclusive_start_key = start.cloned();
+            scan::write_request(&ScanRequest { exclusive_start_key, return_consumed_capacity: DETAIL, ..request.clone() }, out);
+        };
+        self.page("Scan", write, start, |json| page::read(json, table, |_| true, rows))
     }
 
     fn administration(&self) -> Option<&dyn admin::Administration> {
@@ -291,7 +355,9 @@ impl Verbatim for Client {
         let is_charged = Charged::of(operation, body).is_some();
         let asking = if is_charged { edit::asking(body, "ReturnConsumedCapacity", "INDEXES") } else { None };
         let answer = self.raw(operation, asking.as_deref().unwrap_or(body))?;
-        Ok(if asking.is_some() { edit::without(&answer, "ConsumedCapacity") } else { answer })
+        let answer = if asking.is_some() { edit::without(&answer, "ConsumedCapacity") } else { answer };
+        let is_marked = operation == "DeleteItem" && memchr::memmem::find(&answer, delete_item::ASKED_AGAIN.as_bytes()).is_some();
+        Ok(if is_marked { edit::without(&answer, delete_item::ASKED_AGAIN) } else { answer })
     }
 }
 

@@ -31,7 +31,7 @@ impl Administration for Client {
         self.call(
             "UpdateTable",
             |out| update_table::write_request(&request, out),
-            |json| self.read_table(json, "TableDescription", update_table::read_response),
+            |json| self.read_table(&request.table_name, (json, "TableDescription"), update_table::read_response),
         )
     }
 

@@ -4,6 +4,7 @@
 //! browse     what a mount asks, by the operations alone
 //! client     the operations as a Database: typed request -> body -> Service -> typed answer
 //! control    what it has of the control plane
+//! chains     that pages move on
 //! shards     the shards of a stream as one
 //! layout     what this mount consumed, as metrics
 //! workers    threads for requests that nobody waits for where they are made
@@ -15,6 +16,7 @@
 pub mod aws;
 pub mod browse;
 pub mod budget;
+mod chains;
 pub mod client;
 mod consumption;
 mod control;

@@ -206,11 +206,10 @@ impl Database for RemoteDatabase {
             self.write(target.into_iter().collect(), |writes| {
                 let ended = move |outcome: Result<DeleteItemResponse, Error>| {
                     writes.end(outcome.is_ok());
-                    done(outcome.map(|deleted| DeleteItemResponse {
-                        existed: deleted.attributes.is_some(),
-                        attributes: deleted.attributes.filter(|_| wants_old),
-                        ..deleted
-                    }));
+                    done(
+                        outcome
+                            .map(|deleted| DeleteItemResponse { attributes: deleted.attributes.filter(|_| wants_old), ..deleted }),
+                    );
                 };
                 self.service.delete_item_then(request, Box::new(ended));
             });

@@ -27,7 +27,6 @@ use crate::model::api::parked::{ParkRequest, ParkedChange, ParkedPlace, ParkedSt
 use crate::model::api::saved_query::{SavedQueries, SavedQueryChange, SavedQueryOutcome};
 use crate::model::api::{DeleteItemResponse, GetItemRequest, Page, PutItemRequest, Segment, TableDescription};
 use crate::model::layout::PlaceRange;
-use crate::model::limits::ENTRY_OVERHEAD_BYTES;
 use crate::model::schema::KeyAttributeType;
 use crate::model::{AttributeValue, Error, Item, Key, TableName, TableSchema};
 use crate::store::{Keeper, StoreInfo};
@@ -204,17 +203,18 @@ impl Browse for RemoteDatabase {
     }
 
     fn stats(&self, source: &Source) -> Result<SourceStats, Error> {
-        let described = self.tables.table(&*self.service, &source.table)?.ok_or(Error::ResourceNotFound)?;
+        let described = self.tables.counted(&*self.service, &source.table)?.ok_or(Error::ResourceNotFound)?;
         let place = source.index.as_ref().map(|name| described.schema.indexes.iter().position(|index| index.name == *name));
         let table = &described.table;
-        let (entries, billed_bytes, partition_keys) = match place {
+        // Whether the service counts what an item is billed beside itself is not known.
+        let (entries, bytes, partition_keys) = match place {
             None => (table.item_count, table.table_size_bytes, 0),
             Some(place) => {
                 let index = place.and_then(|place| table.indexes.get(place)).ok_or(Error::ResourceNotFound)?;
                 (index.item_count, index.index_size_bytes, index.partition_keys)
             }
         };
-        Ok(SourceStats { entries, bytes: billed_bytes.saturating_sub(entries * ENTRY_OVERHEAD_BYTES), partition_keys })
+        Ok(SourceStats { entries, bytes, partition_keys })
     }
 
     fn stat(&self, source: &Source, key: &EntryKey) -> Result<Option<EntryStat>, Error> {

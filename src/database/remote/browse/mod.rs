@@ -114,15 +114,16 @@ impl RemoteDatabase {
     #[must_use]
     pub fn new(service: Arc<dyn Database>, options: RemoteOptions) -> Self {
         let clock = || Arc::clone(&options.clock);
+        let commits = Arc::new(Commits::new(options.ttl, clock()));
         Self {
-            tables: Tables::new(options.tables.clone(), options.ttl, clock()),
+            tables: Tables::new(options.tables.clone(), options.ttl, clock(), Arc::clone(&commits)),
             pages: Arc::new(Pages::new(options.ttl, options.held_bytes, clock())),
             walks: Walks::default(),
             tolls: Tolls::default(),
             readers: Readers::default(),
             siblings: Siblings::default(),
             beside: Arc::default(),
-            commits: Arc::new(Commits::new(options.ttl, clock())),
+            commits,
             layout: None,
             service,
             options,

@@ -1,18 +1,23 @@
 //! Definitions of tables, for a while. A change of one's own ends what is held of its table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::commits::Commits;
 use super::flights::Flights;
 use crate::database::Database;
 use crate::engine::clock::Clock;
 use crate::model::api::{
     DescribeTableRequest, DescribeTimeToLiveRequest, DescribeTimeToLiveResponse, ListTablesRequest, TableDescription,
 };
+use crate::model::error::RemoteError;
 use crate::model::{Error, TableName, TableSchema};
+
+/// Ten times what an account of AWS may have.
+const TABLES_MAX: usize = 100_000;
 
 /// A table as it was described.
 #[derive(Debug)]
@@ -39,8 +44,8 @@ enum About {
 
 #[derive(Debug, Default)]
 struct State {
-    /// With when it was asked for, milliseconds since the epoch.
-    known: HashMap<About, (u64, Known)>,
+    /// With when it was asked for: milliseconds since the epoch, and own writes until then.
+    known: HashMap<About, (u64, u64, Known)>,
     /// Own changes so far: what was asked for before one is not kept after it.
     changes: u64,
 }
@@ -49,7 +54,9 @@ struct State {
 #[derive(Debug)]
 pub struct Tables {
     state: Mutex<State>,
-    flights: Flights<About, Known>,
+    /// By what is asked for, and how many own writes the answer is to have seen.
+    flights: Flights<(About, u64), Known>,
+    commits: Arc<Commits>,
     /// Which are shown, `*` standing for any characters; all where there are none.
     patterns: Vec<String>,
     ttl_ms: u64,
@@ -57,9 +64,9 @@ pub struct Tables {
 }
 
 impl Tables {
-    pub fn new(patterns: Vec<String>, ttl: Duration, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(patterns: Vec<String>, ttl: Duration, clock: Arc<dyn Clock>, commits: Arc<Commits>) -> Self {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        Self { state: Mutex::default(), flights: Flights::default(), patterns, ttl_ms, clock }
+        Self { state: Mutex::default(), flights: Flights::default(), commits, patterns, ttl_ms, clock }
     }
 
     /// Is it one of those that are shown?
@@ -69,41 +76,52 @@ impl Tables {
 
     /// The names of those that are shown, in byte order.
     pub fn names(&self, service: &dyn Database) -> Result<Arc<Vec<TableName>>, Error> {
-        match self.known(About::Names, || Ok(Known::Names(Arc::new(self.list(service)?))))? {
+        match self.known(About::Names, 0, || Ok(Known::Names(Arc::new(self.list(service)?))))? {
             Known::Names(names) => Ok(names),
             Known::Table(_) | Known::TimeToLive(_) => Ok(Arc::default()),
         }
     }
 
     fn list(&self, service: &dyn Database) -> Result<Vec<TableName>, Error> {
-        let (mut names, mut request) = (Vec::new(), ListTablesRequest::default());
+        let (mut names, mut request) = (BTreeSet::new(), ListTablesRequest::default());
         loop {
             let page = service.list_tables(request)?;
             names.extend(page.table_names.into_iter().filter(|name| self.shows(name)).filter_map(|name| TableName::new(name).ok()));
+            if names.len() > TABLES_MAX {
+                return Err(RemoteError::unreadable(format_args!("it lists more than {TABLES_MAX} tables")).into());
+            }
             match page.last_evaluated_table_name {
                 Some(last) => request = ListTablesRequest { exclusive_start_table_name: Some(last), limit: None },
-                None => break,
+                None => return Ok(names.into_iter().collect()),
             }
         }
-        names.sort();
-        Ok(names)
     }
 
     /// A table, if there is one and it is shown.
     pub fn table(&self, service: &dyn Database, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
+        self.described(service, table, 0)
+    }
+
+    /// The same, as it is counted after all own writes.
+    pub fn counted(&self, service: &dyn Database, table: &TableName) -> Result<Option<Arc<Described>>, Error> {
+        self.described(service, table, self.commits.own())
+    }
+
+    fn described(&self, service: &dyn Database, table: &TableName, own_writes: u64) -> Result<Option<Arc<Described>>, Error> {
         if !self.shows(table.as_str()) {
             return Ok(None);
         }
         let about = About::Table(table.clone());
         let before = match self.state.lock().known.get(&about) {
-            Some((_, Known::Table(Some(before)))) => Some(Arc::clone(before)),
+            Some((.., Known::Table(Some(before)))) => Some(Arc::clone(before)),
             _ => None,
         };
-        let known = self.known(about, || match service.describe_table(DescribeTableRequest { table_name: table.clone() }) {
-            Ok(response) => Ok(Known::Table(Some(Arc::new(described(response.table, before.as_deref()))))),
-            Err(error) if error.exception() == "ResourceNotFoundException" => Ok(Known::Table(None)),
-            Err(error) => Err(error),
-        })?;
+        let known =
+            self.known(about, own_writes, || match service.describe_table(DescribeTableRequest { table_name: table.clone() }) {
+                Ok(response) => Ok(Known::Table(Some(Arc::new(described(response.table, before.as_deref()))))),
+                Err(error) if error.exception() == "ResourceNotFoundException" => Ok(Known::Table(None)),
+                Err(error) => Err(error),
+            })?;
         Ok(if let Known::Table(table) = known { table } else { None })
     }
 
@@ -113,7 +131,7 @@ impl Tables {
         request: DescribeTimeToLiveRequest,
     ) -> Result<DescribeTimeToLiveResponse, Error> {
         let about = About::TimeToLive(request.table_name.clone());
-        match self.known(about, || service.describe_time_to_live(request.clone()).map(Known::TimeToLive))? {
+        match self.known(about, 0, || service.describe_time_to_live(request.clone()).map(Known::TimeToLive))? {
             Known::TimeToLive(response) => Ok(response),
             Known::Names(_) | Known::Table(_) => service.describe_time_to_live(request),
         }
@@ -124,30 +142,31 @@ impl Tables {
         let mut state = self.state.lock();
         state.changes += 1;
         // The schemas stay as what the next ones are compared with, their time over.
-        state.known.values_mut().for_each(|(asked_ms, _)| *asked_ms = 0);
+        state.known.values_mut().for_each(|(asked_ms, ..)| *asked_ms = 0);
         self.flights.let_go_of(|_| true);
     }
 
-    fn known(&self, about: About, ask: impl FnOnce() -> Result<Known, Error>) -> Result<Known, Error> {
-        if let Some(known) = self.fresh(&about) {
+    fn known(&self, about: About, own_writes: u64, ask: impl FnOnce() -> Result<Known, Error>) -> Result<Known, Error> {
+        if let Some(known) = self.fresh(&about, own_writes) {
             return Ok(known);
         }
-        self.flights.run(&about, || {
-            let (asked_ms, changes) = (self.clock.now_ms(), self.state.lock().changes);
+        let flight = (about, own_writes);
+        self.flights.run(&flight, || {
+            let (asked_ms, own_writes, changes) = (self.clock.now_ms(), self.commits.own(), self.state.lock().changes);
             let known = ask()?;
             let mut state = self.state.lock();
             if state.changes == changes {
-                state.known.insert(about.clone(), (asked_ms, known.clone()));
+                state.known.insert(flight.0.clone(), (asked_ms, own_writes, known.clone()));
             }
             Ok(known)
         })
     }
 
-    fn fresh(&self, about: &About) -> Option<Known> {
+    fn fresh(&self, about: &About, own_writes: u64) -> Option<Known> {
         let now_ms = self.clock.now_ms();
         let state = self.state.lock();
-        let (asked_ms, known) = state.known.get(about)?;
-        (now_ms < asked_ms.saturating_add(self.ttl_ms)).then(|| known.clone())
+        let (asked_ms, seen, known) = state.known.get(about)?;
+        (*seen >= own_writes && now_ms < asked_ms.saturating_add(self.ttl_ms)).then(|| known.clone())
     }
 }
 
