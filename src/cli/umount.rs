@@ -28,6 +28,9 @@ pub struct UmountArgs {
 pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
     let mountpoint = &args.mountpoint;
     let failed = |error| refused(mountpoint, error);
+    let connection = fuse::connection(mountpoint).ok().flatten();
+    let copies = || connection.as_ref().map_or_else(Vec::new, fuse::Connection::copies);
+    let before = copies();
     // Before the unmount, after which nobody knows them.
     match stuck::ask(mountpoint, SCRATCH)? {
         Answer::Dead => fuse::detach(mountpoint).map_err(failed)?,
@@ -39,6 +42,10 @@ pub fn run(args: &UmountArgs) -> Result<Outcome, CliError> {
             unmount(mountpoint).map_err(failed)?;
             if let Some(sentence) = dropped_sentence(&String::from_utf8_lossy(&lines)) {
                 eprintln!("{sentence}");
+            }
+            // Those that were there before: the numbers of what is mounted meanwhile may be the same as those that are free now.
+            if let Some(copy) = copies().into_iter().find(|copy| before.iter().any(|other| other.id == copy.id)) {
+                return Err(CliError::Message(goes_on(mountpoint, &copy)));
             }
         }
     }
@@ -63,6 +70,16 @@ fn dropped_sentence(lines: &str) -> Option<String> {
     let total: u64 = dropped.iter().map(bytes).sum();
     let count = if dropped.len() == 1 { "1 scratch file".to_owned() } else { format!("{} scratch files", dropped.len()) };
     Some(format!("dropped with the mount: {count}, {total} bytes, in memory only: {}{more}", names.join(", ")))
+}
+
+/// A container or a sandbox that was started meanwhile has a copy of what was mounted, which ends with it.
+fn goes_on(mountpoint: &Path, copy: &fuse::MountCopy) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{}/comm", copy.process)).unwrap_or_default();
+    let (shown, process, name, at) = (mountpoint.display(), copy.process, name.trim_end().escape_debug(), copy.path.display());
+    format!(
+        "{shown} is unmounted here, but the mount goes on: process {process} ({name}) still has it mounted at {at}, in a mount namespace \
+         of its own (a container or a sandbox) or as a second mount. End that, or end the mount all the same with SIGTERM to `ddbfs mount`"
+    )
 }
 
 fn refused(mountpoint: &Path, error: io::Error) -> CliError {

@@ -14,7 +14,6 @@
 //! | the same | who makes a table as a copy | it makes what is there by itself | 60 s | 1,000 |
 //! | `view::lookers` | threads that read names only | they are told no attributes | 60 s | 1,000 |
 //! | `view::keeping` | what is about to be renamed | the kernel is not to keep its name | 10 s | 1,000 |
-//! | the same | folders that were renamed | the kernel is to look a name up again | 6 s | 1,000 |
 //! | `view::notes` | who wrote an item last | a refused write names them | none | 10,000 |
 //! | `view::seen` | texts that were read | a refused write tells what changed | none | 10,000, 16 MiB |
 //!

@@ -1,5 +1,6 @@
 //! What is mounted where, from `/proc/self/mountinfo`; unmounting what a dead daemon left.
 
+use std::collections::HashSet;
 use std::ffi::{CString, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -74,6 +75,19 @@ pub struct Connection {
     pub data: Option<PathBuf>,
     /// Major and minor number of its device, as `0:40`.
     device: String,
+    /// Of the mount.
+    id: String,
+}
+
+/// Another mount of the same filesystem: at a second place, or in another mount namespace.
+#[derive(Debug)]
+pub struct MountCopy {
+    /// Of the mount.
+    pub id: String,
+    /// One that sees it.
+    pub process: u32,
+    /// Where that process sees it.
+    pub path: PathBuf,
 }
 
 /// The connection of the ddbfs that is mounted at a path. It is not asked, so this never waits for it.
@@ -85,7 +99,7 @@ pub fn connection(mountpoint: &Path) -> io::Result<Option<Connection>> {
     let line = topmost(&std::fs::read(MOUNTINFO)?, &path);
     Ok(line.filter(|line| is_ours(&line.kind, &line.source)).map(|line| {
         let data = line.source.split_once('#').map(|(_, data)| PathBuf::from(data));
-        Connection { path, data, device: line.device }
+        Connection { path, data, device: line.device, id: line.id }
     }))
 }
 
@@ -96,6 +110,25 @@ impl Connection {
         let (_, minor) = self.device.split_once(':')?;
         let file = Path::new("/sys/fs/fuse/connections").join(minor).join("abort");
         file.exists().then_some(file)
+    }
+
+    /// The other mounts of the filesystem, in all mount namespaces that may be looked into.
+    #[must_use]
+    pub fn copies(&self) -> Vec<MountCopy> {
+        let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let (mut namespaces, mut copies) = (HashSet::new(), Vec::new());
+        for directory in processes.map_while(Result::ok).map(|entry| entry.path()) {
+            let process = directory.file_name().and_then(|name| name.to_str()?.parse().ok());
+            let namespace = std::fs::read_link(directory.join("ns/mnt"));
+            if let (Some(process), Ok(namespace)) = (process, namespace)
+                && namespaces.insert(namespace)
+                && let Ok(mountinfo) = std::fs::read(directory.join("mountinfo"))
+            {
+                let others = lines(&mountinfo).filter(|line| line.device == self.device && line.id != self.id);
+                copies.extend(others.map(|line| MountCopy { id: line.id, process, path: line.path }));
+            }
+        }
+        copies
     }
 
     /// Ends it: every call that waits fails, and the mount is a dead one.
@@ -267,6 +300,7 @@ fn topmost(mountinfo: &[u8], path: &Path) -> Option<Line> {
 
 /// What is told of a mount here.
 struct Line {
+    id: String,
     /// Major and minor number.
     device: String,
     path: PathBuf,
@@ -280,12 +314,13 @@ struct Line {
 fn lines(mountinfo: &[u8]) -> impl Iterator<Item = Line> {
     mountinfo.split(|&byte| byte == b'\n').filter_map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
-        let device = String::from_utf8_lossy(fields.nth(2)?).into_owned();
+        let id = String::from_utf8_lossy(fields.next()?).into_owned();
+        let device = String::from_utf8_lossy(fields.nth(1)?).into_owned();
         let path = unescape(fields.nth(1)?);
         // Any number of optional fields comes before the dash.
         let mut after = fields.skip_while(|field| *field != b"-").skip(1);
         let text = |field: &[u8]| unescape(field).to_string_lossy().into_owned();
-        Some(Line { device, path, kind: text(after.next()?), source: text(after.next()?), options: text(after.next()?) })
+        Some(Line { id, device, path, kind: text(after.next()?), source: text(after.next()?), options: text(after.next()?) })
     })
 }
 

@@ -29,7 +29,7 @@ use crate::fs::{FsError, View};
 
 /// What is told by LOOKUP and GETATTR may be kept as [`Attr::lasts`] says, nothing else.
 const TTL: Duration = Duration::ZERO;
-/// Inode numbers are never reused for something else.
+/// Inode numbers are never reused for something else: see `fs::node::inode_table`.
 const GENERATION: Generation = Generation(0);
 /// The largest write asked of the kernel; an item is smaller.
 const WRITE_BYTES_MAX: u32 = 1024 * 1024;
@@ -428,7 +428,8 @@ impl Filesystem for Shell {
         guard("statfs", || {
             let stat = self.view.statfs();
             let (block, free, available) = (stat.block_bytes, stat.blocks_free, stat.blocks_available);
-            reply.statfs(stat.blocks, free, available, stat.files, stat.files_free, block, stat.name_bytes_max, block);
+            // No inodes and none free: there is no such bound.
+            reply.statfs(stat.blocks, free, available, 0, 0, block, stat.name_bytes_max, block);
         });
     }
 

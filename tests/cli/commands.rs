@@ -206,6 +206,27 @@ fn the_log_of_a_background_mount_goes_through_no_symlink_and_into_no_foreign_dir
 }
 
 #[test]
+fn umount_says_who_else_has_the_mount_that_goes_on() {
+    let mut mount = Mount::empty();
+    let (point, name) = (mount.point(), mount.point().display().to_string());
+    let mut elsewhere = Command::new("unshare")
+        .args(["-m", "sh", "-c", "echo; exec cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It has a copy of all that is mounted once it speaks.
+    std::io::Read::read_exact(elsewhere.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    let output = Command::new(DDBFS).arg("umount").arg(&point).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let who = format!("{name} is unmounted here, but the mount goes on: process {} (", elsewhere.id());
+    assert!(output.status.code() == Some(1) && told.contains(&who) && told.contains(&format!("mounted at {name}")), "{told}");
+    assert!(!point.join("README.md").exists());
+    drop(elsewhere.stdin.take());
+    assert!(elsewhere.wait().unwrap().success() && mount.wait().success(), "the last copy ends the mount");
+}
+
+#[test]
 fn umount_ends_readers_that_wait() {
     let mut mount = Mount::with_samples();
     let enable = r#"{"TableName":"Pets","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;

@@ -96,7 +96,7 @@ fn common_programs_run_over_the_whole_mount_with_status_0() {
         "test $(stat -c %i Thread/schema.json) -lt $(stat -c %i Thread/stats.json)",
         "find . -printf '%i %p\\n' | sort > /tmp/ddbfs-$$-a; find . -print0 | xargs -0 stat -c '%i %n' | sort | cmp - /tmp/ddbfs-$$-a; e=$?; rm /tmp/ddbfs-$$-a; exit $e",
         "for f in $(find . -type f -not -name '* *'); do test $(stat -c %s $f) = $(cat $f | wc -c) || echo $f; done",
-        "df . > /dev/null; test $(stat -f -c %l .) = 255",
+        "df . > /dev/null; test $(stat -f -c %l .) = 255; test $(stat -f -c %c,%d .) = 0,0",
     ] {
         let ran = mount.sh(script);
         assert!(ran.status == 0 && ran.err.is_empty() && ran.out.is_empty(), "{script}: {ran:#?}");

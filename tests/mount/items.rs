@@ -399,3 +399,31 @@ fn written_texts_are_read_back_where_they_are_kept() {
     let again = mount.again();
     assert_eq!(again.sh("cat Flat/items/e.json").ok(), "{\"id\":\"e\",\"n\":4}\n");
 }
+
+/// fstat does not say through which descriptor it comes.
+#[test]
+fn a_deleted_file_has_for_each_process_the_size_of_what_it_opened() {
+    let mount = Mount::with_tables();
+    let other = "import os, sys; f = os.open(sys.argv[1], 0); print(os.fstat(f).st_size, flush=True); sys.stdin.readline(); print(os.fstat(f).st_size)";
+    for longer in ["1", "12345678"] {
+        let script = format!(
+            r#"
+import os, subprocess, sys
+path, pipe = "Flat/items/x.json", subprocess.PIPE
+run = lambda text: subprocess.run(["sh", "-c", text], check=True)
+run("echo '{{\"v\":1234}}' > " + path)
+held = os.open(path, os.O_RDONLY)
+size = os.fstat(held).st_size
+run("echo '{{\"v\":{longer}}}' > " + path)
+others = [subprocess.Popen([sys.executable, "-c", "{other}", path], stdin=pipe, stdout=pipe, text=True) for _ in range(4)]
+sizes = [int(other.stdout.readline()) for other in others]
+run("rm " + path)
+found = [int(other.communicate("\n")[0]) for other in others]
+assert (os.fstat(held).st_size, found) == (size, sizes), (os.fstat(held).st_size, size, found, sizes)
+assert os.fstat(held).st_nlink == 0 and sizes[0] != size
+"#
+        );
+        mount.sh(&format!("python3 - <<'END'{script}END")).ok();
+    }
+    mount.end();
+}

@@ -18,6 +18,7 @@ mod looking;
 mod matrix;
 mod multi_attribute_keys;
 mod names;
+mod nodes;
 mod options;
 #[cfg(feature = "remote")]
 mod over_servers;

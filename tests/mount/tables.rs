@@ -243,8 +243,10 @@ fn a_table_with_items_survives_every_recursive_delete() {
         "mkdir -p /tmp/ddbfs-empty.$$ && rsync -a --delete /tmp/ddbfs-empty.$$/ Orders/",
     ];
     for deleter in deleters {
-        mount.sh(deleter).failed();
+        let refused = mount.sh(deleter).failed().to_owned();
         assert_eq!(contents(&mount, "Orders"), before, "{deleter}");
+        // One line for each name in the table's directory, and none for what is below.
+        assert!(!deleter.starts_with("rm -r") || refused.lines().count() <= 7, "{refused}");
         // rsync meets queries/ before anything that is vetoed: what it removed there comes back, a moment later.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while mount.sh("cd Orders/queries && for q in *; do readlink $q; done").out != "../scan\n../query/@pk=u1/count\n" {

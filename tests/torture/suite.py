@@ -15,4 +15,4 @@ def run(test, seconds):
     done = subprocess.run(command, cwd=PACKAGE, env={**os.environ, **told}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout[-6000:]
     assert "1 passed" in done.stdout, f"no test {test}: {done.stdout[-2000:]}"
-    return "; ".join(line.lstrip(".i") for line in done.stdout.splitlines() if " checks, " in line or " calls of " in line)
+    return "; ".join(line.lstrip(".i") for line in done.stdout.splitlines() if any(what in line for what in (" checks, ", " calls of ", " moves of ")))

@@ -22,6 +22,7 @@ SCENES = {
     "memory": memory.run,
     "readers": readers.run,
     "coherence": lambda context, seconds: suite.run("coherence::for_hours", seconds),
+    "nodes": lambda context, seconds: suite.run("nodes::for_hours", seconds),
     "pairs": lambda context, seconds: suite.run("pairs::for_hours", seconds),
 }
 

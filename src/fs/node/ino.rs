@@ -1,7 +1,9 @@
-//! Inode numbers: a function of what a node names, equal across mounts, so that `d_ino` and `st_ino` always agree.
+//! Inode numbers: a function of what a node names, equal across mounts, so that `d_ino` and `st_ino` always agree; but for a directory
+//! made in the place of one that was removed, or that was renamed.
 //!
 //! ```text
 //! 1, 2                                      the root and README.md
+//! 0 0 | counted from there                  such directories, see `inode_table`
 //! 0 1 | 58 bits of digest | 4 bits role     tables and indexes: one digest per table or index, the role orders its files,
 //!                                           schema.json lowest of its directory
 //! 1 | 63 bits of digest                     items, collections, index entries, query paths, special files
@@ -17,6 +19,8 @@ use crate::model::AttributeValue;
 /// The root's inode number, FUSE's own.
 pub const ROOT_INO: u64 = 1;
 pub const README_INO: u64 = 2;
+/// The last number below those of tables that is taken for good.
+pub const LAST_FIXED_INO: u64 = README_INO;
 
 /// Is this the inode number of the root, a service file, or something of a table or index that stands for no data?
 #[must_use]

@@ -6,6 +6,10 @@
 //!
 //! Who answers so that the kernel may keep the answer marks the node, *then* reads what it answers with; who writes looks for the mark
 //! *after* the commit. So either the reader sees the write, or the writer sees the mark.
+//!
+//! Of a directory that is removed the kernel marks its inode dead, as long as anybody holds it: whatever is made in its place needs
+//! another number. One that is renamed keeps its number, by which those who hold it go on in it, under its new name. So a directory's
+//! number is that of its node ([`Node::ino`]) only until then.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -15,8 +19,9 @@ use std::time::Duration;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 
+use super::ino::LAST_FIXED_INO;
 use super::known::{KnownNode, Sources};
-use super::{Node, ROOT_INO};
+use super::{Kind, Node, ROOT_INO};
 use crate::database::Source;
 use crate::model::TableName;
 
@@ -62,12 +67,22 @@ pub struct InodeTable {
     known: AtomicUsize,
     sources: Sources,
     root: Arc<Node>,
+    /// The numbers of directories that are not those of their nodes. Locked before a shard, by all that count or move directories.
+    others: Mutex<Others>,
+}
+
+#[derive(Debug)]
+struct Others {
+    /// By the node's.
+    numbers: HashMap<u64, u64>,
+    last: u64,
 }
 
 impl Default for InodeTable {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
-        Self { shards, known: AtomicUsize::new(0), sources: Sources::default(), root: Arc::new(Node::Root) }
+        let others = Mutex::new(Others { numbers: HashMap::default(), last: LAST_FIXED_INO });
+        Self { shards, known: AtomicUsize::new(0), sources: Sources::default(), root: Arc::new(Node::Root), others }
     }
 }
 
@@ -89,7 +104,7 @@ impl InodeTable {
     }
 
     /// Counts one lookup of the node; with `keeps`, what is read of the node from now on may be kept by the kernel.
-    /// `None` when the number already stands for another node: two digests of 63 bits met.
+    /// `None` when the number of a file already stands for another node: two digests of 63 bits met.
     #[must_use]
     pub fn mark(&self, node: Node, keeps: bool) -> Option<Counted> {
         let ino = node.ino();
@@ -112,6 +127,22 @@ impl InodeTable {
     }
 
     fn mark_known(&self, ino: u64, node: KnownNode, keeps: bool) -> Option<Counted> {
+        if !node.is_directory() {
+            return self.count(ino, node, keeps).ok();
+        }
+        let mut others = self.others.lock();
+        let number = others.numbers.get(&ino).copied().unwrap_or(ino);
+        let counted = self.count(number, node, keeps).or_else(|node| {
+            others.last += 1;
+            let number = others.last;
+            others.numbers.insert(ino, number);
+            self.count(number, node, keeps)
+        });
+        counted.ok()
+    }
+
+    /// The node back when the number stands for another.
+    fn count(&self, ino: u64, node: KnownNode, keeps: bool) -> Result<Counted, KnownNode> {
         let mut shard = self.shard(ino).lock();
         let clock = shard.clock;
         let known = shard.slots.get_mut(&ino);
@@ -122,7 +153,7 @@ impl InodeTable {
                 // Equal, but a query path holds its table's definition, which may be a new one.
                 slot.node = node;
             }
-            Some(_) => return None,
+            Some(_) => return Err(node),
             None => {
                 shard.slots.insert(ino, Slot { node, lookups: 1, mark: None, since: clock, asked_ms: 0 });
                 shard.clock = clock.wrapping_add(1);
@@ -132,7 +163,48 @@ impl InodeTable {
         if keeps {
             shard.mark(ino);
         }
-        Some(Counted { ino, is_first })
+        Ok(Counted { ino, is_first })
+    }
+
+    /// The number by which the kernel knows the directory whose node has this one.
+    #[must_use]
+    pub fn number(&self, ino: u64) -> u64 {
+        self.others.lock().numbers.get(&ino).copied().unwrap_or(ino)
+    }
+
+    /// The directory is no more: before the kernel hears of it, which then marks its inode dead.
+    pub fn removed(&self, node: &Node) {
+        if node.kind() == Kind::Directory {
+            self.set(&mut self.others.lock(), node, KnownNode::Other(None));
+        }
+    }
+
+    /// A directory was renamed, perhaps onto another, which is no more.
+    pub fn renamed(&self, from: &Node, to: Node) {
+        let mut others = self.others.lock();
+        self.set(&mut others, &to, KnownNode::Other(None));
+        let ino = to.ino();
+        if let Some(number) = self.set(&mut others, from, KnownNode::new(to, &self.sources))
+            && number != ino
+        {
+            others.numbers.insert(ino, number);
+        }
+    }
+
+    /// What the number of a directory that the kernel knows stands for from now on; the number.
+    fn set(&self, others: &mut Others, directory: &Node, now: KnownNode) -> Option<u64> {
+        let ino = directory.ino();
+        let number = others.numbers.remove(&ino).unwrap_or(ino);
+        let mut shard = self.shard(number).lock();
+        let slot = shard.slots.get_mut(&number).filter(|slot| slot.node.node().as_deref() == Some(directory))?;
+        slot.node = now;
+        Some(number)
+    }
+
+    /// Was this a directory that is no more?
+    #[must_use]
+    pub fn is_removed(&self, ino: u64) -> bool {
+        self.shard(ino).lock().slots.get(&ino).is_some_and(|slot| matches!(slot.node, KnownNode::Other(None)))
     }
 
     /// Was this called of the node before, within that time, but not at this very moment?
@@ -232,14 +304,23 @@ impl InodeTable {
         if slot.lookups > 0 {
             return None;
         }
-        let gone = shard.slots.remove(&ino).and_then(|slot| slot.node.node());
+        let gone = shard.slots.remove(&ino);
         self.known.fetch_sub(1, Ordering::Relaxed);
         // A table that once held a million entries gives the memory back.
         let slots = &mut shard.slots;
         if slots.capacity() > 1024 && slots.len() < slots.capacity() / 8 {
             slots.shrink_to_fit();
         }
-        gone
+        drop(shard);
+        let node = gone?.node.node()?;
+        if node.kind() == Kind::Directory {
+            let (mut others, own) = (self.others.lock(), node.ino());
+            // Unless it was counted again meanwhile.
+            if others.numbers.get(&own) == Some(&ino) && !self.shard(ino).lock().slots.contains_key(&ino) {
+                others.numbers.remove(&own);
+            }
+        }
+        Some(node)
     }
 
     /// Numbers the kernel knows, without the root.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::{EntryNode, Node};
+use super::{EntryNode, Kind, Node};
 use crate::codec::key;
 use crate::database::{EntryKey, Source, TextForm};
 use crate::model::schema::KeyAttributeType;
@@ -19,7 +19,8 @@ use crate::model::{AttributeValue, Key, TableName};
 pub enum KnownNode {
     /// An item, an index entry or a collection of this source.
     Packed(Arc<Source>, Packed),
-    Other(Arc<Node>),
+    /// `None` of a directory that is no more: whoever holds it finds nothing in it, whatever is made in its place.
+    Other(Option<Arc<Node>>),
 }
 
 /// What a node is beside its source.
@@ -66,7 +67,7 @@ impl KnownNode {
         };
         match packed {
             Some((source, packed)) => Self::Packed(sources.share(source), packed),
-            None => Self::Other(Arc::new(node)),
+            None => Self::Other(Some(Arc::new(node))),
         }
     }
 
@@ -80,7 +81,7 @@ impl KnownNode {
     #[must_use]
     pub fn node(&self) -> Option<Arc<Node>> {
         match self {
-            Self::Other(node) => Some(Arc::clone(node)),
+            Self::Other(node) => node.clone(),
             Self::Packed(source, packed) => packed.node(Source::clone(source)).map(Arc::new),
         }
     }
@@ -89,8 +90,17 @@ impl KnownNode {
     #[must_use]
     pub fn other(&self) -> Option<&Arc<Node>> {
         match self {
-            Self::Other(node) => Some(node),
+            Self::Other(node) => node.as_ref(),
             Self::Packed(..) => None,
+        }
+    }
+
+    /// Is it one, or was it?
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        match self {
+            Self::Packed(_, packed) => packed.0.first() == Some(&COLLECTION),
+            Self::Other(node) => node.as_ref().is_none_or(|node| node.kind() == Kind::Directory),
         }
     }
 
@@ -99,7 +109,7 @@ impl KnownNode {
     pub fn is_of(&self, table: &TableName) -> bool {
         match self {
             Self::Packed(source, _) => source.table == *table,
-            Self::Other(node) => node.table() == Some(table),
+            Self::Other(node) => node.as_ref().is_some_and(|node| node.table() == Some(table)),
         }
     }
 
@@ -108,7 +118,7 @@ impl KnownNode {
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Packed(source, packed), Self::Packed(source2, packed2)) => (source, packed) == (source2, packed2),
-            (Self::Other(node), Self::Other(node2)) => node == node2,
+            (Self::Other(Some(node)), Self::Other(Some(node2))) => node == node2,
             _ => false,
         }
     }

@@ -117,27 +117,28 @@ impl Handles {
         self.open.read().get(&number).map(|opened| Arc::clone(&opened.handle))
     }
 
-    /// A handle of this inode and since when it is open. Looks at every handle.
-    #[must_use]
-    pub fn of_inode(&self, ino: u64) -> Option<(Arc<Handle>, u64)> {
+    /// The handles of an inode, the last one opened first: a shell that opens the same file again asks about that. Looks at every handle.
+    fn of_inode(&self, ino: u64) -> Vec<Arc<Opened>> {
         let open = self.open.read();
-        open.values().find(|opened| opened.ino == ino).map(|opened| (Arc::clone(&opened.handle), opened.since_ms))
+        let mut all: Vec<_> = open.iter().filter(|(_, opened)| opened.ino == ino).collect();
+        all.sort_by_key(|(number, _)| std::cmp::Reverse(**number));
+        all.into_iter().map(|(_, opened)| Arc::clone(opened)).collect()
     }
 
-    /// The handle of this inode that the process of this thread opened last. Looks at every handle.
+    /// The handle of this inode that the process of this thread opened last.
     #[must_use]
     pub fn of_process(&self, ino: u64, thread: u32) -> Option<Arc<Handle>> {
-        let open = self.open.read();
-        let mut own: Vec<(u64, u32, Arc<Handle>)> = open
-            .iter()
-            .filter(|(_, opened)| opened.ino == ino)
-            .map(|(number, opened)| (*number, opened.opener, Arc::clone(&opened.handle)))
-            .collect();
         // Which process a thread is of is read from /proc: not under the lock that every call takes.
-        drop(open);
-        // The last one opened: a shell that opens the same file again asks about that.
-        own.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
-        own.into_iter().find(|(_, opener, _)| same_process(*opener, thread)).map(|(.., handle)| handle)
+        let own = self.of_inode(ino).into_iter().find(|opened| same_process(opened.opener, thread))?;
+        Some(Arc::clone(&own.handle))
+    }
+
+    /// The same, else the last that anybody opened; and since when it is open.
+    #[must_use]
+    pub fn last_of(&self, ino: u64, thread: u32) -> Option<(Arc<Handle>, u64)> {
+        let all = self.of_inode(ino);
+        let last = all.iter().find(|opened| same_process(opened.opener, thread)).or_else(|| all.first())?;
+        Some((Arc::clone(&last.handle), last.since_ms))
     }
 
     pub fn remove(&self, number: u64) -> Option<Arc<Handle>> {
@@ -239,8 +240,11 @@ mod tests {
         assert_eq!(handles.reserve(open[1], 20_000), Ok(()));
         handles.settle(open[1]);
         handles.insert(text(1).unwrap(), 9, 1, 7).unwrap();
-        assert_eq!(handles.of_inode(9).map(|(handle, since)| (handle.size(), since)), Some((Some(1), 7)));
-        assert!(handles.of_inode(0).is_none());
+        let last = |ino, thread| handles.last_of(ino, thread).map(|(handle, since)| (handle.size(), since));
+        assert_eq!((last(9, 1), last(0, 1)), (Some((Some(1), 7)), None));
+        handles.insert(text(2).unwrap(), 9, std::process::id(), 8).unwrap();
+        handles.insert(text(3).unwrap(), 9, 1, 9).unwrap();
+        assert_eq!([1, std::process::id(), 2].map(|thread| last(9, thread)), [3, 2, 3].map(|size| Some((Some(size), 6 + size))));
     }
 
     #[test]

@@ -298,7 +298,11 @@ impl View {
         let found = self.may_change(&parent).and_then(|()| tree::resolve(&self.mount, &parent, name));
         let removed = found.and_then(|node| {
             self.attr_of(&node, caller)?;
-            if self.goes_with_table(caller, &node) { Ok(()) } else { self.rmdir_node(caller, &node) }
+            if !self.goes_with_table(caller, &node) {
+                self.rmdir_node(caller, &node)?;
+            }
+            self.inodes.removed(&node);
+            Ok(())
         });
         self.noted(caller, "rmdir", &parent, name, removed)
     }

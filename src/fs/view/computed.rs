@@ -28,7 +28,7 @@ impl View {
         let asked = self.node(ino).and_then(|node| Ok((self.getattr_of(caller, &node, ino, handle)?, node)));
         let (attr, node) = match asked {
             Ok((attr, node)) if node.is_computed() => (attr, node),
-            asked => return reply(asked.map(|(attr, _)| attr)),
+            asked => return reply(asked.map(|(attr, _)| attr).or_else(|error| self.removed_attr(ino).ok_or(error))),
         };
         let computation = match self.computation_of(caller, &node, handle) {
             Ok(computation) => computation,
@@ -74,7 +74,7 @@ impl View {
         let current = self.kept.get(ino, self.mount.db.commit_id());
         let known = current.and_then(|computation| computation.size());
         // A mapping of an open file must not shrink because somebody looks up its name.
-        let known = known.or_else(|| self.handles.of_inode(ino).and_then(|(open, _)| open.size()).map(Ok));
+        let known = known.or_else(|| self.handles.last_of(ino, 0).and_then(|(open, _)| open.size()).map(Ok));
         known.and_then(Result::ok).unwrap_or(0)
     }
 

@@ -185,9 +185,14 @@ impl View {
     }
 
     /// Tells the kernel; the marks end when that is done.
-    fn notify(&self, notices: Vec<Notice>, marks: Vec<(u64, Mark)>, patience: Patience, then: Then) {
+    fn notify(&self, mut notices: Vec<Notice>, marks: Vec<(u64, Mark)>, patience: Patience, then: Then) {
         let Some(kernel) = self.keeping.kernel.read().clone().filter(|_| !notices.is_empty()) else { return then() };
         self.keeping.told.notices.fetch_add(notices.len() as u64, Ordering::Relaxed);
+        for notice in &mut notices {
+            if let Notice::Changed(name, _) | Notice::Gone(name, _) | Notice::Dropped(name) = notice {
+                name.parent = self.inodes.number(name.parent);
+            }
+        }
         let view = self.me.clone();
         let ended: Then = Box::new(move || {
             if let Some(view) = view.upgrade() {
@@ -195,12 +200,6 @@ impl View {
             }
         });
         kernel.tell(notices, patience, ended, then);
-    }
-
-    /// Folders were renamed, by a call that holds the lock of their directory: an answer that was on its way may have made the kernel
-    /// believe in a name for longer.
-    pub(super) fn names_moved(&self, names: Vec<(Name, u64)>) {
-        self.post(names.into_iter().map(|(name, ino)| Notice::Changed(name, ino)).collect());
     }
 
     /// Lets the kernel drop the oldest of what it knows when that is too much: on another thread, as it takes a while.

@@ -18,8 +18,6 @@ use crate::fs::time::now_ms;
 /// How long a rename may take to come again.
 const MOVING_MS: u64 = 10_000;
 const MOVING_MAX: usize = 1_000;
-/// How long the kernel may believe in a folder's name that was renamed: what it keeps, and a while for the answer to come.
-const MOVED_MS: u64 = 6_000;
 
 /// Inode numbers of what is about to be renamed.
 #[derive(Debug, Default)]
@@ -27,8 +25,6 @@ pub struct Moving {
     /// With the thread that renames, and whether it has looked the name up since, by which the kernel keeps it no more. Not by another
     /// thread's look: the kernel takes the answer to that when it likes.
     inos: Seldom<Recent<(u64, u32), bool, MOVING_MAX, MOVING_MS>>,
-    /// Folders that were renamed of late.
-    moved: Seldom<Recent<u64, (), MOVING_MAX, MOVED_MS>>,
 }
 
 impl Moving {
@@ -45,16 +41,6 @@ impl Moving {
     /// It was renamed, or not.
     pub fn end(&self, ino: u64, thread: u32) {
         self.inos.change(|inos| inos.remove(&(ino, thread)));
-    }
-
-    /// A folder was renamed: the kernel may take it for what has its name now, by an answer that was on its way.
-    pub fn moved(&self, ino: u64) {
-        self.moved.change(|moved| moved.keep(ino, (), now_ms()));
-    }
-
-    /// Is this a folder that was renamed of late?
-    pub fn was_moved(&self, ino: u64) -> bool {
-        self.moved.is_any(|moved| moved.get(&ino, now_ms()).is_some())
     }
 
     /// Is it about to be renamed?
@@ -101,7 +87,7 @@ impl std::fmt::Debug for Keeping {
     }
 }
 
-/// A name in a directory, by its inode number.
+/// A name in a directory, by the inode number of its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     pub parent: u64,
@@ -180,7 +166,5 @@ mod tests {
         moving.end(1, 7);
         moving.end(1, 8);
         assert!(!moving.is_looked_up(1, 7) && !moving.begin(1, 7));
-        moving.moved(1);
-        assert!(moving.was_moved(1) && !moving.was_moved(2));
     }
 }

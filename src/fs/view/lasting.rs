@@ -7,7 +7,7 @@
 //! | nobody ends anything once this process is killed | nothing is kept longer than [`KEEP`] at a time |
 //! | what a process may do can hang on its having looked | kept is only what is the same for all, see [`View::item_lasting`] |
 //! | the kernel takes an answer about a name that it has when it likes, also after a notification, or a rename of the name | such an answer tells nothing that lasts of the name of an item ([`View::lasting_name`]) |
-//! | a rename moves what the kernel knows of the old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::keeping::Moving`]) |
+//! | a rename moves what the kernel knows of an item's old name to the new one, whose inode number is another | what is about to be renamed is not kept ([`super::keeping::Moving`]) |
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -40,15 +40,15 @@ impl View {
     pub(super) fn lasting_name(&self, caller: Caller, node: &Node, attr: &Attr, marked: Option<Counted>) -> Lasting {
         // First whether anything is kept: a rename says that it is about to be before it looks whether anything was.
         let keeps = self.keeps();
-        let is_moving = self.keeping.moving.is_looked_up(attr.ino, caller.pid);
         if item_of(node).is_some() {
+            let is_moving = self.keeping.moving.is_looked_up(attr.ino, caller.pid);
             return match marked {
                 Some(marked) if keeps && !is_moving => self.lasting_name_of_item(caller, node, attr, marked),
                 _ => Lasting::NOT,
             };
         }
         let is_lasting_directory = match node {
-            Node::Collection(Source { index: None, .. }, _) => keeps && !is_moving,
+            Node::Collection(Source { index: None, .. }, _) => keeps,
             _ => attr.kind == Kind::Directory && is_structure(attr.ino),
         };
         Lasting { name: if is_lasting_directory { DIRECTORY_NAME } else { Duration::ZERO }, attr: Duration::ZERO }

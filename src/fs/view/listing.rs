@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use super::View;
 use crate::fs::FsError;
 use crate::fs::mount::Mount;
-use crate::fs::node::Node;
 use crate::fs::node::attr::{Attr, Lasting};
+use crate::fs::node::{Kind, Node};
 use crate::fs::open::directory::{DirectoryStream, FixedLister, Lister};
 use crate::fs::open::found::{Entry, Items, ListedItem};
 use crate::fs::open::handle::Handle;
@@ -19,6 +19,7 @@ use crate::fs::process::{Caller, has_signal};
 use crate::fs::source::entry;
 use crate::fs::time::now_ms;
 use crate::fs::tree;
+use crate::model::TableName;
 
 /// Items of a READDIRPLUS that are marked before it is looked whether what was read of them still holds.
 const MARKED_AT_ONCE: usize = 32;
@@ -34,6 +35,10 @@ impl View {
     pub fn opendir(&self, caller: Caller, ino: u64) -> Result<u64, FsError> {
         let node = self.node(ino)?;
         self.attr_of(&node, caller).map_err(|error| self.gone_or(ino, error))?;
+        // Each name in it would be one more line of what `rm -r` failed to remove.
+        if let Some(table) = node.table().filter(|table| *node != Node::Table(TableName::clone(table))) {
+            self.may_delete(table, caller)?;
+        }
         let dots = self.mount.dots(&node);
         let is_slow = matches!(*node, Node::Query(_));
         let is_emptied = self.is_emptied_for(caller, &node);
@@ -70,6 +75,7 @@ impl View {
             if stream.want_items(false) {
                 self.lookers.reads_names(caller.pid);
             }
+            let emit = &mut |entry: Entry<'_>, offset| emit(Entry { ino: self.number(entry.ino, entry.kind), ..entry }, offset);
             stream.read(&self.mount, offset, &|| has_signal(caller.pid) != Some(true), emit)
         })
     }
@@ -91,6 +97,11 @@ impl View {
                 listed => listed,
             }
         })
+    }
+
+    /// The inode number that is shown of a node.
+    fn number(&self, ino: u64, kind: Kind) -> u64 {
+        if kind == Kind::Directory { self.inodes.number(ino) } else { ino }
     }
 
     /// RELEASEDIR.
@@ -138,7 +149,7 @@ impl Plus<'_, '_> {
     fn list(&mut self, stream: &mut DirectoryStream, offset: u64) -> Result<(), FsError> {
         for (entry, after) in stream.begin(offset) {
             // The kernel takes nothing but the name of these.
-            if !self.give(entry.name, after, &Attr::directory(entry.ino, 0)) {
+            if !self.give(entry.name, after, &Attr::directory(self.view.number(entry.ino, entry.kind), 0)) {
                 return Ok(());
             }
         }

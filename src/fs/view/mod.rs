@@ -70,10 +70,10 @@ use workers::Workers;
 use super::FsError;
 use super::mount::Mount;
 use super::mount::journal::{Failed, Missed};
-use super::node::Node;
 use super::node::attr::{Attr, Lasting};
 use super::node::inode_table::InodeTable;
 use super::node::special::Feature;
+use super::node::{Kind, Node};
 use super::open::computed::Kept;
 use super::open::handle::{Handle, Handles};
 use super::open::host::{Host, noted};
@@ -144,9 +144,6 @@ pub struct FilesystemStat {
     pub blocks_free: u64,
     /// Of these, what others than root may take.
     pub blocks_available: u64,
-    /// Inode numbers, for programs that refuse to write without.
-    pub files: u64,
-    pub files_free: u64,
     pub name_bytes_max: u32,
 }
 
@@ -156,7 +153,7 @@ const NAME_BYTES_MAX: usize = 255;
 const CLAUSE_BYTES_MAX: usize = 1024;
 const STATFS_BLOCK_BYTES: u32 = 4096;
 /// What is wrong with a name that [`tree::resolve`] finds no key in.
-const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %XX";
+const NO_KEY: &str = "no key of this table has this name; a number key is a number, and a byte that is not text is %YY";
 
 impl View {
     /// Inode numbers the kernel knows.
@@ -171,7 +168,8 @@ impl View {
     }
 
     fn node(&self, ino: u64) -> Result<Arc<Node>, FsError> {
-        let node = self.inodes.get(ino).ok_or(FsError::Forgotten)?;
+        let unknown = || if self.inodes.is_removed(ino) { FsError::NotFound } else { FsError::Forgotten };
+        let node = self.inodes.get(ino).ok_or_else(unknown)?;
         match &*node {
             Node::DraftFolder(table, path) => Ok(tree::created_folder(&self.mount, table, path)?.map_or(node, Arc::new)),
             Node::AliasFolder(folder) => Ok(tree::known_folder(&self.mount, folder)?.map_or(node, Arc::new)),
@@ -239,8 +237,7 @@ impl View {
         if name.len() > name_bytes_max {
             return Err(FsError::NameTooLong);
         }
-        let node = tree::resolve(&self.mount, parent, name);
-        let node = node.map_err(|error| if self.is_renamed(caller, parent) { FsError::Stale } else { error })?;
+        let node = tree::resolve(&self.mount, parent, name)?;
         if item_of(&node).is_some() {
             self.lookers.looks(caller.pid);
         }
@@ -249,9 +246,6 @@ impl View {
         if let Ok(attr) = &mut found {
             let lasts = self.lasting_name(caller, &node, attr, marked);
             attr.lasts = if is_own_name(parent, &node, name) { lasts } else { Lasting::NOT };
-        }
-        if matches!(found, Err(FsError::NotFound)) && self.is_renamed(caller, parent) {
-            found = Err(FsError::Stale);
         }
         match (marked, found) {
             (None, found) => self.remember(node, found?),
@@ -263,19 +257,10 @@ impl View {
         }
     }
 
-    /// Is this the folder of a collection that was renamed of late, and is not there any more?
-    fn is_renamed(&self, caller: Caller, node: &Node) -> bool {
-        matches!(node, Node::Collection(..))
-            && self.keeping.moving.was_moved(node.ino())
-            && matches!(self.attr_of(node, caller), Err(FsError::NotFound))
-    }
-
     /// What is to be said of an inode that is not there: the kernel is to look up the name again if it may still believe in one of
-    /// it, or carries one over from a folder that was renamed. Both are over when it has been told. Not of what is being created, whose
-    /// name it would find again.
+    /// it, which is over when it has been told. Not of what is being created, whose name it would find again.
     fn gone(&self, ino: u64) -> FsError {
-        let is_believed = self.inodes.marked(ino).is_some() || self.keeping.moving.was_moved(ino);
-        let is_believed = is_believed && self.creations.get(ino).is_none();
+        let is_believed = self.inodes.marked(ino).is_some() && self.creations.get(ino).is_none();
         if is_believed { FsError::Stale } else { FsError::NotFound }
     }
 
@@ -315,7 +300,7 @@ impl View {
         if known.is_none() {
             log::error!("two names have one inode number: {}", path());
         }
-        known.map(|_| attr).ok_or(FsError::Internal)
+        known.map(|known| Attr { ino: known.ino, ..attr }).ok_or(FsError::Internal)
     }
 
     /// FORGET: gives back `count` references.
@@ -336,7 +321,13 @@ impl View {
     /// # Errors
     /// `NotFound` when it is gone.
     pub fn getattr(&self, caller: Caller, ino: u64, handle: Option<u64>) -> Result<Attr, FsError> {
-        self.getattr_of(caller, &*self.node(ino)?, ino, handle)
+        let attr = self.node(ino).and_then(|node| self.getattr_of(caller, &node, ino, handle));
+        attr.or_else(|error| self.removed_attr(ino).ok_or(error))
+    }
+
+    /// What fstat shows of a directory that was removed and is held.
+    fn removed_attr(&self, ino: u64) -> Option<Attr> {
+        self.inodes.is_removed(ino).then(|| Attr { links: 0, ..Attr::directory(ino, self.mount.started_ms) })
     }
 
     /// [`View::getattr`] of the node that has this inode number.
@@ -353,7 +344,7 @@ impl View {
         if let Some(Handle::Scratch(id)) = handle.as_deref() {
             return scratch::attr(&self.mount, *id, ino);
         }
-        if let Some(id) = self.written_copy(node, ino) {
+        if let Some(id) = self.written_copy(caller.pid, node, ino) {
             return scratch::attr(&self.mount, id, ino);
         }
         let size = handle.as_ref().and_then(|handle| handle.size());
@@ -364,7 +355,7 @@ impl View {
             // Deleted, but open: fstat of what was read.
             Err(FsError::NotFound) => {
                 let gone = || self.gone(ino);
-                let (open, since_ms) = self.handles.of_inode(ino).ok_or_else(gone)?;
+                let (open, since_ms) = self.handles.last_of(ino, caller.pid).ok_or_else(gone)?;
                 Attr { links: 0, ..Attr::file(ino, open.size().ok_or_else(gone)?, since_ms) }
             }
             attr => attr?,
@@ -372,14 +363,15 @@ impl View {
         self.looked_at(caller, node, &attr);
         let is_kept = is_marked && !self.keeping.moving.holds(ino);
         let lasts = if is_kept { self.item_lasting(caller, &attr) } else { Lasting::NOT };
-        Ok(Attr { size: size.unwrap_or(attr.size), lasts, ..attr })
+        let ino = if attr.kind == Kind::Directory { ino } else { attr.ino };
+        Ok(Attr { ino, size: size.unwrap_or(attr.size), lasts, ..attr })
     }
 
     /// The copy in memory that somebody who opened a parked file writes.
-    fn written_copy(&self, node: &Node, ino: u64) -> Option<FileId> {
+    fn written_copy(&self, pid: u32, node: &Node, ino: u64) -> Option<FileId> {
         let Node::Special(special) = node else { return None };
         special.parked()?;
-        match *self.handles.of_inode(ino)?.0 {
+        match *self.handles.last_of(ino, pid)?.0 {
             Handle::Scratch(id) => Some(id),
             _ => None,
         }
@@ -405,8 +397,6 @@ impl View {
             blocks: total.div_ceil(block),
             blocks_free: (info.free_bytes + info.reserved_bytes) / block,
             blocks_available: info.free_bytes / block,
-            files: u64::from(u32::MAX),
-            files_free: u64::from(u32::MAX) / 2,
             name_bytes_max: u32::try_from(NAME_BYTES_MAX).unwrap_or(u32::MAX),
         }
     }

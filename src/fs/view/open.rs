@@ -217,17 +217,15 @@ impl View {
             return Err(FsError::NameTooLong);
         }
         self.may_change(parent)?;
+        // Nothing is made in a directory that is gone: the kernel may believe in it a little longer.
+        self.attr_of(parent, caller)?;
         let resolved = tree::resolve(&self.mount, parent, name);
         let is_new = resolved.is_err();
         let node = match resolved {
-            Err(FsError::NotFound) => {
-                // Nothing is in a directory that is gone: the kernel may believe in it a little longer.
-                self.attr_of(parent, caller)?;
-                match self.create_scratch(parent, name, mode) {
-                    Ok(id) => Node::Scratch(id),
-                    Err(error) => self.create_dropped(parent, name, error)?,
-                }
-            }
+            Err(FsError::NotFound) => match self.create_scratch(parent, name, mode) {
+                Ok(id) => Node::Scratch(id),
+                Err(error) => self.create_dropped(parent, name, error)?,
+            },
             Ok(Node::Collection(Source { index: None, .. }, _) | Node::AliasFolder(_)) => {
                 return Err(FsError::NotPermitted("items of this table are in folders, items/<partition key>/<sort key>.json"));
             }

@@ -101,6 +101,10 @@ impl View {
         if from == to {
             return reply(Ok(()));
         }
+        // The kernel may believe in its name though it is gone.
+        if let Err(error) = self.attr_of(old, caller) {
+            return reply(Err(plain(error)));
+        }
         let rekey = Rekey::Folder { from: from.clone(), to: to.clone() };
         self.attempt(Attempt { caller, source: source.clone(), rekey, tries: TRIES_MAX, reply });
     }
@@ -205,14 +209,16 @@ impl View {
     }
 
     fn moved_folder(&self, table: &TableName, from: &AttributeValue, to: &AttributeValue, is_empty: bool) {
+        let folder = |value: &AttributeValue| Node::Collection(crate::fs::node::base(table), vec![value.clone()]);
+        let (old, new) = (folder(from), folder(to));
         let mut folders = self.mount.folders.lock();
         folders.remove(table, from);
         if is_empty {
             folders.make(table, to.clone(), now_ms());
         }
         drop(folders);
-        let folder = |value: &AttributeValue| Node::Collection(crate::fs::node::base(table), vec![value.clone()]);
-        self.mount.scratch.lock().move_directory(&folder(from), &folder(to));
+        self.mount.scratch.lock().move_directory(&old, &new);
+        self.inodes.renamed(&old, new);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::View;
-use super::keeping::{Name, item_of};
+use super::keeping::item_of;
 use crate::database::Source;
 use crate::engine::observer::{Patience, patience, with_patience};
 use crate::fs::FsError;
@@ -56,20 +56,17 @@ impl View {
         let resolved = tree::resolve(&self.mount, &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
         let moving = &self.keeping.moving;
-        let are_ready = believed.iter().fold(true, |are_ready, (ino, _)| moving.begin(*ino, caller.pid) && are_ready);
+        let are_ready = believed.iter().fold(true, |are_ready, ino| moving.begin(*ino, caller.pid) && are_ready);
         if !are_ready && self.keeping.was_on.load(Ordering::SeqCst) {
             // The kernel looks the names up, which it then keeps no more, and calls again.
             return reply(Err(FsError::Stale));
         }
-        let names = [(&old_parent, from.1), (&new_parent, to.1)];
-        let names =
-            names.map(|(parent, name)| Some(Name { parent: parent.ino(), name: std::str::from_utf8(name).ok()?.to_owned() }));
         let path = format!("{} to {}", self.child_path(&old_parent, from.1), self.child_path(&new_parent, to.1));
         let view = Arc::clone(self);
         let again = path.clone();
         let (made_in, made) = (new_parent.ino(), to.1.to_owned());
         let reply: Moved = Box::new(move |ended| {
-            view.moved_believed(&believed, &names, caller);
+            believed.iter().for_each(|ino| view.keeping.moving.end(*ino, caller.pid));
             reply(match ended {
                 Ok(()) => {
                     view.mount.journal.made(made_in, &made);
@@ -90,28 +87,12 @@ impl View {
         }
     }
 
-    /// What the kernel may believe in of what a rename takes from its name, and carry over to another; and whether that is a folder, in
-    /// whose name it may believe by an answer that it has yet to take. Of an item it takes none that lasts while the rename has the locks
-    /// of both directories ([`super::lasting`]).
-    fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<(u64, bool)> {
+    /// The items that the kernel may believe in of what a rename takes from its name, and carry over to another. It takes no answer about
+    /// them that lasts while the rename has the locks of both directories ([`super::lasting`]). A folder keeps its inode number.
+    fn believed(&self, old: Option<&Node>, to: (&Node, &[u8]), flags: RenameFlags) -> Vec<u64> {
         let new = flags.exchange.then(|| tree::resolve(&self.mount, to.0, to.1).ok()).flatten();
-        let believed = |node: &Node| match node {
-            Node::Collection(Source { index: None, .. }, _) => Some((node.ino(), true)),
-            _ if item_of(node).is_some() && self.inodes.marked(node.ino()).is_some() => Some((node.ino(), false)),
-            _ => None,
-        };
-        old.into_iter().chain(&new).filter_map(believed).collect()
-    }
-
-    /// It was renamed, or not.
-    fn moved_believed(&self, believed: &[(u64, bool)], names: &[Option<Name>], caller: Caller) {
-        for (ino, is_folder) in believed {
-            if *is_folder {
-                self.keeping.moving.moved(*ino);
-                self.names_moved(names.iter().flatten().map(|name| (name.clone(), *ino)).collect());
-            }
-            self.keeping.moving.end(*ino, caller.pid);
-        }
+        let items = old.into_iter().chain(&new).filter(|node| item_of(node).is_some());
+        items.map(Node::ino).filter(|ino| self.inodes.marked(*ino).is_some()).collect()
     }
 
     fn move_node(self: &Arc<Self>, caller: Caller, old: &Node, names: Names<'_>, reply: Moved) {
@@ -135,6 +116,9 @@ impl View {
         }
         if dropped::is_dropped(&self.mount, old) && is_place_of_dropped(to.0) {
             dropped::forget(&self.mount, old);
+            if let Ok(replaced) = &new {
+                self.inodes.removed(replaced);
+            }
             if let (false, Ok(name)) = (exists, std::str::from_utf8(to.1)) {
                 dropped::make(&self.mount, to.0, name, old.kind());
             }

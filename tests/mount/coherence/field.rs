@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use serde_json::{Value, json};
 
-use super::names::{MOVING, Name};
+use super::names::{MOVING, Name, REMADE};
 use crate::support::daemon::post;
 use crate::support::seeded::Numbers;
 use crate::support::watchdog::{Pulse, Watchdog};
@@ -217,11 +217,12 @@ fn names() -> Vec<Name> {
     let expiring = (0..2).map(|n| Name::flat("Flat", &format!("e{n:02}")));
     let coming = (0..2).map(|n| Name::flat("Coming", &format!("c{n:02}")));
     let moving = MOVING.map(|pk| Name::sorted("Orders", pk, "x"));
+    let remade = [Name::sorted("Orders", REMADE, "x")];
     let directories = [
         Name::directory("Orders", "Orders/items/f0"),
         Name::directory("Orders", "Orders/items/f1"),
         Name::directory("Flat", "Flat/gsi/by-x"),
         Name::directory("Coming", "Coming"),
     ];
-    flat.chain(sorted).chain(moving).chain(expiring).chain(coming).chain(directories).collect()
+    flat.chain(sorted).chain(remade).chain(moving).chain(expiring).chain(coming).chain(directories).collect()
 }

@@ -28,7 +28,7 @@ const ROUND: Duration = Duration::from_secs(60);
 /// How long a process may take to come, on a busy machine; it waits for what a killed one may have left in the kernel.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn given(variable: &str, otherwise: u64) -> u64 {
+pub fn given(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
 

@@ -16,6 +16,9 @@ const NUMBERS: u64 = 1_950_000;
 /// Folders that are renamed to each other.
 pub const MOVING: [&str; 2] = ["f2", "f3"];
 
+/// A folder that is removed and made again.
+pub const REMADE: &str = "f4";
+
 /// What a name was made by a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State(u64);
@@ -145,6 +148,11 @@ impl Name {
     /// Is its folder renamed?
     pub fn moves(&self) -> bool {
         self.key.first().is_some_and(|(_, pk)| MOVING.contains(&pk.as_str()))
+    }
+
+    /// Is its directory another each time it comes?
+    pub fn is_remade(&self) -> bool {
+        self.table == "Coming" || self.key.first().is_some_and(|(_, pk)| pk == REMADE)
     }
 
     /// The last part of its path.

@@ -208,15 +208,16 @@ impl<'a> Reader<'a> {
             return 0;
         }
         let Some(at) = at else {
-            // A directory that goes and comes again is another one.
             let flags = libc::O_DIRECTORY | if self.numbers.percent(50) { libc::O_PATH } else { 0 };
-            if let (false, Ok(file)) =
-                (name.table == "Coming", OpenOptions::new().read(true).custom_flags(flags).open(self.path(name.parent())))
-            {
+            if let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(self.path(name.parent())) {
                 self.directories.push((name.parent().to_owned(), file));
             }
             return 0;
         };
+        // A directory that goes and comes again is another one, whoever holds the one before.
+        if name.is_remade() {
+            return self.list(name.parent());
+        }
         self.burst(THROUGH_A_DIRECTORY, name, |reader, name, _| {
             let directory = reader.directories[at].1.as_raw_fd();
             size(fs::metadata(format!("/proc/self/fd/{directory}/{}", name.file())))
@@ -263,7 +264,7 @@ impl<'a> Reader<'a> {
             looks += self.checked("list", name, published, Ok(if entry.is_some() { Seen::There } else { Seen::Absent }));
             known.extend(entry.map(|entry| (name, entry)));
         }
-        for (name, entry) in known.into_iter().filter(|(name, _)| !name.moves()) {
+        for (name, entry) in known.into_iter().filter(|(name, _)| !name.moves() && !name.is_remade()) {
             let published = name.published();
             looks += self.checked("stat of what was listed", name, published, size(entry.metadata()));
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::field::{BUCKETS, Field, definition};
-use super::names::{Item, MOVING, Name, State, Taken};
+use super::names::{Item, MOVING, Name, REMADE, State, Taken};
 use crate::support::daemon::DDBFS;
 use crate::support::seeded::Numbers;
 
@@ -45,6 +45,7 @@ pub const LOAD: &str = "ddbfs load";
 const RENAME: &str = "rename";
 const COPY: &str = "copy";
 const RENAME_FOLDER: &str = "rename of a folder";
+const REMOVE_FOLDER: &str = "rm -r of a folder";
 
 /// Every way that writes items, for whoever asks whether all were used.
 pub fn ways() -> Vec<&'static str> {
@@ -53,6 +54,7 @@ pub fn ways() -> Vec<&'static str> {
         RENAME,
         COPY,
         RENAME_FOLDER,
+        REMOVE_FOLDER,
         "time to live",
         "CreateTable",
         "DeleteTable",
@@ -413,6 +415,11 @@ pub fn tables(field: &Field, thread: u64) {
         pulse.beat();
         let mut taken: Vec<Taken<'_>> = items.iter().map(|name| name.take().unwrap()).collect();
         taken.iter_mut().chain([&mut table]).for_each(|taken| taken.begin("DeleteTable", State::ABSENT));
+        // Now and then through the mount, which takes it without items only.
+        if numbers.percent(50) {
+            items.iter().for_each(|name| settle(field, &mut numbers, name, None));
+            let _ = fs::remove_dir(field.path("Coming"));
+        }
         field.insist(&mut numbers, "DeleteTable", &json!({"TableName": "Coming"}), "ResourceNotFound");
         let gone = json!({"TableName": "Coming"});
         while !field.insist(&mut numbers, "DescribeTable", &gone, "ResourceNotFound").is_null() {}
@@ -492,8 +499,32 @@ pub fn folders(field: &Field, thread: u64) {
         taken.acknowledge(None);
         std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
         rename_folder(field, &mut numbers);
+        remake_folder(field, &mut numbers);
     }
     pulse.rest();
+}
+
+/// A folder is removed with its item, and made again: by the mount, or by the item that another front end puts.
+fn remake_folder(field: &Field, numbers: &mut Numbers) {
+    let mut item = field.named(&format!("Orders/items/{REMADE}/x.json")).take().unwrap();
+    let folder = field.path(item.name().parent());
+    if numbers.percent(50) {
+        let _ = fs::create_dir(&folder);
+    }
+    let next = item.next(0);
+    item.begin("PutItem", State::of(item.name(), Some(&next)));
+    settle(field, numbers, item.name(), Some(&next));
+    item.acknowledge(Some(next));
+    std::thread::sleep(Duration::from_micros(numbers.below(5_000)));
+    item.begin(REMOVE_FOLDER, State::ABSENT);
+    match fs::remove_dir_all(&folder) {
+        Ok(()) => field.wrote(REMOVE_FOLDER),
+        Err(error) => {
+            field.refused(REMOVE_FOLDER, &error);
+            settle(field, numbers, item.name(), None);
+        }
+    }
+    item.acknowledge(None);
 }
 
 /// The only item of a folder moves with it.
