@@ -360,6 +360,40 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_made_in_the_place_of_one_that_is_held_has_another_number_and_a_renamed_one_keeps_its_own() {
+        let inodes = InodeTable::default();
+        let ino = |name: &str| inodes.mark(table(name), false).unwrap().ino;
+        let forget = |ino: u64| inodes.forget(ino, 10);
+        let (one, own) = (ino("One"), table("One").ino());
+        assert_eq!((one, inodes.number(own)), (own, own));
+        inodes.removed(&table("One"));
+        assert!(inodes.is_removed(one) && inodes.get(one).is_none());
+        let again = ino("One");
+        assert_eq!((again, again == one, inodes.number(own), ino("One")), (LAST_FIXED_INO + 1, false, again, again));
+        assert!(forget(one).is_none() && !inodes.is_removed(one));
+        assert_eq!(ino("One"), again, "known by that number still");
+        // Onto one that is held.
+        let two = ino("Two");
+        inodes.renamed(&table("One"), table("Two"));
+        assert_eq!((ino("Two"), inodes.get(again).as_deref(), inodes.is_removed(two)), (again, Some(&table("Two")), true));
+        assert_eq!(ino("One"), one, "nobody holds that number");
+        inodes.renamed(&table("Two"), table("Three"));
+        assert_eq!((ino("Three"), ino("Two")), (again, LAST_FIXED_INO + 2));
+        // And back: a number that a node has by itself is no other.
+        inodes.renamed(&table("One"), table("Four"));
+        inodes.renamed(&table("Four"), table("One"));
+        assert_eq!((ino("One"), ino("Four")), (one, table("Four").ino()));
+        // What was never known, is removed, or is no directory changes nothing.
+        inodes.removed(&table("Five"));
+        inodes.removed(&Node::Readme);
+        assert_eq!(ino("Five"), table("Five").ino());
+        // Once the kernel has forgotten a number, a node has its own again.
+        assert!(forget(again).is_some() && forget(two).is_none());
+        assert_eq!(ino("Three"), table("Three").ino());
+        assert_eq!(ino("Two"), LAST_FIXED_INO + 2);
+    }
+
+    #[test]
     fn a_name_is_asked_again_within_a_time_and_not_at_once() {
         let inodes = InodeTable::default();
         let ino = inodes.mark(table("Orders"), false).unwrap().ino;
