@@ -9,6 +9,7 @@ use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::api::{ReturnConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::error::ValueError;
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 use crate::model::{Error, TableName};
 
@@ -56,6 +57,7 @@ fn table_name(place: usize, get: Members<'_>) -> Result<TableName, WireError> {
 }
 
 fn get(members: Members<'_>, table_name: TableName) -> Result<(TransactGet, Option<ValueError>), WireError> {
+    members::check_placeholders_wanted(members, &[ExpressionParameter::Projection])?;
     let (key, fault) = transaction::item(members, "Key")?;
     let get = TransactGet {
         projection_expression: members.owned("ProjectionExpression"),

@@ -9,6 +9,7 @@ use crate::codec::json::document::Json;
 use crate::model::api::{
     ReturnConsumedCapacity, TransactAction, TransactWrite, TransactWriteItemsRequest, TransactWriteItemsResponse,
 };
+use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{TransactionError, ValueError};
 use crate::model::limits::{CLIENT_TOKEN_CHARS_MAX, TRANSACTION_ITEMS_MAX};
 use crate::model::{Error, TableName};
@@ -121,6 +122,8 @@ fn write(json: Json<'_>, table_name: Option<TableName>) -> Result<(TransactWrite
     if actions.next().is_some() {
         return Err(TransactionError::OneAction.into());
     }
+    let users = if name == "Update" { ExpressionParameter::OF_UPDATE } else { ExpressionParameter::OF_CONDITION };
+    members::check_placeholders_wanted(members, users)?;
     let (item, fault) = transaction::item(members, if name == "Put" { "Item" } else { "Key" })?;
     let action = match name {
         "Put" => TransactAction::Put { item },

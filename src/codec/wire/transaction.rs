@@ -10,8 +10,8 @@ use crate::model::error::{Cancellation, ValueError};
 use crate::model::{Error, Item};
 
 /// The parts before the first that is at fault, and that fault, which is told when those before it were checked: a transaction is
-/// checked part by part, and the operation checks expressions. A part that is only too deep comes with its fault: its own
-/// expressions are told of first.
+/// checked part by part, and the operation checks expressions. A part whose item or key has a bad value comes with that fault: its
+/// own expressions are told of first.
 ///
 /// # Errors
 /// What no operation could say.
@@ -34,14 +34,14 @@ pub fn until_fault<T>(
     Ok((read, None))
 }
 
-/// The item or key under `name`. One that is too deep is given without its attributes, and with that fault.
+/// The item or key under `name`. One with a bad value is given without its attributes, and with that fault.
 ///
 /// # Errors
-/// Another fault of it.
+/// What is no fault of a value.
 pub fn item(members: Members<'_>, name: &str) -> Result<(Item, Option<ValueError>), WireError> {
     match members::item(members, name) {
         Ok(item) => Ok((item, None)),
-        Err(WireError::Request(Error::Value(fault @ ValueError::Nesting))) => Ok((Item::default(), Some(fault))),
+        Err(WireError::Request(Error::Value(fault))) => Ok((Item::default(), Some(fault))),
         Err(error) => Err(error),
     }
 }
