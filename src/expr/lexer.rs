@@ -60,6 +60,8 @@ pub struct Tokens<'a> {
     source: &'a str,
     tokens: Vec<Token<'a>>,
     position: usize,
+    /// The first that was noted.
+    fault: Option<ExpressionFault>,
 }
 
 impl<'a> Tokens<'a> {
@@ -71,7 +73,7 @@ impl<'a> Tokens<'a> {
             tokens.push(token);
             start = next;
         }
-        Self { source, tokens, position: 0 }
+        Self { source, tokens, position: 0, fault: None }
     }
 
     fn at(&self, index: usize) -> Token<'a> {
@@ -118,6 +120,19 @@ impl<'a> Tokens<'a> {
     /// A syntax error at the current token.
     pub fn expect(&mut self, kind: TokenKind) -> Result<Token<'a>, ExpressionFault> {
         if self.peek().kind == kind { Ok(self.advance()) } else { Err(self.syntax_error()) }
+    }
+
+    /// Notes a fault that is told when the syntax of the whole text is right.
+    pub fn note(&mut self, fault: ExpressionFault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// Ends the parse of a text whose syntax is right.
+    ///
+    /// # Errors
+    /// The first fault that was noted.
+    pub fn finish(self) -> Result<(), ExpressionFault> {
+        self.fault.map_or(Ok(()), Err)
     }
 
     /// Takes every `(`, and counts them.

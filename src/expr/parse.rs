@@ -36,6 +36,7 @@ pub fn parse_condition(text: &str) -> Result<ConditionSyntax<'_>, ExpressionFaul
     check_size(text)?;
     let mut parser = Parser { tokens: Tokens::new(text), operators: 0 };
     let root = parser.condition()?;
+    parser.tokens.finish()?;
     Ok(ConditionSyntax { root, operators: parser.operators })
 }
 
@@ -409,6 +410,8 @@ mod tests {
         check("a[2147483648] = :v", "List index is not within the allowable range; index: [2147483648]");
         let huge = "9".repeat(40);
         check(&format!("a[{huge}] = :v"), &format!("List index is not within the allowable range; index: [{huge}]"));
+        check("a[2147483648] = = :v", "Syntax error; token: \"=\", near: \"= = :v\"");
+        check(&format!("a{} = ((:v))", ".b".repeat(32)), "The expression has redundant parentheses;");
         let at_most = format!("a{}[2147483647] = :v", ".b".repeat(30));
         assert!(parse_condition(&at_most).is_ok());
     }

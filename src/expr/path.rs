@@ -33,10 +33,10 @@ pub struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// Parses a path at the reading position.
+    /// Parses a path at the reading position. An index out of range and more than 32 levels are noted.
     ///
     /// # Errors
-    /// Syntax, an index out of range, more than 32 levels.
+    /// Syntax.
     pub fn parse(tokens: &mut Tokens<'a>) -> Result<Self, ExpressionFault> {
         let head = name(tokens)?;
         let mut rest = Vec::new();
@@ -50,7 +50,7 @@ impl<'a> Path<'a> {
             }
         }
         // Counted at its end, as the error tells how many there are.
-        check_levels(1 + rest.len())?;
+        check_levels(1 + rest.len()).unwrap_or_else(|fault| tokens.note(fault));
         Ok(Self { head, rest })
     }
 
@@ -136,5 +136,8 @@ fn index(tokens: &mut Tokens<'_>) -> Result<usize, ExpressionFault> {
     }
     let digits = tokens.expect(TokenKind::Digits)?;
     tokens.expect(TokenKind::CloseBracket)?;
-    check_index(digits.text.parse().ok(), digits.text)
+    Ok(check_index(digits.text.parse().ok(), digits.text).unwrap_or_else(|fault| {
+        tokens.note(fault);
+        0
+    }))
 }

@@ -40,6 +40,7 @@ fn parse_paths(text: &str) -> Result<Vec<Path<'_>>, ExpressionFault> {
         paths.push(Path::parse(&mut tokens)?);
     }
     tokens.expect(TokenKind::End)?;
+    tokens.finish()?;
     Ok(paths)
 }
 

@@ -31,6 +31,7 @@ pub fn parse(text: &str) -> Result<UpdateSyntax<'_>, ExpressionFault> {
         seen.push(kind);
         parser.section(kind)?;
         if parser.tokens.peek().kind == TokenKind::End {
+            parser.tokens.finish()?;
             return Ok(parser.update);
         }
     }
