@@ -9,7 +9,6 @@ use crate::codec::dynamodb_json;
 use crate::codec::json::document::{Json, List};
 use crate::codec::row::{BatchRows, Row};
 use crate::model::api::{BatchGetItemPage, BatchGetItemRequest, TableKeys};
-use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{BatchError, ExpressionError, StoreError};
 use crate::model::limits::BATCH_GET_KEYS_MAX;
 use crate::model::{Error, Item};
@@ -99,7 +98,7 @@ fn has_duplicates(table: Json<'_>) -> bool {
 fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
     let table_name = names::table_at("requestItems", name)?;
     let members = Members::of(json).ok_or(WireError::NotAnObject)?;
-    members::check_placeholders_wanted(members, &[ExpressionParameter::Projection])?;
+    members::check_placeholders_wanted(members, &[])?;
     let attributes_to_get = members::attributes_to_get(members)?;
     let keys = keys_of(json).map(attribute_value::item).collect::<Result<Vec<Item>, _>>()?;
     Ok(TableKeys {
@@ -108,7 +107,7 @@ fn table_keys(name: &str, json: Json<'_>) -> Result<TableKeys, WireError> {
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         projection_expression: members.owned("ProjectionExpression"),
         attributes_to_get,
-        placeholders: members::placeholders(members)?,
+        placeholders: members::names(members)?,
     })
 }
 

@@ -11,7 +11,6 @@ use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::Error;
 use crate::model::api::{GetItemRequest, GetItemResponse};
-use crate::model::error::expression::ExpressionParameter;
 
 pub static SHAPE: Structure = Structure {
     name: "GetItemInput",
@@ -36,13 +35,13 @@ pub fn request(json: Json<'_>) -> Result<GetItemRequest, WireError> {
     members::constrained(json, &SHAPE)?;
     let Some(table_name) = table_name else { return Err(WireError::NotAnObject) };
     members::check_mix(members, &["AttributesToGet"], &["ProjectionExpression"])?;
-    members::check_placeholders_wanted(members, &[ExpressionParameter::Projection])?;
+    members::check_placeholders_wanted(members, &[])?;
     let key = members::item(members, "Key")?;
     Ok(GetItemRequest {
         consistent_read: members.boolean("ConsistentRead").unwrap_or(false),
         projection_expression: members.owned("ProjectionExpression"),
         attributes_to_get: members::attributes_to_get(members)?,
-        placeholders: members::placeholders(members)?,
+        placeholders: members::names(members)?,
         return_consumed_capacity: members::return_consumed_capacity(members),
         ..GetItemRequest::new(table_name, key)
     })

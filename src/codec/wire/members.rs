@@ -210,19 +210,21 @@ pub fn return_values<T: Word + Default>(members: Members<'_>, other: WireError) 
 }
 
 /// Names and values may only come with an expression that can use them. Told before the values of Key, Item and ExclusiveStartKey
-/// are looked at (docs/dynamodb.md 2.6). `users` can use values, and names; a ProjectionExpression only names.
+/// are looked at (docs/dynamodb.md 2.6). `users` can use values, and names; a ProjectionExpression only names. Without `users` the
+/// request has no member for values.
 ///
 /// # Errors
 /// [`ExpressionError::NamesWithoutExpression`], [`ExpressionError::ValuesWithoutExpression`].
 pub fn check_placeholders_wanted(members: Members<'_>, users: &'static [ExpressionParameter]) -> Result<(), WireError> {
     let is_used = users.iter().any(|user| members.has(user.name()));
-    let given = (members.has("ExpressionAttributeNames"), members.has("ExpressionAttributeValues"));
+    let has_values = !users.is_empty() && members.has("ExpressionAttributeValues");
+    let given = (members.has("ExpressionAttributeNames"), has_values);
     let has_expression = is_used || members.has("ProjectionExpression");
     Ok(Placeholders::check_wanted(given, has_expression, (!is_used).then_some(users))?)
 }
 
-/// `ExpressionAttributeNames` and `ExpressionAttributeValues`; whether they fit an expression is the operation's to say.
-pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
+/// `ExpressionAttributeNames` of a request that has no member for values; whether they fit an expression is the operation's to say.
+pub fn names(members: Members<'_>) -> Result<Placeholders, WireError> {
     let mut placeholders = Placeholders::default();
     if let Some(names) = members.structure("ExpressionAttributeNames") {
         // All aliases before the first name, as below before the first value.
@@ -233,6 +235,12 @@ pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
         };
         placeholders.names = Some(names.iter().map(read).collect::<Result<_, _>>()?);
     }
+    Ok(placeholders)
+}
+
+/// `ExpressionAttributeNames` and `ExpressionAttributeValues`.
+pub fn placeholders(members: Members<'_>) -> Result<Placeholders, WireError> {
+    let mut placeholders = names(members)?;
     if let Some(values) = members.structure("ExpressionAttributeValues") {
         values.iter().try_for_each(|(key, _)| Placeholders::check_alias(key, ':')).map_err(ExpressionError::ValueKey)?;
         let read = |(key, json): (&str, Json<'_>)| match attribute_value::value(json) {

@@ -9,7 +9,6 @@ use crate::codec::dynamodb_json;
 use crate::codec::json::document::Json;
 use crate::model::api::{ReturnConsumedCapacity, TransactGet, TransactGetItemsRequest, TransactGetItemsResponse};
 use crate::model::error::ValueError;
-use crate::model::error::expression::ExpressionParameter;
 use crate::model::limits::TRANSACTION_ITEMS_MAX;
 use crate::model::{Error, TableName};
 
@@ -57,11 +56,11 @@ fn table_name(place: usize, get: Members<'_>) -> Result<TableName, WireError> {
 }
 
 fn get(members: Members<'_>, table_name: TableName) -> Result<(TransactGet, Option<ValueError>), WireError> {
-    members::check_placeholders_wanted(members, &[ExpressionParameter::Projection])?;
+    members::check_placeholders_wanted(members, &[])?;
     let (key, fault) = transaction::item(members, "Key")?;
     let get = TransactGet {
         projection_expression: members.owned("ProjectionExpression"),
-        placeholders: members::placeholders(members)?,
+        placeholders: members::names(members)?,
         ..TransactGet::new(table_name, key)
     };
     Ok((get, fault))
