@@ -11,6 +11,7 @@ use crate::codec::metrics::prices;
 use crate::engine::EngineOptions;
 use crate::engine::throttle::ThrottleOptions;
 use crate::model::prices::PriceTable;
+use crate::store::memory_limit::{LIMIT_BYTES_MIN, tell_memory_limit};
 
 /// What is held of a mount or server.
 #[derive(Debug, Clone, Args)]
@@ -22,6 +23,15 @@ pub struct ModelArgs {
     /// Refuse what asks for more than DynamoDB would give: adaptive, or static (each partition has its even share)
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "adaptive", value_parser = throttle)]
     throttle: Option<ThrottleOptions>,
+    /// Memory that this process may have, 256M at least; its control group's limit, if that is less, or all of the machine's unless given
+    #[arg(long, value_name = "BYTES", value_parser = memory)]
+    memory: Option<u64>,
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    let enough = |bytes: &u64| *bytes >= LIMIT_BYTES_MIN;
+    bytes(text)
+        .and_then(|bytes| Some(bytes).filter(enough).ok_or_else(|| format!("{text} is less than 256M, with which no bounds hold")))
 }
 
 /// What units cost.
@@ -74,6 +84,9 @@ impl ModelArgs {
     /// # Errors
     /// A file that cannot be read or has no prices.
     pub fn apply(&self, options: EngineOptions) -> Result<EngineOptions, CliError> {
+        if let Some(bytes) = self.memory {
+            tell_memory_limit(bytes);
+        }
         let options = self.delays.apply(options);
         self.sizes.apply(EngineOptions { throttle: self.throttle, ..options })
     }

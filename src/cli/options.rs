@@ -78,7 +78,10 @@ const KNOWN: &[Known] = &[
     Known {
         word: "allow_other",
         help: "other users may come in, as the permission bits say; if you are not root,\n/etc/fuse.conf must have user_allow_other",
-        set: |o, _| set(&mut o.allow_other, true),
+        set: |o, _| {
+            o.view.allow_other = true;
+            set(&mut o.allow_other, true)
+        },
     },
     Known { word: "uid=", help: "owner of everything, a number", set: |o, value| number(&mut o.uid, value) },
     Known { word: "gid=", help: "group of everything, a number", set: |o, value| number(&mut o.gid, value) },
@@ -295,7 +298,15 @@ mod tests {
             ("durability=power,durability=kill", Options { durability: Some(Durability::Kill), ..Options::default() }),
             ("nonempty", Options { nonempty: true, ..Options::default() }),
             ("nokeep", Options { no_keep: true, ..Options::default() }),
-            ("noxattr,allow_other", Options { no_xattr: true, allow_other: true, ..Options::default() }),
+            (
+                "noxattr,allow_other",
+                Options {
+                    view: ViewOptions { allow_other: true, ..view },
+                    no_xattr: true,
+                    allow_other: true,
+                    ..Options::default()
+                },
+            ),
             ("uid=1000,gid=5,umask=077", Options { uid: Some(1000), gid: Some(5), umask: Some(0o77), ..Options::default() }),
             ("http_allow_users", Options { http_allow_users: true, ..Options::default() }),
             ("http=127.0.0.1:1", Options { http: Some("127.0.0.1:1".to_owned()), ..Options::default() }),

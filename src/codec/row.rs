@@ -16,8 +16,8 @@ pub enum Row<'a> {
 /// Called with each result row in order.
 pub type Rows<'a> = dyn FnMut(Row<'_>) + 'a;
 
-/// Called with each row of a batch and the place of its table in the request.
-pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) + 'a;
+/// Called with each row of a batch and the place of its table in the request; whether there is room for another one.
+pub type BatchRows<'a> = dyn FnMut(usize, Row<'_>) -> bool + 'a;
 
 impl Row<'_> {
     pub fn to_item(&self) -> Result<Item, StoreError> {

@@ -125,9 +125,12 @@ pub trait Database: Streams + Statements {
     fn batch_get_item(&self, request: &BatchGetItemRequest) -> Result<BatchGetItemResponse, Error> {
         let mut responses = vec![Vec::new(); request.request_items.len()];
         let mut failed = None;
-        let page = self.batch_get_rows(request, &mut |place, row| match row.to_item() {
-            Ok(item) => responses[place].push(item),
-            Err(error) => failed = Some(error),
+        let page = self.batch_get_rows(request, &mut |place, row| {
+            match row.to_item() {
+                Ok(item) => responses[place].push(item),
+                Err(error) => failed = Some(error),
+            }
+            true
         })?;
         failed.map_or(Ok(BatchGetItemResponse { responses, page }), |error| Err(error.into()))
     }

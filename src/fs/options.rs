@@ -17,4 +17,6 @@ pub struct ViewOptions {
     pub restore: bool,
     /// An item is shown as the text that was written, as long as that is remembered.
     pub keep_text: bool,
+    /// Other users may come in: none holds more memory by open files than is left for the others.
+    pub allow_other: bool,
 }

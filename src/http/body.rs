@@ -6,15 +6,21 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use super::in_flight::Share;
+use crate::store::budget::{Budget, Permit};
 
 /// Largest body (docs/dynamodb.md 1.1).
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Without a byte of the body.
 pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A body up to this length is within what a connection reads ahead.
+const SMALL_BODY_BYTES: usize = 32 * 1024;
+/// How long a request waits for memory.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes that a second of a body's time must bring, after the first [`BODY_IDLE_TIMEOUT`]: who sends a byte now and then
 /// would hold a connection for ever.
 pub const RATE_MIN: u32 = 16 * 1024;
+/// The same while others wait for the memory that the slow one holds.
+const RATE_MIN_WANTED: u32 = 16 * RATE_MIN;
 
 /// What is read of a body that is refused, so that a client which is still writing it comes to read the answer.
 const REFUSED_BYTES_MAX: usize = 40 * 1024 * 1024;
@@ -32,13 +38,13 @@ pub enum BodyError {
     Broken,
 }
 
-/// Reads the body; `share` grows with it. Of one that is too large the rest is read over while the answer is written already, up to
+/// Reads the body into memory that was reserved for all of it. Of one that is too large the rest is read over while the answer is written already, up to
 /// `REFUSED_BYTES_MAX`: closed at once, the connection would be reset, and the answer lost. Who `waits` to be told to go on sends none.
 ///
 /// # Errors
 /// [`BodyError`]; what was read is dropped.
-pub async fn read(mut incoming: Incoming, share: &mut Share, waits: bool) -> Result<Bytes, BodyError> {
-    let read = read_whole(&mut incoming, share).await;
+pub async fn read(mut incoming: Incoming, bodies: &Budget, waits: bool) -> Result<(Bytes, Permit), BodyError> {
+    let read = read_whole(&mut incoming, bodies).await;
     if matches!(read, Err(BodyError::TooLarge)) && !waits {
         tokio::spawn(read_over(incoming));
     }
@@ -49,7 +55,7 @@ pub async fn read(mut incoming: Incoming, share: &mut Share, waits: bool) -> Res
 async fn read_over(mut incoming: Incoming) {
     let (started, mut bytes) = (Instant::now(), 0);
     while bytes < REFUSED_BYTES_MAX {
-        let deadline = (started + allowed(bytes)).min(Instant::now() + BODY_IDLE_TIMEOUT);
+        let deadline = (started + allowed(bytes, false)).min(Instant::now() + BODY_IDLE_TIMEOUT);
         match next(&mut incoming, deadline).await {
             Ok(Some(more)) => bytes += more.len(),
             Ok(None) | Err(_) => return,
@@ -57,27 +63,35 @@ async fn read_over(mut incoming: Incoming) {
     }
 }
 
-async fn read_whole(incoming: &mut Incoming, share: &mut Share) -> Result<Bytes, BodyError> {
+async fn read_whole(incoming: &mut Incoming, bodies: &Budget) -> Result<(Bytes, Permit), BodyError> {
     // What Content-Length says: a body that says itself that it is too large is not read at all.
-    let announced = incoming.size_hint().lower();
-    if announced > BODY_BYTES_MAX as u64 {
+    let hint = incoming.size_hint();
+    if hint.lower() > BODY_BYTES_MAX as u64 {
         return Err(BodyError::TooLarge);
     }
-    let started = Instant::now();
-    let first = match next(incoming, started + BODY_IDLE_TIMEOUT).await? {
-        None => return Ok(Bytes::new()),
-        Some(first) => first,
-    };
-    grow(share, 0, first.len())?;
-    // Most bodies come in one part, and are taken as they are.
-    if incoming.is_end_stream() {
-        return Ok(first);
-    }
-    let mut all = Vec::from(first);
+    let announced = hint.exact().and_then(|bytes| usize::try_from(bytes).ok());
+    let mut permit = Permit::default();
+    let mut all = Vec::new();
+    let mut started = Instant::now();
     loop {
-        let deadline = (started + allowed(all.len())).min(Instant::now() + BODY_IDLE_TIMEOUT);
-        let Some(more) = next(incoming, deadline).await? else { return Ok(all.into()) };
-        grow(share, all.len(), more.len())?;
+        let deadline = (started + allowed(all.len(), bodies.is_wanted())).min(Instant::now() + BODY_IDLE_TIMEOUT);
+        let Some(more) = next(incoming, deadline).await? else { return Ok((all.into(), permit)) };
+        let held = all.len() + more.len();
+        if held > BODY_BYTES_MAX {
+            return Err(BodyError::TooLarge);
+        }
+        // Most bodies come in one part, and are taken as they are.
+        if all.is_empty() && incoming.is_end_stream() {
+            return Ok((more, permit));
+        }
+        if permit.bytes() < held && announced.unwrap_or(held) > SMALL_BODY_BYTES {
+            // One that is sent in chunks may become as long as any.
+            let length = announced.unwrap_or(BODY_BYTES_MAX);
+            permit = bodies.wait(length, PATIENCE).await.map_err(|_| BodyError::Busy)?;
+            // The time that it waited is not the client's.
+            started = Instant::now();
+            all.reserve_exact(length - all.len());
+        }
         all.extend_from_slice(&more);
     }
 }
@@ -98,15 +112,8 @@ async fn next(incoming: &mut Incoming, deadline: Instant) -> Result<Option<Bytes
     }
 }
 
-fn grow(share: &mut Share, held: usize, more: usize) -> Result<(), BodyError> {
-    if held + more > BODY_BYTES_MAX {
-        return Err(BodyError::TooLarge);
-    }
-    share.grow(more).map_err(|_| BodyError::Busy)
-}
-
-/// How long `bytes` of a body or an answer may have taken, and the next one may take.
-pub fn allowed(bytes: usize) -> Duration {
-    let seconds = bytes / RATE_MIN as usize;
+/// How long `bytes` of a body or an answer may have taken, and the next one may take; less while memory is wanted.
+pub fn allowed(bytes: usize, is_wanted: bool) -> Duration {
+    let seconds = bytes / if is_wanted { RATE_MIN_WANTED } else { RATE_MIN } as usize;
     BODY_IDLE_TIMEOUT + Duration::from_secs(seconds as u64)
 }

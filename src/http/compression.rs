@@ -7,7 +7,6 @@ use flate2::read::{DeflateDecoder, GzEncoder, MultiGzDecoder, ZlibDecoder, ZlibE
 use hyper::header::HeaderValue;
 
 use super::body::BODY_BYTES_MAX;
-use super::in_flight::Share;
 
 /// Answers above this are compressed for who accepts it.
 pub const COMPRESSED_ABOVE_BYTES: usize = 4 * 1024;
@@ -29,8 +28,6 @@ pub enum InflateError {
     Broken,
     /// More than [`BODY_BYTES_MAX`] when inflated.
     TooLarge,
-    /// All bodies together are as large as they may be.
-    Busy,
 }
 
 /// What `Content-Encoding` says.
@@ -82,17 +79,17 @@ pub fn accepted(header: Option<&str>) -> Option<Coding> {
     codings.into_iter().next()
 }
 
-/// Inflates a body; `share` grows with what comes out.
+/// Inflates a body. What comes out was counted with what is made of it.
 ///
 /// # Errors
 /// [`InflateError`]; never more than [`BODY_BYTES_MAX`] and a part are held.
-pub fn inflate(coding: Coding, body: &[u8], share: &mut Share) -> Result<Vec<u8>, InflateError> {
+pub fn inflate(coding: Coding, body: &[u8]) -> Result<Vec<u8>, InflateError> {
     match coding {
         // Several members one after the other are one body (RFC 1952).
-        Coding::Gzip => read_all(MultiGzDecoder::new(body), share),
+        Coding::Gzip => read_all(MultiGzDecoder::new(body)),
         // Some clients leave zlib's two bytes and checksum out.
-        Coding::Deflate if has_zlib_header(body) => read_all(ZlibDecoder::new(body), share),
-        Coding::Deflate => read_all(DeflateDecoder::new(body), share),
+        Coding::Deflate if has_zlib_header(body) => read_all(ZlibDecoder::new(body)),
+        Coding::Deflate => read_all(DeflateDecoder::new(body)),
     }
 }
 
@@ -101,7 +98,7 @@ fn has_zlib_header(body: &[u8]) -> bool {
     matches!(body, [method, flags, ..] if method & 15 == 8 && (u16::from(*method) << 8 | u16::from(*flags)).is_multiple_of(31))
 }
 
-fn read_all(mut decoder: impl Read, share: &mut Share) -> Result<Vec<u8>, InflateError> {
+fn read_all(mut decoder: impl Read) -> Result<Vec<u8>, InflateError> {
     let mut out = Vec::new();
     let mut part = [0; PART_BYTES];
     loop {
@@ -110,7 +107,6 @@ fn read_all(mut decoder: impl Read, share: &mut Share) -> Result<Vec<u8>, Inflat
         if out.len() + read > BODY_BYTES_MAX {
             return Err(InflateError::TooLarge);
         }
-        share.grow(read).map_err(|_| InflateError::Busy)?;
         out.extend_from_slice(part);
     }
 }
@@ -132,11 +128,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::http::in_flight::InFlight;
-
-    fn inflated(coding: Coding, body: &[u8]) -> Result<Vec<u8>, InflateError> {
-        inflate(coding, body, &mut InFlight::new(20 * 1024 * 1024).share())
-    }
 
     #[test]
     fn bodies_come_back() {
@@ -144,27 +135,26 @@ mod tests {
         for coding in [Coding::Gzip, Coding::Deflate] {
             let small = deflate(coding, &text).unwrap();
             assert!(small.len() < text.len() / 10);
-            assert_eq!(inflated(coding, &small), Ok(text.clone()));
+            assert_eq!(inflate(coding, &small), Ok(text.clone()));
         }
         let zlib = deflate(Coding::Deflate, &text).unwrap();
-        assert_eq!(inflated(Coding::Deflate, &zlib[2..zlib.len() - 4]), Ok(text.clone()));
+        assert_eq!(inflate(Coding::Deflate, &zlib[2..zlib.len() - 4]), Ok(text.clone()));
         let gzip = deflate(Coding::Gzip, &text).unwrap();
-        assert_eq!(inflated(Coding::Gzip, &[gzip.clone(), gzip].concat()), Ok(text.repeat(2)));
+        assert_eq!(inflate(Coding::Gzip, &[gzip.clone(), gzip].concat()), Ok(text.repeat(2)));
         assert_eq!(deflate(Coding::Gzip, b"{}"), None);
     }
 
     #[test]
     fn broken_and_huge_bodies_are_told() {
         let gzip = deflate(Coding::Gzip, &b"abc".repeat(100)).unwrap();
-        assert_eq!(inflated(Coding::Gzip, &gzip[..gzip.len() - 1]), Err(InflateError::Broken));
-        assert_eq!(inflated(Coding::Gzip, b"{}"), Err(InflateError::Broken));
-        assert_eq!(inflated(Coding::Deflate, b"\xff\xff"), Err(InflateError::Broken));
+        assert_eq!(inflate(Coding::Gzip, &gzip[..gzip.len() - 1]), Err(InflateError::Broken));
+        assert_eq!(inflate(Coding::Gzip, b"{}"), Err(InflateError::Broken));
+        assert_eq!(inflate(Coding::Deflate, b"\xff\xff"), Err(InflateError::Broken));
         let bomb = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX + 1]).unwrap();
         assert!(bomb.len() < 200_000);
-        assert_eq!(inflated(Coding::Gzip, &bomb), Err(InflateError::TooLarge));
-        assert_eq!(inflate(Coding::Gzip, &bomb, &mut InFlight::new(100_000).share()), Err(InflateError::Busy));
+        assert_eq!(inflate(Coding::Gzip, &bomb), Err(InflateError::TooLarge));
         let full = deflate(Coding::Gzip, &vec![0; BODY_BYTES_MAX]).unwrap();
-        assert_eq!(inflated(Coding::Gzip, &full).map(|body| body.len()), Ok(BODY_BYTES_MAX));
+        assert_eq!(inflate(Coding::Gzip, &full).map(|body| body.len()), Ok(BODY_BYTES_MAX));
     }
 
     #[test]

@@ -4,15 +4,12 @@
 //! A request waits for its turn before anything is made of it. What it will need at most is known from the length of its body alone.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
 
-use super::body::{BODY_BYTES_MAX, BodyError};
+use super::body::BODY_BYTES_MAX;
 use crate::codec::json::document::REQUEST_BYTES_MAX;
-use crate::protocol::{Length, Operation};
-use crate::store::heap;
+use crate::protocol::{Handler, Length, Operation};
 
 /// A request with a body of at most this many bytes that reads or writes single items runs where its connection is.
 pub const SHORT_BODY_BYTES: usize = 32 * 1024;
@@ -20,46 +17,28 @@ pub const SHORT_BODY_BYTES: usize = 32 * 1024;
 const BODY_FACTOR: usize = 8;
 /// An inflated body is at most this many times the one that was sent: deflate's bound.
 const INFLATED_FACTOR: usize = 1032;
-/// How long a request waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// An item of 400 KB as a tree of values and as text, at most: a list of empty strings takes 32 bytes and 9 characters for each of its own.
+pub const ITEM_BYTES: usize = 16 * 1024 * 1024;
+/// A page of a megabyte and an item: its text, and an item as values.
+const PAGE_BYTES: usize = 28 * 1024 * 1024;
+/// The text of the items of a BatchGetItem, and an item as values.
+const ROWS_BYTES: usize = 44 * 1024 * 1024;
 /// Threads at work at a time, for each processor.
 const PER_PROCESSOR: usize = 4;
-/// The unit in which memory is counted.
-const KIB: usize = 1024;
-
-/// Turns and memory for long requests.
+/// Turns for long requests.
 #[derive(Debug)]
 pub struct LongRequests {
     turns: Arc<Semaphore>,
-    /// In KiB.
-    memory: Arc<Semaphore>,
-    memory_max: usize,
 }
 
-/// Memory that was taken for a request. Given back when dropped.
-#[derive(Debug)]
-pub struct Memory {
-    bytes: usize,
-    _permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        heap::freed(self.bytes);
+impl Default for LongRequests {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        Self { turns: Arc::new(Semaphore::new(PER_PROCESSOR * processors)) }
     }
 }
 
 impl LongRequests {
-    /// `bytes_max` for all long requests together.
-    #[must_use]
-    pub fn new(bytes_max: usize) -> Self {
-        let processors = std::thread::available_parallelism().map_or(2, usize::from);
-        // In KiB, as a semaphore gives at most 2^32 permits at a time.
-        let memory_max = (bytes_max / KIB).clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
-        let turns = Arc::new(Semaphore::new(PER_PROCESSOR * processors));
-        Self { turns, memory: Arc::new(Semaphore::new(memory_max)), memory_max }
-    }
-
     /// Does such a request run where its connection is?
     #[must_use]
     pub fn is_short(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> bool {
@@ -68,26 +47,9 @@ impl LongRequests {
             && body.len() <= SHORT_BODY_BYTES
             && match length {
                 Length::Short => true,
-                Length::LongWithFilter => !may_filter(body),
-                Length::Long => false,
+                Length::LongWithFilter => !may_have(body, b"Filter"),
+                Length::LongByRows | Length::Long => false,
             }
-    }
-
-    /// Waits for the memory that a request with such a body needs.
-    ///
-    /// # Errors
-    /// [`BodyError::Busy`] when that takes more than a minute.
-    pub async fn memory(&self, body_bytes: usize, is_coded: bool) -> Result<Memory, BodyError> {
-        let bytes = bytes_of(body_bytes, is_coded);
-        // It is here for what it reads: its tree is too small to be counted.
-        if body_bytes <= SHORT_BODY_BYTES && !is_coded {
-            return Ok(Memory { bytes, _permit: None });
-        }
-        // Never more than there is, for which it would wait in vain.
-        let permits = u32::try_from((bytes / KIB).min(self.memory_max)).unwrap_or(u32::MAX);
-        let taken = timeout(PATIENCE, Arc::clone(&self.memory).acquire_many_owned(permits)).await;
-        let permit = taken.ok().and_then(Result::ok).ok_or(BodyError::Busy)?;
-        Ok(Memory { bytes, _permit: Some(permit) })
     }
 
     /// Runs `work` on a thread of its own when it is its turn; `None` when it panicked.
@@ -103,15 +65,33 @@ impl LongRequests {
     }
 }
 
-/// Has the body a member with `Filter` in its name, as far as its bytes tell? An escape may hide one.
-fn may_filter(body: &[u8]) -> bool {
-    memchr::memchr(b'\\', body).is_some() || memchr::memmem::find(body, b"Filter").is_some()
+/// Has the body a member with that in its name, as far as its bytes tell? An escape may hide one.
+fn may_have(body: &[u8], part: &[u8]) -> bool {
+    memchr::memchr(b'\\', body).is_some() || memchr::memmem::find(body, part).is_some()
 }
 
 /// What a request with such a body may need, the body not included.
-fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
+#[must_use]
+pub fn bytes_of(body_bytes: usize, is_coded: bool) -> usize {
     let text = if is_coded { body_bytes.saturating_mul(INFLATED_FACTOR).min(BODY_BYTES_MAX) } else { body_bytes };
     text.saturating_mul(BODY_FACTOR).min(REQUEST_BYTES_MAX)
+}
+
+/// What a request may need until its answer is made: what is made of it, what it reads, and its answer.
+#[must_use]
+pub fn bytes_needed(operation: Option<&Operation>, body: &[u8], is_coded: bool) -> usize {
+    let read = match operation.map(|operation| (operation.length, operation.handler)) {
+        None => 0,
+        Some((Length::Long, _)) => REQUEST_BYTES_MAX,
+        Some((Length::LongByRows, _)) => ROWS_BYTES,
+        Some((Length::LongWithFilter, _)) => PAGE_BYTES,
+        Some((Length::Short, Handler::Read(_))) => ITEM_BYTES,
+        // An item is only answered to who asks for it; a body that is compressed may ask.
+        Some((Length::Short, _)) if is_coded || may_have(body, b"ReturnValues") => ITEM_BYTES,
+        Some((Length::Short, _)) => 0,
+    };
+    // No request is to take more, whatever it is.
+    (bytes_of(body.len(), is_coded) + read).min(REQUEST_BYTES_MAX)
 }
 
 #[cfg(test)]
@@ -134,8 +114,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_reserved_is_what_an_operation_may_read_and_answer() {
+        let check = |name: &str, body: &str, expected| {
+            assert_eq!(
+                bytes_needed(crate::protocol::find(name), body.as_bytes(), false),
+                BODY_FACTOR * body.len() + expected,
+                "{name}"
+            );
+        };
+        check("GetItem", "{}", ITEM_BYTES);
+        check("Query", "{}", PAGE_BYTES);
+        check("BatchGetItem", "{}", ROWS_BYTES);
+        check("PutItem", "{}", 0);
+        check("PutItem", r#"{"ReturnValues":"ALL_OLD"}"#, ITEM_BYTES);
+        check("TransactWriteItems", r#"{"Return\u0056alues":0}"#, ITEM_BYTES);
+        assert_eq!(bytes_needed(crate::protocol::find("Scan"), &[b' '; BODY_BYTES_MAX], false), REQUEST_BYTES_MAX);
+    }
+
+    #[test]
     fn what_a_request_may_need_is_known_from_its_length() {
-        let mib = 1024 * KIB;
+        let mib = 1024 * 1024;
         let check = |body, is_coded, expected| assert_eq!(bytes_of(body, is_coded), expected, "{body} {is_coded}");
         check(1000, false, 8000);
         check(mib, false, 8 * mib);

@@ -7,13 +7,13 @@
 //! sigv4     whether a signature holds               sign_time  its date
 //! error     failures to replies                        reply      headers, bodies, request ids
 //! body      bodies within limits                    compression  gzip and deflate
-//! in_flight, timeouts   memory and time of all connections
+//! timeouts  time of all connections; their memory is crate::store::budget's
 //! connections   how many there are                   peer       whose process is at the other end
 //! long_requests requests that take long or much memory
 //! ```
 //!
-//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 256 MiB of bodies at once, 128 MiB for
-//! a request and what is made of it and 256 MiB for all large ones, which wait for each other up to a minute, 5 seconds for a head, 10
+//! Bounds: 16 KB of head, 16 MiB of body, sent or inflated, 1,024 connections (the longest idle gives way), 128 MiB for a request
+//! and what is made of it; bodies, large requests and answers within their parts of the memory of the process, for which they wait up to a minute; 5 seconds for a head, 10
 //! for the next byte of a body or for an answer to be taken, both at no less than 16 KiB a second, 60 seconds between requests. A
 //! panic in a handler is an InternalServerError of its request.
 
@@ -24,7 +24,6 @@ pub mod compression;
 pub mod connections;
 pub mod dispatch;
 pub mod error;
-pub mod in_flight;
 pub mod long_requests;
 pub mod origin;
 pub mod peer;

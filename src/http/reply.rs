@@ -10,11 +10,13 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SER
 use hyper::{Response, StatusCode};
 
 use super::compression::{self, COMPRESSED_ABOVE_BYTES, Coding};
-use super::in_flight::Share;
 use super::timeouts::RequestPhase;
+use crate::store::budget::{Budget, Full, Permit};
 
 /// Bytes of a body given to the connection at a time, so that its share is held until the last part.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
+/// An answer up to this length is counted with its connection.
+const SMALL_ANSWER_BYTES: usize = 8 * 1024;
 const REQUEST_ID_CHARS: usize = 52;
 /// Characters of base 36 that a 64-bit word gives.
 const CHARS_PER_WORD: usize = 12;
@@ -50,15 +52,32 @@ impl Reply {
         Self { status, content_type: None, body: Vec::new(), headers: Vec::new() }
     }
 
+    /// Reserves what the body holds until it is sent: as a part of what `permit` was for, or of `answers`. Small ones are counted with
+    /// their connections.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub fn reserve(&self, permit: &mut Permit, answers: &Budget) -> Result<(), Full> {
+        let bytes = self.body.capacity();
+        if bytes <= SMALL_ANSWER_BYTES {
+            *permit = Permit::default();
+        } else if permit.bytes() >= bytes {
+            permit.shrink(bytes);
+        } else {
+            *permit = answers.permit(bytes)?;
+        }
+        Ok(())
+    }
+
     /// The response with its headers, a long body in the coding `accepted`. `held` is let go when the body is sent.
     #[must_use]
     pub fn into_response(self, ids: &RequestIds, mut held: Held, accepted: Option<Coding>) -> Response<ReplyBody> {
-        held.share.grow_anyway(self.body.len());
         // Of the body as it is before it is compressed (docs/dynamodb.md 1.2).
         let checksum = crc32fast::hash(&self.body);
         let coding = accepted.filter(|_| self.body.len() > COMPRESSED_ABOVE_BYTES);
         let coded = coding.and_then(|coding| Some((coding.header(), compression::deflate(coding, &self.body)?)));
         let (encoding, body) = coded.map_or((None, self.body), |(encoding, body)| (Some(encoding), body));
+        held.permit.shrink(body.capacity());
         let mut response = Response::new(ReplyBody { rest: body.into(), _held: held });
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
@@ -79,7 +98,8 @@ impl Reply {
 /// What a request holds until its answer is sent.
 #[derive(Debug)]
 pub struct Held {
-    pub share: Share,
+    /// For the body of the answer.
+    pub permit: Permit,
     pub phase: RequestPhase,
 }
 

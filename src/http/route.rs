@@ -17,13 +17,12 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::auth::{self, AuthError, Signature};
-use super::body::{self, BodyError};
+use super::body::{self, BodyError, PATIENCE};
 use super::compression::{self, Coding, ContentEncoding, InflateError};
 use super::connections::Connections;
 use super::dispatch::{self, Begun};
 use super::error::{self, Failure};
-use super::in_flight::{InFlight, Share};
-use super::long_requests::LongRequests;
+use super::long_requests::{self, LongRequests};
 use super::origin::{Gate, Named};
 use super::peer::Stranger;
 use super::reply::{AMZ_JSON, Held, JSON, PLAIN, Reply, ReplyBody, RequestIds, XML};
@@ -35,13 +34,16 @@ use crate::codec::metrics::prometheus;
 use crate::codec::wire::WireError;
 use crate::database::Database;
 use crate::model::arn::REGION;
-use crate::protocol::{self, Operation};
+use crate::protocol::{self, Handler, Operation};
+use crate::store::budget::{Memory, Permit};
 
 /// Where Prometheus looks unless told otherwise.
 pub const METRICS_PATH: &str = "/metrics";
 /// Request line and headers (docs/dynamodb.md 1.1).
 pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 
+/// What an item's values take, in lengths of its text as an answer.
+const READ_FACTOR: usize = 4;
 const EXPOSED_HEADERS: HeaderValue =
     HeaderValue::from_static("x-amzn-RequestId,x-amzn-ErrorType,x-amz-request-id,x-amz-id-2,x-amzn-ErrorMessage,x-amz-crc32,Date");
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
@@ -52,7 +54,7 @@ const X_AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 pub struct Service {
     pub database: Arc<dyn Database>,
     pub gate: Gate,
-    pub in_flight: Arc<InFlight>,
+    pub memory: Memory,
     pub connections: Arc<Connections>,
     pub long_requests: LongRequests,
     pub ids: RequestIds,
@@ -76,14 +78,14 @@ impl Service {
         phase: &Phase,
         stranger: Option<&Stranger>,
     ) -> Response<ReplyBody> {
-        let mut held = Held { share: self.in_flight.share(), phase: phase.request() };
+        let mut held = Held { permit: Permit::default(), phase: phase.request() };
         let (head, incoming) = request.into_parts();
         let head = Arc::new(head);
         let has_origin = head.headers.contains_key(ORIGIN);
         let mut reply = match self.admit(&head, stranger) {
             Err(refusal) => refusal,
             Ok(()) => {
-                let mut reply = self.route(&head, incoming, &mut held.share).await;
+                let mut reply = self.route(&head, incoming, &mut held.permit).await;
                 if has_origin {
                     // `*` is the service's own answer; which pages may ask was decided by `admit`.
                     reply.headers.push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
@@ -95,6 +97,9 @@ impl Service {
         if head.method == Method::HEAD {
             // Before the headers are made, which tell the length and checksum of what is sent.
             reply.body = Vec::new();
+        }
+        if reply.reserve(&mut held.permit, &self.memory.answers).is_err() {
+            reply = error::body_reply(BodyError::Busy);
         }
         let accepted = compression::accepted(header(&head, &ACCEPT_ENCODING));
         reply.into_response(&self.ids, held, accepted)
@@ -114,7 +119,7 @@ impl Service {
         self.gate.check(&hosts, &texts(head, &ORIGIN)).map_err(|refused| plain(refused.status(), &refused.to_string()))
     }
 
-    async fn route(self: &Arc<Self>, head: &Arc<Parts>, incoming: Incoming, share: &mut Share) -> Reply {
+    async fn route(self: &Arc<Self>, head: &Arc<Parts>, incoming: Incoming, permit: &mut Permit) -> Reply {
         if head.method == Method::OPTIONS && head.headers.contains_key(ORIGIN) {
             return preflight(head);
         }
@@ -130,17 +135,17 @@ impl Service {
         }
         // The body before its type: without one, any type is taken.
         let waits = head.headers.contains_key(EXPECT);
-        let body = match body::read(incoming, share, waits).await {
-            Ok(body) => body,
+        let (sent, _held) = match body::read(incoming, &self.memory.bodies, waits).await {
+            Ok(read) => read,
             Err(error) => return error::body_reply(error),
         };
-        let Some(content_type) = content_type(head, !body.is_empty()) else { return not_found() };
+        let Some(content_type) = content_type(head, !sent.is_empty()) else { return not_found() };
         let coding = match compression::content_encoding(header(head, &CONTENT_ENCODING)) {
             ContentEncoding::Identity => None,
             ContentEncoding::Unknown => return error::reply(&Failure::ContentEncoding, None, content_type),
             ContentEncoding::Coded(coding) => Some(coding),
         };
-        self.call(head, Body { sent: body, coding }, content_type).await
+        self.call(head, Body { sent, coding }, content_type, permit).await
     }
 
     /// A request that is refused here never comes to the database, which counts its own refusals.
@@ -177,10 +182,10 @@ impl Service {
     }
 
     /// The API proper: everything from here on is answered in JSON.
-    async fn call(self: &Arc<Self>, head: &Arc<Parts>, body: Body, content_type: HeaderValue) -> Reply {
+    async fn call(self: &Arc<Self>, head: &Arc<Parts>, body: Body, content_type: HeaderValue, permit: &mut Permit) -> Reply {
         let started = log::log_enabled!(log::Level::Debug).then(Instant::now);
         let operation = target::parse(header(head, &X_AMZ_TARGET));
-        let outcome = caught(self.run(head, body, operation)).await;
+        let outcome = caught(self.run(head, body, operation, permit)).await;
         let reply = match outcome {
             Ok(body) => Reply::new(StatusCode::OK, content_type, body),
             Err(failure) => {
@@ -202,17 +207,38 @@ impl Service {
         head: &Arc<Parts>,
         body: Body,
         operation: Option<&'static Operation>,
+        permit: &mut Permit,
     ) -> Result<Vec<u8>, Failure> {
-        let (bytes, is_coded) = (body.sent.len(), body.coding.is_some());
-        if LongRequests::is_short(operation, &body.sent, is_coded) {
-            return Ok(self.begin(head, body, operation, self.connections.is_one())?.ended().await?);
+        let is_coded = body.coding.is_some();
+        let is_short = LongRequests::is_short(operation, &body.sent, is_coded);
+        let is_read = operation.is_some_and(|operation| matches!(operation.handler, Handler::Read(_)));
+        let of = if is_short && is_read { &self.memory.short_reads } else { &self.memory.requests };
+        let needed = match long_requests::bytes_needed(operation, &body.sent, is_coded) {
+            // Counted with the connection.
+            needed if is_short && needed < long_requests::ITEM_BYTES => 0,
+            needed if is_short => needed.min(long_requests::ITEM_BYTES),
+            needed => needed,
+        };
+        let mut memory = of.wait(needed, PATIENCE).await.map_err(|_| Failure::Body(BodyError::Busy))?;
+        let of_body = long_requests::bytes_of(body.sent.len(), is_coded);
+        let begun = if is_short {
+            self.begin(head, body, operation, self.connections.is_one())
+        } else {
+            let (service, head) = (Arc::clone(self), Arc::clone(head));
+            let begin = move || service.begin(&head, body, operation, true);
+            self.long_requests.run(begin).await.unwrap_or(Err(Failure::Panic))
+        };
+        let answer = match begun {
+            Ok(begun) => begun.ended().await.map_err(Failure::from),
+            Err(failure) => Err(failure),
+        };
+        // What was read was about as much as is answered: what it took is given back at once where that is little.
+        memory.shrink(of_body + answer.as_ref().map_or(0, |answer| READ_FACTOR * answer.capacity()));
+        // The short reads' is for nothing else: an answer of theirs that waits to be taken is counted among the answers.
+        if !(is_short && is_read) {
+            *permit = memory;
         }
-        let memory = self.long_requests.memory(bytes, is_coded).await.map_err(Failure::Body)?;
-        let (service, head) = (Arc::clone(self), Arc::clone(head));
-        let begun = self.long_requests.run(move || service.begin(&head, body, operation, true)).await;
-        let ended = begun.unwrap_or(Err(Failure::Panic))?.ended().await;
-        drop(memory);
-        Ok(ended?)
+        answer
     }
 
     /// The checks between the HTTP request and the operation, and its beginning: signature, JSON, target, an object. Nothing is made of
@@ -221,9 +247,7 @@ impl Service {
         if let Err(error) = self.authenticate(head, &body.sent) {
             return Err(body.fault(operation).unwrap_or(Failure::Auth(error)));
         }
-        // What the body's text takes when it is inflated; the tree's part was waited for.
-        let mut share = self.in_flight.share();
-        let text = body.text(&mut share)?;
+        let text = body.text()?;
         let json = match text.is_empty() {
             true => None,
             false => Some(Document::parse(text).map_err(|_| WireError::NotAnObject)?),
@@ -252,13 +276,11 @@ struct Body {
 }
 
 impl Body {
-    /// The text; `share` grows with what is inflated.
-    fn text(self, share: &mut Share) -> Result<Vec<u8>, Failure> {
+    fn text(self) -> Result<Vec<u8>, Failure> {
         let Some(coding) = self.coding else { return Ok(Vec::from(self.sent)) };
-        compression::inflate(coding, &self.sent, share).map_err(|error| match error {
+        compression::inflate(coding, &self.sent).map_err(|error| match error {
             InflateError::Broken => Failure::Inflate,
             InflateError::TooLarge => Failure::Body(BodyError::TooLarge),
-            InflateError::Busy => Failure::Body(BodyError::Busy),
         })
     }
 

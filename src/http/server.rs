@@ -16,7 +16,6 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
 use super::connections::{Connections, Slot};
-use super::in_flight::InFlight;
 use super::long_requests::LongRequests;
 use super::origin::Gate;
 use super::peer::{self, Stranger};
@@ -26,9 +25,8 @@ use super::sigv4::{Credentials, Verifier};
 use super::timeouts::TimeoutStream;
 use crate::database::Database;
 use crate::engine::clock::{Clock, SystemClock};
+use crate::store::budget::Memory;
 
-/// Bytes of all bodies in memory, unless configured.
-pub const IN_FLIGHT_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Threads that answer requests, at least and at most: as many as there are processors.
 const WORKERS: std::ops::RangeInclusive<usize> = 2..=8;
 /// How long requests in progress may go on when the server ends.
@@ -54,8 +52,8 @@ pub struct HttpOptions {
     /// The validation texts of PutItem, UpdateItem, DeleteItem and Query without `1 validation error detected: ` before those about
     /// values and expressions, as the service told them until the middle of 2026 (docs/dynamodb.md 3.2).
     pub bare_texts: bool,
-    /// Bytes of all bodies, of requests and answers, that may be in memory at a time.
-    pub in_flight_bytes_max: usize,
+    /// What requests and answers may hold.
+    pub memory: Memory,
     /// Decides which signatures are current.
     pub clock: Arc<dyn Clock>,
 }
@@ -72,7 +70,7 @@ impl HttpOptions {
             allowed_origins: Vec::new(),
             credentials: None,
             bare_texts: false,
-            in_flight_bytes_max: IN_FLIGHT_BYTES_MAX,
+            memory: Memory::of_process(),
             clock: Arc::new(SystemClock),
         }
     }
@@ -120,12 +118,12 @@ impl Server {
         let checks_users = loopback && options.credentials.is_none() && !options.allow_users;
         let gate = Gate { hosts: options.allowed_hosts, origins: options.allowed_origins, any_address: !loopback };
         let verifier = options.credentials.map(|credentials| Verifier::new(credentials, options.clock));
-        let (in_flight, ids) = (InFlight::new(options.in_flight_bytes_max), RequestIds::new(seed()));
-        let long_requests = LongRequests::new(options.in_flight_bytes_max);
+        let (memory, ids) = (options.memory, RequestIds::new(seed()));
+        let long_requests = LongRequests::default();
         let (connections, bare_texts) = (Connections::new(), options.bare_texts);
         let of_service = Arc::clone(&connections);
         let service =
-            Arc::new(Service { database, gate, in_flight, connections: of_service, long_requests, ids, bare_texts, verifier });
+            Arc::new(Service { database, gate, memory, connections: of_service, long_requests, ids, bare_texts, verifier });
         let processors = std::thread::available_parallelism().map_or(*WORKERS.start(), usize::from);
         let workers = processors.clamp(*WORKERS.start(), *WORKERS.end());
         let runtime =
@@ -242,7 +240,7 @@ async fn connection(
     let Ok(stream) = TcpStream::from_std(stream) else { return };
     // Answers are whole; waiting to join small ones only delays them.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(TimeoutStream::new(stream, slot.phase.clone()));
+    let io = TokioIo::new(TimeoutStream::new(stream, slot.phase.clone(), service.memory.answers.clone()));
     let is_served = stranger.is_none();
     let handler = service_fn(|request| {
         let (service, phase, stranger) = (Arc::clone(&service), slot.phase.clone(), stranger.clone());

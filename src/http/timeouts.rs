@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::body;
+use crate::store::budget::Budget;
 
 /// From the first byte of a request head to its last.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -112,13 +113,15 @@ pub struct TimeoutStream {
     write_deadline: Option<Pin<Box<Sleep>>>,
     /// Since when the peer has not taken all that there was, and what it took since.
     behind: Option<(Instant, usize)>,
+    /// What answers hold: who takes one slowly is left sooner while it is wanted.
+    answers: Budget,
 }
 
 impl TimeoutStream {
     #[must_use]
-    pub fn new(stream: TcpStream, phase: Phase) -> Self {
+    pub fn new(stream: TcpStream, phase: Phase, answers: Budget) -> Self {
         let read_deadline = Box::pin(sleep_until(Instant::now() + HEAD_TIMEOUT));
-        Self { stream, phase, waits_for: HEAD, read_deadline, write_deadline: None, behind: None }
+        Self { stream, phase, waits_for: HEAD, read_deadline, write_deadline: None, behind: None, answers }
     }
 
     fn wait(&mut self, phase: u8, timeout: Duration) {
@@ -144,7 +147,7 @@ impl TimeoutStream {
         let now = Instant::now();
         let (since, taken) = *self.behind.get_or_insert((now, 0));
         // A peer that takes a byte now and then is left too.
-        let latest = (now + WRITE_TIMEOUT).min(since + body::allowed(taken));
+        let latest = (now + WRITE_TIMEOUT).min(since + body::allowed(taken, self.answers.is_wanted()));
         let deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep_until(latest)));
         ready!(deadline.as_mut().poll(cx));
         Poll::Ready(io::ErrorKind::TimedOut.into())

@@ -7,7 +7,7 @@ use crate::model::Error;
 use crate::model::error::Layer;
 
 pub const OPERATIONS: &[Operation] =
-    &[Operation::read("BatchGetItem", get).long().read_by(Layer::Read), Operation::started("BatchWriteItem", write)];
+    &[Operation::read("BatchGetItem", get).long_by_rows().read_by(Layer::Read), Operation::started("BatchWriteItem", write)];
 
 fn get(json: Json<'_>, context: &Context<'_>) -> Result<Vec<u8>, Failure> {
     let request = batch_get_item::request(json)?;

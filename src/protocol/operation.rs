@@ -108,6 +108,8 @@ pub enum Length {
     Short,
     /// A page of a megabyte is read in a few milliseconds; a filter of 300 operators may take a hundred times that.
     LongWithFilter,
+    /// Many items, each written to the answer as it is read.
+    LongByRows,
     Long,
 }
 
@@ -151,6 +153,12 @@ impl Operation {
     #[must_use]
     pub const fn long(self) -> Self {
         Self { length: Length::Long, ..self }
+    }
+
+    /// The same as one that reads many items and writes each as it is read.
+    #[must_use]
+    pub const fn long_by_rows(self) -> Self {
+        Self { length: Length::LongByRows, ..self }
     }
 
     /// The same as one that reads a page, which takes long when much is asked of each item.

@@ -7,6 +7,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 /// Freed together, this is a burst: less is soon used again.
 pub const BURST_BYTES: usize = 8 * 1024 * 1024;
 /// From the end of a burst until its memory goes back: the next one may begin at once, and what it held is freed by then.
@@ -23,6 +25,10 @@ const ARENAS_MAX: libc::c_int = 8;
 
 /// A thread waits to give memory back.
 static WAITS: AtomicBool = AtomicBool::new(false);
+/// What is run when it has gone back.
+static LATER: Mutex<Vec<Later>> = Mutex::new(Vec::new());
+
+type Later = Box<dyn FnOnce() + Send>;
 
 /// Sets how the allocator keeps memory. Once, before there are threads.
 pub fn tune() {
@@ -40,13 +46,6 @@ pub fn tune() {
     }
 }
 
-/// Tells that about `bytes` were freed, or will be in a moment. Returns at once; cheap when they are few.
-pub fn freed(bytes: usize) {
-    if bytes >= BURST_BYTES {
-        after_burst();
-    }
-}
-
 /// Gives free memory back to the system soon, on a thread of its own. Returns at once; one of many calls does it for all.
 pub fn after_burst() {
     if WAITS.swap(true, Ordering::AcqRel) {
@@ -56,12 +55,33 @@ pub fn after_burst() {
         std::thread::sleep(QUIET);
         // What is freed from here on is another burst's.
         WAITS.store(false, Ordering::Release);
-        trim();
+        give_back_then(std::mem::take(&mut *LATER.lock()));
     };
     // Without a thread the memory stays, until the next burst asks again.
     if std::thread::Builder::new().name("heap".to_owned()).spawn(give_back).is_err() {
         WAITS.store(false, Ordering::Release);
     }
+}
+
+/// The same; `then` runs when it has gone back, on any thread.
+pub fn after_burst_then(then: Later) {
+    LATER.lock().push(then);
+    after_burst();
+}
+
+/// Gives free memory back at once, if that of a burst waits for it; whether it did.
+pub fn give_back() -> bool {
+    let later = std::mem::take(&mut *LATER.lock());
+    let is_wanted = !later.is_empty();
+    if is_wanted {
+        give_back_then(later);
+    }
+    is_wanted
+}
+
+fn give_back_then(later: Vec<Later>) {
+    trim();
+    later.into_iter().for_each(|then| then());
 }
 
 fn trim() {

@@ -6,11 +6,13 @@
 //! Reading: [`Store::snapshot`], short, one request, results copied out. Writing: [`Store::submit`] gives a [`WriteJob`] to the one
 //! writer thread, which runs queued jobs in one transaction, syncs once, and then tells each job (group commit).
 
+pub mod budget;
 mod commits;
 pub mod heap;
 pub mod lmdb;
 pub mod long_key;
 pub mod memory;
+pub mod memory_limit;
 mod writer;
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ import base64
 import gzip
 import http.client
 import json
+import socket
 import sys
 import threading
 import time
@@ -19,8 +20,8 @@ MIB = 1 << 20
 BODY = 16 * MIB
 # No single request may take more.
 ONE_MIB = 128
-# All long requests together, and the bodies that wait.
-ALL_MIB = 400
+# All long requests together, with a limit of 256 MiB.
+ALL_MIB = 200
 # How long anybody may wait for `GET /` on a busy machine that also runs this client.
 PING_SECONDS = 5.0
 SIGNATURE = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
@@ -216,7 +217,126 @@ def legacy(server):
     expect(server.send("Scan", {"TableName": name, "ScanFilter": exists}), 400, "too many conditions; condition count: 1000")
 
 
-CASES = [tree, deep, deepest, repeated, members, unsigned, bomb, many, values, names, real, clones, statement, literals, contains, legacy]
+def short_names(count):
+    """As many different names, as short as they can be."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
+    for number in range(count):
+        name = ""
+        while number or not name:
+            name, number = name + letters[number % len(letters)], number // len(letters)
+        yield name
+
+
+def joined(prefix, pieces, end):
+    return (prefix + ",".join(pieces) + end).encode()
+
+
+def largest(server, operation, body_of):
+    """The largest such request that is not refused for its size is answered."""
+    taken, refused = 0, 1 << 20
+    while refused - taken > refused // 16:
+        count = (taken + refused) // 2
+        status, text = server.send(operation, gzip.compress(body_of(count), 1), "gzip")
+        assert status in (200, 400), (status, text[:300])
+        taken, refused = (taken, count) if "needs more than 112 MiB of memory" in text else (count, refused)
+    assert taken > 100_000, taken
+
+
+def names_to_get(server):
+    """As many names of attributes as are taken."""
+    name = table(server, "Cost")
+    get = f'{{"TableName":"{name}","Key":{{"pk":{{"S":"none"}}}},"AttributesToGet":['
+    largest(server, "GetItem", lambda count: joined(get, (f'"{one}"' for one in short_names(count)), "]}"))
+
+
+def wide(server):
+    """As large a map as is taken."""
+    put = f'{{"TableName":"{table(server, "Cost")}","Item":{{"pk":{{"S":"a"}},"m":{{"M":{{'
+    largest(server, "PutItem", lambda count: joined(put, (f'"{one}":{{"S":""}}' for one in short_names(count)), "}}}}"))
+
+
+def parameters(server):
+    """As long a parameter of a statement as is taken."""
+    statement = f'{{"Statement":"SELECT * FROM {table(server, "Cost")} WHERE v=?","Parameters":[{{"L":['
+    largest(server, "ExecuteStatement", lambda count: joined(statement, ['{"S":""}'] * count, "]}]}"))
+
+
+def keys_of(server, kind, value, count):
+    """A request for so many items of that value."""
+    name, keys = table(server, "Cost"), [{"pk": {"S": f"{kind}{number}"}} for number in range(count)]
+    for key in keys:
+        server.ok("PutItem", {"TableName": name, "Item": {**key, "v": value}})
+    return {"RequestItems": {name: {"Keys": keys}}}
+
+
+def nulls(server):
+    """Items whose text as an answer is seven times as long as they are."""
+    asked = keys_of(server, "nulls", {"L": [{"NULL": True}] * 190_000}, 16)
+    answered = server.ok("BatchGetItem", asked)
+    (name, items), = answered["Responses"].items()
+    left = answered["UnprocessedKeys"][name]["Keys"]
+    assert len(items) + len(left) == 16 and 8 <= len(items) < 12, (len(items), len(left))
+    again = server.ok("BatchGetItem", {"RequestItems": answered["UnprocessedKeys"]})
+    assert len(again["Responses"][name]) == len(left) and not again["UnprocessedKeys"], again["UnprocessedKeys"]
+
+
+def sent(server, operation, body, length=None):
+    """A connection on which that was sent, of a body of that length, and no answer read."""
+    connection = socket.create_connection(server.addr.split(":"))
+    head = (f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
+            f"X-Amz-Target: DynamoDB_20120810.{operation}\r\nAuthorization: {SIGNATURE}\r\nContent-Length: {length or len(body)}\r\n\r\n")
+    connection.setblocking(False)
+    data = head.encode() + body
+    while data:
+        try:
+            data = data[connection.send(data):]
+        except BlockingIOError:
+            # Nobody takes more of it for now.
+            break
+    return connection
+
+
+def small_ones_go_on(server, name):
+    for _ in range(20):
+        assert server.send("GetItem", {"TableName": name, "Key": {"pk": {"S": "none"}}}) == (200, "{}")
+
+
+def unread(server):
+    """Answers of 16 MB that nobody reads."""
+    asked = json.dumps(keys_of(server, "plain", {"S": "x" * 399_000}, 41)).encode()
+    connections = [sent(server, "BatchGetItem", asked) for _ in range(24)]
+    small_ones_go_on(server, "Cost")
+    time.sleep(3)
+    small_ones_go_on(server, "Cost")
+    [connection.close() for connection in connections]
+
+
+def unread_items(server):
+    """The same of single items, without number."""
+    key = {"pk": {"S": "plain0"}}
+    keys_of(server, "plain", {"S": "x" * 399_000}, 1)
+    asked = json.dumps({"TableName": "Cost", "Key": key}).encode()
+    update = {"UpdateExpression": "SET n = :n", "ExpressionAttributeValues": {":n": {"N": "1"}}, "ReturnValues": "ALL_NEW"}
+    update = json.dumps({"TableName": "Cost", "Key": key, **update}).encode()
+    connections = [sent(server, "GetItem", asked) for _ in range(400)] + [sent(server, "UpdateItem", update) for _ in range(400)]
+    small_ones_go_on(server, "Cost")
+    time.sleep(3)
+    small_ones_go_on(server, "Cost")
+    [connection.close() for connection in connections]
+
+
+def bodies(server):
+    """Long bodies that never end."""
+    name = table(server, "Cost")
+    connections = [sent(server, "PutItem", b" " * (12 * MIB), 15 * MIB) for _ in range(40)]
+    small_ones_go_on(server, name)
+    [connection.close() for connection in connections]
+
+
+CASES = [tree, deep, deepest, repeated, members, unsigned, bomb, many, values, names, real, clones, statement, literals, contains, legacy,
+         names_to_get, wide, parameters, nulls, unread, unread_items, bodies]
+# What they take together with a limit of 256 MiB.
+TOGETHER = {"unread": 200, "unread_items": 200, "bodies": 80, "many": ALL_MIB}
 
 
 class Pinger:
@@ -254,7 +374,7 @@ def run(server, case):
         except Exception as error:  # whatever it is, it is told and the next case runs
             fault = repr(error)[:500]
     seconds, grown = time.monotonic() - begun, server.memory("VmHWM") - before
-    most = ALL_MIB if case is many else ONE_MIB
+    most = TOGETHER.get(case.__name__, ONE_MIB)
     if grown > most:
         fault = fault or f"more than {most} MiB"
     if pinger.longest > PING_SECONDS:

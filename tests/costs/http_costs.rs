@@ -16,10 +16,11 @@ struct Served {
 }
 
 impl Served {
+    /// As in a control group with a limit of 256 MiB.
     fn start() -> Self {
         let data = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_ddbfs"));
-        command.args(["serve", "--http", "127.0.0.1:0", "--data"]).arg(data.path());
+        command.args(["serve", "--http", "127.0.0.1:0", "--memory", "256M", "--data"]).arg(data.path());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("http://"))).expect("an address").unwrap();
@@ -74,6 +75,21 @@ fn an_update_copies_no_more_than_an_item_holds() {
 #[test]
 fn conditions_take_a_bounded_time() {
     costs_little(&["contains", "legacy"]);
+}
+
+#[test]
+fn names_maps_and_parameters_are_paid_for_as_often_as_they_are_held() {
+    costs_little(&["names_to_get", "wide", "parameters"]);
+}
+
+#[test]
+fn an_answer_is_as_long_as_its_text_may_be() {
+    costs_little(&["nulls"]);
+}
+
+#[test]
+fn what_waits_to_be_taken_or_sent_was_reserved_before() {
+    costs_little(&["unread", "unread_items", "bodies"]);
 }
 
 #[test]

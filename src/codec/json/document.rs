@@ -26,6 +26,8 @@ const LEVELS_MAX: usize = 128;
 const TEXT_BYTES_MAX: usize = (1 << 28) - 1;
 /// Memory that a request may take: its text, its tree, and what is made of them.
 pub const REQUEST_BYTES_MAX: usize = 112 * 1024 * 1024;
+/// How often what is made of a document is held: a map is sorted before it is built, a value becomes a record or an operand.
+const COPIES: usize = 2;
 /// Members of an object up to which each new name is held against all others.
 const FEW_MEMBERS: usize = 16;
 
@@ -440,12 +442,18 @@ impl<'a> Json<'a> {
         self.document.is_cut
     }
 
-    /// Takes what is about to be made of the document from its budget.
+    /// Takes what is about to be made of the document from its budget, as often as it is held.
     pub fn pay(self, bytes: usize) {
         let budget = &self.document.budget;
         // Nothing else is ordered by it; what is left of zero is zero.
-        let left = budget.load(Ordering::Relaxed).saturating_sub(bytes);
+        let left = budget.load(Ordering::Relaxed).saturating_sub(COPIES * bytes);
         budget.store(left, Ordering::Relaxed);
+    }
+
+    /// Takes so many times more what was taken until now.
+    pub fn pay_again(self, times: usize) {
+        let (held, left) = (self.document.held_bytes(), self.document.budget.load(Ordering::Relaxed));
+        self.pay(times * REQUEST_BYTES_MAX.saturating_sub(held + left) / COPIES);
     }
 
     /// Did the document take more than it may?

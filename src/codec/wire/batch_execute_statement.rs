@@ -36,7 +36,7 @@ static BATCH_STATEMENT: Structure = Structure {
 /// # Errors
 /// The service's first objection to the whole batch.
 pub fn request(json: Json<'_>) -> Result<BatchExecuteStatementRequest, WireError> {
-    let members = members::typed(json, &SHAPE)?;
+    let members = statements::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let statements = members.list("Statements").unwrap_or_default();
     Ok(BatchExecuteStatementRequest {

@@ -117,13 +117,18 @@ pub fn table_names(json: Json<'_>) -> Vec<String> {
     tables.into_iter().flat_map(Members::iter).map(|(name, _)| name.to_owned()).collect()
 }
 
+/// Text of items in one answer: those behind are unprocessed. The service's bound is of items, whose text may be nine times as long.
+const ITEMS_TEXT_BYTES_MAX: usize = 24 * 1024 * 1024;
+
 /// Writes the body of an answer, the items as they come.
 #[derive(Debug)]
 pub struct BatchWriter<'r> {
     request: &'r BatchGetItemRequest,
     names: Vec<String>,
-    /// The items of each table, with commas between.
+    /// The answer up to the items of the first table, then from the end of one table's to the end of the next one's.
     items: Vec<Vec<u8>>,
+    /// How long they are together.
+    bytes: usize,
     /// The first row that could not be written; the batch fails with it.
     failed: Option<StoreError>,
 }
@@ -131,16 +136,26 @@ pub struct BatchWriter<'r> {
 impl<'r> BatchWriter<'r> {
     /// `names` are those of [`table_names`].
     pub fn new(request: &'r BatchGetItemRequest, names: Vec<String>) -> Self {
-        Self { request, items: vec![Vec::new(); names.len()], names, failed: None }
+        let begin = |(place, name): (usize, &String)| {
+            let mut out = if place == 0 { br#"{"Responses":{"#.to_vec() } else { b",".to_vec() };
+            write::string(name, &mut out);
+            out.extend_from_slice(b":[");
+            out
+        };
+        let items = names.iter().enumerate().map(begin).collect();
+        Self { request, items, names, bytes: 0, failed: None }
     }
 
-    /// Appends an item of the table at `place` in the request.
-    pub fn row(&mut self, place: usize, row: Row<'_>) {
-        let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else { return };
-        if !out.is_empty() {
+    /// Appends an item of the table at `place` in the request; whether there is room for another one.
+    pub fn row(&mut self, place: usize, row: Row<'_>) -> bool {
+        let Some(out) = self.items.get_mut(place).filter(|_| self.failed.is_none()) else { return false };
+        let before = out.len();
+        if out.last() != Some(&b'[') {
             out.push(b',');
         }
         self.failed = row.write_dynamodb_json(out).err();
+        self.bytes += out.len() - before;
+        self.bytes < ITEMS_TEXT_BYTES_MAX
     }
 
     /// The body.
@@ -151,16 +166,16 @@ impl<'r> BatchWriter<'r> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let mut out = Vec::with_capacity(self.items.iter().map(Vec::len).sum());
-        let mut object = ObjectWriter::start(&mut out);
-        let mut responses = ObjectWriter::start(object.member("Responses"));
-        for (name, items) in self.names.iter().zip(self.items) {
-            let out = responses.member(name);
-            out.push(b'[');
-            out.extend_from_slice(&items);
+        let mut tables = self.items.into_iter();
+        // As it is: most batches are of one table.
+        let mut out = tables.next().unwrap_or_else(|| br#"{"Responses":{"#.to_vec());
+        for items in tables {
             out.push(b']');
+            out.extend_from_slice(&items);
         }
-        responses.end();
+        out.extend_from_slice(b"]},");
+        let mut rest = Vec::new();
+        let mut object = ObjectWriter::start(&mut rest);
         let mut unprocessed = ObjectWriter::start(object.member("UnprocessedKeys"));
         for ((name, table), keys) in self.names.iter().zip(&self.request.request_items).zip(&page.unprocessed_keys) {
             if !keys.is_empty() {
@@ -171,6 +186,8 @@ impl<'r> BatchWriter<'r> {
         let consumed = self.names.iter().map(String::as_str).zip(&page.consumed_capacity);
         capacity::write_list(self.request.return_consumed_capacity, Units::Plain, consumed, &mut object);
         object.end();
+        // Without its brace: the object was opened before the items.
+        out.extend_from_slice(rest.get(1..).unwrap_or_default());
         Ok(out)
     }
 }

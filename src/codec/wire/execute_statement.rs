@@ -31,7 +31,7 @@ pub static SHAPE: Structure = Structure {
 /// # Errors
 /// The service's first objection that needs no table.
 pub fn request(json: Json<'_>) -> Result<ExecuteStatementRequest, WireError> {
-    let members = members::typed(json, &SHAPE)?;
+    let members = statements::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     Ok(ExecuteStatementRequest {
         parameters: statements::parameters(members)?,

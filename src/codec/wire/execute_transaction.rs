@@ -32,7 +32,7 @@ static PARAMETERIZED: Structure =
 /// # Errors
 /// The service's first objection that needs no table.
 pub fn request(json: Json<'_>) -> Result<ExecuteTransactionRequest, WireError> {
-    let members = members::typed(json, &SHAPE)?;
+    let members = statements::typed(json, &SHAPE)?;
     members::constrained(json, &SHAPE)?;
     let statements = members.list("TransactStatements").unwrap_or_default();
     Ok(ExecuteTransactionRequest {

@@ -12,6 +12,9 @@ use crate::model::error::expression::ExpressionParameter;
 use crate::model::error::{ExpressionError, ValueError};
 use crate::model::{Error, Item};
 
+/// Memory of a name of AttributesToGet as a document path and as a place in the tree of a projection.
+const PROJECTED_NAME_BYTES: usize = 128;
+
 /// A list of plain texts.
 pub static STRING: Element = Element { shape: Shape::String, rules: &[] };
 
@@ -185,6 +188,13 @@ pub fn filter(members: Members<'_>, legacy_name: &str) -> Result<ConditionParame
 /// A name that no attribute can have.
 pub fn attributes_to_get(members: Members<'_>) -> Result<Option<Vec<String>>, WireError> {
     let Some(names) = members.list("AttributesToGet") else { return Ok(None) };
+    // Beside the name itself, which was paid for.
+    if let Some(json) = members.get("AttributesToGet") {
+        json.pay(names.len() * PROJECTED_NAME_BYTES);
+        if json.is_overdrawn() {
+            return Err(WireError::TooManyValues);
+        }
+    }
     let names: Vec<String> = names.filter_map(Json::as_str).map(str::to_owned).collect();
     names.iter().try_for_each(|name| check_attribute_name(name))?;
     Ok(Some(names))

@@ -1,9 +1,12 @@
 //! Members that the operations of PartiQL share.
 
 use super::attribute_value::{self, ATTRIBUTE_VALUE_ELEMENT};
-use super::shape::{Member, Members, Rule, Shape};
+use super::error::WireError;
+use super::members;
+use super::shape::{Member, Members, Rule, Shape, Structure};
 use super::write::{self, ObjectWriter};
 use crate::codec::dynamodb_json;
+use crate::codec::json::document::Json;
 use crate::model::AttributeValue;
 use crate::model::error::ValueError;
 use crate::model::limits::STATEMENT_CHARS_MAX;
@@ -11,6 +14,16 @@ use crate::model::limits::STATEMENT_CHARS_MAX;
 pub const STATEMENT: Member =
     Member::new("Statement", Shape::String).required().rules(&[Rule::LengthMin(1), Rule::LengthMax(STATEMENT_CHARS_MAX)]);
 pub const PARAMETERS: Member = Member::new("Parameters", Shape::List(&ATTRIBUTE_VALUE_ELEMENT)).rules(&[Rule::LengthMin(1)]);
+
+/// How often parameters are held beside what every request's values are counted for: in the statement, and in the request made of it.
+const MORE_COPIES: usize = 2;
+
+/// As [`members::typed`], of a request with statements.
+pub fn typed<'a>(json: Json<'a>, shape: &Structure) -> Result<Members<'a>, WireError> {
+    let members = members::typed(json, shape)?;
+    json.pay_again(MORE_COPIES);
+    if json.is_overdrawn() { Err(WireError::TooManyValues) } else { Ok(members) }
+}
 
 /// `Parameters`.
 ///

@@ -164,13 +164,19 @@ impl Database for CachedDatabase {
         let mut asked = BatchGetItemRequest { request_items: Vec::new(), ..request.clone() };
         // For each table asked for: its place in the request, and the misses.
         let mut places: Vec<(usize, Vec<(Item, Fill)>)> = Vec::new();
+        let mut has_room = true;
+        let mut left_over = vec![Vec::new(); request.request_items.len()];
         for (place, table) in request.request_items.iter().enumerate() {
             let passes = table.consistent_read || table.projection_expression.is_some() || table.attributes_to_get.is_some();
             let (mut keys, mut fills) = (Vec::new(), Vec::new());
             for key in &table.keys {
+                if !has_room {
+                    left_over[place].push(key.clone());
+                    continue;
+                }
                 let cached = if passes { None } else { Some(self.items.get(&table.table_name, key)) };
                 match cached {
-                    Some(Cached::Hit(Some(item))) => rows(place, Row::Item(&item)),
+                    Some(Cached::Hit(Some(item))) => has_room = rows(place, Row::Item(&item)),
                     Some(Cached::Hit(None)) => {}
                     Some(Cached::Miss(fill)) => {
                         keys.push(key.clone());
@@ -185,24 +191,22 @@ impl Database for CachedDatabase {
             }
         }
         let tables = request.request_items.len();
-        let mut answer = BatchGetItemPage {
-            unprocessed_keys: vec![Vec::new(); tables],
-            consumed_capacity: vec![ConsumedCapacity::default(); tables],
-        };
+        let mut answer =
+            BatchGetItemPage { unprocessed_keys: left_over, consumed_capacity: vec![ConsumedCapacity::default(); tables] };
         if asked.request_items.is_empty() {
             return Ok(answer);
         }
         let mut found: Vec<Vec<Item>> = vec![Vec::new(); places.len()];
         let mut failed = None;
         let read = self.inner.batch_get_rows(&asked, &mut |at, row| {
-            let Some((place, fills)) = places.get(at) else { return };
+            let Some((place, fills)) = places.get(at) else { return true };
             if !fills.is_empty() {
                 match row.to_item() {
                     Ok(item) => found[at].push(item),
                     Err(error) => failed = Some(error),
                 }
             }
-            rows(*place, row);
+            rows(*place, row)
         });
         let page = match (read, failed) {
             (Ok(page), None) => page,
@@ -219,7 +223,7 @@ impl Database for CachedDatabase {
                 let is_it = |item: &&Item| key.0.iter().all(|(name, value)| item.get(name) == Some(value));
                 self.items.fill(fill, found[at].iter().find(is_it).cloned());
             }
-            answer.unprocessed_keys[place].clone_from(unprocessed);
+            answer.unprocessed_keys[place].extend_from_slice(unprocessed);
             answer.consumed_capacity[place] = page.consumed_capacity[at].clone();
         }
         Ok(answer)

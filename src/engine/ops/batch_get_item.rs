@@ -81,7 +81,7 @@ fn parts<'r>(
 
 struct Reader<'v> {
     view: &'v View<'v>,
-    /// Bytes of items that the answer may still have; `None` once an item did not fit.
+    /// Bytes of items that the answer may still have; `None` once there is no room for another.
     left: Option<usize>,
     /// Was nothing read yet?
     is_empty: bool,
@@ -91,7 +91,7 @@ struct Reader<'v> {
 
 impl Reader<'_> {
     /// Reads one table's items; the keys of those that do not fit, and what the others consumed.
-    fn part(&mut self, part: &Part<'_>, rows: &mut dyn FnMut(Row<'_>)) -> Result<(Vec<Item>, ConsumedCapacity), Error> {
+    fn part(&mut self, part: &Part<'_>, rows: &mut dyn FnMut(Row<'_>) -> bool) -> Result<(Vec<Item>, ConsumedCapacity), Error> {
         let mut unprocessed = Vec::new();
         let mut consumed = ConsumedCapacity::default();
         for (sent, key) in part.request.keys.iter().zip(&part.keys) {
@@ -116,11 +116,12 @@ impl Reader<'_> {
             let units = read_units(bytes, part.request.consistent_read);
             self.view.charge_item(&part.table, &address, units)?;
             consumed.table += units;
-            match (record, &part.projection) {
-                (None, _) => {}
+            let has_room = match (record, &part.projection) {
+                (None, _) => true,
                 (Some(record), None) => rows(Row::Record(record)),
                 (Some(record), Some(paths)) => rows(Row::Item(&paths.apply(&record.to_item()?))),
-            }
+            };
+            self.left = self.left.filter(|_| has_room);
         }
         Ok((unprocessed, consumed))
     }

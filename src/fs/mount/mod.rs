@@ -1,7 +1,7 @@
 //! What a mount is: the database, and what lives in memory beside it. Each part of the memory is bounded for itself.
 //!
 //! ```text
-//! text.rs  budget.rs  memory_limit.rs   texts of open files, and how much they may hold
+//! text.rs                               texts of open files
 //! texts.rs                              texts that read a whole table, made once for all who ask
 //! written.rs                            texts as programs wrote them (`-o keep_text`)
 //! shapes.rs                             what items look like, for both texts of it
@@ -17,14 +17,12 @@
 //! (CreateTable hands a draft's folders over). The database is asked under three only, each of one file: a text that reads a table
 //! (`texts.rs`, `shapes.rs` within it), the log of a stream, and a directory's own listing.
 
-pub mod budget;
 pub mod calls;
 pub mod dropped_names;
 pub mod folders;
 pub mod index_drafts;
 pub mod journal;
 pub mod last;
-mod memory_limit;
 mod paths;
 pub mod plans;
 pub mod reports;
@@ -42,7 +40,6 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use budget::Budget;
 use calls::Calls;
 use dropped_names::{Copies, DroppedNames};
 use folders::Folders;
@@ -64,6 +61,7 @@ use crate::fs::options::ViewOptions;
 use crate::fs::time::now_ms;
 use crate::fs::write::{DeferredDeletes, Drafts, ScratchFiles};
 use crate::model::{Key, TableName, TableSchema};
+use crate::store::budget::{Budget, Memory};
 
 /// See the module.
 pub struct Mount {
@@ -128,7 +126,7 @@ impl Mount {
             config: OnceLock::new(),
             kept: OnceLock::new(),
             started_ms: now_ms(),
-            budget: Budget::default(),
+            budget: Memory::of_process().open_files,
             texts: LongTexts::default(),
             written: WrittenTexts::default(),
             folders: Mutex::default(),

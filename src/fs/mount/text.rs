@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::budget::{Budget, Permit};
 use crate::fs::FsError;
+use crate::store::budget::{Budget, Permit};
 
 /// The whole of a file, counted as long as anybody has it open.
 #[derive(Debug, Default)]

@@ -62,11 +62,11 @@ impl LongTexts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::mount::budget::Budget;
+    use crate::store::budget::Budget;
 
     #[test]
     fn a_text_is_made_once_until_something_is_committed() {
-        let (texts, budget) = (LongTexts::default(), Budget::default());
+        let (texts, budget) = (LongTexts::default(), Budget::new(1 << 20));
         let check = |commit_id: u64, text: &str, expected: &str| {
             let made = texts.get("a", || commit_id, || Text::new(text.as_bytes().to_vec(), &budget)).unwrap();
             assert_eq!(made.bytes, expected.as_bytes());

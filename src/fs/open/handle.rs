@@ -11,11 +11,11 @@ use super::directory::DirectoryStream;
 use super::special::OpenSpecial;
 use super::text::OpenText;
 use crate::fs::FsError;
-use crate::fs::mount::budget::{Budget, Permit};
 use crate::fs::mount::text::Text;
-use crate::fs::process::same_process;
+use crate::fs::process::{Caller, same_process};
 use crate::fs::write::ItemTarget;
 use crate::fs::write::scratch::FileId;
+use crate::store::budget::{Budget, Full, Permit};
 
 /// What a handle number stands for.
 #[derive(Debug)]
@@ -43,7 +43,32 @@ struct Opened {
     /// The thread that opened it, as the kernel names it.
     opener: u32,
     since_ms: u64,
-    permit: Mutex<Permit>,
+    held: Mutex<Held>,
+}
+
+/// What a handle is counted with.
+#[derive(Debug, Default)]
+struct Held {
+    permit: Permit,
+    /// Of its user's budget, its text included.
+    share: Permit,
+    /// Bytes of the text, which has a permit of its own.
+    text_bytes: usize,
+    user: Option<Budget>,
+}
+
+impl Held {
+    /// May the user's handles hold so many bytes more, when `budget` has not counted them yet? Not more than is left for the others: so
+    /// there is always something left.
+    fn may_grow(&self, bytes: usize, budget: &Budget) -> bool {
+        self.user.as_ref().is_none_or(|user| user.held().saturating_add(bytes) <= budget.free())
+    }
+
+    fn count_share(&mut self) {
+        if let Some(user) = &self.user {
+            user.count(&mut self.share, self.permit.bytes() + self.text_bytes);
+        }
+    }
 }
 
 /// An inode that is being opened.
@@ -61,29 +86,47 @@ impl Drop for Opening<'_> {
 
 /// Handle numbers; never reused within a mount. Who opens, writes or reads pays from a [`Budget`] before anything is built
 /// ([`Handles::reserve`]); what is held in truth is counted after each call ([`Handles::settle`]).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Handles {
     open: RwLock<HashMap<u64, Arc<Opened>>>,
     /// Handles by inode number, with those that are being opened.
     inodes: Mutex<HashMap<u64, u32>>,
     last: AtomicU64,
     budget: Budget,
+    /// What the handles of each user hold, where there may be several.
+    users: Option<Mutex<HashMap<u32, Budget>>>,
 }
 
 impl Handles {
+    /// `is_shared`, whether several users may come.
     #[must_use]
-    pub fn new(budget: Budget) -> Self {
-        Self { budget, ..Self::default() }
+    pub fn new(budget: Budget, is_shared: bool) -> Self {
+        let (open, inodes, last, users) = (RwLock::default(), Mutex::default(), AtomicU64::new(0), is_shared.then(Mutex::default));
+        Self { open, inodes, last, budget, users }
     }
 
-    /// A number for a new handle of an inode, opened by a thread at `since_ms`.
+    fn user(&self, uid: u32) -> Option<Budget> {
+        let mut users = self.users.as_ref()?.lock();
+        if !users.contains_key(&uid) {
+            users.retain(|_, user| user.held() > 0);
+        }
+        Some(users.entry(uid).or_insert_with(|| Budget::new(usize::MAX)).clone())
+    }
+
+    /// A number for a new handle of an inode, opened at `since_ms`.
     ///
     /// # Errors
     /// `TooManyOpen`.
-    pub fn insert(&self, handle: Handle, ino: u64, opener: u32, since_ms: u64) -> Result<u64, FsError> {
-        let opened = Opened { handle: Arc::new(handle), ino, opener, since_ms, permit: Mutex::default() };
-        let bytes = HANDLE_COST_BYTES + opened.handle.held_bytes().unwrap_or(0);
-        self.budget.resize(&mut opened.permit.lock(), bytes).map_err(|_| FsError::TooManyOpen)?;
+    pub fn insert(&self, handle: Handle, ino: u64, caller: Caller, since_ms: u64) -> Result<u64, FsError> {
+        let text_bytes = if let Handle::Text(text) = &handle { text.bytes.len() } else { 0 };
+        let mut held = Held { user: self.user(caller.uid), text_bytes, ..Held::default() };
+        let bytes = HANDLE_COST_BYTES + handle.held_bytes().unwrap_or(0);
+        // The text is counted in the budget already, and not yet with its user.
+        let may_open = held.may_grow(bytes + text_bytes, &self.budget);
+        let counted = if may_open { self.budget.resize(&mut held.permit, bytes) } else { Err(Full) };
+        counted.map_err(|Full| FsError::TooManyOpen)?;
+        held.count_share();
+        let opened = Opened { handle: Arc::new(handle), ino, opener: caller.pid, since_ms, held: Mutex::new(held) };
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         *self.inodes.lock().entry(ino).or_default() += 1;
         self.open.write().insert(number, Arc::new(opened));
@@ -163,9 +206,13 @@ impl Handles {
     /// `OpenFull`.
     pub fn reserve(&self, number: u64, bytes: usize) -> Result<(), FsError> {
         let Some(opened) = self.opened(number) else { return Ok(()) };
-        let mut permit = opened.permit.lock();
-        let all = permit.bytes().saturating_add(bytes);
-        self.budget.resize(&mut permit, all)
+        let mut held = opened.held.lock();
+        let all = held.permit.bytes().saturating_add(bytes);
+        if !held.may_grow(bytes, &self.budget) || self.budget.resize(&mut held.permit, all).is_err() {
+            return Err(FsError::OpenFull);
+        }
+        held.count_share();
+        Ok(())
     }
 
     /// The same before a read, of a handle that makes what it gives as it is read.
@@ -179,10 +226,11 @@ impl Handles {
     /// A call has ended: counts what the handle holds now.
     pub fn settle(&self, number: u64) {
         if let Some(opened) = self.opened(number) {
-            let mut permit = opened.permit.lock();
+            let mut held = opened.held.lock();
             // While another call makes it hold more, that call counts when it ends.
             if let Some(bytes) = opened.handle.held_bytes() {
-                self.budget.count(&mut permit, HANDLE_COST_BYTES + bytes);
+                self.budget.count(&mut held.permit, HANDLE_COST_BYTES + bytes);
+                held.count_share();
             }
         }
     }
@@ -227,30 +275,53 @@ impl Handle {
 mod tests {
     use super::*;
 
+    fn caller(uid: u32) -> Caller {
+        Caller { pid: 1, uid, gid: 0 }
+    }
+
+    #[test]
+    fn a_user_leaves_as_much_as_he_holds_to_the_others() {
+        let budget = Budget::new(1_000_000);
+        let handles = Handles::new(budget.clone(), true);
+        let open = |uid, ino| handles.insert(Handle::Text(Text::new(vec![b'x'; 20_000], &budget)?), ino, caller(uid), 0);
+        let until_refused = |uid| (0..100).map_while(|ino| open(uid, ino).ok()).collect::<Vec<u64>>();
+        let greedy = until_refused(7);
+        assert!((20..25).contains(&greedy.len()), "{}", greedy.len());
+        assert_eq!(handles.reserve(greedy[0], 100_000), Err(FsError::OpenFull));
+        // Half of what is left, and so on.
+        let owners = until_refused(0);
+        assert!((10..15).contains(&owners.len()), "{}", owners.len());
+        assert!(open(8, 1).is_ok());
+        greedy.iter().for_each(|number| drop(handles.remove(*number)));
+        assert_eq!(handles.reserve(owners[0], 100_000), Ok(()));
+        handles.settle(owners[0]);
+        assert!(until_refused(7).len() > 10);
+    }
+
     #[test]
     fn memory_of_open_files_is_bounded_and_given_back() {
         let budget = Budget::new(100_000);
-        let handles = Handles::new(budget.clone());
+        let handles = Handles::new(budget.clone(), false);
         let text = |bytes| Ok::<_, FsError>(Handle::Text(Text::new(vec![b'x'; bytes], &budget)?));
-        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(20_000).unwrap(), ino, 1, 0).unwrap()).collect();
+        let open: Vec<u64> = (0..4).map(|ino| handles.insert(text(20_000).unwrap(), ino, caller(0), 0).unwrap()).collect();
         assert_eq!(text(20_000).unwrap_err(), FsError::TooManyOpen);
         assert_eq!(handles.reserve(open[0], 20_000), Err(FsError::OpenFull));
         assert_eq!(handles.reserve_read(open[0]), Err(FsError::ReadFull));
         handles.remove(open[0]).unwrap();
         assert_eq!(handles.reserve(open[1], 20_000), Ok(()));
         handles.settle(open[1]);
-        handles.insert(text(1).unwrap(), 9, 1, 7).unwrap();
+        handles.insert(text(1).unwrap(), 9, caller(0), 7).unwrap();
         let last = |ino, thread| handles.last_of(ino, thread).map(|(handle, since)| (handle.size(), since));
         assert_eq!((last(9, 1), last(0, 1)), (Some((Some(1), 7)), None));
-        handles.insert(text(2).unwrap(), 9, std::process::id(), 8).unwrap();
-        handles.insert(text(3).unwrap(), 9, 1, 9).unwrap();
+        handles.insert(text(2).unwrap(), 9, Caller { pid: std::process::id(), ..caller(0) }, 8).unwrap();
+        handles.insert(text(3).unwrap(), 9, caller(0), 9).unwrap();
         assert_eq!([1, std::process::id(), 2].map(|thread| last(9, thread)), [3, 2, 3].map(|size| Some((Some(size), 6 + size))));
     }
 
     #[test]
     fn handles_are_bounded_though_they_hold_nothing() {
-        let handles = Handles::new(Budget::new(10 * HANDLE_COST_BYTES));
-        let open: Vec<_> = (0..11).map(|ino| handles.insert(Handle::Text(Arc::default()), ino, 1, 0)).collect();
+        let handles = Handles::new(Budget::new(10 * HANDLE_COST_BYTES), false);
+        let open: Vec<_> = (0..11).map(|ino| handles.insert(Handle::Text(Arc::default()), ino, caller(0), 0)).collect();
         assert_eq!((open[9].is_ok(), open[10].clone()), (true, Err(FsError::TooManyOpen)));
     }
 }

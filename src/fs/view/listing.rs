@@ -47,7 +47,7 @@ impl View {
             false => tree::lister(mount, &node),
         });
         let stream = DirectoryStream::new(dots, make).slow(is_slow);
-        self.handles.insert(Handle::Directory(Box::new(Mutex::new(stream))), ino, caller.pid, now_ms())
+        self.handles.insert(Handle::Directory(Box::new(Mutex::new(stream))), ino, caller, now_ms())
     }
 
     /// Runs a READDIR: on a thread of its own when the directory lists a query, which may read a whole table, or when another call of

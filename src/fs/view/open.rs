@@ -54,7 +54,7 @@ impl View {
             // No failure: the kernel looks the name up again, and calls again.
             return Err(FsError::Stale);
         }
-        let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller.pid, now_ms()));
+        let opened = opened.and_then(|handle| self.handles.insert(handle, ino, caller, now_ms()));
         self.noted_at(caller, "open", || self.mount.path(&node), opened)
     }
 
@@ -199,7 +199,7 @@ impl View {
         let parent = self.node(parent)?;
         let created = self.create_in(caller, &parent, name, mode, flags);
         let created = created.and_then(|(attr, handle)| {
-            let handle = self.handles.insert(handle, attr.ino, caller.pid, now_ms())?;
+            let handle = self.handles.insert(handle, attr.ino, caller, now_ms())?;
             Ok(Created { attr, handle })
         });
         self.noted(caller, "create", &parent, name, created)

@@ -66,7 +66,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::mount::budget::Budget;
+    use crate::store::budget::Budget;
 
     #[test]
     fn memory_is_bounded_and_the_newest_stay() {

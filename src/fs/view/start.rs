@@ -16,7 +16,7 @@ impl View {
     #[must_use]
     pub fn new(db: Arc<dyn Browse>, options: ViewOptions) -> Arc<Self> {
         let mount = Arc::new(Mount::new(db, options));
-        let handles = Handles::new(mount.budget.clone());
+        let handles = Handles::new(mount.budget.clone(), mount.options.allow_other);
         let view = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             mount,

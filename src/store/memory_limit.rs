@@ -1,15 +1,31 @@
-//! How much memory this process may have: its control groups' limit, of either version of the interface, or what the machine has.
+//! How much memory this process may have: its control groups' limit, of either version of the interface, what it was told, or what the
+//! machine has.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const GROUPS: &str = "/sys/fs/cgroup";
+/// With less than this the bounds do not hold.
+pub const LIMIT_BYTES_MIN: u64 = 256 * 1024 * 1024;
+/// Taken where nothing tells.
+const UNKNOWN_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-/// Bytes; `None` where nothing tells.
-pub fn memory_limit() -> Option<u64> {
+static TOLD: OnceLock<u64> = OnceLock::new();
+
+/// Tells the process that it may have so many bytes. Once, before it looks.
+pub fn tell_memory_limit(bytes: u64) {
+    // Told twice, the first one counts.
+    let _ = TOLD.set(bytes);
+}
+
+/// Bytes: the least of all that are told.
+#[must_use]
+pub fn memory_limit() -> u64 {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let of_groups = groups.lines().filter_map(limit_files).flatten();
-    of_groups.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).chain(of_machine()).min()
+    let of_groups = of_groups.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
+    of_groups.chain(TOLD.get().copied()).chain(of_machine()).min().unwrap_or(UNKNOWN_BYTES)
 }
 
 /// The files that may hold a limit, of a group and of those around it. A line is `4:memory:/path` or, in the newer version, `0::/path`.
@@ -50,6 +66,6 @@ mod tests {
 
     #[test]
     fn this_machine_has_memory() {
-        assert!(memory_limit().is_some_and(|bytes| bytes > 1 << 20));
+        assert!(memory_limit() > 1 << 20);
     }
 }

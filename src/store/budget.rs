@@ -1,0 +1,376 @@
+//! The memory of the process, shared out before it is used: what one kind of use holds keeps another from ending the process.
+//!
+//! | difficulty | solved by |
+//! |---|---|
+//! | what is freed is the allocator's still, not the system's | a large [`Permit`] ends when the heap has given its memory back ([`heap::after_burst_then`]); who finds no room has that done at once |
+//! | one who waits for much would hold up those who need little | who waits takes no turn: whatever fits goes first, and who waited too long is refused |
+//! | who is slow holds what others wait for | [`Budget::is_wanted`]: HTTP then bears with nobody who is slow |
+
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::heap::{self, BURST_BYTES};
+use super::memory_limit::{LIMIT_BYTES_MIN, memory_limit};
+
+const MIB: u64 = 1024 * 1024;
+/// Parts of the limit are counted in these.
+const SIXTEENTHS: u64 = 16;
+/// How long a budget is wanted after somebody found no room in it.
+const WANTED: Duration = Duration::from_secs(10);
+/// Who waits looks again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Where [`Count::wanted_until`] is counted from.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+static OF_PROCESS: LazyLock<Memory> = LazyLock::new(|| Memory::new(memory_limit()));
+
+/// What the process may hold, by what it holds it for. Beside it are the program itself, what 1,024 connections have read ahead, and pages
+/// of the data file that wait for the disk.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    /// Open files and directories of a mount: what readers see, what writers have written, answers that wait.
+    pub open_files: Budget,
+    /// Bodies of HTTP requests, from their first byte until they are answered.
+    pub bodies: Budget,
+    /// Requests that are large or read much: what is made of them and of what they read, and their answers until they are sent.
+    pub requests: Budget,
+    /// Answers of other requests until they are sent.
+    pub answers: Budget,
+    /// Those requests while they run. Of nothing else: they go on whatever the others hold.
+    pub short_reads: Budget,
+}
+
+impl Memory {
+    /// Shares out so many bytes, [`LIMIT_BYTES_MIN`] at least.
+    #[must_use]
+    pub fn new(limit_bytes: u64) -> Self {
+        let sixteenth = limit_bytes.max(LIMIT_BYTES_MIN) / SIXTEENTHS;
+        let bytes =
+            |sixteenths: u64, mib_max: u64| usize::try_from((sixteenths * sixteenth).min(mib_max * MIB)).unwrap_or(usize::MAX);
+        let whole = Budget::new(bytes(11, 1280));
+        Self {
+            open_files: whole.part(bytes(4, 512)),
+            bodies: whole.part(bytes(2, 256)),
+            requests: whole.part(bytes(11, 512)),
+            answers: whole.part(bytes(2, 256)),
+            short_reads: Budget::new(bytes(1, 128)),
+        }
+    }
+
+    /// That of this process, as its limit was when it was first asked for.
+    #[must_use]
+    pub fn of_process() -> Self {
+        OF_PROCESS.clone()
+    }
+}
+
+/// There is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full;
+
+/// Bytes that are held of so many. Clones count as one.
+#[derive(Debug, Clone)]
+pub struct Budget(Arc<Count>);
+
+#[derive(Debug)]
+struct Count {
+    held: AtomicUsize,
+    bytes_max: usize,
+    /// What this is a part of: what is held here is held there too.
+    whole: Option<Budget>,
+    /// Of the whole alone: those who wait for room in any part, and what wakes them.
+    waiting: AtomicUsize,
+    freed: Notify,
+    /// Of the whole alone: milliseconds after [`START`].
+    wanted_until: AtomicU64,
+}
+
+/// Bytes counted in a [`Budget`], given back when it goes. A new one counts none.
+#[derive(Debug, Default)]
+pub struct Permit {
+    of: Option<Budget>,
+    bytes: usize,
+}
+
+fn now_ms() -> u64 {
+    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Budget {
+    #[must_use]
+    pub fn new(bytes_max: usize) -> Self {
+        Self::within(bytes_max, None)
+    }
+
+    /// A part of this one, of so many bytes at most.
+    #[must_use]
+    pub fn part(&self, bytes_max: usize) -> Self {
+        Self::within(bytes_max, Some(self.clone()))
+    }
+
+    fn within(bytes_max: usize, whole: Option<Self>) -> Self {
+        let (held, waiting, wanted_until) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
+        Self(Arc::new(Count { held, bytes_max, whole, waiting, freed: Notify::new(), wanted_until }))
+    }
+
+    fn whole(&self) -> &Count {
+        self.0.whole.as_ref().map_or(&self.0, |whole| &whole.0)
+    }
+
+    /// How many are held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.0.held.load(Ordering::SeqCst)
+    }
+
+    /// How many more there is room for.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        let here = self.0.bytes_max.saturating_sub(self.held());
+        self.0.whole.as_ref().map_or(here, |whole| here.min(whole.free()))
+    }
+
+    /// Did somebody find no room of late, in this or in another part of the whole?
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        let until = self.whole().wanted_until.load(Ordering::Relaxed);
+        until > 0 && now_ms() < until
+    }
+
+    /// A permit for so many bytes.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn permit(&self, bytes: usize) -> Result<Permit, Full> {
+        let mut permit = Permit::default();
+        self.resize(&mut permit, bytes)?;
+        Ok(permit)
+    }
+
+    /// A permit is for `bytes` from now on.
+    ///
+    /// # Errors
+    /// [`Full`]; then it is for as many as before. Never of fewer.
+    pub fn resize(&self, permit: &mut Permit, bytes: usize) -> Result<(), Full> {
+        let Some(more) = bytes.checked_sub(permit.bytes) else {
+            self.count(permit, bytes);
+            return Ok(());
+        };
+        // What was freed of late may only have to be given back.
+        if !(self.take(more) || heap::give_back() && self.take(more)) {
+            let until = now_ms() + u64::try_from(WANTED.as_millis()).unwrap_or(u64::MAX);
+            self.whole().wanted_until.store(until, Ordering::Relaxed);
+            return Err(Full);
+        }
+        (permit.of, permit.bytes) = (Some(self.clone()), bytes);
+        Ok(())
+    }
+
+    /// As [`Budget::permit`]; waits for room. Of what is more than there can be, all there can be.
+    ///
+    /// # Errors
+    /// [`Full`] after that time.
+    pub async fn wait(&self, bytes: usize, patience: Duration) -> Result<Permit, Full> {
+        let whole = self.whole();
+        let bytes = bytes.min(self.0.bytes_max).min(whole.bytes_max);
+        if let Ok(permit) = self.permit(bytes) {
+            return Ok(permit);
+        }
+        let _waiting = Waiting::of(whole);
+        let begun = Instant::now();
+        loop {
+            let freed = whole.freed.notified();
+            let mut freed = std::pin::pin!(freed);
+            // Before it is looked: what is freed after that wakes.
+            freed.as_mut().enable();
+            match self.permit(bytes) {
+                Err(Full) if begun.elapsed() < patience => {}
+                other => return other,
+            }
+            // Late or not, it is looked again.
+            let _ = timeout(LOOK_AGAIN, freed).await;
+        }
+    }
+
+    /// A permit is for what is held by now, be it too much: the next one who asks hears of it.
+    pub fn count(&self, permit: &mut Permit, bytes: usize) {
+        if bytes >= permit.bytes {
+            self.each(|count| _ = count.held.fetch_add(bytes - permit.bytes, Ordering::SeqCst));
+        } else {
+            self.give(permit.bytes - bytes);
+        }
+        (permit.of, permit.bytes) = (Some(self.clone()), bytes);
+    }
+
+    fn each(&self, mut change: impl FnMut(&Count)) {
+        change(&self.0);
+        if let Some(Self(whole)) = &self.0.whole {
+            change(whole);
+        }
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let fits = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.0.bytes_max);
+        if self.0.held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_err() {
+            return false;
+        }
+        let is_taken = self.0.whole.as_ref().is_none_or(|whole| whole.take(bytes));
+        if !is_taken {
+            self.0.held.fetch_sub(bytes, Ordering::SeqCst);
+        }
+        is_taken
+    }
+
+    fn give(&self, bytes: usize) {
+        self.each(|count| _ = count.held.fetch_sub(bytes, Ordering::SeqCst));
+        let whole = self.whole();
+        if whole.waiting.load(Ordering::SeqCst) > 0 {
+            whole.freed.notify_waiters();
+        }
+    }
+}
+
+/// One who waits for room.
+struct Waiting<'c>(&'c Count);
+
+impl<'c> Waiting<'c> {
+    fn of(whole: &'c Count) -> Self {
+        whole.waiting.fetch_add(1, Ordering::SeqCst);
+        Self(whole)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Permit {
+    /// How many it is for.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// It is for so many at most from now on.
+    pub fn shrink(&mut self, bytes: usize) {
+        if let Some(of) = self.of.clone().filter(|_| bytes < self.bytes) {
+            of.count(self, bytes);
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let Some(of) = self.of.take() else { return };
+        let bytes = self.bytes;
+        if bytes >= BURST_BYTES {
+            return heap::after_burst_then(Box::new(move || of.give(bytes)));
+        }
+        let held = of.held();
+        of.give(bytes);
+        // Many closed together free much, each of them little.
+        if held / BURST_BYTES > held.saturating_sub(bytes) / BURST_BYTES {
+            heap::after_burst();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_bounded_and_given_back() {
+        let budget = Budget::new(100);
+        let mut one = budget.permit(60).unwrap();
+        assert_eq!(budget.permit(41).unwrap_err(), Full);
+        let two = budget.permit(40).unwrap();
+        assert_eq!(budget.resize(&mut one, 61), Err(Full));
+        assert_eq!(budget.resize(&mut one, 10), Ok(()));
+        drop(two);
+        assert_eq!(budget.resize(&mut one, 100), Ok(()));
+        drop(one);
+        assert!(budget.permit(100).is_ok());
+    }
+
+    #[test]
+    fn what_is_held_already_counts_though_it_is_too_much() {
+        let budget = Budget::new(100);
+        let mut permit = Permit::default();
+        budget.count(&mut permit, 150);
+        assert_eq!(budget.permit(1).unwrap_err(), Full);
+        budget.count(&mut permit, 99);
+        assert!(budget.permit(1).is_ok());
+    }
+
+    #[test]
+    fn a_part_holds_what_the_whole_has_left() {
+        let whole = Budget::new(100);
+        let (one, other) = (whole.part(80), whole.part(60));
+        let held = one.permit(70).unwrap();
+        assert_eq!((one.free(), other.free(), whole.held()), (10, 30, 70));
+        assert_eq!(other.permit(40).unwrap_err(), Full);
+        assert_eq!((other.held(), whole.held()), (0, 70));
+        assert!(other.is_wanted() && one.is_wanted());
+        let mut small = other.permit(30).unwrap();
+        drop(held);
+        assert_eq!(other.resize(&mut small, 60), Ok(()));
+        assert_eq!(other.resize(&mut small, 61), Err(Full));
+        small.shrink(70);
+        small.shrink(5);
+        assert_eq!((small.bytes(), other.held(), whole.held()), (5, 5, 5));
+    }
+
+    fn block_on<T>(run: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run)
+    }
+
+    #[test]
+    fn who_waits_gets_what_is_freed_and_holds_up_nobody_who_needs_less() {
+        const LONG: Duration = Duration::from_secs(600);
+        let whole = Budget::new(100);
+        let (one, other) = (whole.part(100), whole.part(100));
+        block_on(async {
+            let held = one.permit(60).unwrap();
+            let mut large = std::pin::pin!(other.wait(1000, LONG));
+            assert!(timeout(Duration::ZERO, large.as_mut()).await.is_err());
+            drop(other.wait(40, LONG).await.unwrap());
+            drop(held);
+            // As much as there can be.
+            assert_eq!(large.await.unwrap().bytes(), 100);
+            let _all = one.permit(100).unwrap();
+            assert_eq!(other.wait(1, Duration::ZERO).await.unwrap_err(), Full);
+        });
+    }
+
+    #[test]
+    fn large_memory_that_was_freed_is_there_for_who_needs_it() {
+        let budget = Budget::new(4 * BURST_BYTES);
+        drop(budget.permit(4 * BURST_BYTES).unwrap());
+        // Be it given back by now, or for this.
+        assert!(budget.permit(4 * BURST_BYTES).is_ok());
+    }
+
+    #[test]
+    fn the_parts_follow_the_limit() {
+        let mib = |budget: &Budget| budget.0.bytes_max >> 20;
+        let of = |limit_mib: u64| {
+            let memory = Memory::new(limit_mib * MIB);
+            let parts = [&memory.open_files, &memory.bodies, &memory.requests, &memory.answers, &memory.short_reads];
+            parts.map(mib)
+        };
+        assert_eq!(of(256), [64, 32, 176, 32, 16]);
+        assert_eq!(of(1), of(256));
+        assert_eq!(of(1024), [256, 128, 512, 128, 64]);
+        assert_eq!(of(64 * 1024), [512, 256, 512, 256, 128]);
+    }
+}
