@@ -551,7 +551,7 @@ fn python() {
         Case {
             name: "changed underneath",
             before: Some(r#"{"n":1}"#),
-            script: "python3 - $f <<'END'\nimport errno, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\ntext = os.read(fd, 100)\nwith open(sys.argv[1], 'w') as other:\n    other.write('{\"n\":5}')\nos.pwrite(fd, text.replace(b'1}', b'2}'), 0)\ntry:\n    os.fsync(fd)\n    raise SystemExit('no error')\nexcept OSError as error:\n    assert error.errno == errno.EEXIST, error\nEND",
+            script: "python3 - $f <<'END'\nimport errno, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\ntext = os.read(fd, 100)\nwith open(sys.argv[1], 'w') as other:\n    other.write('{\"n\":5}')\nos.pwrite(fd, text.replace(b'1}', b'2}'), 0)\ntry:\n    os.fsync(fd)\n    raise SystemExit('no error')\nexcept OSError as error:\n    assert error.errno == errno.ESTALE, error\nEND",
             succeeds: SUCCEEDS,
             after: Some(r#"{"n":5}"#),
             error: "ESTALE|read it again",
@@ -567,7 +567,7 @@ fn python() {
         Case {
             name: "the item comes first between creation and the text",
             before: None,
-            script: "python3 - $f <<'END'\nimport errno, os, sys\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL)\nother = os.open(sys.argv[1].replace('.json', '.ddbjson'), os.O_WRONLY | os.O_CREAT)\nos.write(other, b'{\"n\":{\"N\":\"5\"}}')\ntry:\n    os.write(fd, b'{\"n\":1}')\n    raise SystemExit('no error')\nexcept OSError as error:\n    assert error.errno == errno.ESTALE, error\nEND",
+            script: "python3 - $f <<'END'\nimport errno, os, sys\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL)\nother = os.open(sys.argv[1].replace('.json', '.ddbjson'), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)\nos.write(other, b'{\"n\":{\"N\":\"5\"}}')\ntry:\n    os.write(fd, b'{\"n\":1}')\n    raise SystemExit('no error')\nexcept OSError as error:\n    assert error.errno == errno.EEXIST, error\nEND",
             succeeds: SUCCEEDS,
             after: Some(r#"{"n":5}"#),
             error: QUIET,
