@@ -56,7 +56,8 @@ impl View {
         let resolved = tree::resolve(&self.mount, &old_parent, from.1);
         let believed = self.believed(resolved.as_ref().ok(), (&new_parent, to.1), flags);
         let moving = &self.keeping.moving;
-        let are_ready = believed.iter().fold(true, |are_ready, ino| moving.begin(*ino, caller.pid) && are_ready);
+        // Each of them begins, whatever the one before says.
+        let are_ready = believed.iter().filter(|ino| !moving.begin(**ino, caller.pid)).count() == 0;
         if !are_ready && self.keeping.was_on.load(Ordering::SeqCst) {
             // The kernel looks the names up, which it then keeps no more, and calls again.
             return reply(Err(FsError::Stale));
